@@ -11,6 +11,7 @@
 //! a channel of their own ([`control`]). What is the crawl directory's is apart (`crawl::directory`).
 
 pub mod archives;
+pub mod cluster;
 pub mod console;
 pub mod control;
 pub mod dedup;
@@ -48,17 +49,19 @@ use std::sync::Arc;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::disk::Disk;
-use crate::engine::{Commons, ListedSeeds, SeedTable, Settings};
+use crate::engine::{Commons, ListedSeeds, Opening, SeedTable, Settings};
+use crate::fetch::Permission;
 use crate::process::{ProcessOptions, Processor};
 use crate::record::Finish;
 use crate::text::escape::Escaped;
 use crate::web::seeds::{SeedLines, SeedProblems};
+use cluster::{Shipments, shipping};
 use control::Incoming;
 use director::Plan;
 use directory::Directory;
 use ending::Ending;
 use live::Observer;
-pub use options::key_maker;
+pub use options::{copied_config, key_maker};
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
 use runtime::{Network, Runtime};
 use shard_run::{Admission, News, ShardRun};
@@ -79,18 +82,30 @@ pub fn run(mut request: CrawlRequest) -> Result<Finish, CrawlError> {
     let ceiling = memory::Ceiling::of(&request.config, threads::cores()).with_seeds(lines + known, file.len() as u64);
     let dedup = dedup::prepare(&request.config, &Disk::real(), &request.dir)?;
     let process = ProcessOptions { dedup, ..options::process(&request.config, directory.keys.clone(), guard.clone()) };
-    let (mut runtime, mut ports) = Runtime::start(&request, clock, Network { idle_max, guard }, &process)?;
+    let network = Network { idle_max, guard, lease: Permission::default() };
+    let mut runtime = Runtime::start(&request, clock, network, &process)?;
+    let mut ports = runtime.ports(&request)?;
+    let shipments = cluster::begin(&request, &directory)?;
     let finish = if ports.len() > 1 {
         let list = number(&request, seeds)?;
-        let plan = Plan { request: &request, process, ceiling: ceiling.bytes, seeds: file, list };
+        cluster::ship_seeds(&request, &directory.shards[0].identity)?;
+        let plan = Plan {
+            request: &request,
+            process,
+            ceiling: ceiling.bytes,
+            seeds: file,
+            list,
+            shipments: shipments.clone(),
+        };
         director::run(plan, &directory, &mut runtime, ports)
     } else {
         drop(file);
         let port = ports.pop().expect("a crawl has a shard");
-        run_alone(&request, (&directory, seeds, process), &mut runtime, port, ceiling.bytes)
+        run_alone(&request, (&directory, seeds, process), &mut runtime, (port, shipments.clone()), ceiling.bytes)
     };
     // the engines are gone, and with them answers that hold places in memory which the threads may wait for
     runtime.stop();
+    shipments.into_iter().for_each(|shipments| shipments.tell());
     finish
 }
 
@@ -106,13 +121,14 @@ fn run_alone(
     request: &CrawlRequest,
     (directory, seeds, process): (&Directory, ListedSeeds, ProcessOptions),
     runtime: &mut Runtime,
-    Port { executors, events }: Port,
+    (Port { executors, events }, shipments): (Port, Option<Arc<Shipments>>),
     ceiling: u64,
 ) -> Result<Finish, CrawlError> {
     let (shard, clock) = (&directory.shards[0], runtime.clock.clone());
     let commons = Commons::new(&settings(&request.config), clock.clone());
     let slots = commons.slots.clone();
     let opening = shard.opening(request, directory.keys.clone(), executors, seeds, (clock, commons, None))?;
+    let opening = Opening { shipping: shipping(shipments), ..opening };
     let (mut run, past) = ShardRun::open(opening, Processor::new(process), events, News::default())?;
     let mut crawl = || {
         let replayed = run.replay()?;

@@ -37,6 +37,7 @@
 //! | [`frontier`] | per-host queues, politeness, budgets |
 //! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot |
 //! | [`exchange`] | links between the shards of a crawl, and which checkpoints of theirs count |
+//! | [`ship`] | checkpoints in a store of objects, and directories from there |
 //! | [`cluster`] | who owns a shard and which checkpoint counts, on many machines |
 //! | [`engine`] | the state machine that owns all of the above |
 //! | [`fetch`] | requests on tokio |
@@ -79,6 +80,7 @@ pub mod process;
 pub mod record;
 pub mod report;
 pub mod shard;
+pub mod ship;
 pub mod simulator;
 pub mod simweb;
 pub mod store;

@@ -11,7 +11,7 @@ use super::archive::{Archive, Damage, Entry};
 use super::compare::{self, Change, Kind, Version, as_of, back_to};
 use super::exit::{Exit, UsageError};
 use super::selection::Selection;
-use super::{DirArg, OpenArchive, open};
+use super::{ArchiveArg, OpenArchive};
 use crate::clock::Time;
 
 #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ Examples:
   crawler changes --since 2026-11-21 --json --prefix https://example.com/")]
 pub(super) struct ChangesArgs {
     #[command(flatten)]
-    dir: DirArg,
+    archive: ArchiveArg,
     #[command(flatten)]
     selection: Selection,
     /// Only these kinds of change; may be given several times
@@ -54,7 +54,7 @@ impl ChangesArgs {
         let Some(since) = self.selection.since else {
             return Err(UsageError::because("say since when, such as --since 2026-11-21".to_owned()));
         };
-        let archive = open(&self.dir.dir, open_archive)?;
+        let archive = self.archive.open(open_archive)?;
         self.print(&*archive, since, &mut BufWriter::new(io::stdout().lock()), &mut io::stderr())
     }
 
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn without_a_moment_it_says_what_is_missing() {
-        let never: OpenArchive = |_| unreachable!("nothing is opened");
+        let never: OpenArchive = |_, _| unreachable!("nothing is opened");
         let error = Cli::parse_from(["changes"]).args.run(never).unwrap_err();
         assert!(error.to_string().contains("--since 2026-11-21"), "{error}");
     }

@@ -25,6 +25,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, LogFormat};
 use crate::console::{Console, DEFAULT_ADDRESS, RecentWarnings};
 use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, console, signals};
+use crate::disk::Disk;
 use crate::disk::{self, DirectoryLock};
 use crate::record::Finish;
 use crate::report::Screen;
@@ -99,7 +100,7 @@ impl DemoArgs {
             say("\nThe demo ended before its crawl was complete, so the result was not checked.\n")?;
             return Ok(Exit::from(finish));
         }
-        let archive = open_archive(&self.crawl_dir())?;
+        let archive = open_archive(&Disk::real(), &self.crawl_dir())?;
         let verdict = Verdict::of(&*archive, web.expected(), &web.log(), web.http_port(), &limits())?;
         say(&format!("\nStep 2: check the archive against the list of pages that this web holds.\n\n{verdict}"))?;
         if !verdict.is_right() {
@@ -285,7 +286,7 @@ mod tests {
     use crate::cli::archive::tests::FakeArchive;
     use crate::crawl::CrawlError;
 
-    fn empty(_: &Path) -> anyhow::Result<Box<dyn Archive>> {
+    fn empty(_: &Disk, _: &Path) -> anyhow::Result<Box<dyn Archive>> {
         Ok(Box::new(FakeArchive::default()))
     }
 

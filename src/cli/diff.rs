@@ -9,7 +9,7 @@ use super::archive::{Archive, Damage, Entry};
 use super::compare::{self, Change, Kind, Version, as_of, back_to, lines_of, source_of, unified};
 use super::exit::{Exit, UsageError};
 use super::selection::{Selection, until};
-use super::{DirArg, OpenArchive, get, open};
+use super::{ArchiveArg, OpenArchive, get, open};
 use crate::clock::Time;
 use crate::text::escape::Escaped;
 use crate::text::figures::iso_ms;
@@ -38,7 +38,7 @@ pub(super) struct DiffArgs {
     #[arg(value_name = "URL | DIR1 DIR2", required = true, num_args = 1..=2)]
     what: Vec<String>,
     #[command(flatten)]
-    dir: DirArg,
+    archive: ArchiveArg,
     /// The old version: 0 is the newest, 1 the one before it; or the one of a date
     #[arg(long, value_name = "N|DATE", value_parser = Which::parse)]
     from: Option<Which>,
@@ -101,7 +101,7 @@ impl DiffArgs {
             }
             what => {
                 let url = get::parse(&what[0])?;
-                let archive = open(&self.dir.dir, open_archive)?;
+                let archive = self.archive.open(open_archive)?;
                 self.of_versions(&*archive, &url, &mut out, &mut warnings)
             }
         }
@@ -116,7 +116,7 @@ impl DiffArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
         let Some(newest) = archive.newest(url)? else {
-            writeln!(warnings, "crawler: {}", get::not_there(url, &self.dir.dir))?;
+            writeln!(warnings, "crawler: {}", get::not_there(url, &self.archive.dir.dir))?;
             return Ok(Exit::Internal);
         };
         let Some((from, to)) = self.versions(archive, newest)? else {

@@ -73,6 +73,7 @@ impl From<&CrawlError> for Exit {
             CrawlError::Disk(error) => error.into(),
             CrawlError::Usage(_) => Exit::Usage,
             CrawlError::NothingFetched(_) => Exit::NothingFetched,
+            CrawlError::Store(_) | CrawlError::Cluster(_) => Exit::Disk,
             CrawlError::Internal(_) => Exit::Internal,
         }
     }

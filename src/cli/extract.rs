@@ -21,7 +21,7 @@ use super::archive::{Archive, Damage, Entry, Response, essence};
 use super::exit::{Exit, UsageError};
 use super::ordered::{Named, Ordered};
 use super::selection::Selection;
-use super::{DirArg, OpenArchive, open};
+use super::{ArchiveArg, OpenArchive};
 use crate::text::escape::Escaped;
 use fields::{Field, Form};
 #[cfg(any(test, feature = "fuzzing"))]
@@ -63,7 +63,7 @@ Examples:
   crawler extract --text --jsonl   url, title and text of every page")]
 pub(super) struct ExtractArgs {
     #[command(flatten)]
-    dir: DirArg,
+    archive: ArchiveArg,
     #[command(flatten)]
     selection: Selection,
     /// CSS selector of the elements to print
@@ -87,7 +87,7 @@ pub(super) struct ExtractArgs {
 impl ExtractArgs {
     pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
         let plan = self.plan()?;
-        let archive = open(&self.dir.dir, open_archive)?;
+        let archive = self.archive.open(open_archive)?;
         let mut out = BufWriter::with_capacity(256 << 10, io::stdout().lock());
         self.print(&*archive, &plan, &mut out, &mut io::stderr())
     }
@@ -95,7 +95,7 @@ impl ExtractArgs {
     /// The table of the titles of the crawl in `dir`.
     pub(super) fn of_titles(dir: &Path) -> Self {
         ExtractArgs {
-            dir: DirArg { dir: dir.to_owned() },
+            archive: ArchiveArg::of(dir),
             selection: Selection::default(),
             select: None,
             fields: None,

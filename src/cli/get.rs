@@ -8,7 +8,7 @@ use url::Url;
 
 use super::archive::{Archive, Entry, Response, essence};
 use super::exit::{Exit, UsageError};
-use super::{DirArg, OpenArchive, open};
+use super::{ArchiveArg, OpenArchive};
 use crate::report::closing::shell_word;
 use crate::text::escape::{Escaped, is_terminal_control};
 use crate::web::url::{CanonicalUrl, UrlError};
@@ -30,7 +30,7 @@ pub(super) struct GetArgs {
     /// The URL, with its scheme
     url: String,
     #[command(flatten)]
-    dir: DirArg,
+    archive: ArchiveArg,
     /// Print status line and headers only
     #[arg(long, group = "part")]
     headers: bool,
@@ -48,7 +48,7 @@ pub(super) struct GetArgs {
 impl GetArgs {
     pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
         let url = parse(&self.url)?;
-        let archive = open(&self.dir.dir, open_archive)?;
+        let archive = self.archive.open(open_archive)?;
         let mut out = io::stdout().lock();
         let terminal = out.is_terminal();
         self.print(&*archive, &url, &mut out, terminal, &mut io::stderr())
@@ -64,7 +64,7 @@ impl GetArgs {
         errors: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
         let Some(newest) = archive.newest(url)? else {
-            writeln!(errors, "crawler: {}", not_there(url, &self.dir.dir))?;
+            writeln!(errors, "crawler: {}", not_there(url, &self.archive.dir.dir))?;
             return Ok(Exit::Internal);
         };
         if newest.url != url {

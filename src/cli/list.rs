@@ -12,7 +12,7 @@ use super::columns::{Column, Columns};
 use super::compare::Step;
 use super::exit::Exit;
 use super::selection::Selection;
-use super::{DirArg, OpenArchive, open};
+use super::{ArchiveArg, OpenArchive};
 use crate::text::escape::json_line;
 use crate::text::figures::iso_ms;
 
@@ -33,7 +33,7 @@ Examples:
   crawler list --all --columns time,change,url       which versions differ")]
 pub(super) struct ListArgs {
     #[command(flatten)]
-    dir: DirArg,
+    archive: ArchiveArg,
     #[command(flatten)]
     selection: Selection,
     /// Every version of a URL, not only the newest
@@ -65,7 +65,7 @@ struct ListRow<'a> {
 
 impl ListArgs {
     pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
-        let archive = open(&self.dir.dir, open_archive)?;
+        let archive = self.archive.open(open_archive)?;
         let columns = Columns::new(&self.columns, width_of_terminal());
         self.print(&*archive, &columns, &mut BufWriter::new(io::stdout().lock()), &mut io::stderr())
     }

@@ -7,6 +7,7 @@
 pub mod archive;
 mod canonical;
 mod changes;
+mod cluster;
 mod columns;
 mod compact;
 mod compare;
@@ -53,12 +54,14 @@ pub use exit::{Exit, UsageError};
 use archive::Archive;
 use run::CrawlArgs;
 
+use crate::crawl::cluster::StoredCrawl;
 use crate::crawl::{CrawlError, CrawlRequest};
+use crate::disk::Disk;
 
 /// Runs a crawl to its end.
 pub type CrawlFn = fn(CrawlRequest) -> Result<crate::record::Finish, CrawlError>;
-/// Opens the archive of a crawl directory for reading.
-pub type OpenArchive = fn(&Path) -> anyhow::Result<Box<dyn Archive>>;
+/// Opens the archive of a crawl directory on a disk for reading.
+pub type OpenArchive = fn(&Disk, &Path) -> anyhow::Result<Box<dyn Archive>>;
 
 #[derive(Debug, Parser)]
 #[command(
@@ -95,6 +98,8 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Control a running crawl: pause, resume, add seeds, checkpoint, stop, reload
     Ctl(ctl::CtlArgs),
+    /// Go on with a crawl from a store, on another machine
+    Cluster(cluster::ClusterArgs),
     /// Show a crawl in the browser, while it runs or afterwards
     Console(console::ConsoleArgs),
     /// Show the progress of a crawl, while it runs or afterwards
@@ -135,6 +140,37 @@ struct DirArg {
     /// Crawl directory
     #[arg(long, value_name = "DIR", default_value = "./crawl")]
     dir: PathBuf,
+}
+
+/// The crawl whose archive a subcommand reads.
+#[derive(Debug, Args)]
+struct ArchiveArg {
+    #[command(flatten)]
+    dir: DirArg,
+    /// Read the archive from a store that a crawl ships to, in the place of --dir
+    #[arg(long, value_name = "URL", conflicts_with = "dir")]
+    store: Option<String>,
+    /// Which crawl, by the first digits of its id, where the store has several
+    #[arg(long, value_name = "ID", requires = "store")]
+    crawl: Option<String>,
+}
+
+impl ArchiveArg {
+    /// That of a crawl directory.
+    fn of(dir: &Path) -> ArchiveArg {
+        ArchiveArg { dir: DirArg { dir: dir.to_owned() }, store: None, crawl: None }
+    }
+
+    /// Opens it, or says that there is no crawl.
+    fn open(&self, open_archive: OpenArchive) -> anyhow::Result<Box<dyn Archive>> {
+        match &self.store {
+            None => open(&self.dir.dir, open_archive),
+            Some(store) => {
+                let stored = StoredCrawl::open(store, self.crawl.as_deref())?;
+                open_archive(stored.disk(), stored.dir())
+            }
+        }
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -215,6 +251,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Diff(args)) => args.run(open_archive),
         Some(Command::Plan(args)) => args.run(),
         Some(Command::Ctl(args)) => args.run(),
+        Some(Command::Cluster(args)) => args.run(crawl),
         Some(Command::Console(args)) => args.run(),
         Some(Command::Status(args)) => args.run(),
         Some(Command::Report(args)) => args.run(),
@@ -244,7 +281,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
 /// Opens the archive of the crawl in `dir`, or says that there is no crawl.
 fn open(dir: &Path, open_archive: OpenArchive) -> anyhow::Result<Box<dyn Archive>> {
     run::require_crawl(dir)?;
-    open_archive(dir)
+    open_archive(&Disk::real(), dir)
 }
 
 #[cfg(test)]

@@ -31,19 +31,18 @@ pub(super) fn crawl(request: CrawlRequest) -> Result<Finish, CrawlError> {
 }
 
 /// Opens the archive in a crawl directory: of all shards, where there are several.
-pub(super) fn open_archive(dir: &Path) -> anyhow::Result<Box<dyn Archive>> {
-    let disk = Disk::real();
+pub(super) fn open_archive(disk: &Disk, dir: &Path) -> anyhow::Result<Box<dyn Archive>> {
     let open = || -> disk::Result<Container> {
-        let dirs = CrawlDirs::open(&disk, dir)?;
+        let dirs = CrawlDirs::open(disk, dir)?;
         let keys = match dirs.keys() {
             Some(keys) => keys.clone(),
-            None => Identity::read_copy(&disk, dir)?.key_maker(),
+            None => Identity::read_copy(disk, dir)?.key_maker(),
         };
         Ok(Container { archives: Archives::new(disk.clone(), dirs, keys) })
     };
     let container = match open() {
         Ok(container) => container,
-        Err(e) if e.is_not_found() && archives::has_no_page(&disk, dir) => return Err(nothing_stored(dir)),
+        Err(e) if e.is_not_found() && archives::has_no_page(disk, dir) => return Err(nothing_stored(dir)),
         Err(e) => return Err(e.into()),
     };
     if !container.archives.open_all() {

@@ -99,6 +99,11 @@ pub(super) struct LimitArgs {
     /// Links to follow from a seed; 0 fetches only the seeds
     #[arg(long, value_name = "N")]
     max_depth: Option<u16>,
+    /// Store that checkpoints are shipped to: s3://, gs://, az:// or file://
+    ///
+    /// The crawl then survives its machine: crawler cluster run goes on with it elsewhere.
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
 }
 
 impl LimitArgs {
@@ -110,6 +115,7 @@ impl LimitArgs {
             ("crawl.max_pages", "--max-pages", self.max_pages.is_some()),
             ("crawl.max_time", "--max-time", self.max_time.is_some()),
             ("crawl.max_depth", "--max-depth", self.max_depth.is_some()),
+            ("cluster.store", "--store", self.store.is_some()),
         ];
         for (key, option, _) in options.into_iter().filter(|&(_, _, given)| given) {
             origins.set_by_option(key, option);
@@ -120,13 +126,14 @@ impl LimitArgs {
 
     /// Those of them that were given.
     fn given(&self) -> GivenLimits {
-        GivenLimits { max_pages: self.max_pages, max_time: self.max_time, max_depth: self.max_depth }
+        let (max_pages, max_time, max_depth) = (self.max_pages, self.max_time, self.max_depth);
+        GivenLimits { max_pages, max_time, max_depth, store: self.store.clone() }
     }
 }
 
 /// How a crawl directory stands before the crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+pub(super) enum Standing {
     /// Not there, or empty.
     New,
     /// Of a crawl.
@@ -158,12 +165,7 @@ pub(super) fn run(args: CrawlArgs, commands: &clap::Command, crawl: CrawlFn) -> 
         return Err(UsageError::because(format!("{name} has no URL; {HOW_TO_SEED}")));
     }
     args.json.as_deref().map_or(Ok(()), check_json)?;
-    let verbosity = match (args.quiet, args.verbose) {
-        (true, _) => Verbosity::Quiet,
-        (_, 0) => Verbosity::Normal,
-        (_, 1) => Verbosity::Verbose,
-        _ => Verbosity::Loud,
-    };
+    let verbosity = verbosity(args.quiet, args.verbose);
     let screen = Screen::stderr();
     let warnings = (config.report.console != "off").then(RecentWarnings::default);
     log_to(&screen, verbosity, config.report.log_format, warnings.clone())?;
@@ -191,6 +193,21 @@ pub(super) fn run(args: CrawlArgs, commands: &clap::Command, crawl: CrawlFn) -> 
         warnings,
         screen,
     };
+    finish(crawl, request)
+}
+
+/// How much is said, where `verbose` was given so many times.
+pub(super) fn verbosity(quiet: bool, verbose: u8) -> Verbosity {
+    match (quiet, verbose) {
+        (true, _) => Verbosity::Quiet,
+        (_, 0) => Verbosity::Normal,
+        (_, 1) => Verbosity::Verbose,
+        _ => Verbosity::Loud,
+    }
+}
+
+/// Calls the crawl, and says how the process ends.
+pub(super) fn finish(crawl: CrawlFn, request: CrawlRequest) -> anyhow::Result<Exit> {
     let json = request.logs_json();
     let error = match crawl(request) {
         Ok(finish) => return Ok(Exit::from(finish)),
@@ -286,7 +303,7 @@ fn has_seed(seeds: &[u8]) -> bool {
 }
 
 /// How `dir` stands; a directory with other things in it is refused, so that nothing is written among them.
-fn standing(dir: &Path) -> anyhow::Result<Standing> {
+pub(super) fn standing(dir: &Path) -> anyhow::Result<Standing> {
     let list = |e| disk::Error::io("list", dir, e);
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,

@@ -9,7 +9,7 @@ use crate::cli::archive::Archive;
 use crate::cli::run_args;
 use crate::record::Finish;
 
-fn no_archive(_: &Path) -> anyhow::Result<Box<dyn Archive>> {
+fn no_archive(_: &Disk, _: &Path) -> anyhow::Result<Box<dyn Archive>> {
     anyhow::bail!("no archive here")
 }
 

@@ -174,7 +174,8 @@ impl StatusArgs {
 /// What is known of a crawl in `dir` that ended before its first checkpoint.
 fn ended(dir: &Path) -> String {
     // what cannot be read the next start says, and `verify`
-    let stored = parts::open_archive(dir).map_or(0, |archive| archive.entries().map_while(Result::ok).count());
+    let stored =
+        parts::open_archive(&Disk::real(), dir).map_or(0, |archive| archive.entries().map_while(Result::ok).count());
     let archive = match stored {
         0 => "nothing is stored yet".to_owned(),
         1 => "1 record is in the archive and will be recovered".to_owned(),

@@ -37,7 +37,8 @@ pub(super) fn limits(config: &Config) -> Checked {
     fetch(config)?;
     names_and_addresses(config)?;
     stores(config)?;
-    recrawl(config)
+    recrawl(config)?;
+    cluster(config)
 }
 
 /// The product token that `agent` starts with.
@@ -236,6 +237,29 @@ fn stores(config: &Config) -> Checked {
     require(log, "report.log_bytes", "must be at least \"64KiB\", or \"unlimited\"")?;
     listening(&config.report.metrics, "report.metrics", "127.0.0.1:9150")?;
     listening(&config.report.console, "report.console", "127.0.0.1:9151")
+}
+
+fn cluster(config: &Config) -> Checked {
+    let cluster = &config.cluster;
+    let is_known = ["file:///", "s3://", "gs://", "az://"].iter().any(|scheme| cluster.store.starts_with(scheme));
+    let problem = "write \"off\", or where checkpoints are shipped to: \"file:///mnt/crawls\", \"s3://bucket/crawls\", \
+                   \"gs://...\" or \"az://...\"";
+    require(cluster.store == "off" || is_known, "cluster.store", problem)?;
+    at_least(cluster.commit_interval, "1s", "cluster.commit_interval")?;
+    at_least(cluster.behind_max, "1s", "cluster.behind_max")?;
+    at_least(cluster.lease, "2s", "cluster.lease")?;
+    let is_address = |member: &String| member.starts_with("http://") || member.starts_with("https://");
+    let members = cluster.registry.iter().all(is_address);
+    require(members, "cluster.registry", "write members of etcd, such as [\"http://10.0.0.1:2379\"]")?;
+    let is_word = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    let named = is_word(&cluster.name) && cluster.name.len() <= 100;
+    require(named, "cluster.name", "must be at most 100 letters, digits, -, _ and .")?;
+    require(cluster.weight <= 10_000, "cluster.weight", "must be at most 10000")?;
+    let rate = cluster.bytes_per_second.is_none_or(|rate| rate >= Bytes::kib(64));
+    require(rate, "cluster.bytes_per_second", "must be at least 64KiB, or \"unlimited\"")?;
+    let keeps_all = config.container.keep == Keep::All;
+    let problem = "only \"all\" can be kept where checkpoints are shipped (cluster.store)";
+    require(cluster.store == "off" || keeps_all, "container.keep", problem)
 }
 
 fn recrawl(config: &Config) -> Checked {

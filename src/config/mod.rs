@@ -25,8 +25,8 @@ use toml::de::{DeTable, DeValue};
 pub use error::{ConfigError, SourceLine};
 pub use pattern::{RecrawlMode, RecrawlPattern};
 pub use sections::{
-    Budget, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, LogFormat, Network, Politeness, ReadableBy,
-    Recrawl, RecrawlChange, Report, Robots, Scope, Seen,
+    Budget, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, LogFormat, Network, Politeness,
+    ReadableBy, Recrawl, RecrawlChange, Report, Robots, Scope, Seen,
 };
 pub use value::{Bytes, Workers, parse_bytes, parse_duration, parse_keep, show_duration};
 pub use written::{Origin, Origins};
@@ -65,6 +65,9 @@ pub struct Config {
     /// How the archive stays fresh.
     #[serde(default)]
     pub recrawl: Recrawl,
+    /// How it survives its machine.
+    #[serde(default)]
+    pub cluster: Cluster,
     /// What is told while it runs.
     pub report: Report,
 }
@@ -73,7 +76,7 @@ pub struct Config {
 macro_rules! each_section {
     ($config:expr, $name:ident, $act:expr) => {
         each_section!(@ $config, $name, $act, crawl, scope, politeness, budget, fetch, robots, dns, network, drum, seen,
-            frontier, container, recrawl, report)
+            frontier, container, recrawl, cluster, report)
     };
     (@ $config:expr, $name:ident, $act:expr, $($section:ident),*) => {
         match $name {
@@ -86,7 +89,7 @@ macro_rules! each_section {
 use each_section;
 
 /// Names of the sections, in the order of the file.
-const SECTIONS: [&str; 14] = [
+const SECTIONS: [&str; 15] = [
     "crawl",
     "scope",
     "politeness",
@@ -100,6 +103,7 @@ const SECTIONS: [&str; 14] = [
     "frontier",
     "container",
     "recrawl",
+    "cluster",
     "report",
 ];
 

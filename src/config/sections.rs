@@ -414,6 +414,28 @@ section! {
     }
 }
 
+section! {
+    /// How a crawl survives its machine.
+    Cluster {
+        /// Where checkpoints are shipped to: `s3://`, `gs://`, `az://` or `file://`; or `off`.
+        store: String = "off".to_owned(),
+        /// Time between two checkpoints of a crawl that ships them: what the loss of a machine repeats at most.
+        commit_interval: Duration = MINUTE,
+        /// How long a store may be away before no more requests are made.
+        behind_max: Duration = MINUTE * 10,
+        /// Members of the etcd that says which machine owns a shard: `http://host:2379`; none for one machine.
+        registry: Vec<String> = Vec::new(),
+        /// The name of this machine among the others; empty for its host name.
+        name: String = String::new(),
+        /// How many shards this machine takes in relation to others; 0 for as many as it has cores.
+        weight: usize = 0,
+        /// How long a machine that is not heard of keeps its shards.
+        lease: Duration = Duration::from_secs(20),
+        /// Bytes a second that are sent to the store.
+        bytes_per_second: Option<Bytes> = None,
+    }
+}
+
 word! {
     /// How log and progress are written to standard error.
     LogFormat, "\"text\" or \"json\"", "\"text\"" {

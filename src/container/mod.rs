@@ -49,7 +49,9 @@ mod digests;
 mod exchange;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod index;
 pub mod keys;
+pub mod named;
 #[cfg(test)]
 mod read_tests;
 mod reader;
@@ -85,6 +87,7 @@ use address::AddressFile;
 pub use condition::Condition;
 use digests::Digests;
 pub use exchange::StoredRecord;
+pub use index::make_addresses;
 use keys::KeyFile;
 pub use keys::KeyRecord;
 pub use reader::{External, Reader, StoredResponse};

@@ -206,6 +206,13 @@ impl ValueFiles {
     fn go_on_with(&mut self, found: Found, end: u64) -> Result<()> {
         let suffix = format!(".warc{}{OPEN}", self.options.compression.suffix());
         let same_coding = found.path.to_string_lossy().ends_with(&suffix);
+        // one that is closed and whole may lie where nothing can be written
+        let is_whole = !found.open && self.disk.open(&found.path, Mode::Read)?.len()? == end;
+        if is_whole {
+            self.closed_bytes += end;
+            self.number = found.number + 1;
+            return Ok(());
+        }
         let file = self.disk.open(&found.path, Mode::Write)?;
         if file.len()? > end {
             // durable before anything is written there: after a power cut, sectors of what lay there must not stand

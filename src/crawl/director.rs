@@ -16,18 +16,19 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, bounded, never};
 
+use super::cluster::{self, Shipments};
 use super::control::{Incoming, SeedsOrder};
 use super::directory::Directory;
 use super::ending::{self, Ending};
 use super::live::{DISPLAY, Posted, Teller};
 use super::runtime::Runtime;
-use super::seat::{Abandoned, Seat, Told, Word, Work};
+use super::seat::{Abandoned, Heard, Seat, Told, Word, Work};
 use super::shard_run::{Admission, Admitted, News};
 use super::threads::Port;
 use super::{CrawlError, CrawlRequest};
 use crate::clock::{Clock, Time};
 use crate::disk::Disk;
-use crate::engine::{Commons, ExchangeOptions, RoundWanted, SeedTable};
+use crate::engine::{Commons, ExchangeOptions, Identity, RoundWanted, SeedTable};
 use crate::exchange::{LocalRegistry, Registry};
 use crate::frontier::Activity;
 use crate::process::ProcessOptions;
@@ -49,6 +50,8 @@ pub(super) struct Plan<'a> {
     /// The seeds file, whose lines the list has.
     pub seeds: Arc<[u8]>,
     pub list: SeedTable,
+    /// Where their checkpoints go that have to survive the machine.
+    pub shipments: Option<Arc<Shipments>>,
 }
 
 /// The thread that has no engine.
@@ -56,9 +59,10 @@ struct Director<'a, 'scope> {
     request: &'a CrawlRequest,
     clock: Arc<dyn Clock>,
     registry: Arc<LocalRegistry>,
+    identity: Identity,
     list: SeedTable,
     seats: Vec<Seat<'scope>>,
-    told: Receiver<Result<Told, CrawlError>>,
+    told: Receiver<Heard>,
     teller: Teller,
     look_due: Time,
     metrics_due: Time,
@@ -72,7 +76,7 @@ pub(super) fn run(
     runtime: &mut Runtime,
     ports: Vec<Port>,
 ) -> Result<Finish, CrawlError> {
-    let Plan { request, process, ceiling, seeds, list } = plan;
+    let Plan { request, process, ceiling, seeds, list, shipments } = plan;
     let count = u32::try_from(directory.shards.len()).expect("a crawl has few shards");
     let registry = Arc::new(LocalRegistry::new(count, list.len()));
     // one that is waited for, and a fault
@@ -84,6 +88,7 @@ pub(super) fn run(
             request,
             clock: clock.clone(),
             registry: registry.clone(),
+            identity: directory.shards[0].identity.clone(),
             list,
             seats: Vec::new(),
             told,
@@ -97,10 +102,11 @@ pub(super) fn run(
             let (news, reply) = (News::default(), port.executors.reply().clone());
             let told = news.clone();
             registry.watch(shard.index(), Box::new(move || told.tell(&reply)));
-            let exchange = ExchangeOptions { shard, registry: registry.clone(), crawl_dir: request.dir.clone() };
+            let (registry, crawl_dir, disk) = (registry.clone(), request.dir.clone(), Disk::real());
+            let exchange = ExchangeOptions { shard, registry, crawl_dir, disk };
             let work = Work {
                 request,
-                directory: shard_directory,
+                directory: shard_directory.clone(),
                 keys: directory.keys.clone(),
                 clock: clock.clone(),
                 commons: commons.clone(),
@@ -108,9 +114,10 @@ pub(super) fn run(
                 ceiling,
                 seeds: seeds.clone(),
                 exchange,
+                shipments: shipments.clone(),
                 news,
             };
-            director.seats.push(Seat::take(scope, work, port, told_in.clone())?);
+            director.seats.push(Seat::take(scope, (shard, move || Ok(work)), port, told_in.clone())?);
             Ok(())
         });
         drop((told_in, seeds));
@@ -160,8 +167,11 @@ impl Director<'_, '_> {
     }
 
     /// What was told; nothing comes any more when all threads have ended, which they do not before they are done.
-    fn heard(&self, told: Option<Result<Told, CrawlError>>) -> Result<Told, CrawlError> {
-        told.unwrap_or_else(|| Err(CrawlError::Internal("the threads of all shards have ended".to_owned())))
+    fn heard(&self, heard: Option<Heard>) -> Result<Told, CrawlError> {
+        heard.map_or_else(
+            || Err(CrawlError::Internal("the threads of all shards have ended".to_owned())),
+            |(_, told)| told,
+        )
     }
 
     /// Says a word to each engine; one that has ended has told, or will, why.
@@ -236,6 +246,7 @@ impl Director<'_, '_> {
             self.list.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()))?;
         }
         self.list.make_durable()?;
+        cluster::ship_seeds(self.request, &self.identity)?;
         let added = self.list.len() - before;
         if added > 0 && self.registry.add_seeds(self.list.len()).is_none() {
             order.refuse("the crawl has just ended; it has the seeds in its list, and the next run takes them in");
@@ -255,7 +266,7 @@ impl Director<'_, '_> {
         };
         while !abandoned.iter().all(Abandoned::has_ended) {
             abandoned.iter().for_each(Abandoned::tell);
-            if let Ok(Err(CrawlError::Disk(error))) = self.told.recv_timeout(TELL_AGAIN)
+            if let Ok((_, Err(CrawlError::Disk(error)))) = self.told.recv_timeout(TELL_AGAIN)
                 && !error.is_secondary()
                 && matches!(&cause, CrawlError::Disk(first) if first.is_secondary())
             {

@@ -27,7 +27,7 @@ const MAKING: &str = "identity.new.json";
 /// A crawl directory that was opened, and has no engine yet.
 pub(super) struct Directory {
     pub keys: Arc<KeyMaker>,
-    pub shards: Vec<ShardDirectory>,
+    pub shards: Vec<Arc<ShardDirectory>>,
     _lock: DirectoryLock,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn keep_shards(request: &mut CrawlRequest) -> Result<(), CrawlError> 
 }
 
 /// The identity of the crawl in `dir` by the copy there, if there is one, or that of one whose shards are being made.
-fn find(disk: &Disk, dir: &Path) -> disk::Result<Option<Identity>> {
+pub(super) fn find(disk: &Disk, dir: &Path) -> disk::Result<Option<Identity>> {
     match Identity::read_copy(disk, dir) {
         Err(error) if error.is_not_found() => read_making(disk, dir),
         identity => identity.map(Some),
@@ -79,7 +79,7 @@ impl Directory {
         disk::create_crawl_dir(&request.dir, options::readers(&request.config))?;
         let lock = DirectoryLock::acquire(&request.dir)?;
         let shards = match request.config.crawl.shards {
-            1 => vec![ShardDirectory::open_alone(request, clock.now())?],
+            1 => vec![Arc::new(ShardDirectory::open_alone(request, clock.now())?)],
             shards => open_shards(request, &disk, clock, shards)?,
         };
         // a copy that cannot be read is for `verify`
@@ -105,7 +105,7 @@ fn open_shards(
     disk: &Disk,
     clock: &dyn Clock,
     count: usize,
-) -> Result<Vec<ShardDirectory>, CrawlError> {
+) -> Result<Vec<Arc<ShardDirectory>>, CrawlError> {
     let dir = &request.dir;
     let is_made = Identity::copy_path(dir).exists();
     let identity = match find(disk, dir)? {
@@ -126,7 +126,7 @@ fn open_shards(
     options::tell_fixed(&identity, &share::of_shard(&request.config));
     let shards = Shard::all(identity.shards());
     let shards: Vec<_> = shards
-        .map(|shard| ShardDirectory::open_shard(request, identity.of_shard(shard), is_made))
+        .map(|shard| ShardDirectory::open_shard(request, disk.clone(), identity.of_shard(shard), is_made).map(Arc::new))
         .collect::<Result<_, _>>()?;
     if !is_made {
         // the names of the shards first, then the word that all of them are there
@@ -135,6 +135,12 @@ fn open_shards(
         disk.sync_dir(dir)?;
     }
     Ok(shards)
+}
+
+/// Begins to make the crawl with this `identity` in `dir`: it is made of several shards when it is opened.
+pub(super) fn begin(disk: &Disk, dir: &Path, identity: &Identity) -> disk::Result<()> {
+    let json = serde_json::to_vec_pretty(identity).expect("an identity consists of plain data");
+    disk.replace(&dir.join(MAKING), &json)
 }
 
 /// Begins to make a crawl of so many shards: its identity, put aside.
@@ -150,8 +156,7 @@ fn make(request: &CrawlRequest, disk: &Disk, clock: &dyn Clock, count: usize) ->
     let shape = (own.drum.buckets, partitions, own.scope.strip_query_params.as_slice());
     let count = u32::try_from(count).expect("a crawl has few shards");
     let identity = Identity::of_crawl(clock.now(), options::random(), shape, count);
-    let json = serde_json::to_vec_pretty(&identity).expect("an identity consists of plain data");
-    disk.replace(&request.dir.join(MAKING), &json)?;
+    begin(disk, &request.dir, &identity)?;
     Ok(identity)
 }
 
@@ -257,7 +262,7 @@ mod tests {
             std::fs::write(other.join(MAKING), &identity).unwrap();
             let whole = read_making(&Disk::real(), other).unwrap().unwrap();
             for shard in Shard::all(3).take(made) {
-                drop(ShardDirectory::open_shard(&request, whole.of_shard(shard), false).unwrap());
+                drop(ShardDirectory::open_shard(&request, Disk::real(), whole.of_shard(shard), false).unwrap());
             }
             assert!(is_begun(&Disk::real(), other));
             // whatever is configured by now

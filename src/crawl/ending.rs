@@ -35,6 +35,16 @@ impl Ending {
         self
     }
 
+    /// Prints the closing statistics of one machine among several.
+    pub fn print(&self, request: &CrawlRequest) {
+        let Ending { finish, statistics, gauges, .. } = self;
+        if request.logs_json() {
+            closing::event(statistics, gauges, finish, &request.closing());
+        } else if request.verbosity != Verbosity::Quiet {
+            request.screen.print(&closing::text(statistics, gauges, finish, &request.closing()));
+        }
+    }
+
     /// Tells the closing statistics, and writes the reports. A crawl that came to its end with nothing is an error.
     pub fn tell(self, request: &CrawlRequest, runtime: &mut Runtime) -> Result<Finish, CrawlError> {
         let Ending { finish, statistics, gauges, doing, oddities } = self;

@@ -22,7 +22,7 @@ use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{
     Commons, Executors, Identity, ListedSeeds, Opening, Settings, SlotOptions, WORKERS_START, Waker, mend,
 };
-use crate::fetch::FetchOptions;
+use crate::fetch::{FetchOptions, Permission};
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::process::ProcessOptions;
 use crate::record::{CrawlLog, SkippedLog};
@@ -56,6 +56,11 @@ pub(super) fn read_copy(disk: &Disk, dir: &Path) -> disk::Result<Option<Config>>
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The settings that the crawl in `dir` was run with last, if their copy can be read.
+pub fn copied_config(dir: &Path) -> disk::Result<Option<Config>> {
+    read_copy(&Disk::real(), dir)
 }
 
 /// The crawl's fingerprints: the key maker of the crawl in `dir`.
@@ -137,6 +142,7 @@ pub(super) fn fetch(config: &Config, dir: &Path) -> Result<FetchOptions, CrawlEr
         dns_timeout: config.dns.timeout,
         ttl: (config.dns.ttl_min, config.dns.ttl_max),
         negative_ttl: config.dns.negative_ttl,
+        lease: Permission::default(),
     })
 }
 
@@ -221,6 +227,7 @@ pub(super) fn opening(
         skipped_log,
         recrawl,
         exchange: None,
+        shipping: None,
     })
 }
 
@@ -276,7 +283,8 @@ pub(super) fn settings(config: &Config) -> Settings {
         pages_max: crawl.max_pages,
         bytes_max: crawl.max_bytes.map(config::Bytes::get),
         time_max: crawl.max_time,
-        checkpoint_interval: crawl.checkpoint_interval,
+        checkpoint_interval: if ships(config) { config.cluster.commit_interval } else { crawl.checkpoint_interval },
+        behind_max: ships(config).then_some(config.cluster.behind_max),
         disk_floor: crawl.disk_floor.get(),
         urls_per_pattern: config.scope.max_urls_per_pattern,
         follow_seed_redirects: config.scope.follow_seed_redirects,
@@ -301,6 +309,11 @@ pub(super) fn readers(config: &Config) -> Readers {
         config::ReadableBy::Group => Readers::Group,
         config::ReadableBy::All => Readers::All,
     }
+}
+
+/// Whether checkpoints are shipped to a store.
+pub(super) fn ships(config: &Config) -> bool {
+    config.cluster.store != "off"
 }
 
 pub(super) fn scope(config: &Config) -> ScopeOptions {

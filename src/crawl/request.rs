@@ -25,7 +25,7 @@ pub enum Verbosity {
     Loud,
 }
 
-/// Limits of the command line: they stand in the place of those of the file, also when that is read again.
+/// Settings of the command line: they stand in the place of those of the file, also when that is read again.
 #[derive(Clone, Debug, Default)]
 pub struct GivenLimits {
     /// `crawl.max_pages`.
@@ -34,6 +34,8 @@ pub struct GivenLimits {
     pub max_time: Option<Duration>,
     /// `crawl.max_depth`.
     pub max_depth: Option<u16>,
+    /// `cluster.store`.
+    pub store: Option<String>,
 }
 
 impl GivenLimits {
@@ -43,6 +45,9 @@ impl GivenLimits {
         limits.max_pages = self.max_pages.or(limits.max_pages);
         limits.max_time = self.max_time.or(limits.max_time);
         limits.max_depth = self.max_depth.or(limits.max_depth);
+        if let Some(store) = &self.store {
+            config.cluster.store.clone_from(store);
+        }
     }
 }
 
@@ -104,13 +109,14 @@ impl CrawlRequest {
 
     /// What the closing statistics say of this run.
     pub fn closing(&self) -> Closing<'_> {
-        let GivenLimits { max_pages, max_time, max_depth } = self.limits;
+        let GivenLimits { max_pages, max_time, max_depth, ref store } = self.limits;
         Closing {
             dir: &self.dir,
             seeds: self.seeds_path.as_deref(),
             urls: &self.urls,
             config: self.config_path.as_deref(),
             options: LineOptions { max_pages, max_time, max_depth, force: self.force },
+            store: store.as_deref(),
             memory_bytes: peak_memory(),
         }
     }
@@ -129,6 +135,12 @@ pub enum CrawlError {
     /// Not one page could be fetched; why.
     #[error("nothing could be fetched: {0}")]
     NothingFetched(String),
+    /// The store of objects.
+    #[error(transparent)]
+    Store(crate::store::Error),
+    /// The registry of the cluster.
+    #[error(transparent)]
+    Cluster(crate::cluster::ClusterError),
     /// A fault of the program.
     #[error("internal fault: {0}")]
     Internal(String),

@@ -14,7 +14,7 @@ use super::threads::{Port, Threads};
 use super::{CrawlError, CrawlRequest, options};
 use crate::clock::Clock;
 use crate::disk::Disk;
-use crate::fetch::FetchOptions;
+use crate::fetch::{FetchOptions, Permission};
 use crate::process::ProcessOptions;
 use crate::report::Progress;
 use crate::web::address::AddressGuard;
@@ -33,26 +33,34 @@ pub(super) struct Runtime {
 pub(super) struct Network {
     pub idle_max: usize,
     pub guard: AddressGuard,
+    pub lease: Permission,
 }
 
 impl Runtime {
-    /// Starts it by the settings of `request`, with an engine for each shard. The ports of the engines come in the
-    /// order of the shards.
+    /// Starts it by the settings of `request`, for an engine of each shard at most.
     pub fn start(
         request: &CrawlRequest,
         clock: Arc<dyn Clock>,
-        Network { idle_max, guard }: Network,
+        Network { idle_max, guard, lease }: Network,
         process: &ProcessOptions,
-    ) -> Result<(Runtime, Vec<Port>), CrawlError> {
+    ) -> Result<Runtime, CrawlError> {
         let (config, dir) = (&request.config, &request.dir);
         let endpoint = Endpoint::open(&config.report.metrics, &Disk::real(), dir)?;
         let console = OwnConsole::open(request, &Disk::real())?;
         let display = request.progress();
-        let fetch = FetchOptions { idle_max, ..options::fetch(config, dir)? };
+        let fetch = FetchOptions { idle_max, lease, ..options::fetch(config, dir)? };
         let workers = workers_most(config) + config.fetch.slow_workers;
         let shards = config.crawl.shards;
-        let (threads, ports) = Threads::start(shards, workers, (fetch, guard), process, clock.clone())?;
-        Ok((Runtime { clock, display, endpoint, threads, console, control: None }, ports))
+        let threads =
+            Threads::start(shards, workers, (fetch, guard), process, (clock.clone(), options::ships(config)))?;
+        Ok(Runtime { clock, display, endpoint, threads, console, control: None })
+    }
+
+    /// The ports of the engines of all shards, in their order; signals are for all of them.
+    pub fn ports(&self, request: &CrawlRequest) -> Result<Vec<Port>, CrawlError> {
+        let ports: Vec<Port> = (0..request.config.crawl.shards).map(|shard| self.threads.port(shard)).collect();
+        self.threads.listen(ports.iter().map(|port| port.executors.reply().clone()).collect())?;
+        Ok(ports)
     }
 
     /// Takes commands of the operator in, which the engines of `request` carry out.

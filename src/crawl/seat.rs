@@ -9,6 +9,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use super::cluster::{Shipments, shipping};
 use super::control::Orders;
 use super::ending::Ending;
 use super::live::{Board, ShardObserver, View};
@@ -17,7 +18,7 @@ use super::shard_run::{Admission, Admitted, News, ShardRun};
 use super::threads::Port;
 use super::{CrawlError, CrawlRequest};
 use crate::clock::Clock;
-use crate::engine::{Commons, Event, ExchangeOptions, Fault, ListedSeeds, Past, ReplyTo, RoundWanted};
+use crate::engine::{Commons, Event, ExchangeOptions, Fault, ListedSeeds, Opening, Past, ReplyTo, RoundWanted};
 use crate::process::{ProcessOptions, Processor};
 use crate::shard::Shard;
 use crate::web::seeds::SeedLines;
@@ -29,7 +30,7 @@ const ABANDONED: &str = "another shard of the crawl has failed";
 /// What an engine is run with.
 pub(super) struct Work<'a> {
     pub request: &'a CrawlRequest,
-    pub directory: &'a ShardDirectory,
+    pub directory: Arc<ShardDirectory>,
     pub keys: Arc<KeyMaker>,
     pub clock: Arc<dyn Clock>,
     /// What all engines of the process share.
@@ -40,6 +41,8 @@ pub(super) struct Work<'a> {
     /// The seeds file, whose lines are numbered by now.
     pub seeds: Arc<[u8]>,
     pub exchange: ExchangeOptions,
+    /// Where its checkpoints go that have to survive the machine.
+    pub shipments: Option<Arc<Shipments>>,
     /// Of the other shards.
     pub news: News,
 }
@@ -55,6 +58,9 @@ pub(super) enum Told {
     /// It is done.
     Done(Box<Ending>),
 }
+
+/// The thread of which shard tells, and what; or why it has ended.
+pub(super) type Heard = (Shard, Result<Told, CrawlError>);
 
 /// What the director says to an engine that has told something.
 pub(super) enum Word {
@@ -76,7 +82,8 @@ pub(super) struct Seat<'scope> {
 
 /// The director, as the engine's thread knows it.
 struct Line {
-    told: Sender<Result<Told, CrawlError>>,
+    shard: Shard,
+    told: Sender<Heard>,
     words: Receiver<Word>,
 }
 
@@ -94,30 +101,43 @@ impl<E: Into<CrawlError>> From<E> for Broken {
 }
 
 impl<'scope> Seat<'scope> {
-    /// Starts the thread for the engine that `port` is of; it tells by `told`.
+    /// Starts the thread for the engine of `shard`, which `port` is of; it tells by `told`. What it is run with is made
+    /// on that thread.
     pub fn take<'env: 'scope>(
         scope: &'scope Scope<'scope, 'env>,
-        work: Work<'env>,
+        (shard, make): (Shard, impl FnOnce() -> Result<Work<'env>, CrawlError> + Send + 'scope),
         port: Port,
-        told: Sender<Result<Told, CrawlError>>,
+        told: Sender<Heard>,
     ) -> Result<Seat<'scope>, CrawlError> {
         // the word that it waits for
         let (words_in, words) = bounded(1);
         let (board, reply) = (Board::default(), port.executors.reply().clone());
-        let name = work.exchange.shard.dir_name();
-        let (line, posted) = (Line { told, words }, board.clone());
+        let name = shard.dir_name();
+        let (line, posted) = (Line { shard, told, words }, board.clone());
         let thread = thread::Builder::new().name(name.clone()).spawn_scoped(scope, move || {
-            let worked = catch_unwind(AssertUnwindSafe(|| work.run(port, posted, &line)));
+            let worked = catch_unwind(AssertUnwindSafe(|| make()?.run(port, posted, &line)));
             let fault = match worked {
                 Ok(Ok(()) | Err(Broken::Abandoned)) => return,
                 Ok(Err(Broken::Fault(error))) => error,
                 Err(_) => CrawlError::Internal(format!("the thread of {name} panicked")),
             };
             // the director may have heard of another one, and hear no more
-            let _ = line.told.send(Err(fault));
+            let _ = line.told.send((shard, Err(fault)));
         });
         let thread = thread.map_err(|error| CrawlError::Internal(format!("cannot start a thread: {error}")))?;
         Ok(Seat { words: words_in, board, reply, thread })
+    }
+
+    /// Waits for the thread of an engine that is done.
+    pub fn finish(self) {
+        drop(self.words);
+        // what it has panicked with was told
+        let _ = self.thread.join();
+    }
+
+    /// Tells the engine, unless it has too much before it.
+    pub fn offer(&self, event: Event) {
+        self.reply.offer(event);
     }
 
     /// Has the engine end, wherever it is, because another one has failed.
@@ -147,7 +167,7 @@ impl Abandoned<'_> {
 impl Line {
     /// Tells, and waits for the director's word.
     fn tell(&self, told: Told) -> Result<Word, Broken> {
-        self.told.send(Ok(told)).map_err(|_| Broken::Abandoned)?;
+        self.told.send((self.shard, Ok(told))).map_err(|_| Broken::Abandoned)?;
         self.words.recv().map_err(|_| Broken::Abandoned)
     }
 }
@@ -158,6 +178,7 @@ impl Work<'_> {
         let seeds = own_seeds(self.seeds.clone(), shard, self.keys.clone());
         let shared = (self.clock.clone(), self.commons.clone(), Some(self.exchange.clone()));
         let opening = self.directory.opening(request, self.keys.clone(), executors, seeds, shared)?;
+        let opening = Opening { shipping: shipping(self.shipments.clone()), ..opening };
         let (mut run, past) = ShardRun::open(opening, Processor::new(self.process.clone()), events, self.news.clone())?;
         let mut observer = ShardObserver::new(self.ceiling, board);
         self.crawl(&mut run, past, &mut observer, line).map_err(|broken| match broken {
@@ -177,7 +198,7 @@ impl Work<'_> {
         let admitted = run.admit(admission)?;
         let Word::Crawl(mut orders) = line.tell(Told::Admitted(admitted))? else { unreachable!("{ORDER}") };
         let finish = run.run(&*self.clock, &mut orders, observer)?;
-        let _ = line.told.send(Ok(Told::Done(Box::new(Ending::of(run, finish)))));
+        let _ = line.told.send((line.shard, Ok(Told::Done(Box::new(Ending::of(run, finish))))));
         orders.answer_until(&mut run.engine, observer.sampler(), &line.words)?;
         Ok(())
     }

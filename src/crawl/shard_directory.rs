@@ -40,10 +40,15 @@ impl ShardDirectory {
         Ok(ShardDirectory { dir, identity, is_new, disk, catalog, _lock: None })
     }
 
-    /// Opens the shard with this `identity` of the crawl of `request`. Unless the crawl `is_made`, it makes the shard
-    /// where there is none.
-    pub fn open_shard(request: &CrawlRequest, identity: Identity, is_made: bool) -> Result<ShardDirectory, CrawlError> {
-        let (disk, dir) = (Disk::real(), request.dir.join(identity.shard().dir_name()));
+    /// Opens the shard with this `identity` of the crawl of `request` on `disk`. Unless the crawl `is_made`, it makes
+    /// the shard where there is none.
+    pub fn open_shard(
+        request: &CrawlRequest,
+        disk: Disk,
+        identity: Identity,
+        is_made: bool,
+    ) -> Result<ShardDirectory, CrawlError> {
+        let dir = request.dir.join(identity.shard().dir_name());
         let missing = || Error::damaged(&dir, 0, "the directory of a shard of this crawl", "no crawl in it");
         if is_made && !mend::is_begun(&disk, &dir) {
             return Err(missing().into());

@@ -3,7 +3,7 @@
 //! The threads are shared by all engines of the process: each job carries the address of the engine that sent it out,
 //! and is answered there. Every channel is bounded, and has room for every message that can be in progress: of an
 //! engine at most `workers` requests (slow ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier,
-//! [`LINK_PLACES`] that read links, one that reads the calendar, one checkpoint, one step of a compaction, one sync of
+//! [`LINK_PLACES`] that read links, one that reads the calendar, one checkpoint (made or shipped), one step of a compaction, one sync of
 //! the rests. So no engine ever waits on a send, and neither does a network thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use crate::calendar::SlotRead;
 use crate::clock::Clock;
 use crate::container::CompactionJob;
 use crate::disk;
-use crate::engine::checkpoint::CheckpointJob;
+use crate::engine::checkpoint::{CheckpointJob, Ran, ShipJob};
 use crate::engine::{Addressed, Event, Executors, Fault, FetchJob, HoldSync, ReplyTo, ResolveJob, StoreMerge, Waker};
 use crate::exchange::LinkJob;
 use crate::fetch::{FetchOptions, Fetcher};
@@ -43,6 +43,8 @@ pub(super) struct Threads {
     shared: Arc<Shared>,
     pool: ProcessPool,
     are_up: Arc<AtomicBool>,
+    /// Requests that all engines together may have in progress.
+    workers: usize,
 }
 
 /// What the engines send their jobs to.
@@ -51,6 +53,8 @@ struct Shared {
     merges: Workers<StoreMerge>,
     partitions: Workers<PartitionJob>,
     checkpoints: Workers<CheckpointJob>,
+    /// A thread for each engine: no shard waits for what another one ships.
+    ships: Arc<Workers<ShipJob>>,
     compactions: Workers<CompactionJob>,
     reads: Workers<ReadJob>,
     rests: Workers<HoldSync>,
@@ -86,18 +90,20 @@ pub(super) struct ThreadExecutors {
 }
 
 impl Threads {
-    /// Starts everything for `count` engines of one crawl, which together may have `workers` requests in progress.
-    /// Their ports come in the order of their numbers.
+    /// Starts everything for `count` engines of one crawl, which together may have `workers` requests in progress, and
+    /// which ship their checkpoints or not.
     pub(super) fn start(
         count: usize,
         workers: usize,
         (fetch, guard): (FetchOptions, AddressGuard),
         process: &ProcessOptions,
-        clock: Arc<dyn Clock>,
-    ) -> Result<(Threads, Vec<Port>), CrawlError> {
-        let no_thread = |e: std::io::Error| CrawlError::Internal(format!("cannot start a thread: {e}"));
+        (clock, ships): (Arc<dyn Clock>, bool),
+    ) -> Result<Threads, CrawlError> {
         let (answers_in, answers) = bounded(workers + 1);
         let pool = ProcessPool::start(cores(), process, &answers).map_err(no_thread)?;
+        let ship = |job: ShipJob, _: &ReplyTo| job.run().map(|done| Some(Event::Checkpointed(done)));
+        let of_ships = if ships { count } else { 0 };
+        let ships = Arc::new(Workers::with_threads("ship", (count, 1), of_ships, ship).map_err(no_thread)?);
         let shared = Arc::new(Shared {
             fetcher: Fetcher::start(fetch, guard, clock, answers_in)?,
             merges: Workers::start("merge", (count, 1), |job: StoreMerge| job.run().map(Event::Merged))
@@ -108,8 +114,13 @@ impl Threads {
             .map_err(no_thread)?,
             checkpoints: {
                 let reports = CheapReports::of_crawl_with(count);
-                Workers::start("checkpoint", (count, 1), move |job| checkpoint(job, &reports)).map_err(no_thread)?
+                let ships = ships.clone();
+                Workers::with_threads("checkpoint", (count, 1), threads_for(count), move |job, reply| {
+                    checkpoint(job, reply, &reports, &ships)
+                })
+                .map_err(no_thread)?
             },
+            ships,
             compactions: Workers::start("compaction", (count, 1), |job: CompactionJob| {
                 job.run().map(|done| Event::Compacted(Box::new(done)))
             })
@@ -118,18 +129,20 @@ impl Threads {
             rests: Workers::start("rests", (count, 1), |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
                 .map_err(no_thread)?,
         });
-        let port = |number| {
-            let (events_in, events) = bounded(workers + OTHER_EVENTS);
-            Port {
-                executors: ThreadExecutors { shared: shared.clone(), reply: ReplyTo::new(number, events_in) },
-                events,
-            }
-        };
-        let ports: Vec<Port> = (0..count).map(port).collect();
-        let are_up = Arc::new(AtomicBool::new(false));
-        let engines = ports.iter().map(|port| port.executors.reply.clone()).collect();
-        signals::listen(engines, are_up.clone()).map_err(no_thread)?;
-        Ok((Threads { shared, pool, are_up }, ports))
+        Ok(Threads { shared, pool, are_up: Arc::default(), workers })
+    }
+
+    /// The port of the engine with this number, one of as many as there may be. An engine takes it once; whoever is the
+    /// engine of that number after it takes one of its own.
+    pub(super) fn port(&self, number: usize) -> Port {
+        let (events_in, events) = bounded(self.workers + OTHER_EVENTS);
+        let executors = ThreadExecutors { shared: self.shared.clone(), reply: ReplyTo::new(number, events_in) };
+        Port { executors, events }
+    }
+
+    /// What signals ask for is asked of all of these, from now on.
+    pub(super) fn listen(&self, engines: Vec<ReplyTo>) -> Result<(), CrawlError> {
+        signals::listen(engines, self.are_up.clone()).map_err(no_thread)
     }
 
     /// The engines take events in from now on: a signal is one of them.
@@ -139,10 +152,12 @@ impl Threads {
 
     /// Ends all threads. The engines, and with them their executors, are gone by now.
     pub(super) fn stop(self) {
-        if let Some(Shared { fetcher, merges, partitions, checkpoints, compactions, reads, rests }) =
+        if let Some(Shared { fetcher, merges, partitions, checkpoints, ships, compactions, reads, rests }) =
             Arc::into_inner(self.shared)
         {
+            // those that send jobs on go before the ones that take them
             drop((merges, partitions, checkpoints, compactions, reads, rests));
+            drop(ships);
             fetcher.stop();
         }
         self.pool.join();
@@ -163,17 +178,37 @@ pub(super) fn cause(error: CrawlError, events: &Receiver<Event>) -> CrawlError {
     reported.unwrap_or(error)
 }
 
-/// Makes a checkpoint, and the reports that cost little beside it.
-fn checkpoint(job: CheckpointJob, reports: &CheapReports) -> disk::Result<Event> {
+/// Makes a checkpoint, and the reports that cost little beside it. One that is to be shipped is answered behind that.
+fn checkpoint(
+    job: CheckpointJob,
+    reply: &ReplyTo,
+    reports: &CheapReports,
+    ships: &Workers<ShipJob>,
+) -> disk::Result<Option<Event>> {
     let dir = job.dir().to_owned();
-    let done = job.run()?;
+    let ran = job.make_durable()?;
     if reports.are_due() {
         // nothing depends on them
         if let Err(error) = reports::put_cheap(&dir) {
             tracing::warn!(%error, "a report could not be written");
         }
     }
-    Ok(Event::Checkpointed(done))
+    Ok(match ran {
+        Ran::Done(done) => Some(Event::Checkpointed(done)),
+        Ran::ToShip(job) => {
+            ships.send(Addressed { job: *job, reply: reply.clone() });
+            None
+        }
+    })
+}
+
+fn no_thread(error: std::io::Error) -> CrawlError {
+    CrawlError::Internal(format!("cannot start a thread: {error}"))
+}
+
+/// Threads of one kind for so many engines.
+fn threads_for(engines: usize) -> usize {
+    engines.div_ceil(ENGINES_PER_WORKER)
 }
 
 /// The reports that are written at checkpoints. They are of the whole crawl, and shards make checkpoints far more often
@@ -274,15 +309,28 @@ impl<J: Send + 'static> Workers<J> {
         (engines, places): (usize, usize),
         work: impl Fn(J) -> disk::Result<Event> + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
+        let threads = threads_for(engines);
+        Workers::with_threads(name, (engines, places), threads, move |job, _| work(job).map(Some))
+    }
+
+    /// Starts so many. A job without an event is answered by somebody else.
+    fn with_threads(
+        name: &'static str,
+        (engines, places): (usize, usize),
+        threads: usize,
+        work: impl Fn(J, &ReplyTo) -> disk::Result<Option<Event>> + Send + Sync + 'static,
+    ) -> std::io::Result<Self> {
         let work = Arc::new(work);
         let mut workers = Workers { jobs: Vec::new(), threads: Vec::new() };
-        for _ in 0..engines.div_ceil(ENGINES_PER_WORKER) {
-            let (jobs_in, jobs) = bounded::<Addressed<J>>(places * engines.min(ENGINES_PER_WORKER));
+        for _ in 0..threads {
+            let (jobs_in, jobs) = bounded::<Addressed<J>>(places * engines.div_ceil(threads));
             let work = work.clone();
             let thread = thread::Builder::new().name(name.into()).spawn(move || {
                 for Addressed { job, reply } in jobs {
-                    let done = Fault::catch(|| format!("the {name} thread panicked"), || work(job));
-                    reply.send(done.unwrap_or_else(Event::Fault));
+                    let done = Fault::catch(|| format!("the {name} thread panicked"), || work(job, &reply));
+                    done.unwrap_or_else(|fault| Some(Event::Fault(fault)))
+                        .into_iter()
+                        .for_each(|done| reply.send(done));
                 }
             })?;
             workers.jobs.push(jobs_in);

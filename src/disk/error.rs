@@ -127,6 +127,11 @@ impl Error {
         matches!(self, Error::Poisoned { .. })
     }
 
+    /// Whether a file was there that had to be new.
+    pub fn is_there_already(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists)
+    }
+
     /// Whether a file or directory was not there.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)

@@ -5,6 +5,8 @@
 //! | CRAWL\n| kind   | version| zero   | crc32  |      little-endian; crc32 of bytes 0..12
 //! ```
 
+use std::path::Path;
+
 use super::{DiskFile, Error, Result};
 
 /// Length of a header in bytes.
@@ -47,6 +49,8 @@ pub enum Kind {
     Calendar = 15,
     /// Container: the redo journal of a compaction.
     Compaction = 16,
+    /// In a store of objects: what a shipped checkpoint consists of.
+    Manifest = 17,
 }
 
 /// The header of a file.
@@ -79,7 +83,12 @@ impl Header {
     pub fn check(file: &DiskFile, kind: Kind, known: u16) -> Result<Header> {
         let mut bytes = [0; HEADER_BYTES as usize];
         file.read_exact_at(&mut bytes, 0)?;
-        let damaged = |expected: String, found: String| Err(Error::damaged(file.path(), 0, expected, found));
+        Header::parse(&bytes, file.path(), kind, known)
+    }
+
+    /// Reads the header `bytes` of what lies at `path`, which must be of `kind` and at most of version `known`.
+    pub fn parse(bytes: &[u8; HEADER_BYTES as usize], path: &Path, kind: Kind, known: u16) -> Result<Header> {
+        let damaged = |expected: String, found: String| Err(Error::damaged(path, 0, expected, found));
         if &bytes[..6] != MAGIC {
             return damaged(format!("a crawler file of kind {kind:?}"), format!("{:02x?}", &bytes[..6]));
         }
@@ -94,7 +103,7 @@ impl Header {
         }
         let version = u16::from_le_bytes([bytes[8], bytes[9]]);
         if version > known {
-            return Err(Error::Newer { path: file.path().to_owned(), found: version, known });
+            return Err(Error::Newer { path: path.to_owned(), found: version, known });
         }
         Ok(Header { kind, version })
     }

@@ -67,12 +67,20 @@ pub trait Backend: Send + Sync + fmt::Debug {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn RawFile>>;
     /// Renames a file, replacing the one at `to`.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Renames a file; an error, and nothing done, where `to` is there.
+    fn rename_new(&self, _from: &Path, _to: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Makes a directory and its parents.
     fn create_dir_all(&self, path: &Path) -> io::Result<()>;
     /// Names of the files in a directory, in any order.
     fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
+    /// Names of the directories in a directory, in any order.
+    fn list_dirs(&self, _dir: &Path) -> io::Result<Vec<String>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Makes the names in a directory durable.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Bytes that can still be written.
@@ -96,6 +104,11 @@ impl Disk {
     /// Any other file system.
     pub fn new(backend: Arc<dyn Backend>) -> Self {
         Disk(backend)
+    }
+
+    /// What it is a handle on, for a backend on top of it.
+    pub fn backend(&self) -> &dyn Backend {
+        &*self.0
     }
 
     /// Opens the file at `path`.
@@ -142,6 +155,11 @@ impl Disk {
         self.0.rename(from, to).map_err(|e| Error::io("rename", from, e))
     }
 
+    /// Renames a file; an error ([`Error::is_there_already`]), and nothing done, where `to` is there.
+    pub fn rename_new(&self, from: &Path, to: &Path) -> Result<()> {
+        self.0.rename_new(from, to).map_err(|e| Error::io("rename to a new name", from, e))
+    }
+
     /// Removes a file; one that is not there is removed already.
     pub fn remove(&self, path: &Path) -> Result<()> {
         match self.0.remove(path) {
@@ -158,6 +176,13 @@ impl Disk {
     /// Names of the files in a directory, sorted.
     pub fn list(&self, dir: &Path) -> Result<Vec<String>> {
         let mut names = self.0.list(dir).map_err(|e| Error::io("list", dir, e))?;
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Names of the directories in a directory, sorted.
+    pub fn list_dirs(&self, dir: &Path) -> Result<Vec<String>> {
+        let mut names = self.0.list_dirs(dir).map_err(|e| Error::io("list", dir, e))?;
         names.sort_unstable();
         Ok(names)
     }
@@ -268,6 +293,26 @@ mod tests {
         assert!(error.to_string().contains("short"), "{error}");
         assert!(error.to_string().contains("byte 5"), "{error}");
         assert!(matches!(error, Error::Damaged { .. }));
+    }
+
+    #[test]
+    fn a_file_is_renamed_to_a_new_name_only_where_the_name_is_free() {
+        let dir = tempfile::tempdir().unwrap();
+        for (disk, dir) in [(Disk::real(), dir.path()), (simulated::SimulatedDisk::new(1).disk(), Path::new("/d"))] {
+            disk.create_dir_all(&dir.join("inner/most")).unwrap();
+            for (name, content) in [("a", b"one"), ("b", b"two")] {
+                disk.replace(&dir.join(name), content).unwrap();
+            }
+            let error = disk.rename_new(&dir.join("a"), &dir.join("b")).unwrap_err();
+            assert!(error.is_there_already(), "{error}");
+            assert_eq!(disk.read(dir.join("b")).unwrap(), b"two");
+            disk.rename_new(&dir.join("a"), &dir.join("inner/c")).unwrap();
+            assert_eq!(disk.read(dir.join("inner/c")).unwrap(), b"one");
+            assert!(disk.open_if_there(dir.join("a")).unwrap().is_none());
+            assert_eq!(disk.list_dirs(dir).unwrap(), ["inner"]);
+            assert_eq!(disk.list_dirs(&dir.join("inner")).unwrap(), ["most"]);
+            assert!(disk.list_dirs(&dir.join("nothing")).unwrap_err().is_not_found());
+        }
     }
 
     #[test]

@@ -5,6 +5,9 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
 use super::{Backend, Mode, RawFile};
 
 /// Opens a file, and fails where a symbolic link has its name.
@@ -33,6 +36,17 @@ impl Backend for RealDisk {
         fs::rename(from, to)
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // file systems of the network know links, which refuse a name that is there as well
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                fs::hard_link(from, to)?;
+                fs::remove_file(from)
+            }
+            done => Ok(done?),
+        }
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
     }
@@ -45,6 +59,17 @@ impl Backend for RealDisk {
         let mut names = Vec::new();
         for entry in fs::read_dir(dir)? {
             names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        Ok(names)
+    }
+
+    fn list_dirs(&self, dir: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                names.push(entry.file_name().to_string_lossy().into_owned());
+            }
         }
         Ok(names)
     }

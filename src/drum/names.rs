@@ -101,7 +101,7 @@ pub(super) fn bucket_of(key: u64, buckets: u32) -> usize {
 }
 
 /// `bucket-017.g000042.repo`
-fn name(bucket: u32, generation: u64, part: Part) -> String {
+pub(super) fn name(bucket: u32, generation: u64, part: Part) -> String {
     format!("bucket-{bucket:03}.g{generation:06}.{}", part.extension())
 }
 

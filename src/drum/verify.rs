@@ -231,18 +231,7 @@ impl<'a> Check<'a> {
     }
 
     fn named(&self) -> Vec<(PathBuf, u64)> {
-        let mut named = Vec::new();
-        for bucket in 0..self.buckets() {
-            let (place, state) = (self.place(bucket), self.state_of(bucket));
-            let repository = state.repository.iter().map(|file| (file.generation, Part::Repository, file.bytes));
-            let batches = state.batches().flat_map(|batch| {
-                let parts = [(Part::Operations, batch.kv_bytes), (Part::Auxiliaries, batch.aux_bytes)];
-                parts.map(|(part, bytes)| (batch.generation, part, bytes))
-            });
-            let files = repository.chain(batches).filter(|&(_, _, bytes)| bytes > 0);
-            named.extend(files.map(|(generation, part, bytes)| (place.path(generation, part), bytes)));
-        }
-        named
+        files(self.state, self.dir)
     }
 
     /// Files that are longer than the cut notes, with the length that it notes.
@@ -263,6 +252,21 @@ impl<'a> Check<'a> {
         let named: HashSet<PathBuf> = self.named().into_iter().map(|(path, _)| path).collect();
         unknown(&self.disk, self.dir, |path| named.contains(path))
     }
+}
+
+/// The files of the DRUM in `dir` that `state` names, and how many bytes of each count.
+pub fn files(state: &DrumState, dir: &Path) -> Vec<(PathBuf, u64)> {
+    let mut named = Vec::new();
+    for (bucket, state) in (0..).zip(&state.buckets) {
+        let repository = state.repository.iter().map(|file| (file.generation, Part::Repository, file.bytes));
+        let batches = state.batches().flat_map(|batch| {
+            let parts = [(Part::Operations, batch.kv_bytes), (Part::Auxiliaries, batch.aux_bytes)];
+            parts.map(|(part, bytes)| (batch.generation, part, bytes))
+        });
+        let files = repository.chain(batches).filter(|&(_, _, bytes)| bytes > 0);
+        named.extend(files.map(|(generation, part, bytes)| (dir.join(names::name(bucket, generation, part)), bytes)));
+    }
+    named
 }
 
 /// Names in `dir` but for those that `keep` names, and whether they are those of files of a DRUM.

@@ -8,7 +8,8 @@
 //! 3. `checkpoint.gN` is written and synced, and its name ([`mod@file`]);
 //! 4. one batch of the catalog notes number, length and checksum of that file ([`commit`]): the checkpoint exists;
 //! 5. the file of the checkpoint before is removed, durably;
-//! 6. in a crawl of several shards the others hear of it (`Publish`).
+//! 6. where checkpoints are shipped, this one is ([`super::shipping`]);
+//! 7. in a crawl of several shards the others hear of it (`Publish`).
 //!
 //! Only when that has come back does the engine hear of it, and only then are the files deleted that no checkpoint
 //! names any more: by the rule of the [`Ledger`](crate::disk::Ledger), which `schedule` keeps.
@@ -37,8 +38,10 @@
 pub mod commit;
 mod earlier;
 pub mod file;
+pub mod inventory;
 pub mod noted;
 mod schedule;
+mod ship;
 
 use std::path::{Path, PathBuf};
 
@@ -61,6 +64,7 @@ pub use commit::Commit;
 pub use file::{CheckpointFile, Replayed, Sections, checkpoint_path, newest, number_of};
 pub use noted::{Last, Noted, go_on_from, load};
 pub(super) use schedule::{Checkpoints, Owner};
+pub use ship::ShipJob;
 
 /// A cut: what a checkpoint names.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -129,10 +133,24 @@ pub struct CheckpointDone {
     pub container: SyncDone,
 }
 
+/// What is left to do for a checkpoint that is durable in its directory.
+#[derive(Debug)]
+pub enum Ran {
+    /// Nothing: it counts.
+    Done(CheckpointDone),
+    /// It is shipped.
+    ToShip(Box<ShipJob>),
+}
+
 impl CheckpointJob {
     /// The crawl directory.
     pub fn dir(&self) -> &Path {
         &self.home.dir
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u64 {
+        self.checkpoint.number
     }
 
     /// What the other shards hear of it, from which one, where there are others.
@@ -140,8 +158,16 @@ impl CheckpointJob {
         self.publish.as_ref().map(Publish::head)
     }
 
-    /// Makes the cut durable. After an error the stores must not be used any more: reopening is the cure.
-    pub fn run(mut self) -> Result<CheckpointDone> {
+    /// Does all of it. After an error the stores must not be used any more: reopening is the cure.
+    pub fn run(self) -> Result<CheckpointDone> {
+        match self.make_durable()? {
+            Ran::Done(done) => Ok(done),
+            Ran::ToShip(job) => job.run(),
+        }
+    }
+
+    /// Makes the cut durable in its directory. What is to be shipped then does not count yet.
+    pub fn make_durable(mut self) -> Result<Ran> {
         let number = self.checkpoint.number;
         let Home { disk, dir, catalog, identity, .. } = &self.home;
         self.superseded.run()?;
@@ -157,12 +183,15 @@ impl CheckpointJob {
         commit.put(&mut self.batch);
         catalog.commit(&self.batch)?;
         Removal::new(disk, vec![checkpoint_path(dir, number - 1)]).run()?;
-        if let Some(publish) = self.publish.take() {
-            publish.run();
-        }
         // replacing a file of the directory makes the removal durable too
         self.snapshot.write(disk, dir)?;
-        Ok(CheckpointDone { number, bytes: commit.length + container.address_bytes(), container })
+        let done = CheckpointDone { number, bytes: commit.length + container.address_bytes(), container };
+        if self.home.shipping.is_none() {
+            self.publish.into_iter().for_each(Publish::run);
+            return Ok(Ran::Done(done));
+        }
+        let CheckpointJob { home, checkpoint, publish, .. } = self;
+        Ok(Ran::ToShip(Box::new(ShipJob { home, checkpoint: Box::new(checkpoint), publish, done })))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Settings;
+use super::lease::Lease;
 use super::quota::Quota;
 use super::requests::{Rates, SlotPool};
 use crate::clock::Clock;
@@ -19,6 +20,8 @@ pub struct Commons {
     pub quota: Arc<Quota>,
     /// Turns at addresses and names, where several engines take them.
     pub ledger: Option<Arc<Ledger>>,
+    /// The right to make requests, where other machines may have it.
+    pub lease: Option<Arc<dyn Lease>>,
 }
 
 impl Commons {
@@ -29,6 +32,7 @@ impl Commons {
             rates: Arc::new(Rates::new(clock, settings.requests_per_second, settings.bytes_per_second)),
             quota: Arc::default(),
             ledger: None,
+            lease: None,
         }
     }
 

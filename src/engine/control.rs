@@ -48,7 +48,12 @@ impl Engine {
     /// Whether requests may be made: nobody has paused the crawl, and no checkpoint has to be durable first.
     pub(super) fn may_request_now(&self) -> bool {
         let is_full = self.checkpoints.are_under_way() && self.container.is_full();
-        !is_full && !self.seeding.intake.holds_requests() && self.requests.are_wanted(self.durable_checkpoint())
+        let is_behind = self.settings.behind_max.is_some()
+            && self.checkpoints.are_behind(self.settings.behind_max, self.clock.elapsed());
+        !is_full
+            && !is_behind
+            && !self.seeding.intake.holds_requests()
+            && self.requests.are_wanted(self.durable_checkpoint())
     }
 
     /// Makes a checkpoint, and no request before it is durable.

@@ -217,8 +217,9 @@ pub fn refill(disk: &Disk, catalog: &dyn Catalog, dir: &Path) -> Result<Option<u
     Ok(Some(number))
 }
 
-/// Makes the catalog again; the number of the checkpoint that it names, `None` where there is no whole file.
-fn make_again(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
+/// Makes the catalog of the crawl in `dir` from its newest whole checkpoint file; that one's number, `None` where there
+/// is none. A catalog that is there is put aside.
+pub fn make_again(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
     let (made, catalog, aside) = (dir.join(MADE), dir.join(CATALOG), dir.join(DAMAGED));
     remove_dir(&made)?;
     let Some(number) = refill(disk, &SledCatalog::open(&made)?, dir)? else {

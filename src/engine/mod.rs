@@ -23,6 +23,7 @@ mod fault;
 mod figures;
 mod identity;
 mod job;
+mod lease;
 pub mod mend;
 mod merge;
 mod open;
@@ -41,6 +42,7 @@ mod route;
 mod rule;
 mod seeding;
 pub mod seeds;
+mod shipping;
 mod stores;
 mod upkeep;
 pub mod values;
@@ -64,6 +66,7 @@ pub use job::{
     FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response, Room,
     Target, Unresolved,
 };
+pub use lease::Lease;
 pub use merge::{StoreMerge, StoreMerged};
 pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
@@ -74,6 +77,7 @@ pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker}
 pub use rests::HoldSync;
 pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
+pub use shipping::{Durable, Shipping};
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
@@ -111,6 +115,8 @@ pub struct Settings {
     pub time_max: Option<Duration>,
     /// Between two checkpoints.
     pub checkpoint_interval: Duration,
+    /// How long a checkpoint may be under way, for the sake of what it is shipped to, before no more requests are made.
+    pub behind_max: Option<Duration>,
     /// Free bytes below which the crawl stops.
     pub disk_floor: u64,
     /// URLs that an origin may have of one pattern.
@@ -146,6 +152,8 @@ struct Home {
     keys: Arc<KeyMaker>,
     /// Which shard of it this is.
     shard: Shard,
+    /// Where checkpoints are shipped to, where they are.
+    shipping: Option<Arc<dyn Shipping>>,
 }
 
 /// The state machine.

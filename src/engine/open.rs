@@ -18,12 +18,13 @@ use super::seeding::{Intake, Recheck, Seeding};
 use super::seeds::SeedTable;
 use super::stores::{Arrival, Stores};
 use super::values::decode_rules;
-use super::{Commons, Engine, Executors, Home, Settings};
+use super::{Commons, Engine, Executors, Home, Settings, Shipping};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::container::{Container, ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk, Error};
 use crate::drum::{DrumOptions, FrontOptions, Pace, Store};
+use crate::exchange::Head;
 use crate::frontier::{Frontier, FrontierOptions};
 use crate::record::{CrawlLog, SkippedLog};
 use crate::shard::Shard;
@@ -86,6 +87,8 @@ pub struct Opening {
     pub recrawl: Option<RecrawlOptions>,
     /// What makes it a shard, where the crawl has several.
     pub exchange: Option<ExchangeOptions>,
+    /// Where its checkpoints are shipped to, where they are.
+    pub shipping: Option<Arc<dyn Shipping>>,
 }
 
 /// Why a crawl cannot be opened.
@@ -141,10 +144,25 @@ impl Engine {
         checkpoint::go_on_from(&*catalog, commit)?;
         let exchange = open_exchange(&mut opening, commit.number, &exchange_section)?;
         let shard = exchange.as_ref().map_or(Shard::WHOLE, |exchange| exchange.shard());
+        let id = opening.identity.id as u64;
+        let home = Home {
+            disk: opening.disk,
+            dir: opening.dir,
+            catalog,
+            identity: Arc::new(opening.identity),
+            keys: opening.keys,
+            shard,
+            shipping: opening.shipping,
+        };
+        if let Some(saved) = &saved {
+            let head = exchange.as_ref().map(|exchange| exchange.opened_head(commit.number));
+            home.ship(saved, &head.unwrap_or_else(|| Head { number: commit.number, ..Head::default() }))?;
+        }
+        exchange.iter().for_each(|exchange| exchange.publish_opened(commit.number));
         let settings = opening.settings.clone();
-        let rng = fastrand::Rng::with_seed(opening.identity.id as u64 ^ now.ms().rotate_left(32));
+        let rng = fastrand::Rng::with_seed(id ^ now.ms().rotate_left(32));
         let quota = opening.commons.quota.clone();
-        let requests = Requests::new((opening.commons.slots, opening.commons.rates), opening.wake, rng);
+        let requests = Requests::new(&opening.commons, opening.wake, rng);
         let mut engine = Engine {
             stores,
             container,
@@ -154,14 +172,7 @@ impl Engine {
             course: Course::new(now, statistics.elapsed, quota),
             books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
             checkpoints: Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests),
-            home: Home {
-                disk: opening.disk,
-                dir: opening.dir,
-                catalog,
-                identity: Arc::new(opening.identity),
-                keys: opening.keys,
-                shard,
-            },
+            home,
             executors: opening.executors,
             settings,
             clock,
@@ -258,13 +269,11 @@ fn open_seeds(opening: &mut Opening, saved: Option<&Checkpoint>) -> disk::Result
     Ok((table, intake))
 }
 
-/// What this shard has of the others, at checkpoint `number`, which is durable: they may read what it names.
+/// What this shard has of the others, at checkpoint `number`, which is durable.
 fn open_exchange(opening: &mut Opening, number: u64, section: &[u8]) -> disk::Result<Option<Box<Exchange>>> {
     let Some(options) = opening.exchange.take() else { return Ok(None) };
     let state = ExchangeState::read(section, &checkpoint::checkpoint_path(&opening.dir, number))?;
-    let exchange = Exchange::open(options, &opening.disk, &opening.dir, (number, state))?;
-    exchange.publish_opened(number);
-    Ok(Some(Box::new(exchange)))
+    Ok(Some(Box::new(Exchange::open(options, &opening.disk, &opening.dir, (number, state))?)))
 }
 
 fn open_scope(options: &ScopeOptions, seeds: &mut SeedTable) -> Result<Scope, OpenError> {

@@ -60,6 +60,11 @@ impl HoldSync {
     }
 }
 
+/// The name of the log that follows checkpoint `number`.
+pub(super) fn file_name(number: u64) -> String {
+    format!("{PREFIX}{number:06}")
+}
+
 impl HoldLog {
     /// Opens the log in `dir` behind checkpoint `number`; says which rests hold at `now`.
     pub fn open(disk: Disk, dir: &Path, number: u64, now: Time) -> Result<(Self, Vec<(Fingerprint, Time)>)> {
@@ -98,7 +103,7 @@ impl HoldLog {
     }
 
     fn path(&self, number: u64) -> PathBuf {
-        self.dir.join(format!("{PREFIX}{number:06}"))
+        self.dir.join(file_name(number))
     }
 
     /// Appends rests that have just begun.

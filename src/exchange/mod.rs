@@ -15,6 +15,7 @@ mod link;
 mod local;
 mod position;
 mod reader;
+mod reading;
 pub mod registry;
 mod writer;
 
@@ -24,6 +25,7 @@ pub use link::{Inherited, Link};
 pub use local::{LocalRegistry, Wake};
 pub use position::Position;
 pub use reader::{LinkFile, Section};
+pub use reading::Reading;
 pub use registry::{Head, HeadAt, Idle, News, OutFile, Registry, Revision, Visible};
 pub use writer::{LinkWriter, Written};
 

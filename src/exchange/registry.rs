@@ -42,7 +42,7 @@ pub enum Idle {
 }
 
 /// A link file that a checkpoint names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutFile {
     /// The checkpoint that it came with.
     pub number: u64,
@@ -51,7 +51,7 @@ pub struct OutFile {
 }
 
 /// What a committed checkpoint of a shard says to the others.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// Its number.
     pub number: u64,
@@ -107,8 +107,18 @@ impl News {
         links.chain([self.seeds.0]).max().unwrap_or(0)
     }
 
+    /// Whether every shard but `me` has a committed checkpoint that has read the link file `number` of `me`.
+    pub fn is_read_by_all(&self, me: u32, number: u64) -> bool {
+        let mine = self.heads.get(me as usize).and_then(Option::as_ref).map_or(&[][..], |mine| &mine.files);
+        let others = || self.heads.iter().enumerate().filter(|(reader, _)| *reader != me as usize);
+        let has_read = |at: &HeadAt, revision: Revision| at.head.read_to >= revision;
+        mine.iter()
+            .find(|visible| visible.file.number == number)
+            .is_some_and(|visible| others().all(|(_, at)| at.as_ref().is_some_and(|at| has_read(at, visible.revision))))
+    }
+
     /// How the crawl ends, if this is its end.
-    pub(super) fn is_end(&self) -> Option<Finish> {
+    pub fn is_end(&self) -> Option<Finish> {
         let last = self.last_input();
         let all: Option<Vec<&HeadAt>> = self.heads.iter().map(Option::as_ref).collect();
         let all = all?;

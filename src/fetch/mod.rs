@@ -12,6 +12,7 @@ mod failure;
 mod head;
 mod idle;
 mod names;
+mod permission;
 mod protocols;
 mod request;
 mod resolver;
@@ -32,6 +33,7 @@ use body::Bodies;
 pub use body::large_bodies;
 use client::Clients;
 use idle::IdlePlaces;
+pub use permission::Permission;
 use protocols::ProtocolMemory;
 use resolver::GuardedResolver;
 use rustls::pki_types::CertificateDer;
@@ -88,6 +90,8 @@ pub struct FetchOptions {
     pub ttl: (Duration, Duration),
     /// Longest time for which a name that does not exist is not asked for again.
     pub negative_ttl: Duration,
+    /// The right to make requests, where other machines may have it.
+    pub lease: Permission,
 }
 
 /// Why the executor cannot start.

@@ -185,7 +185,14 @@ impl Exchange<'_> {
         let late = |cause, detail| Failed { cause, detail, http2: None };
         let answer = async {
             loop {
-                match request().send().await {
+                options.lease.may_send().await;
+                let answer = tokio::select! {
+                    biased;
+                    // before anything of the request moves on, whenever the process was away
+                    () = options.lease.lost() => continue,
+                    answer = request().send() => answer,
+                };
+                match answer {
                     // that is no fault of the server: a connection that ends leaves a file for this one
                     Err(error) if is_out_of_files(&error) => {
                         self.shared.tell_out_of_files(&error);

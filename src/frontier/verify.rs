@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::QueuedUrl;
 use super::charge::Charges;
-use super::partition::{Partition, partition_of, verify::Asked};
-use super::state::{FrontierState, read_host, read_partition};
+use super::partition::{FileState, Partition, file_path, partition_of, verify::Asked};
+use super::state::{FrontierState, PartitionState, read_host, read_partition};
 use super::task::RulesDecoder;
 use super::wire::Reader;
 use crate::clock::Time;
@@ -93,8 +93,7 @@ impl<'a> Check<'a> {
 
     /// Files that the cut names, with their lengths.
     pub fn named(&self) -> Vec<(PathBuf, u64)> {
-        let states = self.partitions.iter().zip(&self.state.partitions);
-        states.flat_map(|(partition, state)| partition.named(state.base)).collect()
+        files(self.state, self.dir)
     }
 
     /// The URLs of active hosts.
@@ -132,6 +131,16 @@ impl<'a> Check<'a> {
         let named: HashSet<PathBuf> = self.named().into_iter().map(|(path, _)| path).collect();
         unknown(&self.disk, self.dir, |path| named.contains(path))
     }
+}
+
+/// The files of the frontier in `dir` that `state` names, and how many bytes of each count.
+pub fn files(state: &FrontierState, dir: &Path) -> Vec<(PathBuf, u64)> {
+    let of = |(number, state): (usize, &PartitionState)| {
+        let path = |file: FileState, kind| (file_path(dir, number, file.generation, kind), file.bytes);
+        let tails: Vec<_> = state.tails.iter().map(|&tail| path(tail, "tail")).collect();
+        tails.into_iter().chain(state.base.map(|base| path(base, "base")))
+    };
+    state.partitions.iter().enumerate().flat_map(of).collect()
 }
 
 /// Names in `dir` but for those that `keep` names, and whether they are those of files of a frontier.

@@ -133,6 +133,51 @@ pub fn files(disk: &Disk, path: &Path) -> Result<Vec<DiskFile>> {
     Ok(found)
 }
 
+/// A file of a log, with its length up to the end of its last whole line.
+#[derive(Debug)]
+pub struct NamedLog {
+    /// Under the name that it gets when the next one is begun.
+    pub path: PathBuf,
+    /// Where it lies until then, if it is written.
+    pub open_path: Option<PathBuf>,
+    /// The length that counts.
+    pub bytes: u64,
+}
+
+/// The files of the log at `path`, the oldest first, as they are now. That which is written may get its name at any
+/// moment.
+pub fn named(disk: &Disk, path: &Path) -> Result<Vec<NamedLog>> {
+    for _ in 0..LOOKS {
+        let mut found = Vec::new();
+        let before = numbers(disk, path)?;
+        for &number in &before {
+            let path = numbered(path, number);
+            // the operator may remove old ones
+            if let Some(file) = disk.open_if_there(&path)? {
+                found.push(NamedLog { path, open_path: None, bytes: file.len()? });
+            }
+        }
+        if let Some(file) = disk.open_if_there(path)? {
+            let number = before.last().map_or(1, |last| last + 1);
+            let (path, open_path) = (numbered(path, number), Some(path.to_owned()));
+            found.push(NamedLog { path, open_path, bytes: whole_lines(&file)? });
+        }
+        if numbers(disk, path)? == before {
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Where the last whole line of the file ends; nothing where that is far before its end.
+pub fn whole_lines(file: &DiskFile) -> Result<u64> {
+    let len = file.len()?;
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX).min(LINE_BYTES_MAX)];
+    let start = len - bytes.len() as u64;
+    file.read_exact_at(&mut bytes, start)?;
+    Ok(memchr::memrchr(b'\n', &bytes).map_or(0, |end| start + end as u64 + 1))
+}
+
 /// Bytes of all files of the log at `path`.
 pub fn bytes(disk: &Disk, path: &Path) -> Result<u64> {
     files(disk, path)?.iter().try_fold(0_u64, |sum, file| Ok(sum.saturating_add(file.len()?)))

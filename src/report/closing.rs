@@ -26,6 +26,8 @@ pub struct Closing<'a> {
     pub config: Option<&'a Path>,
     /// What else the command line said about what is crawled.
     pub options: LineOptions,
+    /// `--store`.
+    pub store: Option<&'a str>,
     /// Peak memory of this process, from [`peak_memory`].
     pub memory_bytes: Option<u64>,
 }
@@ -242,6 +244,9 @@ fn per_second(number: u64, elapsed: Duration) -> String {
 /// The command line that goes on with the crawl, within the limits that it had.
 pub(super) fn resume_line(closing: &Closing<'_>, finish: Finish) -> String {
     let mut line = String::from("crawler");
+    if closing.seeds.is_none() && closing.urls.is_empty() && closing.store.is_some() {
+        line.push_str(" cluster run");
+    }
     closing.urls.iter().for_each(|url| _ = write!(line, " {}", shell_text(url)));
     if let Some(seeds) = closing.seeds {
         let _ = write!(line, " --seeds {}", shell_word(seeds));
@@ -249,6 +254,9 @@ pub(super) fn resume_line(closing: &Closing<'_>, finish: Finish) -> String {
     let _ = write!(line, " --dir {}", shell_word(closing.dir));
     if let Some(config) = closing.config {
         let _ = write!(line, " --config {}", shell_word(config));
+    }
+    if let Some(store) = closing.store {
+        let _ = write!(line, " --store {}", shell_word(Path::new(store)));
     }
     line + &closing.options.but_for(finish)
 }
@@ -321,7 +329,7 @@ mod tests {
         statistics.limited.count(Reason::DomainPages, "maze.example", 1_234);
         (0..12).for_each(|n| statistics.limited.count(Reason::HostPages, &format!("http://h{n}.test"), 5));
         let (dir, seeds) = (Path::new("./crawl"), Some(Path::new(seeds)));
-        let closing = Closing { dir, seeds, urls: &[], config, options, memory_bytes: Some(100 << 20) };
+        let closing = Closing { dir, seeds, urls: &[], config, options, store: None, memory_bytes: Some(100 << 20) };
         text(&statistics, &Gauges { queued: 9, ..Default::default() }, &finish, &closing)
     }
 
@@ -380,7 +388,7 @@ mod tests {
         let seeds = [None, Some(Path::new("more.txt"))];
         let lines = seeds.map(|seeds| {
             let (dir, options) = (Path::new("./crawl"), LineOptions::default());
-            let closing = Closing { dir, seeds, urls: &urls, config: None, options, memory_bytes: None };
+            let closing = Closing { dir, seeds, urls: &urls, config: None, options, store: None, memory_bytes: None };
             resume_line(&closing, Finish::StoppedBySignal)
         });
         let begin = r"crawler example.com 'https://example.org/?a=1&b=it'\''s'";

@@ -88,6 +88,7 @@ mod tests {
             urls: &urls,
             config: None,
             options: LineOptions::default(),
+            store: None,
             memory_bytes: None,
         };
         let object = object(&statistics, &Gauges::default(), Finish::StoppedBySignal, &closing);

@@ -264,6 +264,7 @@ fn settings(rng: &mut fastrand::Rng) -> Settings {
         bytes_max: None,
         time_max: None,
         checkpoint_interval: Duration::from_secs(*pick(rng, &[5, 30, 600])),
+        behind_max: None,
         disk_floor: 0,
         urls_per_pattern: None,
         follow_seed_redirects: true,

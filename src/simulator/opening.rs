@@ -158,9 +158,11 @@ impl Machine {
             shard,
             registry,
             crawl_dir: PathBuf::from(DIR),
+            disk: disk.clone(),
         });
         let case = self.case();
         let opening = Opening {
+            shipping: None,
             crawl_log: CrawlLog::open(&disk, &dir)?,
             skipped_log: SkippedLog::open(&disk, &dir)?,
             exchange,

@@ -1,6 +1,8 @@
 //! What an object is made of: bytes in memory and ranges of local files, one after the other.
 
+use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 
@@ -18,13 +20,22 @@ pub enum Part {
         /// How long it is.
         bytes: u64,
     },
+    /// The same of a file that may get another name meanwhile.
+    Open {
+        /// The file.
+        file: Arc<DiskFile>,
+        /// Where it begins.
+        offset: u64,
+        /// How long it is.
+        bytes: u64,
+    },
 }
 
 impl Part {
     fn bytes(&self) -> u64 {
         match self {
             Part::Bytes(bytes) => bytes.len() as u64,
-            Part::File { bytes, .. } => *bytes,
+            Part::File { bytes, .. } | Part::Open { bytes, .. } => *bytes,
         }
     }
 }
@@ -67,21 +78,27 @@ impl Body {
         Ok(out)
     }
 
-    fn read_part(&self, part: &Part, range: std::ops::Range<u64>, out: &mut Vec<u8>) -> Result<()> {
+    fn read_part(&self, part: &Part, range: Range<u64>, out: &mut Vec<u8>) -> Result<()> {
         match part {
             Part::Bytes(bytes) => out.extend_from_slice(&bytes[range.start as usize..range.end as usize]),
             Part::File { path, offset, .. } => {
-                let file: DiskFile = self.disk.open(path.clone(), Mode::Read)?;
-                let (at, begin) = (offset + range.start, out.len());
-                out.resize(begin + (range.end - range.start) as usize, 0);
-                let found = file.read_at(&mut out[begin..], at)?;
-                if (found as u64) < range.end - range.start {
-                    let expected = format!("{} bytes to be shipped", range.end - range.start);
-                    return Err(Error::damaged(path, at, expected, format!("{found}")));
-                }
+                read_file(&self.disk.open(path.clone(), Mode::Read)?, offset + range.start..offset + range.end, out)?;
             }
+            Part::Open { file, offset, .. } => read_file(file, offset + range.start..offset + range.end, out)?,
         }
         Ok(())
+    }
+}
+
+fn read_file(file: &DiskFile, range: Range<u64>, out: &mut Vec<u8>) -> Result<()> {
+    let (begin, wanted) = (out.len(), range.end - range.start);
+    out.resize(begin + wanted as usize, 0);
+    let found = file.read_at(&mut out[begin..], range.start)? as u64;
+    match found < wanted {
+        true => {
+            Err(Error::damaged(file.path(), range.start, format!("{wanted} bytes to be shipped"), found.to_string()))
+        }
+        false => Ok(()),
     }
 }
 
@@ -96,7 +113,8 @@ mod tests {
         std::fs::write(&path, b"0123456789").unwrap();
         let parts = vec![
             Part::Bytes(b"ab".to_vec()),
-            Part::File { path: path.clone(), offset: 3, bytes: 4 },
+            Part::File { path: path.clone(), offset: 3, bytes: 2 },
+            Part::Open { file: Arc::new(Disk::real().open(&path, Mode::Read).unwrap()), offset: 5, bytes: 2 },
             Part::Bytes(b"yz".to_vec()),
         ];
         let body = Body::new(Disk::real(), parts);

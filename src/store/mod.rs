@@ -5,67 +5,37 @@
 //!
 //! - An object is put once, whole, under a name that is never used again. It is there for every reader when `put` has
 //!   returned, and no reader ever sees a part of it.
-//! - A `put` whose answer was lost may be repeated with the same bytes.
+//! - A `put` whose answer was lost may be repeated with the same bytes. It may also take effect late, even behind a
+//!   deletion: what lies there then is garbage, which a sweep finds.
 //! - Listings may lag. Only a sweep of garbage and the recovery from a lost registry read them.
 
 mod body;
+#[cfg(test)]
+mod contract;
+mod error;
+mod file;
+mod name;
+mod open;
+mod options;
+mod pace;
+mod remote;
+pub mod simulated;
 
 use std::fmt;
 use std::ops::Range;
 
 pub use body::{Body, Part};
-
-/// What goes wrong with a store.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// There is no such object.
-    #[error("{name}: no such object in the store")]
-    NotFound {
-        /// The object.
-        name: String,
-    },
-    /// The store refuses: credentials, permissions, a bucket that is not there. To ask again does not help.
-    #[error("{name}: the store refuses: {detail}")]
-    Refused {
-        /// The object.
-        name: String,
-        /// In the store's words, without secrets.
-        detail: String,
-    },
-    /// The store does not answer, or not as it should. To ask again may help.
-    #[error("{name}: the store fails: {detail}")]
-    Unavailable {
-        /// The object.
-        name: String,
-        /// What happened.
-        detail: String,
-    },
-    /// An object is not what was put there.
-    #[error("{name}: damaged at byte {offset}: expected {expected}, found {found}")]
-    Damaged {
-        /// The object.
-        name: String,
-        /// Where.
-        offset: u64,
-        /// What had to be there.
-        expected: String,
-        /// What is.
-        found: String,
-    },
-    /// The local file of which an object is made.
-    #[error(transparent)]
-    Disk(#[from] crate::disk::Error),
-}
-
-/// What a call to a store brings.
-pub type Result<T> = std::result::Result<T, Error>;
+pub use error::{Error, Result};
+pub use file::FileStore;
+pub use open::open;
+pub use options::StoreOptions;
 
 /// Objects by name. Names are relative to what the store was opened with, and have `/` between their parts. All calls
 /// block, and repeat what a store that is busy or away has not answered for a short time; behind that, a caller that
 /// can wait asks again.
 pub trait ObjectStore: fmt::Debug + Send + Sync {
-    /// Makes the object, durably. One of that name with the same length is taken for an earlier sending.
+    /// Makes the object, durably. One of that name with the same length is taken for an earlier sending (a directory
+    /// compares the bytes too); another is an error and stays.
     fn put(&self, name: &str, body: &Body) -> Result<()>;
     /// These bytes of the object; an error where it is shorter.
     fn get(&self, name: &str, range: Range<u64>) -> Result<Vec<u8>>;

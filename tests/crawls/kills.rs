@@ -8,6 +8,7 @@ mod again;
 mod checkpoint;
 mod damage;
 mod disk;
+mod machines;
 mod moments;
 mod recovery;
 mod shards;

@@ -5,6 +5,7 @@
 mod again;
 mod calendar;
 mod checkpoints;
+mod cluster_model;
 mod crawled;
 mod damage;
 mod ends;
@@ -291,6 +292,7 @@ fn settings() -> Settings {
         bytes_max: None,
         time_max: None,
         checkpoint_interval: Duration::from_secs(5),
+        behind_max: None,
         disk_floor: 0,
         urls_per_pattern: Some(1_000),
         follow_seed_redirects: true,
@@ -369,6 +371,7 @@ fn try_open(
         skipped_log: SkippedLog::open(&disk, dir)?,
         recrawl,
         exchange: None,
+        shipping: None,
         disk,
         dir: dir.to_owned(),
         catalog,

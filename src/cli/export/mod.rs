@@ -20,7 +20,7 @@ use clap::{Args, Subcommand};
 use super::archive::Archive;
 use super::exit::Exit;
 use super::selection::Selection;
-use super::{DirArg, OpenArchive, open};
+use super::{ArchiveArg, OpenArchive};
 use crate::clock::Time;
 use crate::web::warc::{Compression, Encoder};
 #[cfg(any(test, feature = "fuzzing"))]
@@ -60,7 +60,7 @@ enum What {
 #[derive(Debug, Args)]
 struct Common {
     #[command(flatten)]
-    dir: DirArg,
+    archive: ArchiveArg,
     #[command(flatten)]
     selection: Selection,
     /// Output file; it appears when it is complete. - is standard output
@@ -89,8 +89,8 @@ impl Common {
         binary: bool,
         write: impl FnOnce(&dyn Archive, &mut Output, &mut io::Stderr) -> anyhow::Result<anyhow::Result<Exit>>,
     ) -> anyhow::Result<Exit> {
-        let archive = open(&self.dir.dir, open_archive)?;
-        let mut output = Output::open(&self.output, &self.dir.dir, binary)?;
+        let archive = self.archive.open(open_archive)?;
+        let mut output = Output::open(&self.output, &self.archive.dir.dir, binary)?;
         let exit = write(&*archive, &mut output, &mut io::stderr())?;
         output.finish()?;
         exit
@@ -104,7 +104,7 @@ impl Common {
         let filters = if filters.is_empty() { "all pages".to_owned() } else { filters };
         let fields = [
             ("selection".to_owned(), format!("{filters}; {versions}")),
-            ("source".to_owned(), self.dir.dir.to_string_lossy().into_owned()),
+            ("source".to_owned(), self.archive.dir.dir.to_string_lossy().into_owned()),
         ];
         Encoder::new(Compression::Gzip).warcinfo(name, software, &fields, "", now, fastrand::u128(..))
     }

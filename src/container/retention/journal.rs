@@ -123,6 +123,11 @@ fn parse(bytes: &[u8]) -> Option<Journal> {
     Some(Journal { words: serde_json::from_slice(words).ok()?, image: image.to_vec() })
 }
 
+/// Whether a compaction of the archive in `dir` counts and is not finished.
+pub fn is_there(disk: &Disk, dir: &Path) -> Result<bool> {
+    Ok(disk.open_if_there(dir.join(FILE))?.is_some())
+}
+
 /// Finishes a compaction of the archive in `dir` that counts, and removes what is left of one that does not. Nothing
 /// else may use the archive meanwhile. Says whether one was finished.
 pub fn settle(disk: &Disk, dir: &Path) -> Result<bool> {

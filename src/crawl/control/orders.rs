@@ -76,6 +76,11 @@ impl Orders {
         Orders { incoming, waiting: Vec::new() }
     }
 
+    /// None, ever.
+    pub(in crate::crawl) fn none() -> Orders {
+        Orders::new(never())
+    }
+
     /// Waits for an event no longer than `wait`; also returns without one when an order has come. Who asks how the
     /// crawl stands gets the figures of `sampler`.
     pub(in crate::crawl) fn next_event(

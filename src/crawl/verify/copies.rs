@@ -8,6 +8,7 @@ use std::path::Path;
 use super::catalog::Known;
 use super::faults;
 use crate::container::{Report, dedup};
+use crate::crawl::cluster;
 use crate::crawl::control::socket::SOCKET;
 use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::options;
@@ -21,7 +22,7 @@ use crate::shard::Shard;
 
 const REWRITTEN: &str = "crawler verify --rebuild rebuilds it";
 /// What belongs into a crawl directory.
-const PARTS: [&str; 19] = [
+const PARTS: [&str; 20] = [
     "LOCK",
     "catalog",
     "url-seen",
@@ -39,6 +40,7 @@ const PARTS: [&str; 19] = [
     "config.json",
     "seeds.jsonl",
     "metrics.address",
+    cluster::NOTE_FILE,
     dedup::FILE,
     SOCKET,
 ];

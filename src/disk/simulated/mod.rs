@@ -11,7 +11,7 @@
 //!
 //! After a failed sync the writes that it covered are doomed: a later sync that succeeds does not make them durable,
 //! as on Linux. The next process may read them all the same, from what the system still has in memory, or may not.
-//! Directories themselves are durable once they are made.
+//! Directories themselves are durable once they are made, unless [`SimulatedDisk::lose_directories`] was called.
 //!
 //! It is no substitute for tests on a real file system: a SIGKILL leaves the page cache, which is why only a model can
 //! show what a power cut does.
@@ -151,6 +151,12 @@ impl SimulatedDisk {
     /// Somebody deletes other files: there is room again.
     pub fn make_room(&self) {
         self.state().is_full = false;
+    }
+
+    /// From now on a power cut can take a new directory with all that is in it, until its parent is synced. Crawl
+    /// directories, whose parts are made and synced at the start, do without.
+    pub fn lose_directories(&self) {
+        self.state().names.lose_directories();
     }
 
     /// From now on syncs report that they are done, and do nothing; or no longer.
@@ -302,6 +308,17 @@ impl Backend for SimulatedDisk {
         go.end()
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.alive()?;
+        if state.names.get(to).is_some() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let go = state.change(false, format_args!("rename {} to {}, new", from.display(), to.display()))?;
+        state.names.rename(from, to).ok_or_else(not_found)?;
+        go.end()
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state();
         state.alive()?;
@@ -324,6 +341,12 @@ impl Backend for SimulatedDisk {
         let state = self.state();
         state.alive()?;
         state.names.list(dir).ok_or_else(not_found)
+    }
+
+    fn list_dirs(&self, dir: &Path) -> io::Result<Vec<String>> {
+        let state = self.state();
+        state.alive()?;
+        state.names.list_dirs(dir).ok_or_else(not_found)
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {

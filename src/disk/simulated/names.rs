@@ -16,6 +16,8 @@ pub(super) struct Names {
     /// Since the last sync of their directories, in order.
     changes: Vec<Change>,
     dirs: BTreeSet<PathBuf>,
+    /// Directories whose parents were not synced since they were made; `None` where directories are durable at once.
+    unsynced_dirs: Option<BTreeSet<PathBuf>>,
 }
 
 #[derive(Debug)]
@@ -66,7 +68,25 @@ impl Names {
     }
 
     pub(super) fn create_dir(&mut self, dir: &Path) {
-        self.dirs.extend(dir.ancestors().map(Path::to_owned));
+        for dir in dir.ancestors() {
+            if self.dirs.insert(dir.to_owned())
+                && let Some(unsynced) = &mut self.unsynced_dirs
+            {
+                unsynced.insert(dir.to_owned());
+            }
+        }
+    }
+
+    pub(super) fn lose_directories(&mut self) {
+        self.unsynced_dirs.get_or_insert_default();
+    }
+
+    /// The directories in `dir`, if there is such a directory.
+    pub(super) fn list_dirs(&self, dir: &Path) -> Option<Vec<String>> {
+        self.dirs.contains(dir).then(|| {
+            let inside = self.dirs.iter().filter(|path| parent(path) == dir && path.as_path() != dir);
+            inside.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
+        })
     }
 
     /// The names in `dir`, if there is such a directory.
@@ -82,6 +102,7 @@ impl Names {
         self.changes = rest;
         let synced: Vec<Change> = synced;
         synced.iter().for_each(|change| change.apply(&mut self.durable));
+        self.unsynced_dirs.iter_mut().for_each(|unsynced| unsynced.retain(|path| parent(path) != dir));
     }
 
     /// What a death of the process leaves.
@@ -98,6 +119,13 @@ impl Names {
             if mood == Mood::Keep || (mood == Mood::Mix && rng.bool()) {
                 change.apply(&mut self.durable);
             }
+        }
+        for lost in self.unsynced_dirs.iter_mut().flat_map(std::mem::take) {
+            if mood == Mood::Keep || (mood == Mood::Mix && rng.bool()) {
+                continue;
+            }
+            self.durable.retain(|path, _| !path.starts_with(&lost));
+            self.dirs.retain(|path| !path.starts_with(&lost));
         }
         self.now.clone_from(&self.durable);
         let mood = Mood::draw(rng);

@@ -96,6 +96,11 @@ impl Checkpoints {
         self.is_under_way
     }
 
+    /// Whether one is in progress for longer than `most`; `elapsed` is what the engine's clock says.
+    pub fn are_behind(&self, most: Option<Duration>, elapsed: Duration) -> bool {
+        self.is_under_way && most.is_some_and(|most| elapsed.saturating_sub(self.cut_at) > most)
+    }
+
     /// Number of the last one that is durable; 0 before the first one.
     pub fn durable(&self) -> u64 {
         self.number - u64::from(self.is_under_way)

@@ -2,15 +2,13 @@
 //!
 //! - Of each sender one job is out at most, and of all together [`JOBS_MAX`]: so a slow disk holds up nobody, and what
 //!   is in memory is bounded.
-//! - The files of a sender are read in their order. Files with notes come in the order of their revisions: while the
-//!   notes of one are not in the scope, no frame of a later commit is read. A shard that sends a link because of a note
-//!   has read that note, so its commit is later, and the reader knows of both.
+//! - What is read next is decided by [`Reading`].
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::disk::{Disk, Error, Result};
-use crate::exchange::{LinkJob, News, Position, Revision, Visible};
+use crate::exchange::{LinkJob, News, Position, Reading, Revision};
 use crate::shard::Shard;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
@@ -75,26 +73,14 @@ impl Incoming {
         &self.heads
     }
 
-    /// Files of the shard `sender` that are not read to their end, the oldest first.
-    fn unread<'a>(&self, news: &'a News, sender: u32) -> impl Iterator<Item = &'a Visible> + use<'a> {
-        let position = self.positions[sender as usize];
-        let head = news.heads.get(sender as usize).and_then(Option::as_ref).filter(|_| sender != self.shard.index());
-        head.into_iter().flat_map(|at| &at.files).filter(move |visible| visible.file.number >= position.number)
-    }
-
-    fn all_unread<'a>(&'a self, news: &'a News) -> impl Iterator<Item = (u32, &'a Visible)> + 'a {
-        (0..self.shard.count()).flat_map(|sender| self.unread(news, sender).map(move |visible| (sender, visible)))
-    }
-
-    /// Whether the notes of the file are not in the scope yet: they are taken with its first frames.
-    fn has_new_notes(&self, sender: u32, visible: &Visible) -> bool {
-        let position = self.positions[sender as usize];
-        visible.file.has_notes && (visible.file.number > position.number || position.frames == 0)
+    /// The rules by which is read what `news` tells of.
+    fn reading<'a>(&'a self, news: &'a News) -> Reading<'a> {
+        Reading::new(news, &self.positions, self.shard.index())
     }
 
     /// Whether everything is admitted.
     pub fn is_read(&self, news: &News) -> bool {
-        self.out.is_empty() && self.all_unread(news).next().is_none()
+        self.out.is_empty() && self.reading(news).is_done()
     }
 
     /// Whether a job is out.
@@ -104,15 +90,13 @@ impl Incoming {
 
     /// Everything that was committed up to this revision is admitted.
     pub fn read_to(&self, news: &News) -> Revision {
-        let first = self.all_unread(news).map(|(_, visible)| visible.revision).min();
-        first.map_or(news.revision, |first| first - 1)
+        self.reading(news).read_to()
     }
 
     /// URLs that join the scope, of all files whose notes were not taken.
     pub fn unread_notes(&self, news: &News) -> Result<Vec<CanonicalUrl>> {
         let mut urls = Vec::new();
-        for (sender, visible) in self.all_unread(news).filter(|&(sender, visible)| self.has_new_notes(sender, visible))
-        {
+        for (sender, visible) in self.reading(news).with_new_notes() {
             let sender = Shard::new(sender, self.shard.count());
             let file = super::open_file(&self.disk, &self.crawl_dir, sender, visible.file.number)?;
             urls.extend(file.notes().iter().filter_map(|note| CanonicalUrl::parse(note).ok()));
@@ -125,23 +109,15 @@ impl Incoming {
         if self.out.len() >= JOBS_MAX {
             return None;
         }
-        let notes = self.all_unread(news).filter(|&(sender, visible)| self.has_new_notes(sender, visible));
-        let barrier = notes.map(|(_, visible)| visible.revision).min().unwrap_or(Revision::MAX);
-        let senders = (0..self.shard.count()).filter(|sender| !self.out.contains(sender));
-        let firsts = senders.filter_map(|sender| self.unread(news, sender).next().map(|visible| (sender, visible)));
-        let (sender, visible) =
-            firsts.filter(|(_, visible)| visible.revision <= barrier).min_by_key(|(_, visible)| visible.revision)?;
+        let (sender, from) = self.reading(news).next(&self.out)?;
         self.out.push(sender);
-        let position = self.positions[sender as usize];
-        let number = visible.file.number;
-        let frames = if number == position.number { position.frames } else { 0 };
         let sender = Shard::new(sender, self.shard.count());
         Some(LinkJob {
             disk: self.disk.clone(),
             dir: self.crawl_dir.join(sender.dir_name()),
             sender,
             reader: self.shard,
-            from: Position { number, frames },
+            from,
             keys: keys.clone(),
         })
     }
@@ -161,7 +137,7 @@ impl Incoming {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::{Head, HeadAt, OutFile};
+    use crate::exchange::{Head, HeadAt, OutFile, Visible};
     use crate::fingerprint::Fingerprinter;
 
     fn incoming() -> (Incoming, Arc<KeyMaker>) {

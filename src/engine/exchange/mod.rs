@@ -50,6 +50,8 @@ pub struct ExchangeOptions {
     pub registry: Arc<dyn Registry>,
     /// The directory of the whole crawl, in which the directories of all shards lie.
     pub crawl_dir: PathBuf,
+    /// The file system on which those of the others do.
+    pub disk: Disk,
 }
 
 /// Links out and in.
@@ -145,7 +147,7 @@ impl Exchange {
         disk.sync_dir(dir)?;
         let shard = options.shard;
         let outgoing = Outgoing::open(disk, dir, shard, (number, kept))?;
-        let mut incoming = Incoming::new(options.crawl_dir.clone(), shard, disk.clone());
+        let mut incoming = Incoming::new(options.crawl_dir.clone(), shard, options.disk.clone());
         incoming.go_on(positions, heads);
         Ok(Exchange {
             options,
@@ -159,9 +161,14 @@ impl Exchange {
         })
     }
 
-    /// The checkpoint that the shard goes on from is durable: the others may read what it names.
+    /// The checkpoint that the shard goes on from counts: the others may read what it names.
     pub fn publish_opened(&self, number: u64) {
-        self.options.registry.open(self.me(), self.head(number, Idle::No));
+        self.options.registry.open(self.me(), self.opened_head(number));
+    }
+
+    /// What they hear then.
+    pub fn opened_head(&self, number: u64) -> Head {
+        self.head(number, Idle::No)
     }
 
     pub fn shard(&self) -> Shard {
@@ -240,7 +247,7 @@ impl Engine {
             None => Referrer::Nobody,
             Some((shard, offset)) if shard == self.home.shard.index() => self.container.referrer(offset, via),
             Some((shard, offset)) => {
-                let keys = self.exchange.as_mut().and_then(|exchange| exchange.keys_of(shard, &self.home.disk));
+                let keys = self.exchange.as_mut().and_then(|exchange| exchange.keys_of(shard));
                 keys.map_or(Referrer::Nobody, |keys| Referrer::Record(KeyPlace::foreign(keys, offset, via)))
             }
         }
@@ -333,7 +340,16 @@ impl Engine {
         let idle = self.idle();
         let exchange = self.exchange.as_ref()?;
         let (durable_at, cost) = exchange.last;
-        exchange.wants_cut(idle).then(|| durable_at + cost * EARLY_FACTOR)
+        let wait = match self.home.shipping {
+            None => cost * EARLY_FACTOR,
+            // what is shipped costs puts, and others fetch it: some early ones an interval have to do; and most of its
+            // cost is waiting for others, which keeps nobody from working
+            Some(_) => {
+                let interval = self.settings.checkpoint_interval;
+                (cost * EARLY_FACTOR).clamp(interval / 6, interval)
+            }
+        };
+        exchange.wants_cut(idle).then(|| durable_at + wait)
     }
 
     /// What is left to do in this shard.
@@ -387,10 +403,10 @@ impl Exchange {
     }
 
     /// key.dat of the shard `other`; `None` where it cannot be read.
-    fn keys_of(&mut self, other: u32, disk: &Disk) -> Option<Arc<DiskFile>> {
+    fn keys_of(&mut self, other: u32) -> Option<Arc<DiskFile>> {
         if !self.foreign.contains_key(&other) {
             let dir = self.options.crawl_dir.join(Shard::new(other, self.options.shard.count()).dir_name());
-            self.foreign.insert(other, foreign_keys(disk, &dir.join("pages"))?);
+            self.foreign.insert(other, foreign_keys(&self.options.disk, &dir.join("pages"))?);
         }
         self.foreign.get(&other).cloned()
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{Disk, Result};
-use crate::exchange::{Link, LinkFile, LinkWriter, News, OutFile, Revision, link_path, links_dir, number_of};
+use crate::exchange::{Link, LinkFile, LinkWriter, News, OutFile, link_path, links_dir, number_of};
 use crate::frontier::QueuedUrl;
 use crate::shard::Shard;
 
@@ -101,18 +101,7 @@ impl Outgoing {
 
     /// Numbers of the files that every shard but `me`, which this one is in `news`, has read.
     fn read_by_all<'a>(&'a self, news: &'a News, me: u32) -> impl Iterator<Item = u64> + use<'a> {
-        let files = news.heads.get(me as usize).and_then(Option::as_ref).map_or(&[][..], |mine| &mine.files);
-        let has_read = |reader: u32, revision: Revision| {
-            let head = news.heads.get(reader as usize).and_then(Option::as_ref);
-            head.is_some_and(|at| at.head.read_to >= revision)
-        };
-        let is_read = move |kept: &&Kept| {
-            let visible = files.iter().find(|visible| visible.file.number == kept.number);
-            visible.is_some_and(|visible| {
-                (0..self.shard.count()).all(|reader| reader == me || has_read(reader, visible.revision))
-            })
-        };
-        self.kept.iter().filter(is_read).map(|kept| kept.number)
+        self.kept.iter().map(|kept| kept.number).filter(move |&number| news.is_read_by_all(me, number))
     }
 
     /// Makes the file whole, and names it from now on; `None` where there is nothing in it.

@@ -3,6 +3,7 @@
 //! - A request begins where a slot is free ([`slots`]), the rates of the whole crawl permit it ([`limits`]), nobody has
 //!   paused the crawl, and the checkpoint that it has to wait for is durable. Whose turn it is, is the frontier's to
 //!   say.
+//! - Where other machines may ask the same hosts, nothing begins without the right to it ([`Lease`]).
 //! - Slots and rates are those of the process: several engines share them ([`pool`]).
 //! - A slot is reserved, and the right to a request is taken, before a task is, for a task that is out of the frontier
 //!   has to be done. The slot is given back where there is none; the right is kept until there is one.
@@ -23,8 +24,9 @@ pub use limits::Rates;
 pub use pool::{SlotPool, Waker};
 pub use slots::SlotOptions;
 
-use super::Settings;
 use super::job::{FetchJob, Target};
+use super::lease::Lease;
+use super::{Commons, Settings};
 use crate::clock::Time;
 use crate::frontier::{Contact, HostId};
 use crate::record::Workers;
@@ -43,6 +45,8 @@ pub(super) struct Requests {
     /// Rates of the whole crawl, and until when they permit nothing.
     rates: Arc<Rates>,
     limited_until: Time,
+    /// The right to make requests at all, where other machines may have it.
+    lease: Option<Arc<dyn Lease>>,
     /// The right to one request, taken and not used yet: until everything is looked at that could use it.
     has_right: bool,
     /// Redirects of robots.txt that wait for their turn.
@@ -57,12 +61,14 @@ pub(super) struct Requests {
 
 impl Requests {
     /// None yet.
-    pub fn new((slots, rates): (Arc<SlotPool>, Arc<Rates>), wake: Waker, rng: fastrand::Rng) -> Requests {
+    pub fn new(commons: &Commons, wake: Waker, rng: fastrand::Rng) -> Requests {
+        let Commons { slots, rates, lease, .. } = commons.clone();
         Requests {
             slots: OwnSlots::join(slots, wake),
             pages: 0,
             requisites: 0,
             rates,
+            lease,
             limited_until: Time::ZERO,
             has_right: false,
             hops: Vec::new(),
@@ -89,7 +95,7 @@ impl Requests {
 
     /// Whether nobody holds requests back now that the checkpoint `durable` is durable.
     pub fn are_wanted(&self, durable: u64) -> bool {
-        !self.is_paused && durable >= self.held_until
+        !self.is_paused && durable >= self.held_until && self.lease.as_ref().is_none_or(|lease| lease.holds())
     }
 
     /// Other rates from now on.
@@ -255,18 +261,33 @@ fn is_requisite(job: &FetchJob) -> bool {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
     use crate::clock::ManualClock;
 
     const NOW: Time = Time::from_ms(1_000_000);
 
+    #[derive(Debug, Default)]
+    struct Switch(AtomicBool);
+
+    impl Lease for Switch {
+        fn holds(&self) -> bool {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
     fn requests(per_second: Option<f64>) -> (Requests, Arc<ManualClock>) {
+        requests_by(per_second, None)
+    }
+
+    fn requests_by(per_second: Option<f64>, lease: Option<Arc<dyn Lease>>) -> (Requests, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::new(NOW));
         let slots = SlotOptions { workers: 2, workers_most: None, slow: 1, slow_after: Duration::from_secs(2) };
         let slots = Arc::new(SlotPool::new(slots));
         let rates = Arc::new(Rates::new(clock.clone(), per_second, None));
-        (Requests::new((slots, rates), Arc::new(|| {}), fastrand::Rng::with_seed(1)), clock)
+        let commons = Commons { slots, rates, quota: Arc::default(), ledger: None, lease };
+        (Requests::new(&commons, Arc::new(|| {}), fastrand::Rng::with_seed(1)), clock)
     }
 
     #[test]
@@ -283,6 +304,15 @@ mod tests {
         assert!(next > NOW && next <= NOW + Duration::from_millis(1_001));
         clock.advance(next.since(NOW));
         assert!(requests.may_begin(next) && requests.take_right());
+    }
+
+    #[test]
+    fn nothing_begins_without_the_right_to_it() {
+        let lease = Arc::new(Switch::default());
+        let (requests, _) = requests_by(None, Some(lease.clone()));
+        assert!(!requests.are_wanted(0));
+        lease.0.store(true, Ordering::Relaxed);
+        assert!(requests.are_wanted(0));
     }
 
     #[test]

@@ -22,6 +22,7 @@
 
 mod index;
 mod migrate;
+mod named;
 pub mod reader;
 mod records;
 mod verify;
@@ -32,15 +33,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use migrate::{count_old, migrate, remove_old};
+pub use named::named;
 pub use reader::SeedReader;
-pub use records::{Fate, ListedSeed, Mark};
+pub use records::{Fate, ListedSeed, Mark, list_path};
 pub use verify::{check, renew};
 
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Kind, Mode, Result, Writer};
 use crate::shard::Shard;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use index::{Index, tag};
-use records::{Scan, fates_path, header, list_path, put, read, shared_list_path};
+use records::{Scan, fates_path, header, put, read, shared_list_path};
 
 /// What is gathered before it is written.
 const BUFFER_BYTES: usize = 64 << 10;

@@ -59,7 +59,7 @@ pub struct Mark {
 }
 
 /// Where the list of the crawl in `dir` lies.
-pub(super) fn list_path(dir: &Path) -> PathBuf {
+pub fn list_path(dir: &Path) -> PathBuf {
     dir.join("seeds").join("list")
 }
 

@@ -54,6 +54,11 @@ use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
 
+/// The file of a generation of partition `number`; `kind` is `tail`, `base` or `runs`.
+pub(super) fn file_path(dir: &Path, number: usize, generation: u64, kind: &str) -> PathBuf {
+    dir.join(format!("partition-{number:03}.g{generation:06}.{kind}"))
+}
+
 /// Which of `count` partitions, a power of two, a domain belongs to: by the top bits of its fingerprint.
 pub(super) fn partition_of(domain: Fingerprint, count: usize) -> usize {
     let bits = count.trailing_zeros();
@@ -236,7 +241,7 @@ impl Partition {
 
     /// The file of a generation; `kind` is `tail`, `base` or `runs`.
     pub(super) fn path(&self, generation: u64, kind: &str) -> PathBuf {
-        self.dir.join(format!("partition-{:03}.g{generation:06}.{kind}", self.number))
+        file_path(&self.dir, self.number, generation, kind)
     }
 
     /// Takes in a URL.

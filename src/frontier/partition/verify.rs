@@ -28,12 +28,6 @@ pub(in crate::frontier) struct Asked<'a> {
 }
 
 impl Partition {
-    /// The files of the partition that a cut names, with their lengths.
-    pub(in crate::frontier) fn named(&self, base: Option<FileState>) -> Vec<(std::path::PathBuf, u64)> {
-        let tails = self.recent.tails.iter().map(|tail| (self.path(tail.generation, "tail"), tail.bytes));
-        tails.chain(base.map(|base| (self.path(base.generation, "base"), base.bytes))).collect()
-    }
-
     /// Goes through everything that the partition holds; says how many URLs lie in it that were not taken.
     pub(in crate::frontier) fn verify(
         &self,

@@ -54,6 +54,7 @@ pub fn options() -> FetchOptions {
         dns_timeout: Duration::from_secs(10),
         ttl: (Duration::from_secs(60), Duration::from_secs(86_400)),
         negative_ttl: Duration::from_secs(600),
+        lease: Default::default(),
     }
 }
 

@@ -1,0 +1,354 @@
+//! `crawler cluster`: crawls that survive their machines, because their checkpoints are in a store, and crawls on many
+//! machines, which etcd tells which shards are theirs.
+
+mod answer;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use super::exit::{Exit, UsageError};
+use super::run::{self, Standing};
+use super::{CrawlFn, DirArg};
+use crate::cluster::{EtcdOptions, State};
+use crate::config::Config;
+use crate::crawl::cluster::{NodeRequest, Operated};
+use crate::crawl::{CrawlRequest, GivenLimits, cluster, copied_config};
+use crate::report::Screen;
+use crate::text::figures::count;
+
+#[derive(Debug, Args)]
+pub(super) struct ClusterArgs {
+    #[command(subcommand)]
+    command: ClusterCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ClusterCommand {
+    /// Make a crawl for many machines
+    Init(InitArgs),
+    /// Take part in a crawl, or go on with one whose machine is lost
+    Run(RunArgs),
+    /// Show shards, their owners and their last checkpoints
+    Status(StatusArgs),
+    /// Have all machines start no new requests
+    Pause(OfCrawl),
+    /// Have them go on
+    Resume(ResumeArgs),
+    /// Have all machines stop, each behind a last checkpoint
+    Stop(OfCrawl),
+    /// Add seeds to a running crawl
+    AddSeeds(AddSeedsArgs),
+    /// Have a machine give its shards to the others
+    Drain(DrainArgs),
+}
+
+/// Which crawl, and where it is.
+#[derive(Debug, Args)]
+struct OfCrawl {
+    /// Settings in TOML; store and registry may be there
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The store: s3://, gs://, az:// or file://
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// A member of etcd, such as http://10.0.0.1:2379; several may be named
+    #[arg(long, value_name = "URL")]
+    registry: Vec<String>,
+    /// Which crawl, by the first digits of its id, where the store has several
+    #[arg(long, value_name = "ID")]
+    crawl: Option<String>,
+}
+
+impl OfCrawl {
+    /// The settings in the file, with what the command line says in their place.
+    fn config(&self) -> anyhow::Result<Config> {
+        let mut config = Config::load(self.config.as_deref())?;
+        self.apply(&mut config)?;
+        Ok(config)
+    }
+
+    fn apply(&self, config: &mut Config) -> anyhow::Result<()> {
+        if let Some(store) = &self.store {
+            config.cluster.store.clone_from(store);
+        }
+        if !self.registry.is_empty() {
+            config.cluster.registry.clone_from(&self.registry);
+        }
+        config.check()?;
+        if config.cluster.store == "off" {
+            return Err(UsageError::because(
+                "name the store by --store, or by cluster.store in a file that --config names",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The crawl, which machines share.
+    fn operated(&self) -> anyhow::Result<Operated> {
+        let config = self.config()?;
+        let etcd = etcd(&config)?;
+        Ok(Operated::open(&config, &etcd, self.crawl.as_deref())?)
+    }
+}
+
+/// Where etcd is, with the credentials of the environment that its own tool reads.
+fn etcd(config: &Config) -> anyhow::Result<EtcdOptions> {
+    if config.cluster.registry.is_empty() {
+        return Err(UsageError::because(
+            "name a member of etcd by --registry http://HOST:2379, or by cluster.registry in a file that --config names",
+        ));
+    }
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let certificate = variable("ETCDCTL_CERT").zip(variable("ETCDCTL_KEY"));
+    let user = variable("ETCDCTL_USER").map(|user| match user.split_once(':') {
+        Some((user, password)) => (user.to_owned(), password.to_owned()),
+        None => (user, variable("ETCDCTL_PASSWORD").unwrap_or_default()),
+    });
+    Ok(EtcdOptions {
+        endpoints: config.cluster.registry.clone(),
+        ca: variable("ETCDCTL_CACERT").map(PathBuf::from),
+        certificate: certificate.map(|(certificate, key)| (certificate.into(), key.into())),
+        user,
+        ..EtcdOptions::default()
+    })
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The number of shards is fixed now: crawl.shards, four for each machine of the largest size at least. Settings are those \
+of --config, without secrets; every machine may have a file of its own.
+
+Example:
+  crawler cluster init --seeds seeds.txt --shards 12 \\
+    --store s3://bucket/crawls --registry http://10.0.0.1:2379")]
+struct InitArgs {
+    #[command(flatten)]
+    of: OfCrawl,
+    /// File of seed URLs, one per line; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    seeds: PathBuf,
+    /// Shards of the crawl, in the place of crawl.shards
+    #[arg(long, value_name = "N")]
+    shards: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+struct StatusArgs {
+    #[command(flatten)]
+    of: OfCrawl,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ResumeArgs {
+    #[command(flatten)]
+    of: OfCrawl,
+    /// A shard that was halted because of damage, and may be claimed again
+    #[arg(value_name = "SHARD")]
+    shard: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+struct AddSeedsArgs {
+    #[command(flatten)]
+    of: OfCrawl,
+    /// File of seed URLs, one per line; - reads standard input
+    #[arg(value_name = "FILE")]
+    seeds: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct DrainArgs {
+    #[command(flatten)]
+    of: OfCrawl,
+    /// The machine's name
+    #[arg(value_name = "NODE")]
+    node: String,
+    /// It may have shards again
+    #[arg(long)]
+    undo: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+With a registry, this machine takes part in a crawl that crawler cluster init has made: it claims its share of the \
+shards, and takes over those of machines that are lost. It may be stopped and started at any time. Hosts are asked by one \
+machine at a time.
+
+Without one, it goes on with a crawl that was started with --store: it makes the directory from the newest checkpoint of \
+each shard in the store, and crawls. Pages that came behind that checkpoint are fetched again; no URL is lost. One \
+process at a time may work on such a crawl: make sure that the old one has ended for good.
+
+Examples:
+  crawler --seeds seeds.txt --store s3://bucket/crawls
+  crawler cluster run --store s3://bucket/crawls --dir here
+  crawler cluster run --store s3://bucket/crawls --registry http://10.0.0.1:2379
+
+Exit codes: those of a crawl.")]
+struct RunArgs {
+    #[command(flatten)]
+    of: OfCrawl,
+    #[command(flatten)]
+    dir: DirArg,
+    /// The name of this machine among the others, in the place of cluster.name
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Print only errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl ClusterArgs {
+    pub(super) fn run(self, crawl: CrawlFn) -> anyhow::Result<Exit> {
+        let mut out = io::stdout().lock();
+        match self.command {
+            ClusterCommand::Init(args) => writeln!(out, "{}", args.init()?)?,
+            ClusterCommand::Run(args) => {
+                drop(out);
+                return args.run(crawl);
+            }
+            ClusterCommand::Status(args) => {
+                let operated = args.of.operated()?;
+                let (view, figures) = operated.look()?;
+                out.write_all(answer::status(&operated.id(), &view, &figures, args.json).as_bytes())?;
+            }
+            ClusterCommand::Pause(of) => {
+                of.operated()?.want(State::Pause)?;
+                writeln!(out, "paused: requests in flight may finish, new ones wait for crawler cluster resume")?;
+            }
+            ClusterCommand::Resume(args) => match args.shard {
+                Some(shard) => {
+                    args.of.operated()?.resume_shard(shard)?;
+                    writeln!(out, "shard {shard} may be claimed again")?;
+                }
+                None => {
+                    args.of.operated()?.want(State::Run)?;
+                    writeln!(out, "resumed")?;
+                }
+            },
+            ClusterCommand::Stop(of) => {
+                of.operated()?.want(State::Stop)?;
+                writeln!(
+                    out,
+                    "stopping: all machines end behind a last checkpoint; crawler cluster resume lets them go on"
+                )?;
+            }
+            ClusterCommand::AddSeeds(args) => {
+                let lines = run::read_seeds(&args.seeds)?;
+                let added = args.of.operated()?.add_seeds(&lines)?;
+                writeln!(out, "{} seeds added; those that are known are passed over", count(added))?;
+            }
+            ClusterCommand::Drain(args) => {
+                let operated = args.of.operated()?;
+                match args.undo {
+                    true => {
+                        operated.undrain(&args.node)?;
+                        writeln!(out, "{} may have shards again", args.node)?;
+                    }
+                    false if operated.drain(&args.node)? => {
+                        writeln!(out, "{} gives its shards to the others", args.node)?
+                    }
+                    false => writeln!(out, "{} is no machine of this crawl at present; it gets no shards", args.node)?,
+                }
+            }
+        }
+        Ok(Exit::Done)
+    }
+}
+
+impl InitArgs {
+    /// Makes the crawl; what is said of it.
+    fn init(&self) -> anyhow::Result<String> {
+        let mut config = Config::load(self.of.config.as_deref())?;
+        config.crawl.shards = self.shards.unwrap_or(config.crawl.shards);
+        self.of.apply(&mut config)?;
+        if config.crawl.shards < 2 {
+            return Err(UsageError::because(
+                "a crawl for many machines has several shards: name their number by --shards",
+            ));
+        }
+        let limits = [
+            ("crawl.max_pages", config.crawl.max_pages.is_some()),
+            ("crawl.max_bytes", config.crawl.max_bytes.is_some()),
+        ];
+        if let Some((key, _)) = limits.into_iter().find(|(_, is_set)| *is_set) {
+            return Err(UsageError::because(format!("{key}: a crawl on many machines cannot have this limit yet")));
+        }
+        let lines = run::read_seeds(&self.seeds)?;
+        let id = cluster::init(&config, &etcd(&config)?, &lines)?;
+        Ok(format!("crawl {id} of {} shards; crawler cluster run takes part in it", config.crawl.shards))
+    }
+}
+
+impl RunArgs {
+    fn run(mut self, crawl: CrawlFn) -> anyhow::Result<Exit> {
+        let given = self.of.config.as_deref().map(|path| Config::load(Some(path))).transpose()?;
+        let screen = Screen::stderr();
+        let verbosity = run::verbosity(self.quiet, 0);
+        let mut config = given.clone().unwrap_or_default();
+        run::log_to(&screen, verbosity, config.report.log_format, None)?;
+        self.of.apply(&mut config)?;
+        let shares = !config.cluster.registry.is_empty();
+        let kept = match given {
+            Some(_) => None,
+            None if shares => Some(cluster::settings(&config, self.of.crawl.as_deref())?),
+            None => self.adopt(&config)?,
+        };
+        if given.is_some() && !shares {
+            self.adopt(&config)?;
+        }
+        let mut config = kept.or(given).unwrap_or_default();
+        self.of.apply(&mut config)?;
+        if let Some(name) = self.name.take() {
+            config.cluster.name = name;
+            config.check()?;
+        }
+        let etcd = shares.then(|| etcd(&config)).transpose()?;
+        let request = CrawlRequest {
+            limits: GivenLimits { store: Some(config.cluster.store.clone()), ..GivenLimits::default() },
+            config,
+            config_path: self.of.config,
+            seeds_path: None,
+            urls: Vec::new(),
+            seeds: Vec::new(),
+            dir: self.dir.dir,
+            force: false,
+            until_fresh: false,
+            json_path: None,
+            verbosity,
+            warnings: None,
+            screen,
+        };
+        match etcd {
+            None => run::finish(crawl, request),
+            Some(etcd) => {
+                let finish = cluster::take_part(NodeRequest { crawl: request, etcd, id: self.of.crawl })?;
+                Ok(Exit::from(finish))
+            }
+        }
+    }
+
+    /// Makes the directory from the store, where there is none; the settings that the crawl was run with.
+    fn adopt(&self, config: &Config) -> anyhow::Result<Option<Config>> {
+        let dir = &self.dir.dir;
+        if run::standing(dir)? == Standing::Crawl {
+            return settings_of(dir).map(Some);
+        }
+        let made = cluster::adopt(config, self.of.crawl.as_deref(), dir)?;
+        let (restored, shards, dir) = (made.restored, made.shards, dir.display());
+        tracing::info!("{restored} of {shards} shards restored from {} to {dir}", config.cluster.store);
+        Ok(Some(made.config))
+    }
+}
+
+/// The settings that the crawl in `dir` was run with last.
+fn settings_of(dir: &Path) -> anyhow::Result<Config> {
+    copied_config(dir)?.ok_or_else(|| {
+        let dir = dir.display();
+        UsageError::because(format!("{dir} has no copy of the settings that can be read: name a file by --config"))
+    })
+}

@@ -1,0 +1,99 @@
+//! A directory from a store: of a crawl whose machine is lost, or that is to move.
+//!
+//! It is made beside its place and renamed there when all of it is durable. So a process that is killed meanwhile
+//! leaves nothing that could be taken for a crawl, and the next one begins again.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::crawl_object::{CrawlObject, refused};
+use super::note::{Note, Stamp};
+use super::{open_store, seeds};
+use crate::config::Config;
+use crate::crawl::{CrawlError, directory, options};
+use crate::disk::{self, DirectoryLock, Disk, Error};
+use crate::engine::{Identity, mend};
+use crate::shard::Shard;
+use crate::ship::{Archive, newest, restore};
+use crate::store::ObjectStore;
+
+/// What was made.
+#[derive(Clone, Debug)]
+pub struct Adopted {
+    /// The settings of the crawl, as the store has them.
+    pub config: Config,
+    /// Shards that had a checkpoint there.
+    pub restored: u32,
+    /// Shards of the crawl.
+    pub shards: u32,
+}
+
+/// Makes `dir`, which is not there or empty, the directory of the crawl in the store of `config` whose id begins with
+/// `id`; of the only crawl there, where none is named.
+pub fn adopt(config: &Config, id: Option<&str>, dir: &Path) -> Result<Adopted, CrawlError> {
+    let (store, disk) = (open_store(config)?, Disk::real());
+    let object = CrawlObject::find(&*store, id)?;
+    let made = aside(dir);
+    remove(&made)?;
+    disk::create_crawl_dir(&made, options::readers(&object.config))?;
+    let restored = fill(&*store, &object, (&disk, &made))?;
+    let shards = object.identity.shards();
+    if restored == 0 && shards == 1 {
+        remove(&made)?;
+        return Err(CrawlError::Usage(format!(
+            "nothing of this crawl had reached {} when it ended: start it anew",
+            store.address()
+        )));
+    }
+    let mut config = object.config;
+    config.crawl.shards = shards as usize;
+    options::write_copy(&config, &disk, &made)?;
+    // by which it is known as one of a crawl
+    drop(DirectoryLock::acquire(&made)?);
+    // an empty directory may be there
+    fs::create_dir_all(dir).and_then(|()| fs::rename(&made, dir)).map_err(|e| Error::io("rename", &made, e))?;
+    disk.sync_dir(dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
+    Ok(Adopted { config, restored, shards })
+}
+
+/// Puts everything of the crawl into `root`; how many shards had a checkpoint.
+fn fill(store: &dyn ObjectStore, object: &CrawlObject, (disk, root): (&Disk, &Path)) -> Result<u32, CrawlError> {
+    let (identity, names) = (&object.identity, object.names());
+    let is_whole = identity.shards() == 1;
+    if !is_whole {
+        directory::begin(disk, root, identity)?;
+        seeds::restore(store, &object.prefix(), (disk, root)).map_err(refused)?;
+    }
+    let mut restored = 0;
+    for shard in Shard::all(identity.shards()) {
+        let dir = if is_whole { root.to_owned() } else { root.join(shard.dir_name()) };
+        let Some(manifest) = newest(store, &names, shard.index()).map_err(refused)? else { continue };
+        disk::create_crawl_dir(&dir, options::readers(&object.config))?;
+        restore(store, &manifest, disk, &dir, Archive::Too).map_err(refused)?;
+        mend::make_again(disk, &dir)?;
+        let committed = Some(Stamp::new(manifest.claim, manifest.number));
+        Note { committed, offered: None }.write(disk, &dir)?;
+        identity_of(identity, shard).write_copy(disk, &dir)?;
+        restored += 1;
+    }
+    disk.sync_dir(root)?;
+    Ok(restored)
+}
+
+fn identity_of(identity: &Identity, shard: Shard) -> Identity {
+    if shard.is_whole() { identity.clone() } else { identity.of_shard(shard) }
+}
+
+fn aside(dir: &Path) -> PathBuf {
+    let mut name = dir.as_os_str().to_owned();
+    name.push(".restoring");
+    name.into()
+}
+
+fn remove(dir: &Path) -> disk::Result<()> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", dir, error)),
+        _ => Ok(()),
+    }
+}

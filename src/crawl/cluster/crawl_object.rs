@@ -1,0 +1,109 @@
+//! What a store knows of a crawl as a whole: its identity and its settings, without secrets.
+//!
+//! ```text
+//! crawls/<id>.json      identity, settings
+//! <id>/seeds/...        pieces of the list of the seeds
+//! <id>/017/...          checkpoints of shard 17
+//! ```
+//! The id is part of every name, so that several crawls can share a store.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
+use crate::crawl::CrawlError;
+use crate::engine::Identity;
+use crate::ship::Names;
+use crate::store::{Body, Error, ObjectStore, Result};
+
+const PREFIX: &str = "crawls/";
+const SUFFIX: &str = ".json";
+/// No settings are longer.
+const BYTES_MAX: u64 = 4 << 20;
+
+/// A crawl in a store.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct CrawlObject {
+    /// Which crawl it is.
+    pub identity: Identity,
+    /// Its settings, without secrets.
+    pub config: Config,
+}
+
+impl CrawlObject {
+    /// What the names of its objects begin with.
+    pub fn prefix(&self) -> String {
+        prefix(&self.identity)
+    }
+
+    /// The crawl's id, as text.
+    pub fn id(&self) -> String {
+        format!("{:032x}", self.identity.id)
+    }
+
+    /// The names of its checkpoints.
+    pub fn names(&self) -> Names {
+        Names::new(&self.prefix())
+    }
+
+    /// Puts it into the store, where it is not there yet.
+    pub fn put(&self, store: &dyn ObjectStore) -> Result<()> {
+        let name = format!("{PREFIX}{:032x}{SUFFIX}", self.identity.id);
+        if store.length(&name)?.is_some() {
+            return Ok(());
+        }
+        let json = serde_json::to_vec_pretty(self).expect("an identity and settings are plain data");
+        store.put(&name, &Body::of(json))
+    }
+
+    /// The only crawl in the store, or the one whose id begins with `id`.
+    pub fn find(store: &dyn ObjectStore, id: Option<&str>) -> std::result::Result<CrawlObject, CrawlError> {
+        let mut found = Vec::new();
+        let list = store.list(PREFIX, &mut |name, bytes| {
+            let named = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(SUFFIX));
+            let is_wanted = |named: &&str| id.is_none_or(|id| named.starts_with(id));
+            found.extend(named.filter(is_wanted).map(|named| (named.to_owned(), name.to_owned(), bytes)));
+        });
+        list.map_err(refused)?;
+        let address = store.address();
+        match &found[..] {
+            [] => Err(CrawlError::Usage(format!("there is no such crawl in {address}"))),
+            [(_, name, bytes)] => CrawlObject::read(store, name, *bytes).map_err(refused),
+            several => {
+                let ids: Vec<&str> = several.iter().map(|(id, ..)| id.as_str()).collect();
+                let ids = ids.join("\n  ");
+                Err(CrawlError::Usage(format!("{address} has several crawls; name one by --crawl ID:\n  {ids}")))
+            }
+        }
+    }
+
+    fn read(store: &dyn ObjectStore, name: &str, bytes: u64) -> Result<CrawlObject> {
+        let damaged = |found: String| Error::Damaged {
+            name: name.to_owned(),
+            offset: 0,
+            expected: "identity and settings of a crawl".to_owned(),
+            found,
+        };
+        if bytes > BYTES_MAX {
+            return Err(damaged(format!("{bytes} bytes")));
+        }
+        let object: CrawlObject =
+            serde_json::from_slice(&store.get(name, 0..bytes)?).map_err(|error| damaged(error.to_string()))?;
+        if !name.contains(&format!("{:032x}", object.identity.id)) {
+            return Err(damaged(format!("those of crawl {:032x}", object.identity.id)));
+        }
+        Ok(object)
+    }
+}
+
+/// What the names of all objects of the crawl with this identity begin with.
+pub(super) fn prefix(identity: &Identity) -> String {
+    format!("{:032x}/", identity.id)
+}
+
+/// A store that does not do what a start needs.
+pub(super) fn refused(error: Error) -> CrawlError {
+    match error {
+        Error::Disk(error) => CrawlError::Disk(error),
+        error => CrawlError::Usage(error.to_string()),
+    }
+}

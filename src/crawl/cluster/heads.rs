@@ -1,0 +1,195 @@
+//! The commits of a crawl on many machines, as its engines know them.
+//!
+//! What etcd has of a head is short. The rest is in its manifest: how far the links of others are read, and which link
+//! files there are, each with the revision of its own commit. So a reader that has missed some heads of a sender knows
+//! of every file when it became visible, and never claims to have read what it has not.
+//!
+//! A head counts here once its manifest was read, and the link files that it names can be opened; and the revision up
+//! to which everything is known moves on when that holds for all. So no shard hears of a revision before the files.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::cluster::{FiguresRecord, HeadAt as Committed, Ownership, View};
+use crate::exchange::{Head, HeadAt, News, OutFile, Registry, Revision, Visible, Wake};
+use crate::shard::Shard;
+use crate::ship::{FileKind, Manifest, Names, StoreView};
+use crate::store::{self, ObjectStore};
+
+/// Where the engines of a node hear of the others.
+pub(super) struct Heads {
+    store: Arc<dyn ObjectStore>,
+    names: Names,
+    root: PathBuf,
+    view: Arc<StoreView>,
+    table: Mutex<News>,
+    wakes: Mutex<HashMap<u32, Wake>>,
+    hungry: Vec<AtomicBool>,
+}
+
+impl std::fmt::Debug for Heads {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Heads").field("table", &self.table).finish_non_exhaustive()
+    }
+}
+
+impl Heads {
+    /// Of a crawl of so many shards, of which nothing is known. Files of other shards are shown by `view`, below `root`.
+    pub fn new(
+        store: Arc<dyn ObjectStore>,
+        names: Names,
+        (root, view): (PathBuf, Arc<StoreView>),
+        shards: u32,
+    ) -> Heads {
+        let table = News { heads: (0..shards).map(|_| None).collect(), ..News::default() };
+        let hungry = (0..shards).map(|_| AtomicBool::new(false)).collect();
+        Heads { store, names, root, view, table: Mutex::new(table), wakes: Mutex::default(), hungry }
+    }
+
+    /// Calls `wake` whenever something has changed for the engine of `shard`, in the place of what was called before.
+    pub fn watch(&self, shard: u32, wake: Wake) {
+        self.wakes.lock().unwrap_or_else(PoisonError::into_inner).insert(shard, wake);
+    }
+
+    /// The engine of `shard` is gone.
+    pub fn unwatch(&self, shard: u32) {
+        self.wakes.lock().unwrap_or_else(PoisonError::into_inner).remove(&shard);
+    }
+
+    /// Takes in what the node knows by now. `seeds` is how many the crawl has in this node's list. What cannot be read
+    /// from the store is tried again at the next call.
+    pub fn refresh(&self, ownership: &dyn Ownership, seeds: u32) -> store::Result<()> {
+        let known = ownership.heads();
+        let shards = 0..u32::try_from(known.heads.len()).expect("a crawl has few shards");
+        let fresh: Vec<(u32, HeadAt)> = shards
+            .filter_map(|shard| Some((shard, known.heads[shard as usize].as_ref()?)))
+            .filter(|(shard, head)| self.is_news(*shard, head))
+            .map(|(shard, head)| Ok((shard, self.read(shard, head)?)))
+            .collect::<store::Result<_>>()?;
+        let has_changed = self.put(&known, fresh, seeds);
+        if has_changed {
+            let wakes = self.wakes.lock().unwrap_or_else(PoisonError::into_inner);
+            wakes.values().for_each(|wake| wake());
+        }
+        Ok(())
+    }
+
+    fn is_news(&self, shard: u32, head: &Committed) -> bool {
+        self.table().heads[shard as usize].as_ref().is_none_or(|at| at.revision < head.revision)
+    }
+
+    fn read(&self, shard: u32, head: &Committed) -> store::Result<HeadAt> {
+        let Committed { revision, record } = head;
+        if record.number == 0 {
+            return Ok(HeadAt { revision: *revision, ..HeadAt::default() });
+        }
+        let manifest = read_manifest(&*self.store, &self.names, shard, head)?;
+        let dir = self.root.join(Shard::new(shard, manifest.shards).dir_name());
+        self.view.mount(&dir, &manifest, &|kind| kind != FileKind::Replaced);
+        let said = Head { idle: record.idle, read_to: record.read_to, ..manifest.head.clone() };
+        Ok(HeadAt { revision: *revision, links_at: head.links_at(), head: said, files: files(&manifest) })
+    }
+
+    /// Puts it all in at once; whether anything has changed.
+    fn put(&self, known: &View, fresh: Vec<(u32, HeadAt)>, seeds: u32) -> bool {
+        let mut table = self.table();
+        let before = (table.revision, table.seeds, table.end);
+        let has_heads = !fresh.is_empty();
+        for (shard, at) in fresh {
+            let slot = &mut table.heads[shard as usize];
+            if slot.as_ref().is_none_or(|before| before.revision < at.revision) {
+                *slot = Some(at);
+            }
+        }
+        table.revision = table.revision.max(known.revision);
+        let listed = known.seeds.values().map(|list| list.revision).max().unwrap_or(0);
+        table.seeds = (listed, seeds);
+        table.end = known.end.map(|end| end.finish);
+        has_heads || before != (table.revision, table.seeds, table.end)
+    }
+
+    /// The shard's checkpoint became its head at `revision`.
+    pub fn committed(&self, shard: u32, revision: Revision, manifest: &Manifest) {
+        let mut table = self.table();
+        let slot = &mut table.heads[shard as usize];
+        let files = files(manifest);
+        let links_at = files.iter().map(|file| file.revision).max().filter(|&at| at == revision);
+        let links_at = links_at.or(slot.as_ref().map(|before| before.links_at)).unwrap_or(0);
+        if slot.as_ref().is_none_or(|before| before.revision < revision) {
+            *slot = Some(HeadAt { revision, links_at, head: manifest.head.clone(), files });
+        }
+    }
+
+    /// Whether everything up to this revision is known.
+    pub fn is_up_to(&self, revision: Revision) -> bool {
+        self.table().revision >= revision
+    }
+
+    /// Which of these shards wait for links.
+    pub fn hungry(&self, shards: impl Iterator<Item = u32>) -> Vec<u32> {
+        shards.filter(|&shard| Registry::is_hungry(self, shard)).collect()
+    }
+
+    /// Other nodes have told which of their shards wait for links; `is_own` knows this one's.
+    pub fn hear_hunger(&self, others: &[FiguresRecord], is_own: impl Fn(u32) -> bool) {
+        let hungry: Vec<u32> = others.iter().flat_map(|figures| &figures.hungry).copied().collect();
+        for (shard, known) in (0..).zip(&self.hungry) {
+            if !is_own(shard) {
+                known.store(hungry.contains(&shard), Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, News> {
+        // a panic elsewhere ends the crawl; the table is whole between two statements
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The manifest of a head.
+pub(super) fn read_manifest(
+    store: &dyn ObjectStore,
+    names: &Names,
+    shard: u32,
+    head: &Committed,
+) -> store::Result<Manifest> {
+    let name = &head.record.manifest;
+    let length = store.length(name)?.ok_or_else(|| store::Error::NotFound { name: name.clone() })?;
+    let mut manifest = Manifest::read(&store.get(name, 0..length)?, names, shard, name)?;
+    manifest.committed_at(head.revision);
+    Ok(manifest)
+}
+
+fn files(manifest: &Manifest) -> Vec<Visible> {
+    let visible = |links: &crate::ship::ShippedLinks| Visible {
+        file: OutFile { number: links.number, has_notes: links.has_notes },
+        revision: links.revision,
+    };
+    manifest.links.iter().map(visible).collect()
+}
+
+impl Registry for Heads {
+    /// What others know of the shard is its head, which its engine goes on from.
+    fn open(&self, _: u32, _: Head) -> Revision {
+        self.table().revision
+    }
+
+    /// It was committed where it was shipped.
+    fn commit(&self, shard: u32, _: Head) -> Revision {
+        self.table().heads[shard as usize].as_ref().map_or(0, |at| at.revision)
+    }
+
+    fn news(&self) -> News {
+        self.table().clone()
+    }
+
+    fn set_hungry(&self, shard: u32, is_hungry: bool) {
+        self.hungry[shard as usize].store(is_hungry, Ordering::Relaxed);
+    }
+
+    fn is_hungry(&self, shard: u32) -> bool {
+        self.hungry[shard as usize].load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,115 @@
+//! A crawl that survives its machine: its checkpoints are shipped to a store of objects, and go on from there elsewhere.
+//!
+//! ```text
+//! begin   store opened ─► crawl known there ─► seeds shipped ─► each shard: claim, head, note ─► Shipments
+//! adopt   store opened ─► crawl found ─► seeds, head of each shard restored ─► a directory that is resumed
+//! ```
+//! Without a registry one process at a time may work on a crawl: each opening takes the epoch behind the greatest one
+//! that the store lists, and the head of a shard is the newest manifest whose objects are all there. A directory whose
+//! crawl has gone on elsewhere is refused.
+
+mod adopt;
+mod claim;
+mod crawl_object;
+mod heads;
+mod lists;
+mod node;
+mod note;
+mod orders;
+mod reading;
+mod seeds;
+mod session;
+mod shipments;
+
+use std::sync::Arc;
+
+use super::directory::Directory;
+use super::{CrawlError, CrawlRequest, options, settings as settings_of};
+use crate::config::{Bytes, Config};
+use crate::disk::Disk;
+use crate::engine::{Identity, Sharding, Shipping};
+use crate::ship::{Claim, Names, ShipOptions, greatest_claim, newest};
+use crate::store::{self, ObjectStore, StoreOptions};
+pub use adopt::{Adopted, adopt};
+use crawl_object::{CrawlObject, refused};
+pub use note::FILE as NOTE_FILE;
+use note::{Note, Stamp};
+pub use orders::{Operated, init};
+pub use reading::StoredCrawl;
+pub use session::{NodeRequest, take_part};
+use shipments::Alone;
+pub(super) use shipments::Shipments;
+
+/// The era of a crawl without a registry: nothing of it can be lost that the store does not have.
+const ERA: u32 = 0;
+
+/// The store of `config`.
+fn open_store(config: &Config) -> Result<Arc<dyn ObjectStore>, CrawlError> {
+    store::open(&config.cluster.store, &StoreOptions::default()).map_err(refused)
+}
+
+/// Has the checkpoints of the crawl of `request`, whose directory was opened, shipped from now on; nothing where they
+/// stay on this machine.
+pub(super) fn begin(request: &CrawlRequest, directory: &Directory) -> Result<Option<Arc<Shipments>>, CrawlError> {
+    if !options::ships(&request.config) {
+        return Ok(None);
+    }
+    let (store, disk) = (open_store(&request.config)?, Disk::real());
+    let identity = whole(&directory.shards[0].identity);
+    let object = CrawlObject { identity, config: request.config.without_secrets() };
+    object.put(&*store).map_err(refused)?;
+    let crawl = (object.identity.id, object.identity.shards());
+    let options = ShipOptions { bytes_per_second: request.config.cluster.bytes_per_second.map(Bytes::get) };
+    let shipments = Shipments::new(store.clone(), object.names(), crawl, options);
+    for shard in &directory.shards {
+        let (claim, head) = claim(&*store, &object.names(), shard.identity.shard().index())?;
+        let stamp = head.as_ref().map(|head| Stamp::new(head.claim, head.number));
+        if !Note::read(&disk, &shard.dir)?.is_of(stamp) {
+            return Err(CrawlError::Usage(format!(
+                "{}: the crawl in {} has gone on from another directory; crawler cluster run goes on with it in a new \
+                 one",
+                shard.dir.display(),
+                store.address()
+            )));
+        }
+        shipments.own(shard.identity.shard(), (claim, Box::new(Alone)), head, (&disk, &shard.dir))?;
+    }
+    Ok(Some(Arc::new(shipments)))
+}
+
+/// Has what the list of the seeds of the crawl of `request` has by now in the store, where the crawl has several
+/// shards; before any of them admits it.
+pub(super) fn ship_seeds(request: &CrawlRequest, identity: &Identity) -> Result<(), CrawlError> {
+    if !options::ships(&request.config) {
+        return Ok(());
+    }
+    let (store, prefix) = (open_store(&request.config)?, crawl_object::prefix(identity));
+    seeds::ship(&*store, &prefix, (&Disk::real(), &request.dir), options::random()).map_err(refused)
+}
+
+/// The settings that the crawl in the store of `config` was made with.
+pub fn settings(config: &Config, id: Option<&str>) -> Result<Config, CrawlError> {
+    Ok(CrawlObject::find(&*open_store(config)?, id)?.config)
+}
+
+/// The next claim of a shard, and the manifest of its head.
+fn claim(
+    store: &dyn ObjectStore,
+    names: &Names,
+    shard: u32,
+) -> Result<(Claim, Option<crate::ship::Manifest>), CrawlError> {
+    let before = greatest_claim(store, names, shard).map_err(refused)?;
+    let claim = Claim { era: ERA, epoch: before.map_or(1, |before| before.epoch + 1) };
+    Ok((claim, newest(store, names, shard).map_err(refused)?))
+}
+
+/// The identity of the whole crawl that has a shard with this one.
+fn whole(of_shard: &Identity) -> Identity {
+    let sharding = of_shard.sharding.map(|sharding| Sharding { shard: None, ..sharding });
+    Identity { sharding, ..of_shard.clone() }
+}
+
+/// What an engine is opened with, to have its checkpoints shipped.
+pub(super) fn shipping(shipments: Option<Arc<Shipments>>) -> Option<Arc<dyn Shipping>> {
+    shipments.map(|shipments| shipments as Arc<dyn Shipping>)
+}

@@ -1,0 +1,197 @@
+//! The shards that this process ships: for each the claim under which it does, and what of it counts.
+//!
+//! A checkpoint goes through four steps, each durable before the next: it is noted in its directory as offered
+//! ([`note`](super::note)); its objects are put, the manifest last; it becomes the head; it is noted as committed. Then
+//! what only the former head named is deleted. A store that is away is asked again, for as long as it takes: the engine
+//! waits with its next checkpoint, and after `cluster.behind_max` with its requests. A shard whose claim is lost is
+//! shipped no more.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::note::{Note, Stamp};
+use crate::disk::{self, Disk};
+use crate::engine::checkpoint::inventory;
+use crate::engine::{Checkpoint, Durable, Shipping};
+use crate::exchange::Revision;
+use crate::shard::Shard;
+use crate::ship::{Claim, Manifest, Names, ShipOptions, Shipped, Shipper};
+use crate::store::{self, ObjectStore};
+use crate::text::figures::{count, size};
+
+/// Between two tries of a store that is away: the first pause, and the longest one.
+const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE_MAX: Duration = Duration::from_secs(15);
+/// A store that is away is told of this often.
+const TELL: Duration = Duration::from_secs(30);
+
+/// Decides whether a shipped checkpoint counts.
+pub(in crate::crawl) trait Commit: fmt::Debug + Send {
+    /// Makes it the head; its revision. Waits until that is definite. The shard is lost where it is refused.
+    fn commit(&self, manifest: &Manifest, checkpoint: &Checkpoint) -> Result<Revision, String>;
+    /// Whether the shard is still this process's, as far as is known.
+    fn is_held(&self) -> bool;
+}
+
+/// The manifest itself is the head: of a crawl that one process at a time works on.
+#[derive(Debug)]
+pub(super) struct Alone;
+
+impl Commit for Alone {
+    fn commit(&self, _: &Manifest, _: &Checkpoint) -> Result<Revision, String> {
+        Ok(0)
+    }
+
+    fn is_held(&self) -> bool {
+        true
+    }
+}
+
+/// Everything that a process ships.
+#[derive(Debug)]
+pub(in crate::crawl) struct Shipments {
+    store: Arc<dyn ObjectStore>,
+    names: Names,
+    crawl: u128,
+    options: ShipOptions,
+    /// By shard; nothing for one that is not this process's.
+    owned: Vec<Mutex<Option<Owned>>>,
+    /// What was shipped by claims that have ended.
+    ended: Mutex<Shipped>,
+}
+
+/// A shard under a claim of this process.
+#[derive(Debug)]
+struct Owned {
+    claim: Claim,
+    commit: Box<dyn Commit>,
+    shipper: Shipper,
+    note: Note,
+}
+
+impl Shipments {
+    /// None yet, of a crawl with so many shards.
+    pub fn new(
+        store: Arc<dyn ObjectStore>,
+        names: Names,
+        (crawl, shards): (u128, u32),
+        options: ShipOptions,
+    ) -> Shipments {
+        let owned = (0..shards).map(|_| Mutex::new(None)).collect();
+        Shipments { store, names, crawl, options, owned, ended: Mutex::default() }
+    }
+
+    /// The shard is this process's by `claim`, and goes on from `head` in the directory `dir`.
+    pub fn own(
+        &self,
+        shard: Shard,
+        (claim, commit): (Claim, Box<dyn Commit>),
+        head: Option<Manifest>,
+        (disk, dir): (&Disk, &Path),
+    ) -> disk::Result<()> {
+        let committed = head.as_ref().map(|head| Stamp::new(head.claim, head.number));
+        let note = Note { committed, offered: None };
+        note.write(disk, dir)?;
+        let (store, names) = (self.store.clone(), self.names.clone());
+        let shipper = Shipper::new(store, names, (self.crawl, shard), claim, head, self.options);
+        *self.lock(shard) = Some(Owned { claim, commit, shipper, note });
+        Ok(())
+    }
+
+    /// It is not any more.
+    pub fn disown(&self, shard: Shard) {
+        if let Some(owned) = self.lock(shard).take() {
+            add(&mut self.ended.lock().unwrap_or_else(PoisonError::into_inner), owned.shipper.shipped());
+        }
+    }
+
+    /// Says what was shipped, once the engines are gone.
+    pub fn tell(&self) {
+        let mut sum = *self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        for owned in &self.owned {
+            let owned = owned.lock().unwrap_or_else(PoisonError::into_inner);
+            owned.iter().for_each(|owned| add(&mut sum, owned.shipper.shipped()));
+        }
+        if sum.checkpoints > 0 {
+            let (checkpoints, puts) = (count(sum.checkpoints), count(sum.puts));
+            let (bytes, store) = (size(sum.bytes), self.store.address());
+            tracing::info!("{checkpoints} checkpoints shipped to {store}: {bytes} in {puts} objects");
+        }
+    }
+
+    fn lock(&self, shard: Shard) -> MutexGuard<'_, Option<Owned>> {
+        self.owned[shard.index() as usize].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `act` until the store does it, or the shard is lost. What is wrong with the files here does not change by
+    /// that.
+    fn patiently<T>(
+        &self,
+        commit: &dyn Commit,
+        dir: &Path,
+        mut act: impl FnMut() -> store::Result<T>,
+    ) -> disk::Result<T> {
+        let (mut pause, mut told) = (PAUSE, None::<Instant>);
+        loop {
+            let error = match act() {
+                Ok(done) => {
+                    if told.is_some() {
+                        tracing::info!("the store {} takes checkpoints again", self.store.address());
+                    }
+                    return Ok(done);
+                }
+                Err(store::Error::Disk(error)) => return Err(error),
+                Err(error) => error,
+            };
+            if !commit.is_held() {
+                return Err(lost(dir, "its claim is gone"));
+            }
+            if told.is_none_or(|told| told.elapsed() >= TELL) {
+                told = Some(Instant::now());
+                tracing::warn!("a checkpoint waits for the store {}: {error}", self.store.address());
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+}
+
+impl Shipping for Shipments {
+    fn ship(&self, durable: &Durable<'_>) -> disk::Result<()> {
+        let Durable { disk, dir, shard, checkpoint, head } = *durable;
+        let mut owned = self.lock(shard);
+        let Some(Owned { claim, commit, shipper, note }) = owned.as_mut() else {
+            return Err(lost(dir, "it was given up"));
+        };
+        let number = checkpoint.number;
+        if note.committed.is_some_and(|committed| committed.number == number) {
+            return Ok(());
+        }
+        let files = inventory::of_file(disk, dir, number)?;
+        note.offered = Some(Stamp::new(*claim, number));
+        note.write(disk, dir)?;
+        let manifest = self.patiently(&**commit, dir, || shipper.ship(disk, dir, number, head, &files))?;
+        let revision = commit.commit(&manifest, checkpoint).map_err(|why| lost(dir, &why))?;
+        *note = Note { committed: note.offered, offered: None };
+        note.write(disk, dir)?;
+        if let Err(error) = shipper.committed(manifest, revision) {
+            tracing::warn!(%error, "what the store needs no more was not deleted; it is tried again");
+        }
+        Ok(())
+    }
+}
+
+/// Why an engine cannot go on whose shard is not this process's.
+fn lost(dir: &Path, why: &str) -> disk::Error {
+    disk::Error::limit("ship a checkpoint of", dir, format!("the shard is lost: {why}"))
+}
+
+fn add(sum: &mut Shipped, of: Shipped) {
+    sum.checkpoints += of.checkpoints;
+    sum.puts += of.puts;
+    sum.bytes += of.bytes;
+    sum.deleted += of.deleted;
+}

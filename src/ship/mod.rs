@@ -1,0 +1,94 @@
+//! Shipping: a crawl's checkpoints in a store of objects, and a directory from there.
+//!
+//! ```text
+//! shard's directory ── inventory ──► Shipper ── pack, pieces, link file, manifest ──► store
+//!                                                                                       │
+//! another machine   ◄── restore: all files       StoreView: files read by ranges  ◄─────┘
+//! ```
+//! A checkpoint names files with the lengths that count ([`NamedFile`]). What of them the store does not have yet goes
+//! into one object, the *pack*; what the archive got goes into a *piece* for each value file, since those stay as they
+//! are for ever; and a *manifest* ([`manifest`]) says of which parts of which objects every file consists.
+//!
+//! # What holds
+//!
+//! - *Names are used once.* An object's name has the era, the epoch of its owner's claim and the checkpoint's number
+//!   ([`names`]). What goes into which object is fixed when shipping begins: a repeat sends the same bytes.
+//! - *The manifest comes last*, when all that it names is in the store.
+//! - *Deletion follows commits.* [`Shipper::committed`] deletes what the former manifest names and the new one does not,
+//!   and [`sweep`] what earlier owners left and the head does not name; nothing else is ever deleted.
+//! - *Bytes are checked.* Every part has a checksum in the manifest, and [`restore`] compares it.
+//!
+//! Which checkpoint counts is not decided here: whoever owns a shard puts its head after [`Shipper::ship`] and before
+//! [`Shipper::committed`]. A crawl without such a record takes the [`newest`] manifest whose objects are all there.
+
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
+pub mod manifest;
+mod merge;
+pub mod names;
+mod plan;
+mod restore;
+mod shipper;
+mod source;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod throttle;
+mod view;
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+pub use manifest::{Manifest, ShippedLinks};
+pub use names::Names;
+pub use restore::{Archive, restore};
+pub use shipper::{ShipOptions, Shipped, Shipper};
+pub use sweep::{Swept, greatest_claim, newest, sweep};
+pub use view::StoreView;
+
+/// One opening of a shard by one owner: no two have the same, also where one of them never committed anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Claim {
+    /// Raised when the record of heads was lost and made anew.
+    pub era: u32,
+    /// Of the claim itself; rises within an era.
+    pub epoch: u64,
+}
+
+/// How a file changes from one checkpoint to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum FileKind {
+    /// Never, under this path.
+    Whole,
+    /// Bytes are appended, those before stay.
+    Grows,
+    /// The same, for value files: what is new is an object of its own.
+    Archive,
+    /// It is small, and sent anew when it differs.
+    Replaced,
+    /// A link file: never, and an object of its own.
+    Links,
+}
+
+/// A file that a checkpoint names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedFile {
+    /// Where it is restored, relative to the shard's directory.
+    pub path: PathBuf,
+    /// Where it lies as long as it is written, if that is elsewhere.
+    pub open_path: Option<PathBuf>,
+    /// The length that counts.
+    pub bytes: u64,
+    /// How it changes.
+    pub kind: FileKind,
+    /// Another number says that it was changed where it lay: all of it is sent anew.
+    pub lineage: u32,
+}
+
+impl NamedFile {
+    /// A file that always lies where it is restored.
+    pub fn new(path: PathBuf, bytes: u64, kind: FileKind) -> NamedFile {
+        NamedFile { path, open_path: None, bytes, kind, lineage: 0 }
+    }
+}

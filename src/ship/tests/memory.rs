@@ -1,0 +1,95 @@
+//! A store in memory that fails on demand, and judges what is put and deleted.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use crate::store::{Body, Error, ObjectStore, Result};
+
+/// Objects in memory.
+#[derive(Debug, Default)]
+pub(in crate::ship) struct MemoryStore {
+    objects: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// After so many changes one fails: behind it, or before.
+    failing: Mutex<Option<(u32, bool)>>,
+    pub puts: Mutex<u64>,
+}
+
+impl MemoryStore {
+    /// The change behind the next `changes` fails; `late` says that it takes place all the same.
+    pub fn fail_after(&self, changes: Option<(u32, bool)>) {
+        *self.failing.lock().unwrap_or_else(PoisonError::into_inner) = changes;
+    }
+
+    pub fn objects(&self) -> BTreeMap<String, Vec<u8>> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn change(&self, name: &str, change: impl FnOnce(&mut BTreeMap<String, Vec<u8>>)) -> Result<()> {
+        let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (fails, late) = match &mut *failing {
+            Some((0, late)) => (true, *late),
+            Some((left, _)) => {
+                *left -= 1;
+                (false, true)
+            }
+            None => (false, true),
+        };
+        if fails {
+            *failing = None;
+        }
+        if late {
+            change(&mut self.objects.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        match fails {
+            true => Err(Error::Unavailable { name: name.to_owned(), detail: "no answer".to_owned() }),
+            false => Ok(()),
+        }
+    }
+}
+
+impl ObjectStore for MemoryStore {
+    fn put(&self, name: &str, body: &Body) -> Result<()> {
+        let bytes = body.read(0, body.bytes() as usize)?;
+        *self.puts.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.change(name, |objects| {
+            if let Some(earlier) = objects.get(name) {
+                assert!(*earlier == bytes, "{name} is put again with other bytes");
+            }
+            objects.insert(name.to_owned(), bytes);
+        })
+    }
+
+    fn get(&self, name: &str, range: Range<u64>) -> Result<Vec<u8>> {
+        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let object = objects.get(name).ok_or_else(|| Error::NotFound { name: name.to_owned() })?;
+        let found = object.get(range.start as usize..range.end as usize);
+        found.map(<[u8]>::to_vec).ok_or_else(|| Error::Damaged {
+            name: name.to_owned(),
+            offset: range.start,
+            expected: format!("bytes up to {}", range.end),
+            found: object.len().to_string(),
+        })
+    }
+
+    fn length(&self, name: &str) -> Result<Option<u64>> {
+        Ok(self.objects().get(name).map(|object| object.len() as u64))
+    }
+
+    fn list(&self, prefix: &str, visit: &mut dyn FnMut(&str, u64)) -> Result<()> {
+        let objects = self.objects();
+        objects
+            .iter()
+            .filter(|(name, _)| name.starts_with(prefix))
+            .for_each(|(name, object)| visit(name, object.len() as u64));
+        Ok(())
+    }
+
+    fn delete(&self, name: &str) -> Result<()> {
+        self.change(name, |objects| drop(objects.remove(name)))
+    }
+
+    fn address(&self) -> String {
+        "memory".to_owned()
+    }
+}

@@ -1,0 +1,3 @@
+//! Shipping as a whole: random checkpoints, failures, owners that are deposed.
+
+pub(super) mod memory;

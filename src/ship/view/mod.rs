@@ -1,0 +1,272 @@
+//! Crawl directories as manifests in the store have them, as a disk that is read by ranges.
+//!
+//! A view lies over a disk, or over nothing. What the disk has comes from there; what it has not, and a mounted manifest
+//! has, is read from the store. So everything that reads a crawl through a [`Disk`] reads one in a store: `list`,
+//! `get`, `export`, `verify`, an owner that has left the archive in the store, a shard that reads the link files of one
+//! on another machine. What is written goes to the disk beneath; files in the store are never changed, and one that is
+//! hidden by a file of the disk stays hidden.
+//!
+//! A value file in the store has its final name there, also while its owner writes it: the one who reads it, or goes on
+//! from it, takes it for closed at the length that the checkpoint notes.
+
+mod cache;
+mod file;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::FileKind;
+use super::manifest::Manifest;
+use crate::disk::{Backend, Disk, Mode, RawFile};
+use crate::store::ObjectStore;
+use cache::Cache;
+use file::{Placed, RemoteFile};
+
+/// Behind the name of a value file that is written.
+const OPEN: &str = ".open";
+
+/// Files of manifests, over a disk.
+pub struct StoreView {
+    store: Arc<dyn ObjectStore>,
+    under: Option<Disk>,
+    mounts: RwLock<BTreeMap<PathBuf, Mount>>,
+    cache: Arc<Cache>,
+}
+
+impl std::fmt::Debug for StoreView {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StoreView").field("store", &self.store).field("under", &self.under).finish_non_exhaustive()
+    }
+}
+
+/// Files below a directory.
+#[derive(Default)]
+struct Mount {
+    files: BTreeMap<PathBuf, Arc<Placed>>,
+    /// The directory and all below that have something.
+    dirs: BTreeSet<PathBuf>,
+}
+
+impl StoreView {
+    /// A view of `store` over `under`, or over nothing, that keeps so many bytes in memory.
+    pub fn new(store: Arc<dyn ObjectStore>, under: Option<Disk>, cache_bytes: usize) -> Arc<StoreView> {
+        let (mounts, cache) = (RwLock::default(), Arc::new(Cache::new(cache_bytes)));
+        Arc::new(StoreView { store, under, mounts, cache })
+    }
+
+    /// The view as a disk.
+    pub fn disk(self: &Arc<Self>) -> Disk {
+        Disk::new(self.clone())
+    }
+
+    /// Shows the files of `manifest` in `dir`, those of `kinds`, in the place of what was mounted there. Files that are
+    /// open stay as they are.
+    pub fn mount(&self, dir: &Path, manifest: &Manifest, kinds: &dyn Fn(FileKind) -> bool) {
+        let mut mount = Mount::default();
+        mount.dirs.insert(dir.to_owned());
+        for file in manifest.files.iter().filter(|file| kinds(file.kind)) {
+            let path = dir.join(&file.path);
+            mount.dirs.extend(path.ancestors().skip(1).take_while(|at| at.starts_with(dir)).map(Path::to_owned));
+            mount.files.insert(path, Arc::new(Placed::of(manifest, file)));
+        }
+        self.mounts.write().unwrap_or_else(PoisonError::into_inner).insert(dir.to_owned(), mount);
+    }
+
+    /// Shows the value files of `manifest` in `dir`, where the disk has all the rest.
+    pub fn mount_archive(&self, dir: &Path, manifest: &Manifest) {
+        self.mount(dir, manifest, &|kind| kind == FileKind::Archive);
+    }
+
+    /// Shows a file that is in memory, as one that is of the whole crawl.
+    pub fn mount_bytes(&self, path: &Path, bytes: Vec<u8>) {
+        let mut mounts = self.mounts.write().unwrap_or_else(PoisonError::into_inner);
+        let mount = mounts.entry(path.to_owned()).or_default();
+        mount.dirs.extend(path.parent().map(Path::to_owned));
+        mount.files.insert(path.to_owned(), Arc::new(Placed::in_memory(bytes)));
+    }
+
+    fn find(&self, path: &Path) -> Option<Arc<Placed>> {
+        let mounts = self.mounts.read().unwrap_or_else(PoisonError::into_inner);
+        mounts.values().find_map(|mount| mount.files.get(path).cloned())
+    }
+
+    /// The disk beneath; what has to be changed is refused without one.
+    fn writable(&self) -> io::Result<&dyn Backend> {
+        let read_only = || io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "files in the store are only read");
+        self.under.as_ref().map(Disk::backend).ok_or_else(read_only)
+    }
+
+    /// What the disk beneath has, if it has it.
+    fn under<T>(&self, look: impl FnOnce(&dyn Backend) -> io::Result<T>) -> io::Result<Option<T>> {
+        match self.under.as_ref().map(|disk| look(disk.backend())) {
+            None => Ok(None),
+            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Some(found) => found.map(Some),
+        }
+    }
+}
+
+impl Backend for StoreView {
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn RawFile>> {
+        if mode == Mode::Read {
+            if let Some(file) = self.under(|disk| disk.open(path, mode))? {
+                return Ok(file);
+            }
+            let placed = self.find(path).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+            return Ok(Box::new(RemoteFile::new(self.store.clone(), self.cache.clone(), placed)));
+        }
+        let disk = self.writable()?;
+        if mode == Mode::Write || self.find(path).is_none() {
+            return disk.open(path, mode);
+        }
+        // one that is made would hide that of the store
+        match (mode, self.under(|disk| disk.open(path, Mode::Write))?) {
+            (Mode::Create, Some(file)) => Ok(file),
+            (Mode::Create, None) => Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "it is in the store")),
+            _ => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
+        }
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.writable()?.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.writable()?.remove(path)
+    }
+
+    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        self.writable()?.create_dir_all(path)
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
+        let found = self.under(|disk| disk.list(dir))?;
+        let is_there = found.is_some();
+        let mut names: BTreeSet<String> = found.into_iter().flatten().collect();
+        let mounts = self.mounts.read().unwrap_or_else(PoisonError::into_inner);
+        let mut is_mounted = false;
+        for mount in mounts.values() {
+            is_mounted |= mount.dirs.contains(dir);
+            let children = mount.files.keys().chain(&mount.dirs).filter(|path| path.parent() == Some(dir));
+            for name in children.filter_map(|path| path.file_name()?.to_str()) {
+                // the same file, which its owner writes here
+                if !names.contains(&format!("{name}{OPEN}")) {
+                    names.insert(name.to_owned());
+                }
+            }
+        }
+        match is_there || is_mounted {
+            true => Ok(names.into_iter().collect()),
+            false => Err(io::Error::from(io::ErrorKind::NotFound)),
+        }
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        self.writable()?.sync_dir(dir)
+    }
+
+    fn free_bytes(&self, dir: &Path) -> io::Result<u64> {
+        self.writable()?.free_bytes(dir)
+    }
+
+    fn boot_id(&self) -> Option<String> {
+        self.under.as_ref().and_then(Disk::boot_id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::memory::MemoryStore;
+    use super::super::{Claim, NamedFile, Names, ShipOptions, Shipper};
+    use super::*;
+    use crate::disk::Error;
+    use crate::exchange::Head;
+    use crate::shard::Shard;
+
+    /// A shipped directory with a file in many parts and a value file, seen over `under`.
+    fn shipped(under: Option<Disk>) -> (Arc<StoreView>, Vec<u8>) {
+        let (dir, disk, store) = (tempfile::tempdir().unwrap(), Disk::real(), Arc::new(MemoryStore::default()));
+        disk.create_dir_all(&dir.path().join("pages")).unwrap();
+        let claim = Claim { era: 1, epoch: 4 };
+        let mut shipper =
+            Shipper::new(store.clone(), Names::default(), (7, Shard::WHOLE), claim, None, ShipOptions::default());
+        let mut content = Vec::new();
+        let (key, value) = ("pages/key.dat", "pages/value-00000.warc.gz");
+        let mut rng = fastrand::Rng::with_seed(5);
+        for number in 1..40 {
+            content.extend((0..rng.usize(..30_000)).map(|_| rng.u8(..)));
+            for path in [key, value] {
+                std::fs::write(dir.path().join(path), &content).unwrap();
+            }
+            let named = |path: &str, kind| NamedFile::new(path.into(), content.len() as u64, kind);
+            let files = [named(key, FileKind::Grows), named(value, FileKind::Archive)];
+            let head = Head { number, ..Head::default() };
+            let manifest = shipper.ship(&disk, dir.path(), number, &head, &files).unwrap();
+            shipper.committed(manifest, number).unwrap();
+        }
+        let view = StoreView::new(store, under, 256 << 10);
+        view.mount(Path::new("/crawl"), shipper.last().unwrap(), &|_| true);
+        (view, content)
+    }
+
+    #[test]
+    fn files_of_a_manifest_are_read_anywhere_and_listed() {
+        let (view, content) = shipped(None);
+        let disk = view.disk();
+        assert_eq!(disk.list(Path::new("/crawl")).unwrap(), ["pages"]);
+        assert_eq!(disk.list(Path::new("/crawl/pages")).unwrap(), ["key.dat", "value-00000.warc.gz"]);
+        assert!(disk.list(Path::new("/crawl/logs")).unwrap_err().is_not_found());
+        let mut rng = fastrand::Rng::with_seed(6);
+        for path in ["/crawl/pages/key.dat", "/crawl/pages/value-00000.warc.gz"] {
+            assert_eq!(disk.read(path).unwrap(), content);
+            let file = disk.open(path, Mode::Read).unwrap();
+            for _ in 0..2_000 {
+                let (at, length) = (rng.usize(..content.len() + 10), rng.usize(..200_000));
+                let mut bytes = vec![0; length];
+                let got = file.read_at(&mut bytes, at as u64).unwrap();
+                assert_eq!(bytes[..got], content[at.min(content.len())..content.len().min(at + length)]);
+            }
+            assert!(matches!(disk.open(path, Mode::Write), Err(Error::Io { .. })));
+        }
+        assert!(disk.open("/crawl/none", Mode::Read).unwrap_err().is_not_found());
+        view.mount_bytes(Path::new("/crawl/identity.json"), b"{}".to_vec());
+        assert_eq!(disk.read("/crawl/identity.json").unwrap(), b"{}");
+        assert_eq!(disk.list(Path::new("/crawl")).unwrap(), ["identity.json", "pages"]);
+    }
+
+    #[test]
+    fn what_the_disk_beneath_has_comes_first_and_new_files_go_there() {
+        let (view, content) = shipped(Some(Disk::real()));
+        let (dir, disk) = (tempfile::tempdir().unwrap(), view.disk());
+        let pages = dir.path().join("pages");
+        let manifest_of = || {
+            let mounts = view.mounts.read().unwrap();
+            let files = &mounts[Path::new("/crawl")].files;
+            files
+                .iter()
+                .map(|(path, placed)| (path.strip_prefix("/crawl").unwrap().to_owned(), placed.clone()))
+                .collect()
+        };
+        let files: Vec<(PathBuf, Arc<Placed>)> = manifest_of();
+        let mount = Mount {
+            files: files.into_iter().map(|(path, placed)| (dir.path().join(path), placed)).collect(),
+            dirs: BTreeSet::from([dir.path().to_owned(), pages.clone()]),
+        };
+        view.mounts.write().unwrap().insert(dir.path().to_owned(), mount);
+        disk.create_dir_all(&pages).unwrap();
+        let (key, value) = (pages.join("key.dat"), pages.join("value-00000.warc.gz"));
+        assert_eq!(disk.read(&key).unwrap(), content);
+        std::fs::write(&key, b"newer").unwrap();
+        assert_eq!(disk.read(&key).unwrap(), b"newer");
+        for mode in [Mode::Write, Mode::Create, Mode::CreateNew] {
+            assert!(disk.open(&value, mode).is_err(), "{mode:?}");
+        }
+        disk.replace(&pages.join("value-00001.warc.gz.open"), b"x").unwrap();
+        assert_eq!(disk.list(&pages).unwrap(), ["key.dat", "value-00000.warc.gz", "value-00001.warc.gz.open"]);
+        // its owner writes it here
+        std::fs::write(pages.join("value-00000.warc.gz.open"), b"more").unwrap();
+        assert!(!disk.list(&pages).unwrap().contains(&"value-00000.warc.gz".to_owned()));
+    }
+}

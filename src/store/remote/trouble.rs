@@ -1,0 +1,209 @@
+//! What goes wrong between here and a store: an answer that is no success, or none. The crate `object_store` carries it
+//! in its errors, and here it is found again there and told as an error of a store, without secrets.
+
+use std::error::Error as StdError;
+
+use hyper::StatusCode;
+
+use crate::store::Error;
+
+/// Characters of a store's words that are told.
+const WORDS_MAX: usize = 300;
+
+/// What came instead of success.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    /// An answer.
+    #[error("{}", self.words())]
+    Answer {
+        /// Its status.
+        status: StatusCode,
+        /// The store's code for it, where the body has one.
+        code: String,
+        /// Its sentence.
+        message: String,
+        /// In which region the bucket is, where the answer says so.
+        region: Option<String>,
+    },
+    /// None, and why.
+    #[error("{0}")]
+    NoAnswer(String),
+    /// Nothing was sent, because it may not be.
+    #[error("{0}")]
+    NotSent(String),
+}
+
+impl Trouble {
+    /// What an answer says.
+    pub fn answer(status: StatusCode, region: Option<String>, body: &str) -> Trouble {
+        let of = |tag: &str| {
+            let json = serde_json::from_str::<serde_json::Value>(body).ok();
+            let json = json.and_then(|json| Some(json.pointer(&format!("/error/{}", tag.to_lowercase()))?.to_string()));
+            element(body, tag).or(json).map(|text| harmless(&text)).unwrap_or_default()
+        };
+        Trouble::Answer { status, code: of("Code"), message: of("Message"), region }
+    }
+
+    /// What an error of the crate is about. What never came to the network is told in the crate's words.
+    pub fn of(error: &(dyn StdError + 'static)) -> Trouble {
+        let mut cause = Some(error);
+        while let Some(at) = cause {
+            if let Some(trouble) = at.downcast_ref::<Trouble>() {
+                return trouble.clone();
+            }
+            cause = at.source();
+        }
+        Trouble::NoAnswer(harmless(&error.to_string()))
+    }
+
+    /// As an error of object `name`.
+    pub fn at(self, name: &str) -> Error {
+        let words = self.to_string();
+        match &self {
+            Trouble::NotSent(_) => Error::refused(name, words),
+            Trouble::NoAnswer(_) => Error::unavailable(name, words),
+            Trouble::Answer { .. } if self.is_not_found() => Error::not_found(name),
+            Trouble::Answer { .. } if self.is_transient() => Error::unavailable(name, words),
+            Trouble::Answer { .. } => Error::refused(name, words),
+        }
+    }
+
+    /// Whether there is an object of the name already, or one is about to be.
+    pub fn is_taken(&self) -> bool {
+        self.has_status(&[StatusCode::PRECONDITION_FAILED, StatusCode::CONFLICT])
+    }
+
+    /// Whether there is no such object.
+    pub fn is_not_found(&self) -> bool {
+        self.has_status(&[StatusCode::NOT_FOUND]) && !self.is_bucket_missing() && !self.is_upload_forgotten()
+    }
+
+    /// Whether the store knows nothing of a multipart upload: it lost it, or a life-cycle rule has removed it.
+    pub fn is_upload_forgotten(&self) -> bool {
+        matches!(self, Trouble::Answer { code, .. } if code == "NoSuchUpload")
+    }
+
+    /// Whether the store does not know what was asked of it.
+    pub fn is_unknown_request(&self) -> bool {
+        self.has_status(&[StatusCode::NOT_IMPLEMENTED])
+    }
+
+    /// Whether the object ends before the bytes that were asked for.
+    pub fn is_out_of_range(&self) -> bool {
+        self.has_status(&[StatusCode::RANGE_NOT_SATISFIABLE])
+    }
+
+    fn has_status(&self, wanted: &[StatusCode]) -> bool {
+        matches!(self, Trouble::Answer { status, .. } if wanted.contains(status))
+    }
+
+    fn is_bucket_missing(&self) -> bool {
+        matches!(self, Trouble::Answer { code, .. } if ["NoSuchBucket", "ContainerNotFound"].contains(&code.as_str()))
+    }
+
+    fn is_transient(&self) -> bool {
+        // a session whose time is over is renewed by others, in the file of the credentials
+        const CODES: [&str; 5] = ["ExpiredToken", "RequestTimeout", "InvalidPart", "NoSuchUpload", "SlowDown"];
+        match self {
+            Trouble::Answer { status, code, .. } => {
+                let is_busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT, StatusCode::CONFLICT];
+                CODES.contains(&code.as_str())
+                    || is_busy.contains(status)
+                    || (status.is_server_error() && *status != StatusCode::NOT_IMPLEMENTED)
+            }
+            Trouble::NoAnswer(_) => true,
+            Trouble::NotSent(_) => false,
+        }
+    }
+
+    fn words(&self) -> String {
+        let Trouble::Answer { status, code, message, region } = self else { return String::new() };
+        let mut words = match (code.is_empty(), message.is_empty()) {
+            (true, true) => format!("it answers {status}"),
+            (true, false) => message.clone(),
+            (false, true) => code.clone(),
+            (false, false) => format!("{message} ({code})"),
+        };
+        if let Some(region) = region.as_deref().filter(|_| !status.is_success() && !status.is_server_error()) {
+            words += &format!("; the bucket is in the region {}: check AWS_REGION", harmless(region));
+        } else if [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(status) {
+            words += "; check the credentials and what they permit";
+        }
+        words
+    }
+}
+
+/// The text of the first element of XML that is called `tag`.
+fn element(body: &str, tag: &str) -> Option<String> {
+    let (_, after) = body.split_once(&format!("<{tag}>"))?;
+    let (text, _) = after.split_once(&format!("</{tag}>"))?;
+    Some(text.replace("&quot;", "\"").replace("&apos;", "'").replace("&lt;", "<").replace("&gt;", ">"))
+}
+
+/// `text` without what could be a secret (queries of URLs have signatures and tokens) or control a terminal, and not
+/// too long.
+pub fn harmless(text: &str) -> String {
+    let mut out = String::new();
+    let mut is_query = false;
+    for letter in text.trim().trim_matches('"').chars() {
+        is_query = if letter == '?' { true } else { is_query && !(letter.is_whitespace() || "\"')>".contains(letter)) };
+        if !is_query && !letter.is_control() {
+            out.push(letter);
+        }
+    }
+    match out.char_indices().nth(WORDS_MAX) {
+        Some((end, _)) => format!("{}...", &out[..end]),
+        None => out,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, body: &str) -> Error {
+        Trouble::answer(StatusCode::from_u16(status).unwrap(), None, body).at("a/b")
+    }
+
+    #[test]
+    fn answers_of_stores_become_errors_that_say_whether_to_ask_again() {
+        let xml = |code: &str| format!("<?xml?><Error><Code>{code}</Code><Message>So it is.</Message></Error>");
+        assert_eq!(answer(404, &xml("NoSuchKey")).to_string(), "a/b: no such object in the store");
+        let missing = answer(404, &xml("NoSuchBucket"));
+        assert_eq!(missing.to_string(), "a/b: the store refuses: So it is. (NoSuchBucket)");
+        assert!(
+            answer(403, &xml("SignatureDoesNotMatch"))
+                .to_string()
+                .ends_with("check the credentials and what they permit")
+        );
+        for (status, code, is_transient) in [
+            (500, "InternalError", true),
+            (503, "SlowDown", true),
+            (429, "", true),
+            (400, "ExpiredToken", true),
+            (400, "InvalidRequest", false),
+            (501, "NotImplemented", false),
+            (403, "AccessDenied", false),
+            (301, "PermanentRedirect", false),
+        ] {
+            assert_eq!(answer(status, &xml(code)).is_transient(), is_transient, "{status} {code}");
+        }
+        let google = r#"{"error": {"code": 403, "message": "no access to it"}}"#;
+        assert!(answer(403, google).to_string().contains("no access to it"));
+        let elsewhere = Trouble::answer(StatusCode::MOVED_PERMANENTLY, Some("eu-west-1".into()), "");
+        assert!(elsewhere.at("a").to_string().contains("in the region eu-west-1: check AWS_REGION"));
+    }
+
+    #[test]
+    fn what_is_told_has_no_query_no_control_character_and_an_end() {
+        let told =
+            harmless("GET https://host/a?sig=SECRET&x=1 in 3 s (https://h/?WebIdentityToken=SECRET) \u{1b}[31mred\n");
+        assert_eq!(told, "GET https://host/a in 3 s (https://h/) [31mred");
+        assert!(harmless(&"x".repeat(5_000)).len() < 400);
+        assert!(
+            !answer(400, "<Error><Message>see https://h/?token=SECRET now</Message></Error>")
+                .to_string()
+                .contains("SECRET")
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! A configuration of the model: what can happen in it and how often, and what is done wrong.
+
+use super::checkpoint::SHARDS;
+use super::web::Page;
+
+/// What can happen, and how often.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    pub name: &'static str,
+    pub web: &'static [Page],
+    pub shards: usize,
+    pub nodes: usize,
+    /// Checkpoints of each shard.
+    pub numbers: [u8; SHARDS],
+    /// Claims of each shard: one more than its take-overs.
+    pub claims: [u8; SHARDS],
+    /// Fetches of each page in one round.
+    pub fetches: u8,
+    /// Whether a shard fetches its pages in the order of the web.
+    pub in_order: bool,
+    /// Processes that are killed, machines that lose power, machines that are lost with their disk.
+    pub kills: u8,
+    pub power_cuts: u8,
+    pub losses: u8,
+    /// Whether an owner whose claim is gone may go on, instead of being killed at that moment.
+    pub deposed: bool,
+    /// Whether leases end by themselves, not with their process only.
+    pub expiry: bool,
+    /// Whether the answers of transactions are lost, and transactions doubled and late.
+    pub doubt: bool,
+    /// Whether local checkpoints, objects and deletions are steps of their own.
+    pub fine: bool,
+    /// Whether puts and deletions of dead processes land later.
+    pub late: bool,
+    /// Whether heads are heard of late, and some only with later ones.
+    pub lag: bool,
+    pub hand_over: bool,
+    pub sweep: bool,
+    /// Whether the registry is lost once, and its heads are taken from the store.
+    pub recover: bool,
+    /// Whether a list of seeds comes late.
+    pub list: bool,
+    /// Whether a round of fetching again is begun.
+    pub force: bool,
+    /// Pages of the crawl in all; 0 for any number.
+    pub quota: u8,
+    pub mistake: Option<Mistake>,
+}
+
+impl Bounds {
+    pub const fn new(name: &'static str, web: &'static [Page]) -> Bounds {
+        Bounds {
+            name,
+            web,
+            shards: 2,
+            nodes: 1,
+            numbers: [2; SHARDS],
+            claims: [1; SHARDS],
+            fetches: 2,
+            in_order: false,
+            kills: 0,
+            power_cuts: 0,
+            losses: 0,
+            deposed: false,
+            expiry: false,
+            doubt: false,
+            fine: false,
+            late: false,
+            lag: false,
+            hand_over: false,
+            sweep: false,
+            recover: false,
+            list: false,
+            force: false,
+            quota: 0,
+            mistake: None,
+        }
+    }
+
+    pub fn makes(&self, mistake: Mistake) -> bool {
+        self.mistake == Some(mistake)
+    }
+}
+
+/// What is done wrong: the model has to find each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// Links are read as soon as their file is in the store.
+    VisibleBeforeCommit,
+    /// The position moves when a frame is read, its links are admitted later.
+    PositionBeforeAdmission,
+    /// A head is put without a look at the claim.
+    HeadWithoutClaim,
+    /// What the head before names is deleted when the manifest is shipped.
+    DeletionBeforeCommit,
+    /// A sweep keeps what the head before the claimed one names.
+    SweepByOldHead,
+    /// A sweep deletes whatever is not under the own claim.
+    SweepOfAllClaims,
+    /// What is in the archive is replayed, then the notes join the scope.
+    ReplayBeforeNotes,
+    /// Frames are taken whatever notes there are.
+    FramesBeforeNotes,
+    /// `links at` is 0 where the last commit has no link file.
+    EndByLastHead,
+    /// The end is put whatever `want` is.
+    EndWithoutWant,
+    /// A refusal is believed although an earlier sending had arrived.
+    SecondSendingIsRefusal,
+    /// A read that shows the head before is taken for an answer.
+    ReadIsAnswer,
+    /// `owner` is deleted whoever it is.
+    UncheckedRelease,
+    /// An older state of the registry is put back.
+    SnapshotRestored,
+    /// A process that was killed goes on under its claim.
+    ClaimOpenedTwice,
+    /// The claim in names counts up from the head's.
+    ClaimFromHead,
+    /// A directory is used if its number is the head's.
+    DirectoryByNumber,
+    /// Objects of a checkpoint whose commit was refused are deleted.
+    RefusedIsDeleted,
+    /// A link file goes when its reader has read it, committed or not.
+    UncommittedProgress,
+    /// All link files of a manifest count from the revision of its head.
+    RevisionOfHead,
+    /// `read to` is the registry's revision where nothing is unread.
+    RevisionOfHeader,
+    /// The registry that was recovered starts with the old era.
+    RecoverWithoutEra,
+    /// It takes manifests whose objects are not all there.
+    RecoverUnchecked,
+    /// Its heads have the `read to` of their manifests.
+    RecoverKeepsReadTo,
+    /// Revisions of link files that a manifest of an earlier era has are believed.
+    RevisionsOfOldEra,
+    /// A checkpoint that was cut in an earlier era is committed with its `read to` and its `links at`.
+    FiguresOfOldEra,
+    /// A new owner counts its pages from its claim on.
+    QuotaFromClaim,
+    /// Pages are given back by a transaction that does not look at the claim.
+    GiveBackWithoutClaim,
+    /// A gift back without an answer counts as not given.
+    GiveBackInDoubt,
+    /// A forced link does not bring its round.
+    ForcedWithoutRound,
+    /// The end does not wait until everybody has heard of a round.
+    RoundIsNoInput,
+    /// A page that was replayed does not count for the round that a link brings.
+    ReplayOutsideRound,
+}
