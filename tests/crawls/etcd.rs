@@ -12,7 +12,7 @@ mod orders;
 mod process;
 mod proxy;
 mod secured;
-mod server;
+pub mod server;
 
 use std::time::{Duration, Instant};
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod cluster;
 mod end_to_end;
 mod endings;
 mod etcd;

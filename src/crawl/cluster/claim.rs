@@ -18,6 +18,9 @@ use crate::shard::Shard;
 use crate::ship::{Archive, Claim, Manifest, Names, StoreView, restore, sweep};
 use crate::store::{self, ObjectStore};
 
+/// What a head says of a shard that never had a link file: 0 would say that it came with this one.
+const NEVER: Revision = 1;
+
 /// What all claims of a node have in common.
 #[derive(Clone)]
 pub(super) struct Grounds {
@@ -57,7 +60,7 @@ impl Grounds {
             Ok(_) => {}
             Err(error) => tracing::warn!("{}: objects of earlier owners stay for now: {error}", shard.dir_name()),
         }
-        let links_at = AtomicU64::new(claimed.head.as_ref().map_or(0, |head| head.links_at()));
+        let links_at = AtomicU64::new(claimed.head.as_ref().map_or(NEVER, |head| head.links_at()));
         let commit = Heading { grounds: self.clone(), claimed: claimed.clone(), links_at };
         self.shipments.own(shard, (claim, Box::new(commit)), head, (&disk, &dir))?;
         Ok(directory)

@@ -1,0 +1,238 @@
+//! A crawl on three nodes by the real binary, with a real etcd and a store in a directory: nodes that are killed, that
+//! are lost with their disks, that stand still for longer than their lease, that are drained; etcd that is away.
+//!
+//! The judge is the synthetic web: every page is in the archive of the store once, the set is the expected one, and no
+//! host is asked by two nodes at once or before its delay.
+
+use std::collections::HashMap;
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crawler::simweb::{Limits, SimOptions};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::etcd::server::Members;
+use crate::site::{RUSH, Site};
+
+const SHARDS: &str = "6";
+/// Nothing takes longer on a machine that has other things to do.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// A crawl on many machines, and those that take part in it.
+struct Cluster {
+    site: Site,
+    members: Members,
+    nodes: HashMap<String, Child>,
+}
+
+impl Cluster {
+    /// A crawl with an etcd of so many members; nothing where there is no etcd.
+    fn new(members: usize, options: SimOptions) -> Option<Cluster> {
+        Cluster::with(members, options, RUSH)
+    }
+
+    /// The same with these delays.
+    fn with(members: usize, options: SimOptions, politeness: &str) -> Option<Cluster> {
+        let members = Members::start(members)?;
+        let sections = format!("{politeness}\n[cluster]\ncommit_interval = \"1s\"\nlease = \"6s\"\n");
+        let site = Site::new(SimOptions { latency: Duration::from_millis(5), ..options }, &sections);
+        let cluster = Cluster { site, members, nodes: HashMap::new() };
+        let said = cluster.command(&["init", "--seeds", "seeds.txt", "--shards", SHARDS, "--config", "crawler.toml"]);
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        Some(cluster)
+    }
+
+    fn place(&self) -> Vec<String> {
+        let store = fs::canonicalize(self.site.crawl.dir.path()).unwrap().join("store");
+        let mut place = vec!["--store".to_owned(), format!("file://{}", store.display())];
+        for endpoint in self.members.endpoints() {
+            place.extend(["--registry".to_owned(), endpoint]);
+        }
+        place
+    }
+
+    fn crawler(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        command.current_dir(self.site.crawl.dir.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn command(&self, args: &[&str]) -> Output {
+        self.crawler().arg("cluster").args(args).args(self.place()).output().unwrap()
+    }
+
+    fn status(&self) -> Option<serde_json::Value> {
+        let said = self.command(&["status", "--json"]);
+        said.status.success().then(|| serde_json::from_slice(&said.stdout).unwrap())
+    }
+
+    /// A machine takes part.
+    fn start(&mut self, name: &str) {
+        let log = fs::File::options().create(true).append(true).open(self.site.crawl.path(&format!("{name}.log")));
+        let mut command = self.crawler();
+        command.args(["cluster", "run", "--dir", name, "--name", name]).args(self.place());
+        let child = command.stdout(Stdio::null()).stderr(log.unwrap()).spawn().unwrap();
+        self.nodes.insert(name.to_owned(), child);
+    }
+
+    fn signal(&self, name: &str, signal: Signal) {
+        let sent = kill_process(Pid::from_child(&self.nodes[name]), signal);
+        // it may have ended by itself
+        assert!(matches!(sent, Ok(()) | Err(rustix::io::Errno::SRCH)), "{sent:?}");
+    }
+
+    fn kill(&mut self, name: &str) {
+        self.signal(name, Signal::KILL);
+        self.nodes.remove(name).unwrap().wait().unwrap();
+    }
+
+    /// The machine is gone with its disk.
+    fn lose(&mut self, name: &str) {
+        self.kill(name);
+        fs::remove_dir_all(self.site.crawl.path(name)).unwrap();
+    }
+
+    fn wait_for_requests(&self, count: usize) {
+        self.wait_until("requests", |cluster| cluster.site.log().len() >= count || cluster.has_ended());
+    }
+
+    fn has_ended(&self) -> bool {
+        self.status().is_some_and(|status| status["state"] == "ended")
+    }
+
+    #[track_caller]
+    fn wait_until(&self, what: &str, is_so: impl Fn(&Cluster) -> bool) {
+        let until = Instant::now() + PATIENCE;
+        while !is_so(self) {
+            assert!(Instant::now() < until, "{what} does not come\n{}", self.logs());
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn logs(&self) -> String {
+        let logs = self.nodes.keys().map(|name| self.site.crawl.path(&format!("{name}.log")));
+        let status = self.status().map_or_else(String::new, |status| status.to_string());
+        logs.map(|log| fs::read_to_string(log).unwrap_or_default()).collect::<String>() + &status
+    }
+
+    /// All nodes end by themselves, and the archive in the store is the expected one, each page once.
+    #[track_caller]
+    fn assert_ends(mut self) {
+        self.wait_until("the end of the crawl", Cluster::has_ended);
+        let logs = self.logs();
+        for (name, child) in self.nodes.drain() {
+            let code = crate::site::wait_at_most(child, PATIENCE).code;
+            assert_eq!(code, Some(0), "{name}: {logs}");
+        }
+        let place = self.place();
+        let listed = self.crawler().args(["list", "--all", "--json"]).args(&place[..2]).output().unwrap();
+        assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+        let mut stored: HashMap<String, u32> = HashMap::new();
+        for line in String::from_utf8(listed.stdout).unwrap().lines() {
+            let entry: serde_json::Value = serde_json::from_str(line).unwrap();
+            *stored.entry(entry["url"].as_str().unwrap().to_owned()).or_default() += 1;
+        }
+        let twice: Vec<&String> = stored.iter().filter(|(_, times)| **times > 1).map(|(url, _)| url).collect();
+        assert_eq!(twice, Vec::<&String>::new(), "stored twice\n{logs}");
+        let expected = self.site.web.expected();
+        let missing: Vec<_> = expected.pages.keys().filter(|url| !stored.contains_key(*url)).collect();
+        assert!(missing.is_empty(), "{} are missing, such as {:?}\n{logs}", missing.len(), missing.first());
+        let surplus: Vec<_> = stored.keys().filter(|url| !expected.may_store(url)).collect();
+        assert!(surplus.is_empty(), "{surplus:?}\n{logs}");
+        self.site.assert_obedient();
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for child in self.nodes.values_mut() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn web(seed: u64) -> SimOptions {
+    SimOptions { seed, hosts: 40, pages: 900, ..SimOptions::default() }.smooth()
+}
+
+#[test]
+fn three_nodes_crawl_what_one_does_and_the_killed_and_the_lost_are_taken_over() {
+    let Some(mut cluster) = Cluster::new(1, web(101)) else { return };
+    ["one", "two", "three"].into_iter().for_each(|name| cluster.start(name));
+    cluster.wait_for_requests(150);
+    // it comes back at once, with its directory
+    cluster.kill("one");
+    cluster.start("one");
+    cluster.wait_for_requests(300);
+    cluster.lose("two");
+    cluster.wait_for_requests(450);
+    cluster.start("two");
+    cluster.assert_ends();
+}
+
+#[test]
+fn a_node_that_stood_still_for_longer_than_its_lease_sends_nothing_and_begins_again() {
+    let Some(mut cluster) = Cluster::new(1, web(102)) else { return };
+    ["one", "two"].into_iter().for_each(|name| cluster.start(name));
+    cluster.wait_for_requests(200);
+    cluster.signal("one", Signal::STOP);
+    let owns = |cluster: &Cluster| {
+        let status = cluster.status();
+        status.is_some_and(|status| status["shards"].as_array().unwrap().iter().any(|shard| shard["owner"] == "one"))
+    };
+    cluster.wait_until("the end of its lease", |cluster| !owns(cluster) || cluster.has_ended());
+    cluster.signal("one", Signal::CONT);
+    cluster.assert_ends();
+}
+
+#[test]
+fn etcd_whose_leader_is_killed_and_that_is_away_loses_nothing() {
+    let Some(mut cluster) = Cluster::new(3, web(103)) else { return };
+    ["one", "two"].into_iter().for_each(|name| cluster.start(name));
+    cluster.wait_for_requests(150);
+    let leader = cluster.members.leader();
+    cluster.members.kill(leader);
+    cluster.wait_for_requests(300);
+    // a majority is away for longer than the lease
+    let other = cluster.members.leader();
+    cluster.members.kill(other);
+    thread::sleep(Duration::from_secs(8));
+    cluster.members.run(other);
+    cluster.members.run(leader);
+    cluster.assert_ends();
+}
+
+#[test]
+fn a_node_that_is_drained_gives_its_shards_away_and_a_pause_is_for_all() {
+    let Some(mut cluster) = Cluster::new(1, web(104)) else { return };
+    ["one", "two"].into_iter().for_each(|name| cluster.start(name));
+    cluster.wait_for_requests(100);
+    let said = cluster.command(&["pause"]);
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    let said = cluster.command(&["drain", "one"]);
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    cluster.wait_until("the hand-over", |cluster| {
+        let status = cluster.status();
+        status.is_some_and(|status| status["shards"].as_array().unwrap().iter().all(|shard| shard["owner"] != "one"))
+    });
+    let said = cluster.command(&["resume"]);
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    cluster.assert_ends();
+}
+
+/// No host is asked by two nodes at once, nor before its delay, whoever owns it.
+#[test]
+fn a_host_is_asked_by_one_node_at_a_time_and_waits_after_a_take_over() {
+    let delays = "delay_factor = 0.0\ndelay_min = \"100ms\"\ndelay_per_ip = \"0s\"\n";
+    let Some(mut cluster) = Cluster::with(1, SimOptions { pages: 300, hosts: 20, ..web(105) }, delays) else { return };
+    ["one", "two"].into_iter().for_each(|name| cluster.start(name));
+    cluster.wait_for_requests(80);
+    cluster.lose("one");
+    cluster.wait_until("the end of the crawl", Cluster::has_ended);
+    let (delay_min, slack) = (Duration::from_millis(100), Duration::from_millis(30));
+    cluster.site.assert_polite(&Limits { delay_min, slack, ..Limits::default() });
+    cluster.assert_ends();
+}
