@@ -20,7 +20,7 @@ const STEPS: usize = 60;
 struct Told {
     /// Epoch, number and revision of those that count.
     accepted: Vec<(u64, u64, u64)>,
-    /// Epoch and number of those that never will.
+    /// Epoch and number of those whose shard was lost before there was an answer.
     refused: Vec<(u64, u64)>,
 }
 
@@ -41,12 +41,17 @@ fn etcds_history_is_what_the_nodes_were_told() {
     told.accepted.sort_unstable_by_key(|(_, _, revision)| *revision);
     println!("{} heads were accepted, {} refused", told.accepted.len(), told.refused.len());
     let history = history(&members, told.accepted.last().map_or(0, |last| last.2));
-    assert_eq!(history, told.accepted);
+    // one that was put without an answer may have been gone on from by the next owner, before it was sent again
+    let overtaken = |at: usize| {
+        let (epoch, number, _) = history[at];
+        let is_refused = told.refused.contains(&(epoch, number));
+        is_refused && history.get(at + 1).is_some_and(|next| next.0 > epoch)
+    };
+    let answered: Vec<_> = (0..history.len()).filter(|&at| !overtaken(at)).map(|at| history[at]).collect();
+    assert_eq!(answered, told.accepted);
     for pair in history.windows(2) {
         assert!(pair[0].0 <= pair[1].0 && pair[0].1 + 1 == pair[1].1, "heads only move forward: {pair:?}");
     }
-    let is_there = |refused: &&(u64, u64)| history.iter().any(|(epoch, number, _)| (*epoch, *number) == **refused);
-    assert_eq!(told.refused.iter().find(is_there), None, "a refused head counts");
 }
 
 /// One node: claims, commits, gives up, loses its lease.
