@@ -122,7 +122,7 @@ fn distance(hash: u64) -> u64 {
         fraction = fraction << 1 | u64::from(is_above_two);
         mantissa = u64::try_from(if is_above_two { square >> 1 } else { square }).expect("below two");
     }
-    (u64::from(zeros) + 1 << 32) - fraction
+    ((u64::from(zeros) + 1) << 32) - fraction
 }
 
 /// FNV-1a, mixed.

@@ -1,7 +1,7 @@
 //! Ownership without etcd: one node at a time, which the operator sees to.
 //!
-//! The record of what counts is the store itself: a shard's head is the newest manifest whose objects are all there, and
-//! the epoch of a claim is one more than the greatest that any object of the shard has. So names are used once also
+//! The record of what counts is the store itself: a shard's head is the newest manifest whose objects are all there,
+//! and the epoch of a claim is one more than the greatest that any object of the shard has. So names are used once also
 //! here. What is wanted, limits and the end are of this process.
 
 use std::fmt;

@@ -11,9 +11,9 @@
 //!
 //! # What holds
 //!
-//! - *One owner.* A head moves only by the node whose claim is in etcd: the transaction that puts it compares the create
-//!   revision of the owner's key, which is the *epoch* of the claim. A node that was paused, cut off or replaced is
-//!   refused, whatever it believes.
+//! - *One owner.* A head moves only by the node whose claim is in etcd: the transaction that puts it compares the
+//!   create revision of the owner's key, which is the *epoch* of the claim. A node that was paused, cut off or replaced
+//!   is refused, whatever it believes.
 //! - *Heads only move forward*: the transaction compares the head that was read or put last, too.
 //! - *Definite answers.* A commit is sent, always the same, until etcd has said whether it counts. An answer that was
 //!   lost is no answer.

@@ -84,7 +84,9 @@ pub enum ClusterError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {
-    /// It was not, and never will be: somebody else may have the shard. It has to be dropped, its directory is stale.
+    /// Another claim counts: the shard has to be dropped, and its directory is stale. Either the head was not put and
+    /// never will be, or it was, without an answer, and the next owner has gone on from it: so nothing that it names
+    /// may be deleted.
     #[error("shard {shard}: the head was refused, another claim counts: owner {owner}, head at checkpoint {number}")]
     Refused {
         /// The shard.
@@ -153,8 +155,8 @@ pub struct Granted {
     pub left: QuotaRecord,
 }
 
-/// Who owns a shard, and which checkpoint of it counts. Calls block until there is an answer that is definite, or for as
-/// long as each says.
+/// Who owns a shard, and which checkpoint of it counts. Calls block until there is an answer that is definite, or for
+/// as long as each says.
 pub trait Ownership: fmt::Debug + Send + Sync {
     /// Claims the shard; `None` where it is not free. One claim is for one opening of its directory.
     fn claim(&self, shard: u32) -> Result<Option<Claimed>, ClusterError>;
@@ -172,7 +174,8 @@ pub trait Ownership: fmt::Debug + Send + Sync {
     fn wanted(&self) -> Wanted;
     /// Moves a block of what is left of the limits to the shard.
     fn grant(&self, claimed: &Claimed) -> Result<Granted, ClusterError>;
-    /// Gives back what the shard has not used of its grants.
+    /// Gives back what the shard has not used of its grants. After an error it may have been given: the shard uses no
+    /// more of it, until the next grant says what it has.
     fn give_back(&self, claimed: &Claimed, used: GrantRecord) -> Result<Granted, ClusterError>;
     /// Ends the crawl, unless what is wanted has changed since `want_at`; says whether it has ended.
     fn put_end(&self, want_at: Revision, end: EndRecord) -> Result<bool, ClusterError>;

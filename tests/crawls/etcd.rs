@@ -6,6 +6,7 @@
 mod away;
 mod claims;
 mod figures;
+mod history;
 mod lost_answers;
 mod orders;
 mod process;

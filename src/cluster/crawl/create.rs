@@ -3,7 +3,9 @@
 use super::super::etcd::{Etcd, EtcdOptions, Txn};
 use super::super::keys::Keys;
 use super::super::ownership::ClusterError;
-use super::super::record::{CrawlRecord, FORMAT, GrantRecord, HeadRecord, QuotaRecord, SeedsRecord, WantRecord};
+use super::super::record::{
+    CrawlRecord, FORMAT, GrantRecord, HeadRecord, QuotaRecord, SeedsRecord, WantRecord, written,
+};
 use super::{CrawlName, EtcdCrawl, PATIENCE, patiently, putting};
 
 /// etcd takes 128 changes in one transaction.
@@ -51,19 +53,13 @@ impl EtcdCrawl {
         for txn in transactions(&keys, beginning, &record)? {
             let done = patiently(&etcd, PATIENCE, || etcd.transact(&txn))?;
             // the last one, sent twice, finds what it has put itself
-            if !done.succeeded
-                && done.read != []
-                && done.read[0].as_ref().map(|kv| &kv.value) != value_of(&record, &crawl)?.as_ref()
-            {
+            let found = done.read.first().and_then(Option::as_ref).map(|kv| &kv.value);
+            if !done.succeeded && found != Some(&written(&crawl, &record)?) {
                 return Err(ClusterError::Made { prefix: keys.prefix().to_owned() });
             }
         }
         Ok(EtcdCrawl { etcd, keys, era: name.era, record })
     }
-}
-
-fn value_of(record: &CrawlRecord, key: &str) -> Result<Option<Vec<u8>>, ClusterError> {
-    Ok(Some(super::written(key, record)?))
 }
 
 /// All keys, those that say that the crawl is there in the last transaction.
@@ -74,15 +70,15 @@ fn transactions(keys: &Keys, beginning: &Beginning, record: &CrawlRecord) -> Res
     let mut puts: Vec<(String, Vec<u8>)> = Vec::new();
     for (shard, head) in (0..).zip(&beginning.heads) {
         let key = keys.head(shard);
-        puts.push((key.clone(), super::written(&key, head)?));
+        puts.push((key.clone(), written(&key, head)?));
     }
     for (shard, granted) in (0..).zip(&beginning.granted) {
         let key = keys.granted(shard);
-        puts.push((key.clone(), super::written(&key, granted)?));
+        puts.push((key.clone(), written(&key, granted)?));
     }
     for (number, list) in (1..).zip(&beginning.seeds) {
         let key = keys.seeds(number);
-        puts.push((key.clone(), super::written(&key, list)?));
+        puts.push((key.clone(), written(&key, list)?));
     }
     for chunk in puts.chunks(CHANGES) {
         all.push(chunk.iter().fold(begun(), |txn, (key, value)| txn.put(key, value)));

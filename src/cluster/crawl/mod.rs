@@ -1,7 +1,7 @@
 //! A crawl as etcd has it: what commands and nodes do with it without owning a shard.
 //!
 //! Every write is a transaction that checks what it changes, and that its author can send again: it succeeds once at
-//! most, and whoever repeats it knows an own earlier sending by what is there then.
+//! most, and an author who repeats it knows the earlier sending by what is there then.
 
 mod create;
 mod limits;

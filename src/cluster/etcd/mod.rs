@@ -2,8 +2,8 @@
 //!
 //! etcd is linearizable: a transaction or a read that is answered happened at one moment between question and answer.
 //! What is not answered may have happened, may yet happen, or never will. So there are two kinds of results: those that
-//! are definite, and [`EtcdError::Unclear`], after which the same is sent again. All calls block; none waits longer than
-//! the time-out for each endpoint.
+//! are definite, and [`EtcdError::Unclear`], after which the same is sent again. All calls block; none waits longer
+//! than the time-out for each endpoint.
 //!
 //! Every answer names the cluster and the revision that it is from: where another cluster answers, or an older revision
 //! than one that was seen before, nothing is taken from it.

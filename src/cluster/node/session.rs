@@ -1,4 +1,4 @@
-//! The node's lease: taken, renewed, and taken anew when it was lost.
+//! The node's lease: taken, renewed, and replaced by another one when it was lost.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

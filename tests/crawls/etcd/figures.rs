@@ -31,7 +31,8 @@ fn measure(count: usize, members: &Members, what: &str, run: impl FnOnce() -> Ve
     let at = |part: usize| times[times.len() * part / 100].as_secs_f64() * 1_000.0;
     let calls = times.len() as f64;
     println!(
-        "{count} members, {what}: median {:.1} ms, p99 {:.1} ms, {:.0}/s; CPU {:.2} ms of etcd, {:.2} ms of the client a call",
+        "{count} members, {what}: median {:.1} ms, p99 {:.1} ms, {:.0}/s; CPU a call {:.2} ms of etcd, {:.2} ms of the \
+         client",
         at(50),
         at(99),
         calls / took,
