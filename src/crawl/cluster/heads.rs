@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::cluster::{FiguresRecord, HeadAt as Committed, Ownership, View};
+use crate::cluster::{FiguresRecord, HeadAt as Committed, View};
 use crate::exchange::{Head, HeadAt, News, OutFile, Registry, Revision, Visible, Wake};
 use crate::shard::Shard;
 use crate::ship::{FileKind, Manifest, Names, StoreView};
@@ -58,17 +58,16 @@ impl Heads {
         self.wakes.lock().unwrap_or_else(PoisonError::into_inner).remove(&shard);
     }
 
-    /// Takes in what the node knows by now. `seeds` is how many the crawl has in this node's list. What cannot be read
+    /// Takes in `known`, what the node knows by now. `seeds` is how many the crawl has in this node's list. What cannot be read
     /// from the store is tried again at the next call.
-    pub fn refresh(&self, ownership: &dyn Ownership, seeds: u32) -> store::Result<()> {
-        let known = ownership.heads();
+    pub fn refresh(&self, known: &View, seeds: u32) -> store::Result<()> {
         let shards = 0..u32::try_from(known.heads.len()).expect("a crawl has few shards");
         let fresh: Vec<(u32, HeadAt)> = shards
             .filter_map(|shard| Some((shard, known.heads[shard as usize].as_ref()?)))
             .filter(|(shard, head)| self.is_news(*shard, head))
             .map(|(shard, head)| Ok((shard, self.read(shard, head)?)))
             .collect::<store::Result<_>>()?;
-        let has_changed = self.put(&known, fresh, seeds);
+        let has_changed = self.put(known, fresh, seeds);
         if has_changed {
             let wakes = self.wakes.lock().unwrap_or_else(PoisonError::into_inner);
             wakes.values().for_each(|wake| wake());

@@ -236,10 +236,13 @@ impl<'env, 'scope> Node<'env, 'scope> {
     /// Takes in what others have committed, and new seeds.
     fn look_at_heads(&mut self) {
         let Grounds { store, ownership, heads, .. } = &self.plan.grounds;
-        if let Err(error) = self.lists.take(&**store, &ownership.heads()) {
+        // one view for both: what is said to be read must have been taken in
+        let known = ownership.heads();
+        if let Err(error) = self.lists.take(&**store, &known) {
             tracing::warn!("a list of seeds waits: {error}");
+            return;
         }
-        if let Err(error) = heads.refresh(&**ownership, self.lists.seeds()) {
+        if let Err(error) = heads.refresh(&known, self.lists.seeds()) {
             tracing::warn!("heads of other shards wait: {error}");
         }
     }

@@ -51,6 +51,7 @@ fn settings() -> Settings {
         bytes_max: None,
         time_max: None,
         checkpoint_interval: Duration::from_secs(6 * 3_600),
+        behind_max: None,
         disk_floor: 0,
         urls_per_pattern: None,
         follow_seed_redirects: true,
