@@ -164,7 +164,7 @@ const PACE: &str = "CRAWLER_TEST_PACE";
 #[ignore = "no test: what others here start as a process of its own"]
 fn the_command_line_by_another_clock() {
     let Ok(line) = std::env::var(LINE) else { return };
-    let none = |dir: &Path| anyhow::bail!("{} is not read here", dir.display());
+    let none = |_: &crawler::disk::Disk, dir: &Path| anyhow::bail!("{} is not read here", dir.display());
     let exit = crawler::cli::run_args(line.split('\n').map(Into::into), crawl_by_another_clock, none);
     std::process::exit(exit as i32);
 }
