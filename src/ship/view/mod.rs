@@ -1,10 +1,10 @@
 //! Crawl directories as manifests in the store have them, as a disk that is read by ranges.
 //!
 //! A view lies over a disk, or over nothing. What the disk has comes from there; what it has not, and a mounted
-//! manifest has, is read from the store. So everything that reads a crawl through a [`Disk`] reads one in a store: `list`,
-//! `get`, `export`, `verify`, an owner that has left the archive in the store, a shard that reads the link files of one
-//! on another machine. What is written goes to the disk beneath; files in the store are never changed, and one that is
-//! hidden by a file of the disk stays hidden.
+//! manifest has, is read from the store. So everything that reads a crawl through a [`Disk`] reads one in a store:
+//! `list`, `get`, `export`, `verify`, an owner that has left the archive in the store, a shard that reads the link
+//! files of one on another machine. What is written goes to the disk beneath; files in the store are never changed,
+//! and one that is hidden by a file of the disk stays hidden.
 //!
 //! A value file in the store has its final name there, also while its owner writes it: the one who reads it, or goes on
 //! from it, takes it for closed at the length that the checkpoint notes.
