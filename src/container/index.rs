@@ -1,4 +1,4 @@
-//! The address file, made anew from key.dat: that of an archive which was brought from elsewhere without it.
+//! The address file, rebuilt from key.dat: that of an archive which was brought from elsewhere without it.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -20,11 +20,11 @@ pub struct Named {
     pub forgotten: Option<(PathBuf, u64)>,
 }
 
-/// The files of the archive in `dir` that `state` notes. One in which a compaction is under way is refused: it changes
-/// what an earlier checkpoint names.
+/// The files of the archive in `dir` that `state` notes. One in which a compaction is in progress is refused: it
+/// changes what an earlier checkpoint names.
 pub fn named(disk: &Disk, dir: &Path, state: &ContainerState) -> Result<Named> {
     if journal::is_there(disk, dir)? {
-        let what = "a compaction of the archive is under way: a crawl that ships its checkpoints keeps all versions \
+        let what = "a compaction of the archive is in progress: a crawl that ships its checkpoints keeps all versions \
                     (container.keep = \"all\"), and forgets pages while it is stopped";
         return Err(Error::limit("ship", dir, what));
     }

@@ -38,7 +38,7 @@ impl CrawlDirs {
     pub fn open(disk: &Disk, dir: &Path) -> Result<CrawlDirs> {
         let dirs = CrawlDirs::find(disk, dir)?;
         let must_be_there = dirs.is_sharded() && !dirs.is_being_made;
-        let missing = dirs.missing().next().filter(|_| must_be_there).map(Path::to_owned);
+        let missing = dirs.missing(disk).next().filter(|_| must_be_there).map(Path::to_owned);
         match missing {
             Some(path) => Err(Error::damaged(&path, 0, "the directory of a shard of this crawl", "none")),
             None => Ok(dirs),
@@ -66,7 +66,7 @@ impl CrawlDirs {
             root: dir.to_owned(),
             dirs: Shard::all(identity.shards()).map(|shard| dir.join(shard.dir_name())).collect(),
             first: identity.shard(),
-            is_being_made: dir.join(MAKING).exists(),
+            is_being_made: disk.open_if_there(dir.join(MAKING))?.is_some(),
             keys: Some(identity.key_maker()),
         })
     }
@@ -161,8 +161,8 @@ impl CrawlDirs {
     }
 
     /// The directories of shards that are not there.
-    pub fn missing(&self) -> impl Iterator<Item = &Path> {
-        self.dirs.iter().map(PathBuf::as_path).filter(|dir| !dir.is_dir())
+    pub fn missing(&self, disk: &Disk) -> impl Iterator<Item = &Path> {
+        self.dirs.iter().map(PathBuf::as_path).filter(move |dir| disk.list(dir).is_err_and(|e| e.is_not_found()))
     }
 }
 
@@ -259,6 +259,6 @@ mod tests {
         std::fs::remove_dir_all(dir.path().join("shard-001")).unwrap();
         let error = CrawlDirs::open(&Disk::real(), dir.path()).unwrap_err();
         assert!(matches!(&error, Error::Damaged { path, .. } if path.ends_with("shard-001")), "{error}");
-        assert_eq!(CrawlDirs::find(&Disk::real(), dir.path()).unwrap().missing().count(), 1);
+        assert_eq!(CrawlDirs::find(&Disk::real(), dir.path()).unwrap().missing(&Disk::real()).count(), 1);
     }
 }

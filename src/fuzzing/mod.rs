@@ -64,6 +64,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "frontier", run: stores::frontier, samples: stores::frontier_samples },
     Target { name: "calendar", run: stores::calendar, samples: stores::calendar_samples },
     Target { name: "checkpoint", run: stored::checkpoint, samples: samples::checkpoint },
+    Target { name: "manifest", run: crate::ship::fuzzing::manifest, samples: crate::ship::fuzzing::manifest_samples },
     Target { name: "rests", run: stored::rests, samples: samples::rests },
 ];
 

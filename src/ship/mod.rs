@@ -14,11 +14,11 @@
 //! - *Names are used once.* An object's name has the era, the epoch of its owner's claim and the checkpoint's number
 //!   ([`names`]). What goes into which object is fixed when shipping begins: a repeat sends the same bytes.
 //! - *The manifest comes last*, when all that it names is in the store.
-//! - *Deletion follows commits.* [`Shipper::committed`] deletes what the former manifest names and the new one does not,
-//!   and [`sweep`] what earlier owners left and the head does not name; nothing else is ever deleted.
+//! - *Deletion follows commits.* [`Shipper::committed`] deletes what the former manifest names and the new one does
+//!   not, and [`sweep`] what earlier owners left and the head does not name; nothing else is ever deleted.
 //! - *Bytes are checked.* Every part has a checksum in the manifest, and [`restore`] compares it.
 //!
-//! Which checkpoint counts is not decided here: whoever owns a shard puts its head after [`Shipper::ship`] and before
+//! Which checkpoint counts is not decided here: the owner of a shard moves its head after [`Shipper::ship`] and before
 //! [`Shipper::committed`]. A crawl without such a record takes the [`newest`] manifest whose objects are all there.
 
 #[cfg(any(test, feature = "fuzzing"))]
@@ -47,10 +47,13 @@ pub use shipper::{ShipOptions, Shipped, Shipper};
 pub use sweep::{Swept, greatest_claim, newest, sweep};
 pub use view::StoreView;
 
+/// Directories of a shard that may have no file that a checkpoint names, and are there all the same.
+const DIRS: [&str; 7] = ["url-seen", "robots", "dns", "frontier", "pages", "seeds", "logs"];
+
 /// One opening of a shard by one owner: no two have the same, also where one of them never committed anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Claim {
-    /// Raised when the record of heads was lost and made anew.
+    /// Raised when the record of heads was lost and rebuilt.
     pub era: u32,
     /// Of the claim itself; rises within an era.
     pub epoch: u64,
@@ -65,7 +68,7 @@ pub enum FileKind {
     Grows,
     /// The same, for value files: what is new is an object of its own.
     Archive,
-    /// It is small, and sent anew when it differs.
+    /// It is small, and sent again when it differs.
     Replaced,
     /// A link file: never, and an object of its own.
     Links,
@@ -82,7 +85,7 @@ pub struct NamedFile {
     pub bytes: u64,
     /// How it changes.
     pub kind: FileKind,
-    /// Another number says that it was changed where it lay: all of it is sent anew.
+    /// Another number says that it was changed where it lay: all of it is sent again.
     pub lineage: u32,
 }
 

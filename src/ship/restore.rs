@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::FileKind;
 use super::manifest::{Manifest, Part, ShippedFile};
+use super::{DIRS, FileKind};
 use crate::container;
 use crate::disk::{self, Disk, DiskFile, Mode};
 use crate::store::{Error, ObjectStore, Result};
@@ -51,6 +51,7 @@ pub fn restore(store: &dyn ObjectStore, manifest: &Manifest, disk: &Disk, dir: &
     let (last, files): (Vec<&ShippedFile>, Vec<&ShippedFile>) =
         files.into_iter().partition(|file| file.path.starts_with(CHECKPOINT));
     let target = Target { disk, dir };
+    DIRS.iter().try_for_each(|name| disk.create_dir_all(&dir.join(name)))?;
     target.bring(store, manifest, &files)?;
     let keys = Path::new(PAGES).join("key.dat");
     if let Some(keys) = keys.to_str().and_then(|path| manifest.file(path)) {

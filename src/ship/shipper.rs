@@ -30,8 +30,8 @@ pub struct Shipped {
     pub puts: u64,
     /// Bytes in them.
     pub bytes: u64,
-    /// Bytes of the checkpoint under way, and how many of them are in the store.
-    pub under_way: (u64, u64),
+    /// Bytes of the checkpoint in progress, and how many of them are in the store.
+    pub in_progress: (u64, u64),
     /// Objects that were deleted.
     pub deleted: u64,
 }
@@ -88,8 +88,8 @@ impl Shipper {
         self.shipped
     }
 
-    /// Brings checkpoint `number` in `dir` of `disk` into the store: its pack, pieces of value files, its link file, and
-    /// last its manifest, which is returned. The files have to stay until it is [committed](Shipper::committed).
+    /// Brings checkpoint `number` in `dir` of `disk` into the store: its pack, pieces of value files, its link file,
+    /// and last its manifest, which is returned. The files have to stay until it is [committed](Shipper::committed).
     ///
     /// What goes into which object is fixed in the first call: after an error the next call with the same number sends
     /// the same bytes, without those that are there already.
@@ -101,7 +101,7 @@ impl Shipper {
         if self.plan.as_ref().is_none_or(|plan| plan.manifest.number != number) {
             let owner = Owner { names: &self.names, crawl: self.crawl, shard: self.shard, claim: self.claim };
             let plan = plan(Source { disk: &disk, dir }, owner, self.last.as_ref(), (number, head), files)?;
-            self.shipped.under_way = (plan.puts.iter().map(|put| put.bytes).sum(), 0);
+            self.shipped.in_progress = (plan.puts.iter().map(|put| put.bytes).sum(), 0);
             self.plan = Some(plan);
         }
         self.turn(true);
@@ -124,7 +124,7 @@ impl Shipper {
             plan.done += 1;
             self.shipped.puts += 1;
             self.shipped.bytes += put.bytes;
-            self.shipped.under_way.1 += put.bytes;
+            self.shipped.in_progress.1 += put.bytes;
         }
         if plan.done == plan.puts.len() {
             let bytes = plan.manifest.to_bytes();
@@ -148,7 +148,7 @@ impl Shipper {
         self.last = Some(manifest);
         self.plan = None;
         self.shipped.checkpoints += 1;
-        self.shipped.under_way = (0, 0);
+        self.shipped.in_progress = (0, 0);
         // manifests before what they name
         let (manifests, others): (Vec<String>, Vec<String>) =
             self.left.iter().cloned().partition(|name| self.names.parse_manifest(self.shard.index(), name).is_some());

@@ -20,6 +20,7 @@ mod rests;
 mod revisits;
 mod robots;
 mod seeds;
+mod shipping;
 mod silence;
 mod sitemaps;
 mod traps;

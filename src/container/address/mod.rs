@@ -377,13 +377,19 @@ fn create(disk: &Disk, dir: &Path) -> Result<()> {
     overflow.sync()?;
     // its name too, before the other name says that both files are there
     disk.sync_dir(dir)?;
+    disk.remove(&dir.join("address.dw"))?;
+    disk.replace(&dir.join("address.idx"), &empty())
+}
+
+/// The bytes of an address file that covers nothing; its overflow file has none. Readers of the two look into key.dat
+/// from its beginning.
+pub fn empty() -> Vec<u8> {
     let head = Head::new();
     let mut content = head.encode(Header { kind: Kind::Addresses, version: VERSION }).to_vec();
     for bucket in 0..head.buckets() {
         content.extend_from_slice(&Page::new(PageId::bucket(bucket)).encode()[..]);
     }
-    disk.remove(&dir.join("address.dw"))?;
-    disk.replace(&dir.join("address.idx"), &content)
+    content
 }
 
 fn read_head(buckets: &DiskFile) -> Result<Head> {

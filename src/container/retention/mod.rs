@@ -49,6 +49,9 @@ pub struct RetentionOptions {
     pub rest: (Duration, Duration),
     /// Bytes a second that are read and written.
     pub bytes_per_second: Option<u64>,
+    /// Whether archives are compacted beside a crawl at all: one whose checkpoints are shipped must not be, since a
+    /// compaction changes what a checkpoint names.
+    pub while_crawling: bool,
 }
 
 impl Default for RetentionOptions {
@@ -58,6 +61,7 @@ impl Default for RetentionOptions {
             share: 0.25,
             rest: (Duration::from_secs(600), Duration::from_secs(6 * 3_600)),
             bytes_per_second: Some(32 << 20),
+            while_crawling: true,
         }
     }
 }
@@ -161,7 +165,8 @@ impl Container {
     /// The first step of a compaction, when it is time for one; its result goes to [`Container::compacted`].
     pub fn compaction(&mut self, now: Time) -> Option<CompactionJob> {
         let retention = &mut self.retention;
-        if retention.options.keep == Keep::All && !retention.owes || retention.is_out {
+        let has_nothing = retention.options.keep == Keep::All && !retention.owes;
+        if has_nothing || retention.is_out || !retention.options.while_crawling {
             return None;
         }
         let due = *retention.due.get_or_insert(now + retention.options.rest.0);

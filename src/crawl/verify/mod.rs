@@ -62,15 +62,31 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
         );
     }
     dedup::check(&disk, dir, report)?;
-    if dirs.is_sharded() {
-        verify_shards(&disk, &dirs, running, report, notice)?;
-    } else {
-        verify_one(&disk, Place { dir, shard: dirs.shard(0), running }, report, notice)?;
-    }
+    verify_all(&disk, &dirs, running, report, notice)?;
     if !running && DirectoryLock::is_held(dir) {
         notice("a crawl was started meanwhile: what it writes may be among the findings; run verify again".to_owned());
     }
     Ok(())
+}
+
+/// The same for a crawl whose checkpoints lie in a store, which `disk` shows in `dir`. It has no catalog, and its
+/// owners may go on meanwhile.
+pub fn verify_shipped(disk: &Disk, dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Result<()> {
+    notice("a store has no catalog: lengths and counts are compared with the newest checkpoint file only".to_owned());
+    verify_all(disk, &CrawlDirs::find(disk, dir)?, true, report, notice)
+}
+
+fn verify_all(
+    disk: &Disk,
+    dirs: &CrawlDirs,
+    running: bool,
+    report: &mut Report<'_>,
+    notice: &mut dyn FnMut(String),
+) -> Result<()> {
+    if dirs.is_sharded() {
+        return verify_shards(disk, dirs, running, report, notice);
+    }
+    verify_one(disk, Place { dir: dirs.root(), shard: dirs.shard(0), running }, report, notice).map(drop)
 }
 
 /// Verifies all shards of a crawl.
@@ -85,7 +101,7 @@ fn verify_shards(
     for (place, dir) in dirs.shards().iter().enumerate() {
         let shard = dirs.shard(place);
         let mut notice = |what: String| notice(format!("{}: {what}", shard.dir_name()));
-        if dir.is_dir() {
+        if !is_missing(disk, dir) {
             let (identity, of_shard) = verify_one(disk, Place { dir, shard, running }, report, &mut notice)?;
             identities.push(identity);
             noted.push(of_shard);
@@ -103,6 +119,10 @@ fn verify_shards(
         copies::check_root_names(&root, dirs, report)?;
     }
     Ok(())
+}
+
+fn is_missing(disk: &Disk, dir: &Path) -> bool {
+    disk.list(dir).is_err_and(|error| error.is_not_found())
 }
 
 /// Verifies one directory; returns its identity, and what it notes of other shards.

@@ -1,7 +1,7 @@
 //! The files that a checkpoint names, with the lengths that count: what has to be copied for a crawl to go on from it
 //! elsewhere.
 //!
-//! Left out is what is made anew: the catalog ([`crate::engine::mend`]), the address file of the archive
+//! Left out is what is rebuilt from the rest: the catalog ([`crate::engine::mend`]), the address file of the archive
 //! ([`crate::container::make_addresses`]), Bloom filters, reports and `status.json`. Behind the noted lengths the files
 //! may grow meanwhile; what the checkpoint names stays until it is superseded, and value files and logs may get other
 //! names.

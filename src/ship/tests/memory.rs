@@ -1,6 +1,6 @@
 //! A store in memory that fails on demand, and judges what is put and deleted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -12,13 +12,26 @@ pub(in crate::ship) struct MemoryStore {
     objects: Mutex<BTreeMap<String, Vec<u8>>>,
     /// After so many changes one fails: behind it, or before.
     failing: Mutex<Option<(u32, bool)>>,
-    pub puts: Mutex<u64>,
+    /// Names that were used, and are not any more.
+    deleted: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// What must not be deleted.
+    protected: Mutex<HashSet<String>>,
 }
 
 impl MemoryStore {
     /// The change behind the next `changes` fails; `late` says that it takes place all the same.
     pub fn fail_after(&self, changes: Option<(u32, bool)>) {
         *self.failing.lock().unwrap_or_else(PoisonError::into_inner) = changes;
+    }
+
+    /// What must not be deleted from now on.
+    pub fn protect(&self, names: HashSet<String>) {
+        *self.protected.lock().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+
+    /// Harms an object.
+    pub fn change_object(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
+        change(self.objects.lock().unwrap_or_else(PoisonError::into_inner).get_mut(name).expect("it is there"));
     }
 
     pub fn objects(&self) -> BTreeMap<String, Vec<u8>> {
@@ -51,7 +64,9 @@ impl MemoryStore {
 impl ObjectStore for MemoryStore {
     fn put(&self, name: &str, body: &Body) -> Result<()> {
         let bytes = body.read(0, body.bytes() as usize)?;
-        *self.puts.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        // an owner that is deposed may send once more what was swept already
+        let deleted = self.deleted.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        assert!(deleted.is_none_or(|deleted| deleted == bytes), "{name} is used for other bytes once it was deleted");
         self.change(name, |objects| {
             if let Some(earlier) = objects.get(name) {
                 assert!(*earlier == bytes, "{name} is put again with other bytes");
@@ -86,7 +101,13 @@ impl ObjectStore for MemoryStore {
     }
 
     fn delete(&self, name: &str) -> Result<()> {
-        self.change(name, |objects| drop(objects.remove(name)))
+        let is_protected = self.protected.lock().unwrap_or_else(PoisonError::into_inner).contains(name);
+        assert!(!is_protected, "{name} is deleted while the head names it");
+        self.change(name, |objects| {
+            if let Some(bytes) = objects.remove(name) {
+                self.deleted.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), bytes);
+            }
+        })
     }
 
     fn address(&self) -> String {

@@ -1,10 +1,10 @@
 //! Crawl directories as manifests in the store have them, as a disk that is read by ranges.
 //!
-//! A view lies over a disk, or over nothing. What the disk has comes from there; what it has not, and a mounted manifest
-//! has, is read from the store. So everything that reads a crawl through a [`Disk`] reads one in a store: `list`,
-//! `get`, `export`, `verify`, an owner that has left the archive in the store, a shard that reads the link files of one
-//! on another machine. What is written goes to the disk beneath; files in the store are never changed, and one that is
-//! hidden by a file of the disk stays hidden.
+//! A view lies over a disk, or over nothing. What the disk has comes from there; what it has not, and a mounted
+//! manifest has, is read from the store. So everything that reads a crawl through a [`Disk`] reads one in a store:
+//! `list`, `get`, `export`, `verify`, an owner that has left the archive in the store, a shard that reads the link
+//! files of one on another machine. What is written goes to the disk beneath; files in the store are never changed,
+//! and one that is hidden by a file of the disk stays hidden.
 //!
 //! A value file in the store has its final name there, also while its owner writes it: the one who reads it, or goes on
 //! from it, takes it for closed at the length that the checkpoint notes.
@@ -17,13 +17,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::FileKind;
 use super::manifest::Manifest;
+use super::{DIRS, FileKind};
+use crate::container::address;
 use crate::disk::{Backend, Disk, Mode, RawFile};
 use crate::store::ObjectStore;
 use cache::Cache;
 use file::{Placed, RemoteFile};
 
+/// The records of an archive. Their address file is not shipped. Where there is no disk on which it can be built
+/// ([`crate::container::make_addresses`]), one that covers nothing stands in for it, with which a reader goes through
+/// the records when it is opened.
+const KEYS: &str = "pages/key.dat";
 /// Behind the name of a value file that is written.
 const OPEN: &str = ".open";
 
@@ -44,6 +49,8 @@ impl std::fmt::Debug for StoreView {
 /// Files below a directory.
 #[derive(Default)]
 struct Mount {
+    /// Whether nothing of the disk beneath is shown there.
+    hides: bool,
     files: BTreeMap<PathBuf, Arc<Placed>>,
     /// The directory and all below that have something.
     dirs: BTreeSet<PathBuf>,
@@ -62,13 +69,27 @@ impl StoreView {
     }
 
     /// Shows the files of `manifest` in `dir`, those of `kinds`, in the place of what was mounted there. Files that are
-    /// open stay as they are.
+    /// open stay as they are. What the disk beneath has comes first.
     pub fn mount(&self, dir: &Path, manifest: &Manifest, kinds: &dyn Fn(FileKind) -> bool) {
-        let mut mount = Mount::default();
+        self.put(dir, manifest, kinds, Mount::default());
+    }
+
+    /// Shows all files of `manifest` in `dir`, and nothing that the disk beneath has there: that of a shard which
+    /// another node owns now, and whose directory here may have what was never committed.
+    pub fn mount_instead(&self, dir: &Path, manifest: &Manifest) {
+        self.put(dir, manifest, &|_| true, Mount { hides: true, ..Mount::default() });
+    }
+
+    fn put(&self, dir: &Path, manifest: &Manifest, kinds: &dyn Fn(FileKind) -> bool, mut mount: Mount) {
         mount.dirs.insert(dir.to_owned());
+        mount.dirs.extend(DIRS.map(|name| dir.join(name)));
         for file in manifest.files.iter().filter(|file| kinds(file.kind)) {
             let path = dir.join(&file.path);
             mount.dirs.extend(path.ancestors().skip(1).take_while(|at| at.starts_with(dir)).map(Path::to_owned));
+            if file.path == KEYS && self.under.is_none() {
+                mount.files.insert(path.with_file_name("address.idx"), Arc::new(Placed::in_memory(address::empty())));
+                mount.files.insert(path.with_file_name("address.ovf"), Arc::new(Placed::in_memory(Vec::new())));
+            }
             mount.files.insert(path, Arc::new(Placed::of(manifest, file)));
         }
         self.mounts.write().unwrap_or_else(PoisonError::into_inner).insert(dir.to_owned(), mount);
@@ -77,6 +98,11 @@ impl StoreView {
     /// Shows the value files of `manifest` in `dir`, where the disk has all the rest.
     pub fn mount_archive(&self, dir: &Path, manifest: &Manifest) {
         self.mount(dir, manifest, &|kind| kind == FileKind::Archive);
+    }
+
+    /// Shows nothing of the store in `dir` any more.
+    pub fn unmount(&self, dir: &Path) {
+        self.mounts.write().unwrap_or_else(PoisonError::into_inner).remove(dir);
     }
 
     /// Shows a file that is in memory, as one that is of the whole crawl.
@@ -92,15 +118,21 @@ impl StoreView {
         mounts.values().find_map(|mount| mount.files.get(path).cloned())
     }
 
-    /// The disk beneath; what has to be changed is refused without one.
-    fn writable(&self) -> io::Result<&dyn Backend> {
-        let read_only = || io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "files in the store are only read");
-        self.under.as_ref().map(Disk::backend).ok_or_else(read_only)
+    /// Whether nothing of the disk beneath is shown at `path`.
+    fn hides(&self, path: &Path) -> bool {
+        let mounts = self.mounts.read().unwrap_or_else(PoisonError::into_inner);
+        mounts.iter().any(|(dir, mount)| mount.hides && path.starts_with(dir))
     }
 
-    /// What the disk beneath has, if it has it.
-    fn under<T>(&self, look: impl FnOnce(&dyn Backend) -> io::Result<T>) -> io::Result<Option<T>> {
-        match self.under.as_ref().map(|disk| look(disk.backend())) {
+    /// The disk beneath, to change `path` there; refused without one, and where it is not shown.
+    fn writable(&self, path: &Path) -> io::Result<&dyn Backend> {
+        let read_only = || io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "files in the store are only read");
+        self.under.as_ref().filter(|_| !self.hides(path)).map(Disk::backend).ok_or_else(read_only)
+    }
+
+    /// What the disk beneath has at `path`, if it has it.
+    fn under<T>(&self, path: &Path, look: impl FnOnce(&dyn Backend) -> io::Result<T>) -> io::Result<Option<T>> {
+        match self.under.as_ref().filter(|_| !self.hides(path)).map(|disk| look(disk.backend())) {
             None => Ok(None),
             Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Some(found) => found.map(Some),
@@ -111,18 +143,18 @@ impl StoreView {
 impl Backend for StoreView {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn RawFile>> {
         if mode == Mode::Read {
-            if let Some(file) = self.under(|disk| disk.open(path, mode))? {
+            if let Some(file) = self.under(path, |disk| disk.open(path, mode))? {
                 return Ok(file);
             }
             let placed = self.find(path).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
             return Ok(Box::new(RemoteFile::new(self.store.clone(), self.cache.clone(), placed)));
         }
-        let disk = self.writable()?;
+        let disk = self.writable(path)?;
         if mode == Mode::Write || self.find(path).is_none() {
             return disk.open(path, mode);
         }
         // one that is made would hide that of the store
-        match (mode, self.under(|disk| disk.open(path, Mode::Write))?) {
+        match (mode, self.under(path, |disk| disk.open(path, Mode::Write))?) {
             (Mode::Create, Some(file)) => Ok(file),
             (Mode::Create, None) => Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "it is in the store")),
             _ => Err(io::Error::from(io::ErrorKind::AlreadyExists)),
@@ -130,19 +162,19 @@ impl Backend for StoreView {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.writable()?.rename(from, to)
+        self.writable(to)?.rename(from, to)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.writable()?.remove(path)
+        self.writable(path)?.remove(path)
     }
 
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
-        self.writable()?.create_dir_all(path)
+        self.writable(path)?.create_dir_all(path)
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
-        let found = self.under(|disk| disk.list(dir))?;
+        let found = self.under(dir, |disk| disk.list(dir))?;
         let is_there = found.is_some();
         let mut names: BTreeSet<String> = found.into_iter().flatten().collect();
         let mounts = self.mounts.read().unwrap_or_else(PoisonError::into_inner);
@@ -164,11 +196,11 @@ impl Backend for StoreView {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        self.writable()?.sync_dir(dir)
+        self.writable(dir)?.sync_dir(dir)
     }
 
     fn free_bytes(&self, dir: &Path) -> io::Result<u64> {
-        self.writable()?.free_bytes(dir)
+        self.writable(dir)?.free_bytes(dir)
     }
 
     fn boot_id(&self) -> Option<String> {
@@ -215,9 +247,14 @@ mod tests {
     fn files_of_a_manifest_are_read_anywhere_and_listed() {
         let (view, content) = shipped(None);
         let disk = view.disk();
-        assert_eq!(disk.list(Path::new("/crawl")).unwrap(), ["pages"]);
-        assert_eq!(disk.list(Path::new("/crawl/pages")).unwrap(), ["key.dat", "value-00000.warc.gz"]);
-        assert!(disk.list(Path::new("/crawl/logs")).unwrap_err().is_not_found());
+        let dirs = BTreeSet::from(DIRS.map(str::to_owned));
+        assert_eq!(disk.list(Path::new("/crawl")).unwrap(), dirs.into_iter().collect::<Vec<_>>());
+        assert_eq!(
+            disk.list(Path::new("/crawl/pages")).unwrap(),
+            ["address.idx", "address.ovf", "key.dat", "value-00000.warc.gz"]
+        );
+        assert_eq!(disk.list(Path::new("/crawl/logs")).unwrap(), [""; 0]);
+        assert!(disk.list(Path::new("/crawl/other")).unwrap_err().is_not_found());
         let mut rng = fastrand::Rng::with_seed(6);
         for path in ["/crawl/pages/key.dat", "/crawl/pages/value-00000.warc.gz"] {
             assert_eq!(disk.read(path).unwrap(), content);
@@ -233,7 +270,7 @@ mod tests {
         assert!(disk.open("/crawl/none", Mode::Read).unwrap_err().is_not_found());
         view.mount_bytes(Path::new("/crawl/identity.json"), b"{}".to_vec());
         assert_eq!(disk.read("/crawl/identity.json").unwrap(), b"{}");
-        assert_eq!(disk.list(Path::new("/crawl")).unwrap(), ["identity.json", "pages"]);
+        assert!(disk.list(Path::new("/crawl")).unwrap().contains(&"identity.json".to_owned()));
     }
 
     #[test]
@@ -253,6 +290,7 @@ mod tests {
         let mount = Mount {
             files: files.into_iter().map(|(path, placed)| (dir.path().join(path), placed)).collect(),
             dirs: BTreeSet::from([dir.path().to_owned(), pages.clone()]),
+            hides: false,
         };
         view.mounts.write().unwrap().insert(dir.path().to_owned(), mount);
         disk.create_dir_all(&pages).unwrap();
@@ -268,5 +306,13 @@ mod tests {
         // its owner writes it here
         std::fs::write(pages.join("value-00000.warc.gz.open"), b"more").unwrap();
         assert!(!disk.list(&pages).unwrap().contains(&"value-00000.warc.gz".to_owned()));
+        // the shard is another node's: nothing that lies here counts
+        view.mounts.write().unwrap().get_mut(dir.path()).unwrap().hides = true;
+        assert_eq!(disk.read(&key).unwrap(), content);
+        assert_eq!(disk.list(&pages).unwrap(), ["key.dat", "value-00000.warc.gz"]);
+        assert!(disk.open(pages.join("value-00001.warc.gz.open"), Mode::Read).unwrap_err().is_not_found());
+        assert!(disk.open(&key, Mode::Write).is_err() && disk.remove(&key).is_err());
+        view.unmount(dir.path());
+        assert_eq!(disk.read(&key).unwrap(), b"newer");
     }
 }
