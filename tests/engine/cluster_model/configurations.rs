@@ -33,7 +33,7 @@ pub const SMALL: &[Bounds] = &[
 
 /// Those that take longer.
 pub const LARGE: &[Bounds] = &[
-    Bounds { name: "take-over of the sender twice", claims: [3, 1, 0], doubt: true, sweep: true, ..DEPOSED },
+    Bounds { name: "take-over of the sender twice", claims: [3, 1, 0], sweep: true, ..DEPOSED },
     Bounds {
         name: "take-over of the reader",
         claims: [1, 2, 0],
