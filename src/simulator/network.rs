@@ -104,7 +104,7 @@ impl Network {
             self.log.push(request);
             return (duration, Outcome::Failed(failure));
         }
-        let Some(answer) = self.web.answer(url.host(), url.path_and_query(), started) else {
+        let Some(answer) = self.web.answer(url.host(), url.path_and_query(), (started, started), &[]) else {
             request.end += 50;
             self.log.push(request);
             return (Duration::from_millis(50), Outcome::Failed(Failure::Disconnected));

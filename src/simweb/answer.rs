@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
+use super::changes::Version;
 use super::conduct::{Fate, Plea};
 use super::drip::Drip;
 
@@ -23,6 +24,8 @@ pub(super) struct SimResponse {
     pub chunk_bytes: Option<usize>,
     pub latency: Duration,
     pub fate: Fate,
+    /// Which version of its page it is, where pages change.
+    pub version: Option<Version>,
     /// To be sent one byte at a time.
     pub drip: Option<Drip>,
 }

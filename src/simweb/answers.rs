@@ -1,4 +1,5 @@
-//! What the web answers to a request: status, headers and body, from host and path alone.
+//! What the web answers to a request: status, headers and body, from host and path alone, and the time where pages
+//! change.
 //!
 //! The only state is how often each flaky URL, and each overloaded host, was asked for.
 
@@ -7,6 +8,7 @@ use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
 
 use super::answer::{SimResponse, plain};
+use super::changes::Process;
 use super::conduct::{Failing, Plea, Robots};
 use super::names::url_at;
 use super::page::{Pages, location, names_nofollow};
@@ -16,6 +18,7 @@ use super::robots::robots_txt;
 use super::sitemaps;
 use super::traps;
 use super::trouble::Trouble;
+use crate::clock::Time;
 
 /// Where a host has the robots.txt of others: `/rules/7.txt` is that of host 7.
 pub(super) const RULES_PATH: &str = "/rules/";
@@ -35,8 +38,8 @@ impl SimResponses {
         SimResponses { pages: Pages::new(&plan), plan, port, attempts: Mutex::default(), refused: Mutex::default() }
     }
 
-    /// The answer to a request that came to `address` for a host by that name.
-    pub fn to(&self, address: Ipv4Addr, host_header: &str, path: &str) -> SimResponse {
+    /// The answer to a request that came to `address` at `now` for a host by that name.
+    pub fn to(&self, address: Ipv4Addr, host_header: &str, path: &str, now: Time) -> SimResponse {
         let name = host_header.rsplit_once(':').map_or(host_header, |(name, _)| name).to_ascii_lowercase();
         if address == self.plan.trap_address()
             && let Some(trap) = traps::trap_named(&self.plan.options, &name)
@@ -60,7 +63,7 @@ impl SimResponses {
             return self.timed(plain(status, text), host, u32::MAX);
         }
         if let Some(file) = sitemaps::at(&self.plan, host, path) {
-            let (content_type, body) = sitemaps::content(&self.plan, self.port, host, file);
+            let (content_type, body) = sitemaps::content(&self.plan, self.port, (host, file), now);
             return self.timed(SimResponse { status: 200, content_type, body, ..Default::default() }, host, u32::MAX);
         }
         let Some(url) = url_at(&self.plan, host, path) else {
@@ -76,8 +79,9 @@ impl SimResponses {
             answer.plea = Some((Plea::Seconds, self.plan.options.retry_after_s));
             return self.timed(answer, host, url);
         }
-        let (status, body) = self.last(host, url);
-        let mut answer = SimResponse { status, body, ..self.kind_of_answer(host, url) };
+        let (status, body) = self.last(host, url, now);
+        let version = Process::of(&self.plan, host, url).map(|process| process.version(now));
+        let mut answer = SimResponse { status, body, version, ..self.kind_of_answer(host, url) };
         let mut dice = self.plan.dice(Purpose::SimResponse, host, url);
         answer.gzip = dice.f64() < self.plan.options.gzip_share && status == 200;
         if dice.f64() < self.plan.options.chunked_share {
@@ -89,8 +93,13 @@ impl SimResponses {
         self.timed(answer, host, url)
     }
 
-    /// Status and identity body of the last answer of a URL: after the failures that pass.
-    pub fn last(&self, host: u32, url: u32) -> (u16, Vec<u8>) {
+    /// A moment at which every page has its first version.
+    pub fn begin(&self) -> Time {
+        self.plan.options.changes.map_or(Time::ZERO, |changes| changes.since)
+    }
+
+    /// Status and identity body of the last answer of a URL at `now`: after the failures that pass.
+    pub fn last(&self, host: u32, url: u32, now: Time) -> (u16, Vec<u8>) {
         match self.plan.kind(host, url) {
             Kind::Redirect => {
                 let status = [301, 302, 307, 308][self.plan.dice(Purpose::SimResponse, host, url).usize(0..4)];
@@ -99,7 +108,10 @@ impl SimResponses {
             }
             Kind::NotFound => (404, format!("<h1>Not found</h1>\n<p>{url}</p>\n").into_bytes()),
             Kind::ServerError => (500, format!("<h1>Out of order</h1>\n<p>{url}</p>\n").into_bytes()),
-            _ => (200, self.pages.page(&self.plan, self.port, host, url)),
+            _ => {
+                let version = Process::of(&self.plan, host, url).map(|process| process.version(now));
+                (200, self.pages.page(&self.plan, self.port, (host, url), version))
+            }
         }
     }
 

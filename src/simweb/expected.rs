@@ -16,7 +16,7 @@ use super::robots::allows;
 use super::sitemaps;
 use super::trap_kinds;
 
-/// A URL that a right crawl stores.
+/// A URL that a right crawl stores; where pages change, the first version of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExpectedPage {
     /// The status of its last answer.
@@ -149,7 +149,7 @@ fn walk_from(answers: &SimResponses, within: Option<Within<'_>>) -> Expected {
     }
     for host in (0..).zip(&walk.asked).filter_map(|(host, &asked)| asked.then_some(host)) {
         for &file in sitemaps::files(plan, host) {
-            let body = sitemaps::content(plan, answers.port, host, file).1;
+            let body = sitemaps::content(plan, answers.port, (host, file), answers.begin()).1;
             let page = ExpectedPage { status: 200, body_sha1: Sha1::digest(body).into() };
             expected.pages.insert(sitemaps::url(plan, answers.port, host, file), page);
         }
@@ -251,7 +251,7 @@ impl Walk<'_> {
 /// Digests what is stored, on as many threads as the machine has.
 fn pages(answers: &SimResponses, stored: &[(u32, u32)]) -> BTreeMap<String, ExpectedPage> {
     let digest = |&(host, url): &(u32, u32)| {
-        let (status, body) = answers.last(host, url);
+        let (status, body) = answers.last(host, url, answers.begin());
         let page = ExpectedPage { status, body_sha1: Sha1::digest(body).into() };
         (address(&answers.plan, answers.port, Target::Url(host, url)), page)
     };

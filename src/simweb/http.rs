@@ -24,6 +24,7 @@ use super::conduct::Fate;
 use super::drip::{Dripping, Tap};
 use super::log::{Log, Request};
 use super::validators::Validators;
+use crate::clock::Time;
 
 /// How much of a body is handed over at a time, so that a large one is not finished before most of it is sent.
 const FRAME_BYTES: usize = 64 << 10;
@@ -76,11 +77,13 @@ async fn respond(
     let path = asked.uri().path_and_query().map_or("/", |path| path.as_str());
     let host = text(asked.headers(), header::HOST);
     let answer = match *asked.method() {
-        Method::GET | Method::HEAD => site.answers.to(address, host, path),
+        Method::GET | Method::HEAD => site.answers.to(address, host, path, now()),
         _ => SimResponse { status: 405, content_type: "text/plain", ..Default::default() },
     };
     let validators = Validators::of(&answer);
-    let holds = validators.as_ref().is_some_and(|validators| validators.hold(asked.headers()));
+    let condition = |name| asked.headers().get(name).map(HeaderValue::as_bytes);
+    let conditions = (condition(header::IF_NONE_MATCH), condition(header::IF_MODIFIED_SINCE));
+    let holds = validators.as_ref().is_some_and(|validators| validators.hold(conditions));
     let answer = if holds { SimResponse { status: 304, body: Vec::new(), gzip: false, ..answer } } else { answer };
     let entry = Request {
         host: host.rsplit_once(':').map_or(host, |(name, _)| name).to_ascii_lowercase(),
@@ -111,14 +114,20 @@ async fn respond(
     let (plea, wait) = answer.plea.map_or((None, None), |(plea, s)| plea.header(s, SystemTime::now()));
     body.entry.rest_until_us = wait.map(|wait| body.site.log.now_us() + wait.as_micros() as u64);
     let mut headers = headers(&answer, plea, zipped);
-    if let Some(validators) = validators {
-        validators.put(&mut headers);
+    for (name, value) in validators.iter().flat_map(Validators::pairs) {
+        headers.insert(name, HeaderValue::from_str(value).expect("tags and dates are ASCII"));
     }
     body.rest = Bytes::from(if zipped { gzip(&answer.body) } else { answer.body });
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(answer.status).expect("the statuses of the web are valid");
     *response.headers_mut() = headers;
     Ok(response)
+}
+
+/// By the clock of the machine.
+fn now() -> Time {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Time::ZERO + since
 }
 
 fn headers(answer: &SimResponse, plea: Option<String>, zipped: bool) -> HeaderMap {

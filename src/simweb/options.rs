@@ -6,6 +6,7 @@
 use std::io;
 use std::time::Duration;
 
+use super::changes::Changes;
 use super::conduct::Plea;
 use super::trap_kinds::TrapKind;
 
@@ -109,6 +110,8 @@ pub struct SimOptions {
     pub varied_markup: bool,
     /// Pages that embed style sheets, pictures and frames of hosts of other domains, which have nothing else.
     pub requisite_share: f64,
+    /// How pages change by the clock, if they do.
+    pub changes: Option<Changes>,
     /// TTL of the DNS answers, in seconds.
     pub dns_ttl_s: u32,
 }
@@ -159,6 +162,7 @@ impl Default for SimOptions {
             chunked_share: 0.3,
             varied_markup: true,
             requisite_share: 0.0,
+            changes: None,
             dns_ttl_s: 300,
         }
     }
@@ -229,6 +233,7 @@ impl SimOptions {
                 return Err(refuse(format!("{name} is {share}, but a share is between 0 and 1")));
             }
         }
+        self.changes.map_or(Ok(()), |changes| changes.check())?;
         for shares in [&kinds[..], &robots[..], &moved[..], &troubles[..]] {
             let sum: f64 = shares.iter().map(|(_, share)| share).sum();
             if sum > 1.0 {
@@ -256,18 +261,21 @@ fn in_range(name: &str, number: usize, max: usize) -> io::Result<()> {
     Err(refuse(format!("{name} is {number}, but must be between 1 and {max}")))
 }
 
-fn refuse(reason: String) -> io::Error {
+pub(super) fn refuse(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, reason)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Time;
 
     #[test]
     fn numbers_that_describe_no_web_are_refused_by_name() {
         let message = |options: SimOptions| options.check().unwrap_err().to_string();
         assert!(message(SimOptions { hosts: 0, ..Default::default() }).contains("hosts is 0"));
+        let never = Changes { per_day: 0.0, ..Changes::from(Time::ZERO) };
+        assert!(message(SimOptions { changes: Some(never), ..Default::default() }).contains("per_day is 0"));
         assert!(message(SimOptions { gzip_share: f64::NAN, ..Default::default() }).contains("gzip_share"));
         assert!(message(SimOptions { redirect_share: 0.6, flaky_share: 0.6, ..Default::default() }).contains("add up"));
         SimOptions::default().check().unwrap();

@@ -1,19 +1,23 @@
 //! The bodies of pages, written again for every request.
 //!
-//! A body depends on the seed, the URL and the port (absolute links name it), and on nothing else. Its text is cut
+//! A body depends on the seed, the URL, the port (absolute links name it) and, where pages change by the clock, on the
+//! version, and on nothing else. Links are the same in all versions. Its text is cut
 //! from one pool of made-up words, so that it compresses about as well as prose and costs little more than a copy.
 
 use std::fmt::Write;
 
+use super::changes::Version;
 use super::links::{Base, Link, Markup, directory, links};
 use super::names::{self, path};
 use super::plan::{Kind as PageKind, Plan, Purpose, Target};
 use super::requisites::{Kind, Requisite};
+use crate::text::figures::iso_ms;
 
 /// Size of the pool of words. A page is cut from it in many pieces, so pages share words but no paragraphs.
 const POOL_BYTES: usize = 64 << 10;
 /// One page in so many names a base.
 const BASE_EVERY: u8 = 12;
+const ADVERT_BYTES: usize = 60;
 const SYLLABLES: [&str; 24] = [
     "ar", "be", "con", "da", "el", "fi", "gro", "hu", "in", "ka", "lo", "mer", "na", "or", "pe", "qui", "ra", "sto",
     "ti", "un", "ve", "wa", "yo", "zen",
@@ -42,10 +46,11 @@ impl Pages {
         Pages { pool }
     }
 
-    /// The identity body of a page.
-    pub fn page(&self, plan: &Plan, port: u16, host: u32, url: u32) -> Vec<u8> {
+    /// The identity body of a page, in a version of it where pages have several.
+    pub fn page(&self, plan: &Plan, port: u16, (host, url): (u32, u32), version: Option<Version>) -> Vec<u8> {
         let duplicate = plan.kind(host, url) == PageKind::Duplicate;
-        let mut dice = plan.dice(Purpose::Body, host, if duplicate { u32::MAX } else { url });
+        let number = if duplicate { u32::MAX } else { url };
+        let mut dice = plan.dice(Purpose::Body, host, number);
         let own = path(plan, host, url);
         let based = !duplicate && dice.u8(0..BASE_EVERY) == 0;
         // Against the root, relative links come out wrong for a crawler that does not know of bases; against a deep
@@ -62,6 +67,10 @@ impl Pages {
             links(plan, host, url)
         };
         let bytes = plan.options.page_bytes / 2 + dice.usize(0..=plan.options.page_bytes);
+        let mut changing = version.map(|now| plan.dice_at(Purpose::Version, host, number, now.changed.ms()));
+        if let (Some(Version { is_first: false, is_cosmetic: false, .. }), Some(changing)) = (version, &changing) {
+            dice = changing.clone();
+        }
         let mut html = String::with_capacity(bytes + 160 * (links.len() + 4));
         self.head(&mut html, &base, based, !duplicate && names_nofollow(plan, host, url), &mut dice);
         let between = bytes.saturating_sub(html.len()) / (links.len() + 1);
@@ -75,7 +84,13 @@ impl Pages {
         html.push_str("<p>");
         let rest = bytes.saturating_sub(html.len() + 20);
         self.text(&mut html, rest, &mut dice);
-        html.push_str("</p>\n</body>\n</html>\n");
+        html.push_str("</p>\n");
+        if let (Some(Version { changed, is_cosmetic: true, .. }), Some(changing)) = (version, &mut changing) {
+            write!(html, "<p>Updated on {}</p>\n<div class=\"advert\">", iso_ms(changed)).expect("a string grows");
+            self.text(&mut html, ADVERT_BYTES, changing);
+            html.push_str("</div>\n");
+        }
+        html.push_str("</body>\n</html>\n");
         html.into_bytes()
     }
 
@@ -179,7 +194,7 @@ mod tests {
     fn bodies_have_the_size_asked_for_and_compress_like_prose() {
         let (plan, pages) = web(SimOptions { hosts: 5, pages: 300, page_bytes: 20_000, ..Default::default() });
         let bodies: Vec<Vec<u8>> =
-            (0..plan.len()).map(|n| plan.at(n)).map(|(h, u)| pages.page(&plan, 80, h, u)).collect();
+            (0..plan.len()).map(|n| plan.at(n)).map(|at| pages.page(&plan, 80, at, None)).collect();
         let mean = bodies.iter().map(Vec::len).sum::<usize>() / bodies.len();
         assert!((17_000..23_000).contains(&mean), "{mean}");
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -193,7 +208,7 @@ mod tests {
         let (plan, pages) = web(SimOptions { hosts: 1, pages: 300, duplicate_share: 0.3, ..Default::default() });
         let mut bodies: Vec<_> = (0..300)
             .filter(|&url| plan.kind(0, url) == PageKind::Duplicate)
-            .map(|url| pages.page(&plan, 80, 0, url))
+            .map(|url| pages.page(&plan, 80, (0, url), None))
             .collect();
         assert!(bodies.len() > 50);
         bodies.dedup();

@@ -5,12 +5,18 @@ use std::net::Ipv4Addr;
 use std::sync::OnceLock;
 use std::time::{Duration, UNIX_EPOCH};
 
+use sha1::{Digest, Sha1};
+
+use super::answer::SimResponse;
 use super::answers::SimResponses;
+use super::changes::Process;
 use super::conduct::Fate;
 use super::expected::{Expected, walk};
 use super::names;
 use super::options::SimOptions;
 use super::plan::{Plan, Target};
+use super::sitemaps;
+use super::validators::Validators;
 use crate::clock::Time;
 
 /// The port that its URLs name.
@@ -62,16 +68,29 @@ impl PaperWeb {
         plan.host_named(name).map(|host| plan.host(host).address).or_else(requisites)
     }
 
-    /// The answer to a request for `path` (with its query) at the host `name`,
-    /// at `now` by the clock of anyone who asks; `None` where no answer comes.
-    pub fn answer(&self, name: &str, path: &str, now: Time) -> Option<PaperAnswer> {
+    /// The answer to a request for `path` (with its query) at the host `name`, `now` by the clock of anyone who asks and
+    /// by that of the web, on these conditions; `None` where no answer comes. A web that does not change takes no
+    /// conditions.
+    pub fn answer(
+        &self,
+        name: &str,
+        path: &str,
+        (now, here): (Time, Time),
+        conditions: &[(&str, &[u8])],
+    ) -> Option<PaperAnswer> {
         let address = self.resolve(name).unwrap_or(Ipv4Addr::UNSPECIFIED);
-        let answer = self.answers.to(address, name, path);
+        let answer = self.answers.to(address, name, path, here);
         if answer.fate != Fate::Answered {
             return None;
         }
+        let validators = self.answers.plan.options.changes.and_then(|_| Validators::of(&answer));
+        let condition = |name| conditions.iter().find(|(other, _)| *other == name).map(|(_, value)| *value);
+        let asked = (condition("if-none-match"), condition("if-modified-since"));
+        let holds = validators.as_ref().is_some_and(|validators| validators.hold(asked));
+        let answer = if holds { SimResponse { status: 304, body: Vec::new(), ..answer } } else { answer };
         let mut headers = vec![("content-type", answer.content_type.to_owned())];
         headers.extend(answer.location.map(|location| ("location", location)));
+        headers.extend(validators.iter().flat_map(Validators::pairs).map(|(name, value)| (name, value.to_owned())));
         let wall = UNIX_EPOCH + Duration::from_millis(now.ms()) + answer.latency;
         let (plea, rest) = answer.plea.map_or((None, None), |(plea, seconds)| plea.header(seconds, wall));
         headers.extend(plea.map(|plea| ("retry-after", plea)));
@@ -80,5 +99,50 @@ impl PaperWeb {
         }
         let (status, body, latency) = (answer.status, answer.body, answer.latency);
         Some(PaperAnswer { status, headers, body, latency, rest: rest.unwrap_or_default() })
+    }
+
+    /// How often a page changes by the clock, in changes a day; `None` for what does not.
+    pub fn rate_of(&self, url: &str) -> Option<f64> {
+        self.process(url).map(|process| process.per_day)
+    }
+
+    /// When a page had become what it is at `now`, by the clock of the web; `None` for what does not change.
+    pub fn changed_at(&self, url: &str, now: Time) -> Option<Time> {
+        self.process(url).map(|process| process.version(now).changed)
+    }
+
+    /// When a page changes next after `now`; `None` for what does not change.
+    pub fn next_change(&self, url: &str, now: Time) -> Option<Time> {
+        self.process(url).map(|process| process.next_change(now))
+    }
+
+    /// Whether versions of a page differ in a date and an advertisement only.
+    pub fn is_cosmetic(&self, url: &str) -> bool {
+        self.process(url).is_some_and(|process| process.version(Time::ZERO).is_cosmetic)
+    }
+
+    /// The SHA-1 digest of the body that a page or a sitemap has at `now`; of what pages embed from elsewhere none.
+    pub fn digest_at(&self, url: &str, now: Time) -> Option<[u8; 20]> {
+        let (host, path) = self.place(url)?;
+        let SimResponses { plan, port, .. } = &self.answers;
+        let body = match sitemaps::at(plan, host, path) {
+            Some(file) => sitemaps::content(plan, *port, (host, file), now).1,
+            None => self.answers.last(host, names::url_at(plan, host, path)?, now).1,
+        };
+        Some(Sha1::digest(body).into())
+    }
+
+    fn process(&self, url: &str) -> Option<Process<'_>> {
+        let (host, path) = self.place(url)?;
+        let plan = &self.answers.plan;
+        Process::of(plan, host, names::url_at(plan, host, path)?)
+    }
+
+    /// The host of a URL, and its path.
+    fn place<'a>(&self, url: &'a str) -> Option<(u32, &'a str)> {
+        let rest = url.strip_prefix("http://")?;
+        let (authority, path) = rest.split_at(rest.find('/')?);
+        let name = authority.rsplit_once(':').map_or(authority, |(name, _)| name);
+        Some((self.answers.plan.host_named(name)?, path))
     }
 }

@@ -148,6 +148,12 @@ impl Plan {
         fastrand::Rng::with_seed(mix(mix(self.options.seed ^ (purpose as u64) << 56) ^ place))
     }
 
+    /// The same for the number `nth` of many.
+    pub fn dice_at(&self, purpose: Purpose, host: u32, url: u32, nth: u64) -> fastrand::Rng {
+        let place = self.dice(purpose, host, url).u64(..);
+        fastrand::Rng::with_seed(mix(place ^ mix(nth)))
+    }
+
     /// The number of the host of that name, in lower case.
     pub fn host_named(&self, name: &str) -> Option<u32> {
         self.by_name.get(name).copied()
@@ -353,6 +359,9 @@ pub(super) enum Purpose {
     Sitemap,
     Trouble,
     Requisites,
+    Rate,
+    Change,
+    Version,
 }
 
 /// The loopback address of that number; 0 is 127.0.0.1.

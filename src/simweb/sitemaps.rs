@@ -6,9 +6,12 @@
 use std::fmt::Write;
 
 use super::answer::gzip;
+use super::changes::Process;
 use super::host_names::typed_name;
 use super::names::address;
 use super::plan::{Kind, Plan, Sitemap, Target};
+use crate::clock::Time;
+use crate::text::figures::iso_ms;
 
 /// A file of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,21 +63,34 @@ pub(super) fn listed(plan: &Plan, host: u32) -> Vec<u32> {
     (0..plan.host(host).len()).filter(|&url| url == 0 || plan.kind(host, url) == Kind::Listed).collect()
 }
 
-/// Media type and body of a file.
-pub(super) fn content(plan: &Plan, port: u16, host: u32, file: File) -> (&'static str, Vec<u8>) {
+/// The date that a file has beside a page, or an index beside the only file that it names: that of its newest page.
+fn dated(plan: &Plan, host: u32, urls: &[u32], now: Time) -> String {
+    let changed = |&url: &u32| Process::of(plan, host, url).map(|process| process.version(now).changed);
+    match plan.options.changes.filter(|changes| changes.dated_sitemaps) {
+        None => "2024-02-29".to_owned(),
+        Some(changes) => iso_ms(urls.iter().filter_map(changed).max().unwrap_or(changes.since)),
+    }
+}
+
+/// Media type and body of a file at `now`.
+pub(super) fn content(plan: &Plan, port: u16, (host, file): (u32, File), now: Time) -> (&'static str, Vec<u8>) {
+    let listed = listed(plan, host);
     let (root, entry, urls) = match file {
-        File::Index => ("sitemapindex", "sitemap", vec![url(plan, port, host, File::Gzipped)]),
+        File::Index => {
+            let named = (url(plan, port, host, File::Gzipped), dated(plan, host, &listed, now));
+            ("sitemapindex", "sitemap", vec![named])
+        }
         File::Plain | File::Gzipped => {
-            let urls = listed(plan, host).into_iter().map(|url| address(plan, port, Target::Url(host, url)));
-            ("urlset", "url", urls.collect())
+            let line = |&url| (address(plan, port, Target::Url(host, url)), dated(plan, host, &[url], now));
+            ("urlset", "url", listed.iter().map(line).collect())
         }
     };
     let mut xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
     );
-    for url in urls {
+    for (url, date) in urls {
         let loc = typed_name(&url).replace('&', "&amp;");
-        writeln!(xml, "<{entry}><loc>{loc}</loc><lastmod>2024-02-29</lastmod></{entry}>").expect("a string grows");
+        writeln!(xml, "<{entry}><loc>{loc}</loc><lastmod>{date}</lastmod></{entry}>").expect("a string grows");
     }
     writeln!(xml, "</{root}>").expect("a string grows");
     match file {

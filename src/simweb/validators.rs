@@ -1,14 +1,16 @@
-//! Entity tags and dates of pages: from the body alone, so that a page that has not changed says so.
+//! Entity tags and dates of pages: by the version where pages change by the clock, and otherwise from the body alone, so
+//! that a page that has not changed says so.
 
-use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use std::time::{Duration, SystemTime};
 
 use super::answer::SimResponse;
+use super::changes::Tagging;
 
 /// What a page with status 200 is known by: a tag, a date, or both; some tags are weak.
 #[derive(Debug)]
 pub(super) struct Validators {
-    etag: Option<HeaderValue>,
-    last_modified: Option<HeaderValue>,
+    etag: Option<String>,
+    last_modified: Option<String>,
 }
 
 impl Validators {
@@ -19,33 +21,35 @@ impl Validators {
         }
         let sum = crc32fast::hash(&answer.body);
         let weak = if sum & 8 == 0 { "" } else { "W/" };
-        // any day of November 2026
-        let date = format!("{}, {:02} Nov 2026 10:00:00 GMT", DAYS[(sum % 28) as usize % 7], sum % 28 + 1);
-        let value = |text: String| HeaderValue::from_str(&text).expect("the text is ASCII");
-        Some(Validators {
-            etag: (sum & 3 != 0).then(|| value(format!("{weak}\"{sum:08x}\""))),
-            last_modified: (sum & 3 != 1).then(|| value(date)),
-        })
+        let Some(version) = answer.version else {
+            // any day of November 2026
+            let date = format!("{}, {:02} Nov 2026 10:00:00 GMT", DAYS[(sum % 28) as usize % 7], sum % 28 + 1);
+            return Some(Validators {
+                etag: (sum & 3 != 0).then(|| format!("{weak}\"{sum:08x}\"")),
+                last_modified: (sum & 3 != 1).then_some(date),
+            });
+        };
+        let date = || httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_millis(version.changed.ms()));
+        let tag = || format!("{weak}\"{:x}-{sum:08x}\"", version.changed.ms() / 1_000);
+        let has = |tagging| version.tagging == tagging || version.tagging == Tagging::Both;
+        let (etag, last_modified) = (has(Tagging::Etag).then(tag), has(Tagging::Date).then(date));
+        (etag.is_some() || last_modified.is_some()).then_some(Validators { etag, last_modified })
     }
 
     /// Whether what a client has is still the page: by the tag where it sends one, otherwise by the date, as it came.
-    pub fn hold(&self, asked: &HeaderMap) -> bool {
-        match (asked.get(header::IF_NONE_MATCH), asked.get(header::IF_MODIFIED_SINCE)) {
-            (Some(tag), _) => self.etag.as_ref() == Some(tag),
-            (None, Some(date)) => self.last_modified.as_ref() == Some(date),
+    pub fn hold(&self, (tag, date): (Option<&[u8]>, Option<&[u8]>)) -> bool {
+        let is = |own: &Option<String>, asked: &[u8]| own.as_ref().is_some_and(|own| own.as_bytes() == asked);
+        match (tag, date) {
+            (Some(tag), _) => is(&self.etag, tag),
+            (None, Some(date)) => is(&self.last_modified, date),
             (None, None) => false,
         }
     }
 
-    /// Puts them among the headers of an answer.
-    pub fn put(self, headers: &mut HeaderMap) {
-        let pairs: [(HeaderName, Option<HeaderValue>); 2] =
-            [(header::ETAG, self.etag), (header::LAST_MODIFIED, self.last_modified)];
-        for (name, value) in pairs {
-            if let Some(value) = value {
-                headers.insert(name, value);
-            }
-        }
+    /// The headers of an answer.
+    pub fn pairs(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let pairs = [("etag", &self.etag), ("last-modified", &self.last_modified)];
+        pairs.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
     }
 }
 
