@@ -255,7 +255,12 @@ fn container(config: &Config, crawl_id: u128) -> ContainerOptions {
         digest_memory: config.container.digest_memory.as_usize(),
         slot_memory: config.container.slot_memory.as_usize(),
         crawl_id,
-        retention: RetentionOptions { keep: config.container.keep, ..RetentionOptions::default() },
+        // key records must stay as they are while they are shipped
+        retention: RetentionOptions {
+            keep: config.container.keep,
+            while_crawling: !ships(config),
+            ..RetentionOptions::default()
+        },
     }
 }
 

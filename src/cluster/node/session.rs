@@ -15,6 +15,24 @@ const RENEWALS: u32 = 4;
 /// So much longer than a lease a name is waited for.
 const NAME_WAIT: Duration = Duration::from_secs(10);
 
+/// What repeats itself is told this often.
+const TELL: Duration = Duration::from_secs(10);
+
+/// Something that is told now and then.
+#[derive(Default)]
+struct Repeated(Option<Instant>);
+
+impl Repeated {
+    /// Whether it is time to tell it, which is done then.
+    fn is_due(&mut self) -> bool {
+        let is_due = self.0.is_none_or(|told| told.elapsed() >= TELL);
+        if is_due {
+            self.0 = Some(Instant::now());
+        }
+        is_due
+    }
+}
+
 /// A lease of this process.
 #[derive(Debug)]
 pub(super) struct Session {
@@ -30,11 +48,13 @@ pub(super) fn first(shared: &Shared) -> Result<(), ClusterError> {
         let _ = shared.crawl.etcd.revoke(former);
     }
     let until = Instant::now() + options.lease + NAME_WAIT;
+    let mut told = Repeated::default();
     loop {
         match begin(shared) {
             Ok(()) => return Ok(()),
             Err(error) if Instant::now() >= until || !is_passing(&error) => return Err(error),
-            Err(error) => tracing::info!("waiting to take part: {error}"),
+            Err(error) if told.is_due() => tracing::info!("waiting to take part: {error}"),
+            Err(_) => {}
         }
         shared.crawl.etcd.pause(pause(options.lease))?;
     }
@@ -51,10 +71,11 @@ fn is_passing(error: &ClusterError) -> bool {
 /// Renews the lease until the node ends.
 pub(super) fn run(shared: &Shared) {
     let interval = shared.options.lease / RENEWALS;
+    let mut told = Repeated::default();
     while !shared.crawl.etcd.is_closed() {
         let current = lock(&shared.session).as_ref().map(|session| (session.id, session.lease.clone()));
         let wait = match current {
-            Some((id, lease)) => renew(shared, id, &lease, interval),
+            Some((id, lease)) => renew(shared, id, &lease, (interval, &mut told)),
             None => match begin(shared) {
                 Ok(()) => {
                     tracing::info!("a new lease is there");
@@ -74,7 +95,7 @@ pub(super) fn run(shared: &Shared) {
 }
 
 /// Renews once; says when to do it again.
-fn renew(shared: &Shared, id: u64, lease: &Lease, interval: Duration) -> Duration {
+fn renew(shared: &Shared, id: u64, lease: &Lease, (interval, told): (Duration, &mut Repeated)) -> Duration {
     let sent = lease.sending();
     match shared.crawl.etcd.renew(id, interval / 2) {
         Ok(lasts) => {
@@ -91,7 +112,9 @@ fn renew(shared: &Shared, id: u64, lease: &Lease, interval: Duration) -> Duratio
             Duration::ZERO
         }
         Err(error) => {
-            tracing::warn!("the lease is not renewed: {error}");
+            if told.is_due() {
+                tracing::warn!("the lease is not renewed: {error}");
+            }
             fatal(shared, error.into());
             pause(shared.options.lease)
         }

@@ -46,8 +46,9 @@ impl Grounds {
         if !Note::read(&disk, &dir)?.is_of(stamp) || (head.is_some() && !mend::is_begun(&disk, &dir)) {
             self.bring(&disk, &dir, head.as_ref())?;
         }
-        if let Some(head) = &head {
-            self.view.mount_archive(&dir, &without_files_here(head, &dir));
+        match &head {
+            Some(head) => self.view.mount_archive(&dir, &without_files_here(head, &dir)),
+            None => self.view.unmount(&dir),
         }
         let identity = self.identity.of_shard(shard);
         let directory = ShardDirectory::open_shard(request, self.view.disk(), identity, false)?;

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::cluster::{FiguresRecord, HeadAt as Committed, View};
 use crate::exchange::{Head, HeadAt, News, OutFile, Registry, Revision, Visible, Wake};
 use crate::shard::Shard;
-use crate::ship::{FileKind, Manifest, Names, StoreView};
+use crate::ship::{Manifest, Names, StoreView};
 use crate::store::{self, ObjectStore};
 
 /// Where the engines of a node hear of the others.
@@ -75,6 +75,10 @@ impl Heads {
         Ok(())
     }
 
+    fn is_own(&self, shard: u32) -> bool {
+        self.wakes.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&shard)
+    }
+
     fn is_news(&self, shard: u32, head: &Committed) -> bool {
         self.table().heads[shard as usize].as_ref().is_none_or(|at| at.revision < head.revision)
     }
@@ -86,7 +90,10 @@ impl Heads {
         }
         let manifest = read_manifest(&*self.store, &self.names, shard, head)?;
         let dir = self.root.join(Shard::new(shard, manifest.shards).dir_name());
-        self.view.mount(&dir, &manifest, &|kind| kind != FileKind::Replaced);
+        // what lies here of a shard that others own is what this node had of it, and may never have counted
+        if !self.is_own(shard) {
+            self.view.mount_instead(&dir, &manifest);
+        }
         let said = Head { idle: record.idle, read_to: record.read_to, ..manifest.head.clone() };
         Ok(HeadAt { revision: *revision, links_at: head.links_at(), head: said, files: files(&manifest) })
     }

@@ -147,6 +147,9 @@ impl<'env, 'scope> Node<'env, 'scope> {
             if let Some(lost) = self.posts.values().find(|post| post.claimed.hold().is_lost()) {
                 return Ok(Over::Lost(format!("the claim of shard {} is gone", lost.claimed.shard)));
             }
+            if self.plan.grounds.shipments.has_lost() {
+                return Ok(Over::Lost("a checkpoint was refused: another node has its shard".to_owned()));
+            }
             let now = runtime.clock.now();
             self.look_at_heads();
             self.look_at_crawl(runtime, now)?;
@@ -192,7 +195,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
                 self.give_up(shard);
             }
             // the session ends by it
-            Err(_) if post.claimed.hold().is_lost() => {}
+            Err(_) if post.claimed.hold().is_lost() || self.plan.grounds.shipments.has_lost() => {}
             Err(CrawlError::Disk(Error::Damaged { path, offset, expected, found })) => {
                 let file = path.display().to_string();
                 tracing::error!(

@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -61,6 +62,8 @@ pub(in crate::crawl) struct Shipments {
     owned: Vec<Mutex<Option<Owned>>>,
     /// What was shipped by claims that have ended.
     ended: Mutex<Shipped>,
+    /// Whether a shard turned out to be somebody else's.
+    has_lost: AtomicBool,
 }
 
 /// A shard under a claim of this process.
@@ -81,7 +84,7 @@ impl Shipments {
         options: ShipOptions,
     ) -> Shipments {
         let owned = (0..shards).map(|_| Mutex::new(None)).collect();
-        Shipments { store, names, crawl, options, owned, ended: Mutex::default() }
+        Shipments { store, names, crawl, options, owned, ended: Mutex::default(), has_lost: AtomicBool::new(false) }
     }
 
     /// The shard is this process's by `claim`, and goes on from `head` in the directory `dir`.
@@ -99,6 +102,11 @@ impl Shipments {
         let shipper = Shipper::new(store, names, (self.crawl, shard), claim, head, self.options);
         *self.lock(shard) = Some(Owned { claim, commit, shipper, note });
         Ok(())
+    }
+
+    /// Whether a shard turned out to be somebody else's.
+    pub fn has_lost(&self) -> bool {
+        self.has_lost.load(Ordering::Acquire)
     }
 
     /// It is not any more.
@@ -120,6 +128,12 @@ impl Shipments {
             let (bytes, store) = (size(sum.bytes), self.store.address());
             tracing::info!("{checkpoints} checkpoints shipped to {store}: {bytes} in {puts} objects");
         }
+    }
+
+    /// Why an engine cannot go on whose shard is not this process's.
+    fn lost(&self, dir: &Path, why: &str) -> disk::Error {
+        self.has_lost.store(true, Ordering::Release);
+        disk::Error::limit("ship a checkpoint of", dir, format!("the shard is lost: {why}"))
     }
 
     fn lock(&self, shard: Shard) -> MutexGuard<'_, Option<Owned>> {
@@ -147,7 +161,7 @@ impl Shipments {
                 Err(error) => error,
             };
             if !commit.is_held() {
-                return Err(lost(dir, "its claim is gone"));
+                return Err(self.lost(dir, "its claim is gone"));
             }
             if told.is_none_or(|told| told.elapsed() >= TELL) {
                 told = Some(Instant::now());
@@ -164,7 +178,7 @@ impl Shipping for Shipments {
         let Durable { disk, dir, shard, checkpoint, head } = *durable;
         let mut owned = self.lock(shard);
         let Some(Owned { claim, commit, shipper, note }) = owned.as_mut() else {
-            return Err(lost(dir, "it was given up"));
+            return Err(self.lost(dir, "it was given up"));
         };
         let number = checkpoint.number;
         if note.committed.is_some_and(|committed| committed.number == number) {
@@ -174,7 +188,7 @@ impl Shipping for Shipments {
         note.offered = Some(Stamp::new(*claim, number));
         note.write(disk, dir)?;
         let manifest = self.patiently(&**commit, dir, || shipper.ship(disk, dir, number, head, &files))?;
-        let revision = commit.commit(&manifest, checkpoint).map_err(|why| lost(dir, &why))?;
+        let revision = commit.commit(&manifest, checkpoint).map_err(|why| self.lost(dir, &why))?;
         *note = Note { committed: note.offered, offered: None };
         note.write(disk, dir)?;
         if let Err(error) = shipper.committed(manifest, revision) {
@@ -182,11 +196,6 @@ impl Shipping for Shipments {
         }
         Ok(())
     }
-}
-
-/// Why an engine cannot go on whose shard is not this process's.
-fn lost(dir: &Path, why: &str) -> disk::Error {
-    disk::Error::limit("ship a checkpoint of", dir, format!("the shard is lost: {why}"))
 }
 
 fn add(sum: &mut Shipped, of: Shipped) {
