@@ -150,11 +150,8 @@ fn session(
         over
     });
     runtime.stop();
-    match &over {
-        // what is held is given up at once
-        Ok(Over::Finished(..)) => etcd.leave(),
-        _ => {}
-    }
+    // nothing of it runs any more: what is held is given up at once
+    etcd.leave();
     match etcd.fault() {
         Some(fault) if over.is_ok() => Err(CrawlError::Usage(fault)),
         _ => over.map(|over| (over, shipments)),

@@ -386,7 +386,7 @@ fn a_file_that_is_renamed_while_it_is_shipped_is_shipped_as_it_was() {
     shipper.ship(&disk, dir.path(), 1, &head, std::slice::from_ref(&file)).unwrap_err();
     std::fs::rename(dir.path().join("crawl.log"), dir.path().join("crawl.log.00001")).unwrap();
     std::fs::write(dir.path().join("crawl.log"), b"another file").unwrap();
-    let manifest = shipper.ship(&disk, dir.path(), 1, &head, &[file.clone()]).unwrap();
+    let manifest = shipper.ship(&disk, dir.path(), 1, &head, std::slice::from_ref(&file)).unwrap();
     let to = tempfile::tempdir().unwrap();
     restore(&*store, &manifest, &disk, &to.path().join("d"), Archive::Too).unwrap();
     assert_eq!(std::fs::read(to.path().join("d/crawl.log.00001")).unwrap(), b"one\ntwo\nt");
