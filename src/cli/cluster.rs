@@ -97,7 +97,7 @@ impl OfCrawl {
 fn etcd(config: &Config) -> anyhow::Result<EtcdOptions> {
     if config.cluster.registry.is_empty() {
         return Err(UsageError::because(
-            "name a member of etcd by --registry http://HOST:2379, or by cluster.registry in a file that --config names",
+            "name a member of etcd by --registry http://HOST:2379, or by cluster.registry in a file for --config",
         ));
     }
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -117,8 +117,8 @@ fn etcd(config: &Config) -> anyhow::Result<EtcdOptions> {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The number of shards is fixed now: crawl.shards, four for each machine of the largest size at least. Settings are those \
-of --config, without secrets; every machine may have a file of its own.
+The number of shards is fixed now: crawl.shards, four for each machine of the largest size at least. Settings are \
+those of --config, without secrets; every machine may have a file of its own.
 
 Example:
   crawler cluster init --seeds seeds.txt --shards 12 \\
@@ -176,11 +176,11 @@ struct DrainArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 With a registry, this machine takes part in a crawl that crawler cluster init has made: it claims its share of the \
-shards, and takes over those of machines that are lost. It may be stopped and started at any time. Hosts are asked by one \
-machine at a time.
+shards, and takes over those of machines that are lost. It may be stopped and started at any time. Hosts are asked by \
+one machine at a time.
 
-Without one, it goes on with a crawl that was started with --store: it makes the directory from the newest checkpoint of \
-each shard in the store, and crawls. Pages that came behind that checkpoint are fetched again; no URL is lost. One \
+Without one, it goes on with a crawl that was started with --store: it makes the directory from the newest checkpoint \
+of each shard in the store, and crawls. Pages that came behind that checkpoint are fetched again; no URL is lost. One \
 process at a time may work on such a crawl: make sure that the old one has ended for good.
 
 Examples:

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, bounded, never};
 
-use super::cluster::{self, Shipments};
+use super::cluster::{self, Shipments, shipping};
 use super::control::{Incoming, SeedsOrder};
 use super::directory::Directory;
 use super::ending::{self, Ending};
@@ -114,7 +114,7 @@ pub(super) fn run(
                 ceiling,
                 seeds: seeds.clone(),
                 exchange,
-                shipments: shipments.clone(),
+                shipping: shipping(shipments.clone()),
                 news,
             };
             director.seats.push(Seat::take(scope, (shard, move || Ok(work)), port, told_in.clone())?);

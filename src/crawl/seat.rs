@@ -9,7 +9,6 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::cluster::{Shipments, shipping};
 use super::control::Orders;
 use super::ending::Ending;
 use super::live::{Board, ShardObserver, View};
@@ -18,7 +17,9 @@ use super::shard_run::{Admission, Admitted, News, ShardRun};
 use super::threads::Port;
 use super::{CrawlError, CrawlRequest};
 use crate::clock::Clock;
-use crate::engine::{Commons, Event, ExchangeOptions, Fault, ListedSeeds, Opening, Past, ReplyTo, RoundWanted};
+use crate::engine::{
+    Commons, Event, ExchangeOptions, Fault, ListedSeeds, Opening, Past, ReplyTo, RoundWanted, Shipping,
+};
 use crate::process::{ProcessOptions, Processor};
 use crate::shard::Shard;
 use crate::web::seeds::SeedLines;
@@ -42,7 +43,7 @@ pub(super) struct Work<'a> {
     pub seeds: Arc<[u8]>,
     pub exchange: ExchangeOptions,
     /// Where its checkpoints go that have to survive the machine.
-    pub shipments: Option<Arc<Shipments>>,
+    pub shipping: Option<Arc<dyn Shipping>>,
     /// Of the other shards.
     pub news: News,
 }
@@ -178,7 +179,7 @@ impl Work<'_> {
         let seeds = own_seeds(self.seeds.clone(), shard, self.keys.clone());
         let shared = (self.clock.clone(), self.commons.clone(), Some(self.exchange.clone()));
         let opening = self.directory.opening(request, self.keys.clone(), executors, seeds, shared)?;
-        let opening = Opening { shipping: shipping(self.shipments.clone()), ..opening };
+        let opening = Opening { shipping: self.shipping.clone(), ..opening };
         let (mut run, past) = ShardRun::open(opening, Processor::new(self.process.clone()), events, self.news.clone())?;
         let mut observer = ShardObserver::new(self.ceiling, board);
         self.crawl(&mut run, past, &mut observer, line).map_err(|broken| match broken {

@@ -3,8 +3,9 @@
 //! The threads are shared by all engines of the process: each job carries the address of the engine that sent it out,
 //! and is answered there. Every channel is bounded, and has room for every message that can be in progress: of an
 //! engine at most `workers` requests (slow ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier,
-//! [`LINK_PLACES`] that read links, one that reads the calendar, one checkpoint (made or shipped), one step of a compaction, one sync of
-//! the rests. So no engine ever waits on a send, and neither does a network thread.
+//! [`LINK_PLACES`] that read links, one that reads the calendar, one checkpoint (made or shipped),
+//! one step of a compaction, one sync of the rests. So no engine ever waits on a send, and neither does a network
+//! thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -132,8 +133,8 @@ impl Threads {
         Ok(Threads { shared, pool, are_up: Arc::default(), workers })
     }
 
-    /// The port of the engine with this number, one of as many as there may be. An engine takes it once; whoever is the
-    /// engine of that number after it takes one of its own.
+    /// The port of the engine with this number, one of as many as there may be. An engine takes it once; the next
+    /// engine of that number takes one of its own.
     pub(super) fn port(&self, number: usize) -> Port {
         let (events_in, events) = bounded(self.workers + OTHER_EVENTS);
         let executors = ThreadExecutors { shared: self.shared.clone(), reply: ReplyTo::new(number, events_in) };

@@ -115,7 +115,8 @@ pub struct Settings {
     pub time_max: Option<Duration>,
     /// Between two checkpoints.
     pub checkpoint_interval: Duration,
-    /// How long a checkpoint may be under way, for the sake of what it is shipped to, before no more requests are made.
+    /// How long a checkpoint may be in progress, for the sake of what it is shipped to, before no more requests are
+    /// made.
     pub behind_max: Option<Duration>,
     /// Free bytes below which the crawl stops.
     pub disk_floor: u64,

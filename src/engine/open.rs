@@ -162,7 +162,8 @@ impl Engine {
         let settings = opening.settings.clone();
         let rng = fastrand::Rng::with_seed(id ^ now.ms().rotate_left(32));
         let quota = opening.commons.quota.clone();
-        let requests = Requests::new(&opening.commons, opening.wake, rng);
+        let requests =
+            Requests::new((opening.commons.slots, opening.commons.rates), opening.commons.lease, opening.wake, rng);
         let mut engine = Engine {
             stores,
             container,

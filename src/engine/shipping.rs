@@ -1,9 +1,9 @@
 //! Where checkpoints go that have to survive their machine: a door, behind which nothing stands in a crawl that keeps
 //! everything in its directory.
 //!
-//! A checkpoint that is shipped counts when [`Shipping::ship`] has returned, and not before: the other shards hear of it
-//! then, and so does the engine. So whatever is deleted because of it is deleted behind that, and a crawl that goes on
-//! from what was shipped finds everything there. While a store is away the crawl goes on, and makes no further
+//! A checkpoint that is shipped counts when [`Shipping::ship`] has returned, and not before: the other shards hear of
+//! it then, and so does the engine. So whatever is deleted because of it is deleted behind that, and a crawl that goes
+//! on from what was shipped finds everything there. While a store is away the crawl goes on, and makes no further
 //! checkpoint; when it has been behind for [`Settings::behind_max`](super::Settings), it makes no more requests.
 
 use std::fmt;

@@ -1,8 +1,8 @@
-//! The right to make requests, as the executor looks at it: before a request is sent, and whenever it moves on until its
-//! answer begins.
+//! The right to make requests, as the executor looks at it: before a request is sent, and whenever it moves on until
+//! its answer begins.
 //!
 //! A process that was stopped, or a machine that slept, may have lost the right between two steps of a request. What is
-//! under way then is dropped with its connection, and made again when the right is back; where it does not come back,
+//! in flight then is dropped with its connection, and sent again when the right is back; where it does not come back,
 //! the executor is stopped.
 
 use std::future;

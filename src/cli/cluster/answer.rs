@@ -60,7 +60,9 @@ fn table(id: &str, view: &View, figures: &[(String, FiguresRecord)]) -> String {
         let _ = writeln!(out, "shard {shard:03}: {owner}, {head}{halted}");
     }
     if !view.halted.is_empty() && view.end.is_none() {
-        out.push_str("The crawl cannot complete while shards are halted: crawler cluster resume SHARD, once mended.\n");
+        out.push_str(
+            "The crawl cannot complete while shards are halted: crawler cluster resume SHARD, once repaired.\n",
+        );
     }
     out
 }
@@ -101,7 +103,13 @@ fn object(id: &str, view: &View, figures: &[(String, FiguresRecord)]) -> String 
     let end = view.end.map(|end| end.finish.to_string());
     let lists = view.seeds.len();
     let all = json!({
-        "crawl": id, "revision": view.revision, "state": wanted(view), "end": end, "seed_lists": lists, "nodes": nodes, "shards": shards,
+        "crawl": id,
+        "revision": view.revision,
+        "state": wanted(view),
+        "end": end,
+        "seed_lists": lists,
+        "nodes": nodes,
+        "shards": shards,
     });
     format!("{all}\n")
 }

@@ -42,7 +42,7 @@ pub fn adopt(config: &Config, id: Option<&str>, dir: &Path) -> Result<Adopted, C
     if restored == 0 && shards == 1 {
         remove(&made)?;
         return Err(CrawlError::Usage(format!(
-            "nothing of this crawl had reached {} when it ended: start it anew",
+            "nothing of this crawl had reached {} when it ended: start a new one",
             store.address()
         )));
     }

@@ -36,7 +36,7 @@ impl std::fmt::Debug for Heads {
 }
 
 impl Heads {
-    /// Of a crawl of so many shards, of which nothing is known. Files of other shards are shown by `view`, below `root`.
+    /// Of a crawl of so many shards, of which nothing is known. `view` shows files of other shards, below `root`.
     pub fn new(
         store: Arc<dyn ObjectStore>,
         names: Names,
@@ -58,8 +58,8 @@ impl Heads {
         self.wakes.lock().unwrap_or_else(PoisonError::into_inner).remove(&shard);
     }
 
-    /// Takes in `known`, what the node knows by now. `seeds` is how many the crawl has in this node's list. What cannot be read
-    /// from the store is tried again at the next call.
+    /// Takes in `known`, what the node knows by now. `seeds` is how many the crawl has in this node's list. What cannot
+    /// be read from the store is tried again at the next call.
     pub fn refresh(&self, known: &View, seeds: u32) -> store::Result<()> {
         let shards = 0..u32::try_from(known.heads.len()).expect("a crawl has few shards");
         let fresh: Vec<(u32, HeadAt)> = shards

@@ -1,7 +1,7 @@
 //! The lists of seeds of a crawl on many machines: objects that etcd has in an order, the same for every node.
 //!
-//! A list has the lines of a seeds file. Each node numbers the seeds of all lists in their order, so that a seed has the
-//! same number everywhere.
+//! A list has the lines of a seeds file. Each node numbers the seeds of all lists in their order, so that a seed has
+//! the same number everywhere.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A crawl that survives its machine: its checkpoints are shipped to a store of objects, and go on from there elsewhere.
+//! A crawl that survives its machine: its checkpoints are shipped to a store of objects, and it goes on from there.
 //!
 //! ```text
 //! begin   store opened ─► crawl known there ─► seeds shipped ─► each shard: claim, head, note ─► Shipments

@@ -351,7 +351,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
                     crawl_dir: plan.request.dir.clone(),
                     disk: plan.grounds.view.disk(),
                 },
-                shipments: Some(plan.grounds.shipments.clone()),
+                shipping: Some(plan.grounds.shipments.clone()),
                 news,
             })
         };

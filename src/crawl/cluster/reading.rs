@@ -1,9 +1,9 @@
 //! A crawl in a store, as readers see it: no crawl directory is needed, and none is made.
 //!
 //! Every file is read from the store by ranges, through a [`StoreView`]. Only the index of the archive, which is not
-//! shipped, is made anew: in a directory for temporary files, which is removed when the archive is open. What is read
-//! is the newest checkpoint of each shard. A crawl that goes on meanwhile deletes what its next checkpoints need no
-//! more; who finds something gone then begins again.
+//! shipped, is rebuilt: in a directory for temporary files, which is removed when the archive is open. What is read is
+//! the newest checkpoint of each shard. A crawl that goes on meanwhile deletes what its next checkpoints need no more;
+//! a reader that finds something gone then begins again.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! A process that takes part in a crawl on many machines, session after session.
 //!
-//! A session is all that happens under one lease: ownership, threads, engines. When a claim is lost, everything of it is
+//! A session is all that happens under one lease: ownership, threads, engines. When a claim is lost, all of it is
 //! ended and waited for, and the next one begins with nothing of it. So no task of an old engine can write into a
 //! directory that a new one has opened, and nothing goes on under a lease that another node may have outlived.
 
@@ -90,8 +90,8 @@ fn prepare(object: &CrawlObject, request: &CrawlRequest) -> Result<(), CrawlErro
     }
     if !object.identity.knows_its_domains() {
         return Err(CrawlError::Usage(
-            "the crawl was created with another version of the public suffix list, by which domains fall to its shards; \
-             go on with the version of the crawler that created it"
+            "the crawl was created with another version of the public suffix list, by which domains fall to its \
+             shards; go on with the version of the crawler that created it"
                 .to_owned(),
         ));
     }
@@ -181,7 +181,7 @@ fn node_options(request: &NodeRequest, object: &CrawlObject) -> Result<NodeOptio
     })
 }
 
-/// The lease of the last session of a process with this directory, which has ended: the directory is locked by this one.
+/// The lease of the last session of a process with this directory, which has ended: this one has locked it.
 fn former_lease(dir: &Path) -> Option<u64> {
     fs::read_to_string(lease_path(dir)).ok()?.trim().parse().ok()
 }

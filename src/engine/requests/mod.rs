@@ -24,9 +24,9 @@ pub use limits::Rates;
 pub use pool::{SlotPool, Waker};
 pub use slots::SlotOptions;
 
+use super::Settings;
 use super::job::{FetchJob, Target};
 use super::lease::Lease;
-use super::{Commons, Settings};
 use crate::clock::Time;
 use crate::frontier::{Contact, HostId};
 use crate::record::Workers;
@@ -61,8 +61,12 @@ pub(super) struct Requests {
 
 impl Requests {
     /// None yet.
-    pub fn new(commons: &Commons, wake: Waker, rng: fastrand::Rng) -> Requests {
-        let Commons { slots, rates, lease, .. } = commons.clone();
+    pub fn new(
+        (slots, rates): (Arc<SlotPool>, Arc<Rates>),
+        lease: Option<Arc<dyn Lease>>,
+        wake: Waker,
+        rng: fastrand::Rng,
+    ) -> Requests {
         Requests {
             slots: OwnSlots::join(slots, wake),
             pages: 0,
@@ -286,8 +290,7 @@ mod tests {
         let slots = SlotOptions { workers: 2, workers_most: None, slow: 1, slow_after: Duration::from_secs(2) };
         let slots = Arc::new(SlotPool::new(slots));
         let rates = Arc::new(Rates::new(clock.clone(), per_second, None));
-        let commons = Commons { slots, rates, quota: Arc::default(), ledger: None, lease };
-        (Requests::new(&commons, Arc::new(|| {}), fastrand::Rng::with_seed(1)), clock)
+        (Requests::new((slots, rates), lease, Arc::new(|| {}), fastrand::Rng::with_seed(1)), clock)
     }
 
     #[test]
