@@ -1,4 +1,4 @@
-//! A web crawler for one machine: polite, exact, and safe to kill at any moment.
+//! A web crawler for one machine or many: polite, exact, and safe to kill at any moment.
 //!
 //! # The way of a URL
 //!

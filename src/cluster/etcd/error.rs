@@ -25,7 +25,7 @@ pub enum EtcdError {
     /// Another etcd answers: one that was restored from a snapshot, or another one at the same address.
     #[error(
         "the etcd that answers has the cluster id {found:x}, and the crawl was made in {expected:x}: it was restored \
-         from a snapshot, or is another one; `crawler cluster recover` takes the crawl over"
+         from a snapshot, or is another one"
     )]
     OtherCluster {
         /// What the crawl has.
@@ -35,8 +35,7 @@ pub enum EtcdError {
     },
     /// etcd has gone back, which it never does unless its data was put back.
     #[error(
-        "etcd is at revision {found}, and was at {seen}: its data was put back; `crawler cluster recover` takes the \
-         crawl over"
+        "etcd is at revision {found}, and was at {seen}: its data was put back"
     )]
     WentBack {
         /// The highest revision that was seen.
