@@ -44,9 +44,9 @@ enum ClusterCommand {
     Drain(DrainArgs),
 }
 
-/// Which crawl, and where it is.
+/// Where crawls are.
 #[derive(Debug, Args)]
-struct OfCrawl {
+struct Place {
     /// Settings in TOML; store and registry may be there
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -56,12 +56,19 @@ struct OfCrawl {
     /// A member of etcd, such as http://10.0.0.1:2379; several may be named
     #[arg(long, value_name = "URL")]
     registry: Vec<String>,
+}
+
+/// Which crawl, and where it is.
+#[derive(Debug, Args)]
+struct OfCrawl {
+    #[command(flatten)]
+    place: Place,
     /// Which crawl, by the first digits of its id, where the store has several
     #[arg(long, value_name = "ID")]
     crawl: Option<String>,
 }
 
-impl OfCrawl {
+impl Place {
     /// The settings in the file, with what the command line says in their place.
     fn config(&self) -> anyhow::Result<Config> {
         let mut config = Config::load(self.config.as_deref())?;
@@ -84,10 +91,12 @@ impl OfCrawl {
         }
         Ok(())
     }
+}
 
+impl OfCrawl {
     /// The crawl, which machines share.
     fn operated(&self) -> anyhow::Result<Operated> {
-        let config = self.config()?;
+        let config = self.place.config()?;
         let etcd = etcd(&config)?;
         Ok(Operated::open(&config, &etcd, self.crawl.as_deref())?)
     }
@@ -125,7 +134,7 @@ Example:
     --store s3://bucket/crawls --registry http://10.0.0.1:2379")]
 struct InitArgs {
     #[command(flatten)]
-    of: OfCrawl,
+    place: Place,
     /// File of seed URLs, one per line; - reads standard input
     #[arg(long, value_name = "FILE")]
     seeds: PathBuf,
@@ -263,9 +272,9 @@ impl ClusterArgs {
 impl InitArgs {
     /// Makes the crawl; what is said of it.
     fn init(&self) -> anyhow::Result<String> {
-        let mut config = Config::load(self.of.config.as_deref())?;
+        let mut config = Config::load(self.place.config.as_deref())?;
         config.crawl.shards = self.shards.unwrap_or(config.crawl.shards);
-        self.of.apply(&mut config)?;
+        self.place.apply(&mut config)?;
         if config.crawl.shards < 2 {
             return Err(UsageError::because(
                 "a crawl for many machines has several shards: name their number by --shards",
@@ -286,12 +295,12 @@ impl InitArgs {
 
 impl RunArgs {
     fn run(mut self, crawl: CrawlFn) -> anyhow::Result<Exit> {
-        let given = self.of.config.as_deref().map(|path| Config::load(Some(path))).transpose()?;
+        let given = self.of.place.config.as_deref().map(|path| Config::load(Some(path))).transpose()?;
         let screen = Screen::stderr();
         let verbosity = run::verbosity(self.quiet, 0);
         let mut config = given.clone().unwrap_or_default();
         run::log_to(&screen, verbosity, config.report.log_format, None)?;
-        self.of.apply(&mut config)?;
+        self.of.place.apply(&mut config)?;
         let shares = !config.cluster.registry.is_empty();
         let kept = match given {
             Some(_) => None,
@@ -302,7 +311,7 @@ impl RunArgs {
             self.adopt(&config)?;
         }
         let mut config = kept.or(given).unwrap_or_default();
-        self.of.apply(&mut config)?;
+        self.of.place.apply(&mut config)?;
         if let Some(name) = self.name.take() {
             config.cluster.name = name;
             config.check()?;
@@ -311,7 +320,7 @@ impl RunArgs {
         let request = CrawlRequest {
             limits: GivenLimits { store: Some(config.cluster.store.clone()), ..GivenLimits::default() },
             config,
-            config_path: self.of.config,
+            config_path: self.of.place.config,
             seeds_path: None,
             urls: Vec::new(),
             seeds: Vec::new(),

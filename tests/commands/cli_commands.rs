@@ -285,6 +285,50 @@ fn output_that_finds_no_room_is_told_and_is_not_said_to_go_on() {
 }
 
 #[test]
+fn every_command_that_reads_an_archive_reads_it_from_a_store() {
+    let options = SimOptions { hosts: 6, pages: 90, latency: Duration::ZERO, ..SimOptions::default() };
+    let web = SimWeb::start(options).unwrap();
+    let crawl = Crawl::new(&web.seeds().join("\n"), &web.config_toml());
+    let store = format!("file://{}", fs::canonicalize(crawl.dir.path()).unwrap().join("store").display());
+    let seed = web.seeds()[0].clone();
+    let run = |line: &str, id: &str| {
+        let words = line.split(' ').map(|word| match word {
+            "STORE" => store.as_str(),
+            "ID" => id,
+            "SEED" => seed.as_str(),
+            word => word,
+        });
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        let words: Vec<String> = words.map(str::to_owned).collect();
+        let output = command.args(words).current_dir(crawl.dir.path()).stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{line}: {said}");
+        (String::from_utf8_lossy(&output.stdout).into_owned(), said)
+    };
+    run("crawl --seeds seeds.txt --config crawler.toml --store STORE", "");
+    let (told, _) = run("config --config crawler.toml --store STORE", "");
+    assert!(told.contains("# command line, --store"), "{told}");
+    let objects = fs::read_dir(crawl.path("store/crawls")).unwrap();
+    let names: Vec<String> = objects.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let [name] = &names[..] else { panic!("{names:?}") };
+    let id = &name[..5];
+    for (here, there) in [
+        ("list --all --dir crawl", "list --all --store STORE --crawl ID"),
+        ("get SEED --dir crawl", "get SEED --store STORE --crawl ID"),
+        ("extract --text --dir crawl", "extract --text --store STORE --crawl ID"),
+        ("changes --since 2020-01-01 --dir crawl", "changes --since 2020-01-01 --store STORE --crawl ID"),
+        ("export urls --dir crawl", "export urls --store STORE --crawl ID"),
+        ("export links --dir crawl", "export links --store STORE --crawl ID"),
+    ] {
+        assert_eq!(run(here, id).0, run(there, id).0, "{there}");
+    }
+    run("diff SEED --from 0 --to 2199-12-31 --store STORE --crawl ID", id);
+    run("export warc --output some.warc.gz --store STORE --crawl ID", id);
+    run("export wacz --output some.wacz --store STORE --crawl ID", id);
+    run("export cdxj --output some.cdxj --store STORE --crawl ID", id);
+}
+
+#[test]
 fn simulate_takes_all_its_options() {
     let dir = tempfile::tempdir().unwrap();
     let line = "simulate --seed 3 --hosts 12 --pages 60 --addresses 2 --latency 1ms --page-bytes 2000 --links 5 \

@@ -16,7 +16,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::etcd::server::Members;
 use crate::site::{RUSH, Site};
 
-const SHARDS: &str = "6";
 /// Nothing takes longer on a machine that has other things to do.
 const PATIENCE: Duration = Duration::from_secs(240);
 
@@ -39,8 +38,7 @@ impl Cluster {
         let sections = format!("{politeness}\n[cluster]\ncommit_interval = \"1s\"\nlease = \"6s\"\n");
         let site = Site::new(SimOptions { latency: Duration::from_millis(5), ..options }, &sections);
         let cluster = Cluster { site, members, nodes: HashMap::new() };
-        let said = cluster.command(&["init", "--seeds", "seeds.txt", "--shards", SHARDS, "--config", "crawler.toml"]);
-        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        cluster.does("cluster init --seeds seeds.txt --shards 6 --config crawler.toml --store STORE --registry ETCD");
         Some(cluster)
     }
 
@@ -59,12 +57,30 @@ impl Cluster {
         command
     }
 
-    fn command(&self, args: &[&str]) -> Output {
-        self.crawler().arg("cluster").args(args).args(self.place()).output().unwrap()
+    /// Runs a command line, in which store and registry have their places.
+    fn command(&self, line: &str) -> Output {
+        let mut command = self.crawler();
+        for word in line.split(' ') {
+            match word {
+                "STORE" => command.arg(&self.place()[1]),
+                "ETCD" => command.arg(&self.place()[3]),
+                word => command.arg(word),
+            };
+        }
+        command.output().unwrap()
+    }
+
+    /// The same, and it succeeds; what it prints.
+    #[track_caller]
+    fn does(&self, line: &str) -> String {
+        let said = self.command(line);
+        assert!(said.status.success(), "{line}: {}", String::from_utf8_lossy(&said.stderr));
+        String::from_utf8(said.stdout).unwrap()
     }
 
     fn status(&self) -> Option<serde_json::Value> {
-        let said = self.command(&["status", "--json"]);
+        let mut command = self.crawler();
+        let said = command.args(["cluster", "status", "--json"]).args(self.place()).output().unwrap();
         said.status.success().then(|| serde_json::from_slice(&said.stdout).unwrap())
     }
 
@@ -217,16 +233,13 @@ fn a_node_that_is_drained_gives_its_shards_away_and_a_pause_is_for_all() {
     let Some(mut cluster) = Cluster::new(1, web(104)) else { return };
     ["one", "two"].into_iter().for_each(|name| cluster.start(name));
     cluster.wait_for_requests(100);
-    let said = cluster.command(&["pause"]);
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
-    let said = cluster.command(&["drain", "one"]);
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    cluster.does("cluster pause --config crawler.toml --store STORE --registry ETCD");
+    cluster.does("cluster drain one --config crawler.toml --store STORE --registry ETCD");
     cluster.wait_until("the hand-over", |cluster| {
         let status = cluster.status();
         status.is_some_and(|status| status["shards"].as_array().unwrap().iter().all(|shard| shard["owner"] != "one"))
     });
-    let said = cluster.command(&["resume"]);
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    cluster.does("cluster resume --config crawler.toml --store STORE --registry ETCD");
     cluster.assert_ends();
 }
 
@@ -241,5 +254,50 @@ fn a_host_is_asked_by_one_node_at_a_time_and_waits_after_a_take_over() {
     cluster.wait_until("the end of the crawl", Cluster::has_ended);
     let (delay_min, slack) = (Duration::from_millis(100), Duration::from_millis(30));
     cluster.site.assert_polite(&Limits { delay_min, slack, ..Limits::default() });
+    cluster.assert_ends();
+}
+
+#[test]
+fn operators_say_what_all_nodes_do_and_find_the_crawl_by_its_id() {
+    let Some(mut cluster) = Cluster::new(1, web(106)) else { return };
+    let id = cluster.status().unwrap()["crawl"].as_str().unwrap().to_owned();
+    let of = |line: &str| line.replace("ID", &id[..6]);
+    let line =
+        "cluster run --config crawler.toml --store STORE --registry ETCD --crawl ID --dir one --name one --quiet";
+    let mut command = cluster.crawler();
+    let place = cluster.place();
+    for word in of(line).split(' ') {
+        command.arg(match word {
+            "STORE" => &place[1],
+            "ETCD" => &place[3],
+            word => word,
+        });
+    }
+    let log = fs::File::create(cluster.site.crawl.path("one.log")).unwrap();
+    let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
+    cluster.nodes.insert("one".to_owned(), child);
+    cluster.wait_for_requests(30);
+    cluster.does(&of("cluster pause --store STORE --registry ETCD --crawl ID"));
+    fs::write(cluster.site.crawl.path("more.txt"), "https://added.example/\n").unwrap();
+    let said =
+        cluster.does(&of("cluster add-seeds more.txt --config crawler.toml --store STORE --registry ETCD --crawl ID"));
+    assert!(said.starts_with("1 seeds added"), "{said}");
+    cluster.does(&of("cluster drain nobody --store STORE --registry ETCD --crawl ID"));
+    cluster.does(&of("cluster drain nobody --undo --store STORE --registry ETCD --crawl ID"));
+    let said =
+        cluster.does(&of("cluster status --config crawler.toml --store STORE --registry ETCD --crawl ID --json"));
+    let status: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((status["state"].as_str(), status["seed_lists"].as_u64()), (Some("paused"), Some(2)));
+    let said = cluster.does(&of("cluster status --store STORE --registry ETCD"));
+    assert!(said.contains("node one: 6 shards"), "{said}");
+    cluster.does(&of("cluster stop --config crawler.toml --store STORE --registry ETCD --crawl ID"));
+    let until = Instant::now() + PATIENCE;
+    while cluster.nodes.get_mut("one").unwrap().try_wait().unwrap().is_none() {
+        assert!(Instant::now() < until, "it does not stop\n{}", cluster.logs());
+        thread::sleep(Duration::from_millis(20));
+    }
+    cluster.nodes.remove("one");
+    cluster.does(&of("cluster resume --store STORE --registry ETCD --crawl ID"));
+    cluster.start("two");
     cluster.assert_ends();
 }

@@ -34,9 +34,7 @@ pub enum EtcdError {
         found: u64,
     },
     /// etcd has gone back, which it never does unless its data was put back.
-    #[error(
-        "etcd is at revision {found}, and was at {seen}: its data was put back"
-    )]
+    #[error("etcd is at revision {found}, and was at {seen}: its data was put back")]
     WentBack {
         /// The highest revision that was seen.
         seen: u64,
