@@ -2,7 +2,7 @@
 //!
 //! They are made where the engine has its hands, or by the disk, so that the code that is tried stays as it is.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -31,8 +31,6 @@ pub enum Mistake {
     LosesRecords,
     /// A visit that is in the archive, and not in the checkpoint, gets no record in the calendar.
     ForgetsReplayed,
-    /// A record of the calendar that is not its page's any more is taken for one that is.
-    PassesStale,
     /// Shards: links are visible to others before the checkpoint that they come with is durable.
     PublishesEarly,
     /// Shards: the position in the links of another one moves although some of them were not admitted.
@@ -73,13 +71,8 @@ impl Mistake {
     /// When a slot of the calendar was read.
     ///
     /// What a record should not be is seen here when it comes out: it was lost when it was put down if its visit was
-    /// `replayed`, and passes if its page was `fetched` since.
-    pub(super) fn on_slot(
-        self,
-        read: &mut SlotDone,
-        (fetched, replayed): (&HashMap<String, Time>, &HashSet<(String, Time)>),
-        rng: &mut fastrand::Rng,
-    ) {
+    /// `replayed`.
+    pub(super) fn on_slot(self, read: &mut SlotDone, replayed: &HashSet<(String, Time)>, rng: &mut fastrand::Rng) {
         match self {
             Mistake::LosesRecords if rng.u8(0..8) == 0 => read.lose_records(),
             Mistake::ForgetsReplayed => read.change_records(&|record| {
@@ -87,14 +80,7 @@ impl Mistake {
                     let is_replayed = replayed.contains(&(url.to_owned(), past.fetched));
                     // a moment that no visit has: it ends as stale
                     let due = past.due + Duration::from_secs(1);
-                    is_replayed.then(|| Some(Recrawl::Due(Past { due, ..past.clone() })))
-                })
-            }),
-            Mistake::PassesStale => read.change_records(&|record| {
-                change(record, |url, past| {
-                    let is_stale = fetched.get(url).is_some_and(|&last| last > past.fetched);
-                    // what somebody wants now is compared with nothing
-                    is_stale.then_some(None)
+                    is_replayed.then(|| Recrawl::Due(Past { due, ..past.clone() }))
                 })
             }),
             _ => {}
@@ -123,11 +109,11 @@ impl Mistake {
 }
 
 /// A record of the calendar whose reason is what `reason` says, if it says one.
-fn change(record: &[u8], reason: impl Fn(&str, &Past) -> Option<Option<Recrawl>>) -> Option<Vec<u8>> {
+fn change(record: &[u8], reason: impl Fn(&str, &Past) -> Option<Recrawl>) -> Option<Vec<u8>> {
     let (url, _) = QueuedUrl::decode(record)?;
     let reason = reason(&url.url, &Recrawl::past(url.recrawl.as_deref())?)?;
     let mut changed = Vec::new();
-    QueuedUrl { recrawl: reason.map(|reason| reason.to_bytes()), ..url }.encode(&mut changed);
+    QueuedUrl { recrawl: Some(reason.to_bytes()), ..url }.encode(&mut changed);
     Some(changed)
 }
 

@@ -131,11 +131,6 @@ fn a_replayed_visit_that_gets_no_record_is_found() {
     assert!(matches!(clause, Clause::OneOutcome | Clause::NothingMissing), "{clause:?}");
 }
 
-#[test]
-fn a_stale_record_that_passes_is_found() {
-    assert_eq!(found(Mistake::PassesStale, AGAIN_FROM..AGAIN_FROM + 60), Clause::NothingTwice);
-}
-
 fn found_in_shards(mistake: Mistake, seeds: std::ops::Range<u64>) -> Clause {
     found_by(mistake, seeds, 3)
 }

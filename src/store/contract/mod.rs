@@ -123,7 +123,7 @@ fn s3(server: &Server, port: u16, bucket: &str) -> std::sync::Arc<dyn ObjectStor
 }
 
 #[test]
-fn s3_keeps_the_contract() {
+fn a_server_of_s3_keeps_the_contract() {
     let Some(server) = Server::start() else { return };
     let dir = tempfile::tempdir().unwrap();
     server.make_bucket("one");
