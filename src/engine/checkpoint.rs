@@ -8,7 +8,7 @@
 //! 3. `checkpoint.gN` is written and synced, and its name ([`mod@file`]);
 //! 4. one batch of the catalog notes number, length and checksum of that file ([`commit`]): the checkpoint exists;
 //! 5. the file of the checkpoint before is removed, durably;
-//! 6. where checkpoints are shipped, this one is ([`super::shipping`]);
+//! 6. where checkpoints are shipped, this one is (`Shipping`);
 //! 7. in a crawl of several shards the others hear of it (`Publish`).
 //!
 //! Only when that has come back does the engine hear of it, and only then are the files deleted that no checkpoint

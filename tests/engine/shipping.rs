@@ -267,7 +267,9 @@ fn a_crawl_moves_from_machine_to_machine_with_and_without_its_archive() {
     ship::restore(&*store, &newest, &Disk::real(), &dir(3), Archive::Too).unwrap();
     assert_eq!(stored(Disk::real(), &dir(3)), whole());
     drop(mend::open_catalog(&Disk::real(), &dir(3), &mut |_| {}).unwrap());
-    assert_eq!(findings(&dir(3)), [""; 0]);
+    // the copy of the figures comes with its next checkpoint
+    let found_there = findings(&dir(3));
+    assert!(found_there.iter().all(|finding| finding.contains("status.json: missing")), "{found_there:?}");
     // and read where it lies, without any directory
     let view = StoreView::new(store, None, 1 << 20);
     view.mount(Path::new("/in/the/store"), &newest, &|_| true);

@@ -71,6 +71,9 @@ fn what_arrives_late_changes_nothing_or_is_undone() {
     node.release(&third).unwrap();
     assert_eq!(proxy.let_go(), 1);
     let stray = crawl.view().unwrap();
-    view_when(&node, "the end of the stray claim", |view| view.revision > stray.revision && view.owners[0].is_none());
+    view_when(&node, "the end of the stray claim", |view| {
+        // it may have been undone before it was looked at
+        view.revision >= stray.revision && view.owners[0].is_none()
+    });
     assert!(claimed(&node, 0).epoch > third.epoch);
 }
