@@ -101,7 +101,7 @@ fn another_etcd_and_one_that_was_put_back_are_refused() {
     assert!(!mine.holds());
     let back = crawl.view();
     assert!(matches!(back, Err(ClusterError::Etcd(EtcdError::WentBack { .. }))), "{back:?}");
-    assert!(node.fault().is_some_and(|fault| fault.contains("recover")), "{:?}", node.fault());
+    assert!(node.fault().is_some_and(|fault| fault.contains("was put back")), "{:?}", node.fault());
     // others: what has been seen is of no use, the cluster is
     members.replace("second");
     let other = crawl.view();
