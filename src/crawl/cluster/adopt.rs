@@ -4,11 +4,11 @@
 //! leaves nothing that could be taken for a crawl, and the next one begins again.
 
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::crawl_object::{CrawlObject, refused};
 use super::note::{Note, Stamp};
+use super::restoring::{aside, remove};
 use super::{open_store, seeds};
 use crate::config::Config;
 use crate::crawl::{CrawlError, directory, options};
@@ -83,17 +83,4 @@ fn fill(store: &dyn ObjectStore, object: &CrawlObject, (disk, root): (&Disk, &Pa
 
 fn identity_of(identity: &Identity, shard: Shard) -> Identity {
     if shard.is_whole() { identity.clone() } else { identity.of_shard(shard) }
-}
-
-fn aside(dir: &Path) -> PathBuf {
-    let mut name = dir.as_os_str().to_owned();
-    name.push(".restoring");
-    name.into()
-}
-
-fn remove(dir: &Path) -> disk::Result<()> {
-    match fs::remove_dir_all(dir) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", dir, error)),
-        _ => Ok(()),
-    }
 }

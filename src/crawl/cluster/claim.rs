@@ -1,17 +1,17 @@
 //! A shard that this node has claimed: its directory made ready, its heads committed.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::heads::{Heads, read_manifest};
 use super::note::{Note, Stamp};
+use super::restoring::{aside, remove};
 use super::shipments::{Commit, Shipments};
 use crate::cluster::{Claimed, HeadRecord, Hold, Ownership};
 use crate::crawl::shard_directory::ShardDirectory;
 use crate::crawl::{CrawlError, CrawlRequest};
-use crate::disk::{Disk, Error};
+use crate::disk::Disk;
 use crate::engine::{Checkpoint, Identity, Lease, mend};
 use crate::exchange::Revision;
 use crate::shard::Shard;
@@ -70,14 +70,8 @@ impl Grounds {
     /// counts no more.
     fn bring(&self, disk: &Disk, dir: &Path, head: Option<&Manifest>) -> Result<(), CrawlError> {
         let aside = aside(dir);
-        for path in [dir, &aside] {
-            match fs::remove_dir_all(path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::io("remove", path, error).into());
-                }
-                _ => {}
-            }
-        }
+        remove(dir)?;
+        remove(&aside)?;
         let Some(head) = head else { return Ok(()) };
         restore(&*self.store, head, disk, &aside, Archive::Left).map_err(fault)?;
         mend::make_again(disk, &aside)?;
@@ -96,12 +90,6 @@ fn without_files_here(manifest: &Manifest, dir: &Path) -> Manifest {
     let mut shown = manifest.clone();
     shown.files.retain(|file| file.kind == FileKind::Archive && !is_here(&file.path));
     shown
-}
-
-fn aside(dir: &Path) -> PathBuf {
-    let mut name = dir.as_os_str().to_owned();
-    name.push(".restoring");
-    name.into()
 }
 
 /// A store that does not give what a claimed shard needs.

@@ -17,6 +17,7 @@ mod node;
 mod note;
 mod orders;
 mod reading;
+mod restoring;
 mod seeds;
 mod session;
 mod shipments;
