@@ -14,6 +14,8 @@ FROM gcr.io/distroless/cc-debian12:nonroot
 COPY --from=build /crawler /usr/bin/crawler
 # a new volume gets the owner of this directory
 COPY --from=build --chown=65532:65532 /crawl /crawl
+# the store of packaging/cluster/compose.yaml
+COPY --from=build --chown=65532:65532 /crawl /store
 USER 65532:65532
 # the default of --dir is ./crawl
 WORKDIR /

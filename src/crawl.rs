@@ -21,6 +21,7 @@ pub mod dirs;
 pub mod due;
 mod ending;
 pub mod explain;
+mod figures;
 mod files;
 pub mod live;
 mod machine;
@@ -94,7 +95,7 @@ pub fn run_by(mut request: CrawlRequest, clock: Arc<dyn Clock>) -> Result<Finish
     let shipments = cluster::begin(&request, &directory)?;
     let finish = if ports.len() > 1 {
         let list = number(&request, seeds)?;
-        cluster::ship_seeds(&request, &directory.shards[0].identity)?;
+        shipments.iter().try_for_each(|shipments| shipments.ship_seeds(&request.dir))?;
         let plan = Plan {
             request: &request,
             process,
@@ -133,7 +134,7 @@ fn run_alone(
     let (shard, clock) = (&directory.shards[0], runtime.clock.clone());
     let commons = Commons::new(&settings(&request.config), clock.clone());
     let slots = commons.slots.clone();
-    let opening = shard.opening(request, directory.keys.clone(), executors, seeds, (clock, commons, None))?;
+    let opening = shard.opening(request, (directory.keys.clone(), 1), executors, seeds, (clock, commons, None))?;
     let opening = Opening { shipping: shipping(shipments), ..opening };
     let (mut run, past) = ShardRun::open(opening, Processor::new(process), events, News::default())?;
     let mut crawl = || {

@@ -2,9 +2,11 @@
 //! date that somebody names for the page can be compared with the last fetch.
 //!
 //! ```text
-//! | fetched s 4 | due s 4 | visits 1 | changes 1 | days 1 | changed days 1 | flags 1 |      flags: 1 gone for good
+//! | fetched s 4 | due s 4 | visits 1 | changes 1 | days 1 | changed days 1 | flags 1 | text 4 |
+//!                                                                              1 gone for good
 //! ```
-//! Visits and changes are quarters, at most 63; days have eight steps a power of two, from a thousandth of a day on.
+//! The text is the lower half of its digest: a visit that a hint has brought forward is compared by text too. Visits
+//! and changes are quarters, at most 63; days have eight steps a power of two, from a thousandth of a day on.
 
 use super::past::{History, Past};
 use crate::clock::Time;
@@ -28,22 +30,24 @@ pub struct Visited {
     pub history: History,
     /// Whether it is not looked for any more.
     pub is_gone: bool,
+    /// Digest of its text, the lower half; 0 where it is not known.
+    pub text: u32,
 }
 
 impl Visited {
     /// What the store keeps of a page of which this is known.
     pub fn of(past: &Past) -> Visited {
-        Visited { fetched: past.fetched, due: past.due, history: past.history, is_gone: false }
+        Visited { fetched: past.fetched, due: past.due, history: past.history, is_gone: false, text: past.text as u32 }
     }
 
     /// The same as [`Past`], as far as it goes.
     pub fn to_past(self) -> Past {
-        Past::of_visited(self.fetched, self.due, self.history)
+        Past { text: self.text.into(), ..Past::of_visited(self.fetched, self.due, self.history) }
     }
 }
 
 impl Value for Visited {
-    const FIXED_BYTES: Option<usize> = Some(13);
+    const FIXED_BYTES: Option<usize> = Some(17);
 
     fn encode(&self, out: &mut Vec<u8>) {
         for time in [self.fetched, self.due] {
@@ -53,12 +57,13 @@ impl Value for Visited {
         let parts = |count: f32| (count * PARTS).round() as u8;
         let flags = if self.is_gone { GONE } else { 0 };
         out.extend([parts(visits), parts(changes), code_of(days), code_of(changed_days), flags]);
+        out.extend_from_slice(&self.text.to_le_bytes());
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
         let (fetched, rest) = bytes.split_first_chunk()?;
         let (due, rest) = rest.split_first_chunk()?;
-        let &[visits, changes, days, changed_days, flags] = rest else { return None };
+        let &[visits, changes, days, changed_days, flags, ref text @ ..] = rest else { return None };
         let seconds = |bytes: &[u8; 4]| Time::from_ms(u64::from(u32::from_le_bytes(*bytes)) * 1_000);
         let history = History {
             visits: f32::from(visits) / PARTS,
@@ -66,7 +71,8 @@ impl Value for Visited {
             days: days_of(days),
             changed_days: days_of(changed_days),
         };
-        let visited = Visited { fetched: seconds(fetched), due: seconds(due), history, is_gone: flags & GONE != 0 };
+        let (is_gone, text) = (flags & GONE != 0, u32::from_le_bytes(text.try_into().ok()?));
+        let visited = Visited { fetched: seconds(fetched), due: seconds(due), history, is_gone, text };
         (flags & !GONE == 0).then_some(visited)
     }
 }
@@ -87,7 +93,7 @@ mod tests {
     fn visited(visits: f32, days: f32) -> Visited {
         let history = History { visits, changes: visits / 2.0, days, changed_days: days / 3.0 };
         let (fetched, due) = (Time::from_ms(1_700_000_000_000), Time::from_ms(1_700_003_600_000));
-        Visited { fetched, due, history, is_gone: visits > 5.0 }
+        Visited { fetched, due, history, is_gone: visits > 5.0, text: 0x8000_0001 }
     }
 
     #[test]
@@ -98,11 +104,12 @@ mod tests {
             before.encode(&mut bytes);
             assert_eq!(Some(bytes.len()), Visited::FIXED_BYTES);
             let after = Visited::decode(&bytes).unwrap();
-            assert_eq!((after.fetched, after.due, after.is_gone), (before.fetched, before.due, before.is_gone));
+            let exact = |visited: Visited| (visited.fetched, visited.due, visited.is_gone, visited.text);
+            assert_eq!(exact(after), exact(before));
             assert!((after.history.visits - visits).abs() <= 1.0 / 8.0, "{after:?}");
             assert!((after.history.days - days).abs() <= days / 16.0, "{after:?}");
         }
-        assert_eq!(Visited::decode(&[0; 12]), None);
-        assert_eq!(Visited::decode(&[2; 13]), None);
+        assert_eq!(Visited::decode(&[0; 16]), None);
+        assert_eq!(Visited::decode(&[2; 17]), None);
     }
 }

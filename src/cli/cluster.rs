@@ -12,7 +12,7 @@ use super::exit::{Exit, UsageError};
 use super::run::{self, Standing};
 use super::{CrawlFn, DirArg};
 use crate::cluster::{EtcdOptions, State};
-use crate::config::Config;
+use crate::config::{Config, Origins};
 use crate::crawl::cluster::{NodeRequest, Operated};
 use crate::crawl::{CrawlRequest, GivenLimits, cluster, copied_config};
 use crate::report::Screen;
@@ -38,10 +38,12 @@ enum ClusterCommand {
     Resume(ResumeArgs),
     /// Have all machines stop, each behind a last checkpoint
     Stop(OfCrawl),
-    /// Add seeds to a running crawl
+    /// Add seeds, or fetch seeds again
     AddSeeds(AddSeedsArgs),
     /// Have a machine give its shards to the others
     Drain(DrainArgs),
+    /// Let a crawl go on whose etcd is lost or was put back
+    Recover(RecoverArgs),
 }
 
 /// Where crawls are.
@@ -126,8 +128,9 @@ fn etcd(config: &Config) -> anyhow::Result<EtcdOptions> {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The number of shards is fixed now: crawl.shards, four for each machine of the largest size at least. Settings are \
-those of --config, without secrets; every machine may have a file of its own.
+The number of shards is fixed now: crawl.shards, four for each machine of the largest size at least. So are the \
+settings of --config, without secrets. A machine may have a file of its own for what is its own: memory, workers, \
+proxy, name servers, reports, [cluster].
 
 Example:
   crawler cluster init --seeds seeds.txt --shards 12 \\
@@ -162,12 +165,22 @@ struct ResumeArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Seeds that are known are passed over. With --force, every seed of the file is fetched again, once, by the machine that \
+owns it, and so is what it redirects to. A crawl that has ended goes on, once machines take part in it again.
+
+Example:
+  crawler cluster add-seeds --force front-pages.txt \\
+    --store s3://bucket/crawls --registry http://10.0.0.1:2379")]
 struct AddSeedsArgs {
     #[command(flatten)]
     of: OfCrawl,
     /// File of seed URLs, one per line; - reads standard input
     #[arg(value_name = "FILE")]
     seeds: PathBuf,
+    /// Fetch these seeds again, although they were fetched before
+    #[arg(long)]
+    force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -180,6 +193,23 @@ struct DrainArgs {
     /// It may have shards again
     #[arg(long)]
     undo: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The crawl goes on from the newest checkpoints in the store, in the etcd that is named, which may be a new one. Pages \
+that came behind these checkpoints are fetched again; no URL is lost. Stop all machines before, and start them \
+again afterwards, with their directories or without. If this command is killed, run it again.
+
+Example:
+  crawler cluster recover --store s3://bucket/crawls \\
+    --registry http://10.0.0.1:2379")]
+struct RecoverArgs {
+    #[command(flatten)]
+    of: OfCrawl,
+    /// Also if machines are registered, or etcd seems to have lost nothing: all must be stopped
+    #[arg(long)]
+    anyway: bool,
 }
 
 #[derive(Debug, Args)]
@@ -221,13 +251,11 @@ impl ClusterArgs {
                 return args.run(crawl);
             }
             ClusterCommand::Status(args) => {
-                let operated = args.of.operated()?;
-                let (view, figures) = operated.look()?;
-                out.write_all(answer::status(&operated.id(), &view, &figures, args.json).as_bytes())?;
+                let look = args.of.operated()?.look()?;
+                out.write_all(answer::status(&look, args.json).as_bytes())?;
             }
             ClusterCommand::Pause(of) => {
-                of.operated()?.want(State::Pause)?;
-                writeln!(out, "paused: requests in flight may finish, new ones wait for crawler cluster resume")?;
+                writeln!(out, "{}", answer::wanted(State::Pause, &of.operated()?.want(State::Pause)?))?;
             }
             ClusterCommand::Resume(args) => match args.shard {
                 Some(shard) => {
@@ -235,21 +263,23 @@ impl ClusterArgs {
                     writeln!(out, "shard {shard} may be claimed again")?;
                 }
                 None => {
-                    args.of.operated()?.want(State::Run)?;
-                    writeln!(out, "resumed")?;
+                    writeln!(out, "{}", answer::wanted(State::Run, &args.of.operated()?.want(State::Run)?))?;
                 }
             },
             ClusterCommand::Stop(of) => {
-                of.operated()?.want(State::Stop)?;
-                writeln!(
-                    out,
-                    "stopping: all machines end behind a last checkpoint; crawler cluster resume lets them go on"
-                )?;
+                writeln!(out, "{}", answer::wanted(State::Stop, &of.operated()?.want(State::Stop)?))?;
             }
             ClusterCommand::AddSeeds(args) => {
                 let lines = run::read_seeds(&args.seeds)?;
-                let added = args.of.operated()?.add_seeds(&lines)?;
-                writeln!(out, "{} seeds added; those that are known are passed over", count(added))?;
+                let added = args.of.operated()?.add_seeds(&lines, args.force)?;
+                let seeds = count(added.seeds);
+                match added.round {
+                    0 => writeln!(out, "{seeds} seeds added; those that are known are passed over")?,
+                    round => writeln!(out, "{seeds} seeds added, to be fetched again in round {round}")?,
+                }
+                if added.had_ended {
+                    writeln!(out, "the crawl had ended, and goes on: start its machines with crawler cluster run")?;
+                }
             }
             ClusterCommand::Drain(args) => {
                 let operated = args.of.operated()?;
@@ -263,6 +293,19 @@ impl ClusterArgs {
                     }
                     false => writeln!(out, "{} is no machine of this crawl at present; it gets no shards", args.node)?,
                 }
+            }
+            ClusterCommand::Recover(args) => {
+                let config = args.of.place.config()?;
+                let id = args.of.crawl.as_deref();
+                let mut say = |said: &str| eprintln!("{said}");
+                let made = cluster::recover(&config, &etcd(&config)?, id, args.anyway, &mut say)?;
+                let (restored, shards, pages) = (made.restored, made.shards, count(made.pages));
+                writeln!(
+                    out,
+                    "crawl {}: era {}; {restored} of {shards} shards go on from a checkpoint, with {pages} pages; \
+                     start the machines again",
+                    made.id, made.era
+                )?;
             }
         }
         Ok(Exit::Done)
@@ -280,13 +323,6 @@ impl InitArgs {
                 "a crawl for many machines has several shards: name their number by --shards",
             ));
         }
-        let limits = [
-            ("crawl.max_pages", config.crawl.max_pages.is_some()),
-            ("crawl.max_bytes", config.crawl.max_bytes.is_some()),
-        ];
-        if let Some((key, _)) = limits.into_iter().find(|(_, is_set)| *is_set) {
-            return Err(UsageError::because(format!("{key}: a crawl on many machines cannot have this limit yet")));
-        }
         let lines = run::read_seeds(&self.seeds)?;
         let id = cluster::init(&config, &etcd(&config)?, &lines)?;
         Ok(format!("crawl {id} of {} shards; crawler cluster run takes part in it", config.crawl.shards))
@@ -295,22 +331,21 @@ impl InitArgs {
 
 impl RunArgs {
     fn run(mut self, crawl: CrawlFn) -> anyhow::Result<Exit> {
-        let given = self.of.place.config.as_deref().map(|path| Config::load(Some(path))).transpose()?;
+        let given = self.of.place.config.as_deref().map(|path| Config::load_with_origins(Some(path))).transpose()?;
         let screen = Screen::stderr();
         let verbosity = run::verbosity(self.quiet, 0);
-        let mut config = given.clone().unwrap_or_default();
+        let mut config = given.as_ref().map(|(config, _)| config.clone()).unwrap_or_default();
         run::log_to(&screen, verbosity, config.report.log_format, None)?;
         self.of.place.apply(&mut config)?;
         let shares = !config.cluster.registry.is_empty();
-        let kept = match given {
-            Some(_) => None,
-            None if shares => Some(cluster::settings(&config, self.of.crawl.as_deref())?),
+        let mut config = match given {
+            given if shares => self.on_this_machine(&config, given.unwrap_or_default())?,
+            Some((own, _)) => {
+                self.adopt(&config)?;
+                own
+            }
             None => self.adopt(&config)?,
         };
-        if given.is_some() && !shares {
-            self.adopt(&config)?;
-        }
-        let mut config = kept.or(given).unwrap_or_default();
         self.of.place.apply(&mut config)?;
         if let Some(name) = self.name.take() {
             config.cluster.name = name;
@@ -341,16 +376,26 @@ impl RunArgs {
         }
     }
 
+    /// The settings of the crawl, with those of the file of this machine that are a machine's own.
+    fn on_this_machine(&self, config: &Config, (own, origins): (Config, Origins)) -> anyhow::Result<Config> {
+        let crawl = cluster::settings(config, self.of.crawl.as_deref())?;
+        let (config, ignored) = crawl.on_machine(&own, &origins)?;
+        for key in ignored {
+            tracing::warn!("{key}: the crawl was made with another value, and that counts");
+        }
+        Ok(config)
+    }
+
     /// Makes the directory from the store, where there is none; the settings that the crawl was run with.
-    fn adopt(&self, config: &Config) -> anyhow::Result<Option<Config>> {
+    fn adopt(&self, config: &Config) -> anyhow::Result<Config> {
         let dir = &self.dir.dir;
         if run::standing(dir)? == Standing::Crawl {
-            return settings_of(dir).map(Some);
+            return settings_of(dir);
         }
         let made = cluster::adopt(config, self.of.crawl.as_deref(), dir)?;
         let (restored, shards, dir) = (made.restored, made.shards, dir.display());
         tracing::info!("{restored} of {shards} shards restored from {} to {dir}", config.cluster.store);
-        Ok(Some(made.config))
+        Ok(made.config)
     }
 }
 

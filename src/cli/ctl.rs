@@ -10,6 +10,7 @@ use super::exit::{Exit, UsageError};
 use super::{run, status};
 use crate::crawl::control::ask;
 use crate::crawl::control::wire::{AskError, COMMAND_BYTES_MAX, Command, Refused, Reply, line};
+use crate::crawl::dirs::CrawlDirs;
 use crate::disk::{DirectoryLock, Disk};
 use crate::record::{Snapshot, State};
 use crate::text::escape::{Escaped, escaped, json_line};
@@ -168,7 +169,13 @@ impl CtlArgs {
         while DirectoryLock::is_held(&self.dir) {
             std::thread::sleep(LOOK);
         }
-        let end = Snapshot::read(&Disk::real(), &self.dir)?.filter(|end| end.state != State::Running);
+        let end = Snapshot::read(&Disk::real(), &self.dir)?;
+        if end.is_none() && CrawlDirs::find(&Disk::real(), &self.dir)?.is_sharded() {
+            // a node of a crawl on many machines: how that stands is not in this directory
+            writeln!(io::stdout(), "ended")?;
+            return Ok(Exit::Done);
+        }
+        let end = end.filter(|end| end.state != State::Running);
         let Some(finish) = end.and_then(|end| end.finish) else {
             return Ok(refuse("the crawl was killed before it stopped; run the same command again to resume"));
         };

@@ -116,7 +116,7 @@ impl DiffArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
         let Some(newest) = archive.newest(url)? else {
-            writeln!(warnings, "crawler: {}", get::not_there(url, &self.archive.dir.dir))?;
+            writeln!(warnings, "crawler: {}", get::not_there(url, &self.archive))?;
             return Ok(Exit::Internal);
         };
         let Some((from, to)) = self.versions(archive, newest)? else {

@@ -3,12 +3,13 @@
 use std::io;
 use std::process::ExitCode;
 
-use clap::error::ContextValue;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::config::ConfigError;
 use crate::crawl::CrawlError;
 use crate::disk;
 use crate::record::Finish;
+use crate::store;
 use crate::text::escape::{Escaped, escaped};
 
 /// How the program ends.
@@ -73,6 +74,7 @@ impl From<&CrawlError> for Exit {
             CrawlError::Disk(error) => error.into(),
             CrawlError::Usage(_) => Exit::Usage,
             CrawlError::NothingFetched(_) => Exit::NothingFetched,
+            CrawlError::Store(store::Error::Damaged { .. }) => Exit::Damaged,
             CrawlError::Store(_) | CrawlError::Cluster(_) => Exit::Disk,
             CrawlError::Internal(_) => Exit::Internal,
         }
@@ -128,6 +130,12 @@ pub(super) fn message(error: &anyhow::Error) -> String {
     message
 }
 
+/// Said where a command does not read a store.
+const NO_STORE: &str = "
+This command needs the directory of a crawl. A store is read by list, get, extract, changes, diff, export, report,
+explain and verify; crawler cluster status shows a crawl on many machines.
+";
+
 /// What is said of a command line that cannot be read. It quotes words that were typed, or that a script was given:
 /// they are escaped one by one, so that none of them looks like a line of its own.
 pub(super) fn misread(mut error: clap::Error) -> String {
@@ -140,7 +148,11 @@ pub(super) fn misread(mut error: clap::Error) -> String {
         };
         error.insert(kind, safe);
     }
-    let text = error.render().to_string();
+    let mut text = error.render().to_string();
+    let is_store = |word: &ContextValue| matches!(word, ContextValue::String(word) if word == "--store");
+    if error.kind() == ErrorKind::UnknownArgument && error.get(ContextKind::InvalidArg).is_some_and(is_store) {
+        text += NO_STORE;
+    }
     text.lines().map(|line| format!("{}\n", Escaped(line))).collect()
 }
 

@@ -1,7 +1,6 @@
 //! `crawler get URL`: one page out of the archive, byte for byte.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 
 use clap::Args;
 use url::Url;
@@ -9,7 +8,6 @@ use url::Url;
 use super::archive::{Archive, Entry, Response, essence};
 use super::exit::{Exit, UsageError};
 use super::{ArchiveArg, OpenArchive};
-use crate::report::closing::shell_word;
 use crate::text::escape::{Escaped, is_terminal_control};
 use crate::web::url::{CanonicalUrl, UrlError};
 
@@ -64,7 +62,7 @@ impl GetArgs {
         errors: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
         let Some(newest) = archive.newest(url)? else {
-            writeln!(errors, "crawler: {}", not_there(url, &self.archive.dir.dir))?;
+            writeln!(errors, "crawler: {}", not_there(url, &self.archive))?;
             return Ok(Exit::Internal);
         };
         if newest.url != url {
@@ -131,17 +129,18 @@ pub(super) fn parse(text: &str) -> anyhow::Result<String> {
     }
 }
 
-pub(super) fn not_there(url: &str, dir: &Path) -> String {
+pub(super) fn not_there(url: &str, archive: &ArchiveArg) -> String {
     let origin = Url::parse(url).map_or(String::new(), |url| url.origin().ascii_serialization());
-    let word = shell_word(dir);
-    let list = crate::crawl::retention::forgotten(dir).unwrap_or_default();
+    let (word, name) = archive.words();
+    let dir = Some(&archive.dir.dir).filter(|_| archive.store.is_none());
+    let list = dir.and_then(|dir| crate::crawl::retention::forgotten(dir).ok()).unwrap_or_default();
     if let Some(act) = list.act_of(url) {
         let reason = if act.reason.is_empty() { String::new() } else { format!(": {}", Escaped(&act.reason)) };
         return format!("{} was forgotten on {}{reason}", Escaped(url), Escaped(&act.date));
     }
     format!(
-        "not in the archive of {}: {}\n  to see what it has of that site: crawler list --dir {word} --prefix {}/",
-        dir.display(),
+        "not in the archive of {}: {}\n  to see what it has of that site: crawler list {word} --prefix {}/",
+        Escaped(&name),
         Escaped(url),
         Escaped(&origin)
     )

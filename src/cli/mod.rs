@@ -57,6 +57,7 @@ use run::CrawlArgs;
 use crate::crawl::cluster::StoredCrawl;
 use crate::crawl::{CrawlError, CrawlRequest};
 use crate::disk::Disk;
+use crate::report::closing::shell_word;
 
 /// Runs a crawl to its end.
 pub type CrawlFn = fn(CrawlRequest) -> Result<crate::record::Finish, CrawlError>;
@@ -147,7 +148,7 @@ struct DirArg {
 struct ArchiveArg {
     #[command(flatten)]
     dir: DirArg,
-    /// Read the archive from a store that a crawl ships to, in the place of --dir
+    /// Read the crawl from a store that it ships to, in the place of --dir
     #[arg(long, value_name = "URL", conflicts_with = "dir")]
     store: Option<String>,
     /// Which crawl, by the first digits of its id, where the store has several
@@ -163,12 +164,23 @@ impl ArchiveArg {
 
     /// Opens it, or says that there is no crawl.
     fn open(&self, open_archive: OpenArchive) -> anyhow::Result<Box<dyn Archive>> {
-        match &self.store {
+        match self.stored()? {
             None => open(&self.dir.dir, open_archive),
-            Some(store) => {
-                let stored = StoredCrawl::open(store, self.crawl.as_deref())?;
-                open_archive(stored.disk(), stored.dir())
-            }
+            Some(stored) => open_archive(&stored.disk(), stored.dir()),
+        }
+    }
+
+    /// The crawl in the store; nothing where a directory is read.
+    fn stored(&self) -> anyhow::Result<Option<StoredCrawl>> {
+        let open = |store: &String| StoredCrawl::open(store, self.crawl.as_deref());
+        Ok(self.store.as_ref().map(open).transpose()?)
+    }
+
+    /// What names it in a command line, and what it is called.
+    fn words(&self) -> (String, String) {
+        match &self.store {
+            None => (format!("--dir {}", shell_word(&self.dir.dir)), self.dir.dir.display().to_string()),
+            Some(store) => (format!("--store {}", shell_word(Path::new(store))), store.clone()),
         }
     }
 }

@@ -5,8 +5,12 @@ use std::io::{self, BufWriter, Write};
 use clap::{Args, ValueEnum};
 
 use super::exit::Exit;
-use super::{DirArg, run};
+use super::{ArchiveArg, run};
 use crate::crawl::reports::{self, Form, Name};
+
+/// Said where the seeds cannot be reported.
+const NO_SEEDS: &str = "seeds were added to this crawl while it ran on many machines: several lists are not read from \
+                        the store, so the seeds are not reported";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -21,24 +25,25 @@ Reports:
 
 crawl, seeds, status-codes and the queue are as of the last checkpoint, everything else as of now; before the first \
 checkpoint, crawl and status-codes come from the running crawl. A running crawl is not disturbed. Nothing is written \
-without --write.
+without --write. With --store, everything is as of the last checkpoint that the crawl has shipped.
 
 Examples:
   crawler report
   crawler report hosts --dir news | sort -k8n | head
   crawler report seeds --json
+  crawler report hosts --store s3://bucket/crawls
   crawler report --write                put all of them into reports/")]
 pub(super) struct ReportArgs {
     /// Name of the report; all reports if left out
     #[arg(value_name = "NAME", value_enum)]
     name: Option<Which>,
     #[command(flatten)]
-    dir: DirArg,
+    archive: ArchiveArg,
     /// Print one JSON object per row
     #[arg(long, conflicts_with = "write")]
     json: bool,
     /// Write the tables into reports/ of the crawl directory instead of printing them
-    #[arg(long)]
+    #[arg(long, conflicts_with = "store")]
     write: bool,
 }
 
@@ -65,8 +70,17 @@ impl From<Which> for Name {
 
 impl ReportArgs {
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
-        let dir = &self.dir.dir;
-        run::require_crawl(dir)?;
+        let dir = &self.archive.dir.dir;
+        let stored = self.archive.stored()?;
+        match &stored {
+            None => run::require_crawl(dir)?,
+            Some(stored) => {
+                stored.show_figures()?;
+                if !stored.show_seeds()? && self.name.is_none_or(|which| matches!(which, Which::Seeds)) {
+                    writeln!(io::stderr(), "crawler: {NO_SEEDS}")?;
+                }
+            }
+        }
         let names = self.name.map_or(Name::ALL.to_vec(), |which| vec![which.into()]);
         if self.write {
             for name in names {
@@ -80,7 +94,10 @@ impl ReportArgs {
             if number > 0 && form == Form::Text {
                 writeln!(out)?;
             }
-            reports::write(name, dir, &mut out, form)?;
+            match &stored {
+                None => reports::write(name, dir, &mut out, form)?,
+                Some(stored) => reports::write_stored(name, (&stored.disk(), stored.dir()), &mut out, form)?,
+            }
         }
         out.flush()?;
         Ok(Exit::Done)

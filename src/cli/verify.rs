@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::exit::Exit;
-use super::{DirArg, run};
+use super::{ArchiveArg, run};
 use crate::container::{Finding, Report, Summary};
-use crate::crawl::verify::{rebuild, verify};
+use crate::crawl::cluster::StoredCrawl;
+use crate::crawl::verify::{rebuild, verify, verify_stored};
 use crate::report::Screen;
 use crate::text::escape::Escaped;
 use crate::text::figures::{count, size};
@@ -24,6 +25,10 @@ is one line, FILE:OFFSET: problem; the last line is a summary. The exit code is 
 left unfinished after the last checkpoint is reported too, but is not damage: the next start truncates, removes or \
 recovers it. Nothing is written, and a running crawl is not disturbed.
 
+With --store, the crawl in a store is checked, while it runs or afterwards: that every object is there with its \
+length, and that its bytes are what was put there; then all that is checked in a directory. Objects are named by their \
+place in the store.
+
 --rebuild rebuilds key.dat and the address files from the value files, damaged parts of URL-seen from the archive and \
 the queue, a damaged catalog from the newest checkpoint file, and the plain copies. Damaged parts of the robots.txt \
 and DNS stores are emptied and fetched again. No crawl may run. The old files are replaced when the new ones are \
@@ -32,12 +37,13 @@ cannot be rebuilt.
 
 Examples:
   crawler verify
-  crawler verify --dir news --rebuild")]
+  crawler verify --dir news --rebuild
+  crawler verify --store s3://bucket/crawls")]
 pub(super) struct VerifyArgs {
     #[command(flatten)]
-    dir: DirArg,
+    archive: ArchiveArg,
     /// Rebuild what can be rebuilt: the index of the archive, URL-seen, caches, plain copies
-    #[arg(long)]
+    #[arg(long, conflicts_with = "store")]
     rebuild: bool,
     /// Print no progress
     #[arg(short, long)]
@@ -49,8 +55,12 @@ pub(super) struct VerifyArgs {
 
 impl VerifyArgs {
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
-        let dir = &self.dir.dir;
-        run::require_crawl(dir)?;
+        let dir = &self.archive.dir.dir;
+        let store = self.archive.store.as_ref();
+        let stored = store.map(|store| StoredCrawl::find(store, self.archive.crawl.as_deref())).transpose()?;
+        if stored.is_none() {
+            run::require_crawl(dir)?;
+        }
         let (screen, began) = (Screen::stderr(), Instant::now());
         let mut progress = progress(screen.clone(), self.quiet);
         let mut written = Ok(());
@@ -63,12 +73,12 @@ impl VerifyArgs {
         };
         let mut notice = |what: String| screen.print(&format!("crawler: {}\n", Escaped(&what)));
         let mut report = Report::new(&mut tell, &mut progress);
-        let records = if self.rebuild {
-            Some(rebuild(dir, &mut report, &mut notice)?)
-        } else {
-            verify(dir, &mut report, &mut notice)?;
-            None
-        };
+        let mut records = None;
+        match &stored {
+            Some(stored) => verify_stored(stored, &mut report, &mut notice)?,
+            None if self.rebuild => records = Some(rebuild(dir, &mut report, &mut notice)?),
+            None => verify(dir, &mut report, &mut notice)?,
+        }
         let summary = report.summary;
         written?;
         screen.redraw(&[]);

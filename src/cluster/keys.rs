@@ -69,6 +69,11 @@ impl Keys {
         format!("{}quota/{shard}", self.prefix)
     }
 
+    /// The shard to which what the key says was granted.
+    pub(super) fn parse_granted(&self, key: &str) -> Option<u32> {
+        key.strip_prefix(&self.prefix)?.strip_prefix("quota/")?.parse().ok()
+    }
+
     pub(super) fn all_figures(&self) -> String {
         format!("{}figures/", self.prefix)
     }

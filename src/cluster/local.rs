@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::balance::Wanted;
 use super::lease::Hold;
 use super::ownership::{Claimed, ClusterError, CommitError, Granted, Ownership, Wake, next_list};
-use super::quota;
+use super::quota::{self, Dealt};
 use super::record::{EndRecord, GrantRecord, HaltedRecord, HeadRecord, QuotaRecord, SeedsRecord, State};
 use super::view::{HeadAt, OwnerAt, SeedsAt, View};
 use crate::exchange::Revision;
@@ -193,6 +193,19 @@ impl Ownership for LocalOwnership {
         Ok(Granted { in_all: table.granted[shard], left: table.left })
     }
 
+    fn left(&self) -> Result<QuotaRecord, ClusterError> {
+        Ok(self.table().left)
+    }
+
+    fn dealt(&self) -> Result<Dealt, ClusterError> {
+        let table = self.table();
+        Ok(Dealt { left: table.left, granted: table.granted.clone() })
+    }
+
+    fn granted(&self, shard: u32) -> Result<GrantRecord, ClusterError> {
+        Ok(self.table().granted[shard as usize])
+    }
+
     fn give_back(&self, claimed: &Claimed, used: GrantRecord) -> Result<Granted, ClusterError> {
         let mut table = self.table();
         let shard = claimed.shard as usize;
@@ -228,7 +241,7 @@ impl Ownership for LocalOwnership {
             if view.end.is_some() {
                 return Err(ClusterError::Ended);
             }
-            let (number, record) = next_list(view, object, count);
+            let (number, record) = next_list(view, object, count, false);
             let list = SeedsAt { revision, number, record };
             view.seeds.insert(number, list.clone());
             view.want.seeds = number;

@@ -39,13 +39,14 @@ pub mod record;
 mod view;
 
 pub use balance::Wanted;
-pub use crawl::{Beginning, CrawlName, EtcdCrawl};
+pub use crawl::{Adding, Beginning, CrawlName, EtcdCrawl, Remains};
 pub use etcd::{EtcdError, EtcdOptions, StartError};
 pub use keys::Keys;
 pub use lease::Hold;
 pub use local::{LocalOwnership, LocalStart, Shipped};
 pub use node::{EtcdOwnership, NodeOptions};
 pub use ownership::{Claimed, ClusterError, CommitError, Granted, Ownership, Wake};
+pub use quota::Dealt;
 pub use record::{
     CrawlRecord, EndRecord, FiguresRecord, GrantRecord, HaltedRecord, HeadRecord, NodeRecord, QuotaRecord, RecordError,
     SeedsRecord, State, WantRecord,

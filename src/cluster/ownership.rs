@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::balance::Wanted;
 use super::etcd::{EtcdError, StartError};
 use super::lease::Hold;
+use super::quota::Dealt;
 use super::record::{EndRecord, GrantRecord, HaltedRecord, HeadRecord, QuotaRecord, RecordError, SeedsRecord, State};
 use super::view::{HeadAt, SeedsAt, View};
 use crate::exchange::Revision;
@@ -28,13 +29,16 @@ pub enum ClusterError {
     #[error(transparent)]
     Store(#[from] crate::store::Error),
     /// etcd knows nothing of the crawl.
-    #[error("there is no such crawl in etcd: {prefix} has nothing; `crawler cluster init` makes a crawl")]
+    #[error(
+        "etcd has no such crawl: there is nothing below {prefix}; if its data was lost, crawler cluster recover brings \
+         the crawl back from the store"
+    )]
     NotMade {
         /// What its keys would begin with.
         prefix: String,
     },
     /// There is one already.
-    #[error("the crawl is in etcd already, below {prefix}")]
+    #[error("etcd has the crawl already, below {prefix}")]
     Made {
         /// What its keys begin with.
         prefix: String,
@@ -174,6 +178,12 @@ pub trait Ownership: fmt::Debug + Send + Sync {
     fn wanted(&self) -> Wanted;
     /// Moves a block of what is left of the limits to the shard.
     fn grant(&self, claimed: &Claimed) -> Result<Granted, ClusterError>;
+    /// What nobody has of the limits.
+    fn left(&self) -> Result<QuotaRecord, ClusterError>;
+    /// What nobody has of the limits, and what each shard was granted.
+    fn dealt(&self) -> Result<Dealt, ClusterError>;
+    /// What was granted to the shard in all, which only its owner changes.
+    fn granted(&self, shard: u32) -> Result<GrantRecord, ClusterError>;
     /// Gives back what the shard has not used of its grants. After an error it may have been given: the shard uses no
     /// more of it, until the next grant says what it has.
     fn give_back(&self, claimed: &Claimed, used: GrantRecord) -> Result<Granted, ClusterError>;
@@ -187,9 +197,11 @@ pub trait Ownership: fmt::Debug + Send + Sync {
     fn halt(&self, claimed: &Claimed, halted: &HaltedRecord) -> Result<(), ClusterError>;
 }
 
-/// The list behind all others.
-pub(super) fn next_list(view: &View, object: &str, count: u64) -> (u32, SeedsRecord) {
+/// The list behind all others; where its seeds are fetched again, in a round behind all others.
+pub(super) fn next_list(view: &View, object: &str, count: u64, is_round: bool) -> (u32, SeedsRecord) {
     let last = view.seeds.values().next_back();
     let before = last.map_or(0, |last| last.record.before + last.record.count);
-    (last.map_or(0, |last| last.number) + 1, SeedsRecord { object: object.to_owned(), before, count })
+    let rounds = view.seeds.values().map(|list| list.record.round).max().unwrap_or(0);
+    let round = if is_round { rounds + 1 } else { 0 };
+    (last.map_or(0, |last| last.number) + 1, SeedsRecord { object: object.to_owned(), before, count, round })
 }

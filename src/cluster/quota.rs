@@ -4,7 +4,37 @@
 //! another that sits on many. What a shard may still fetch is its grant less what its record has; so nothing is lost
 //! with a node.
 
-use super::record::{GrantRecord, QuotaRecord};
+use super::record::{GrantRecord, HeadRecord, QuotaRecord};
+use crate::record::Finish;
+
+/// What limits leave, and what was granted to each shard, both at one revision.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dealt {
+    /// What nobody has yet.
+    pub left: QuotaRecord,
+    /// What was granted, by shard.
+    pub granted: Vec<GrantRecord>,
+}
+
+impl Dealt {
+    /// How the crawl ends, if its limits are reached: nothing is left of one of them, and no shard has committed less
+    /// than it was granted. `heads` may be older or newer. It stays so: a shard is granted nothing where nothing is
+    /// left, and gives back only what it has not used.
+    pub fn finish<'a>(&self, heads: impl IntoIterator<Item = Option<&'a HeadRecord>>) -> Option<Finish> {
+        let finish = match self.left {
+            QuotaRecord { pages: Some(0), .. } => Finish::PageLimit,
+            QuotaRecord { bytes: Some(0), .. } => Finish::ByteLimit,
+            _ => return None,
+        };
+        let nothing = HeadRecord::default();
+        let is_used = |(granted, head): (&GrantRecord, Option<&HeadRecord>)| {
+            let head = head.unwrap_or(&nothing);
+            let is_of_pages = self.left.pages.is_some() && head.pages >= granted.pages;
+            is_of_pages || self.left.bytes.is_some() && head.bytes >= granted.bytes
+        };
+        self.granted.iter().zip(heads).all(is_used).then_some(finish)
+    }
+}
 
 /// The block that a shard gets of what is left: what is left then, and what the shard has in all. `None`: nothing of
 /// something that is limited is left.
@@ -36,6 +66,29 @@ pub(super) fn given_back(left: QuotaRecord, granted: GrantRecord, used: GrantRec
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_is_reached_when_all_that_was_granted_is_committed() {
+        let head = |pages, bytes| HeadRecord { pages, bytes, ..HeadRecord::default() };
+        let granted = |pages, bytes| GrantRecord { pages, bytes };
+        let left = |pages, bytes| QuotaRecord { pages, bytes };
+        let of = |left, granted: &[GrantRecord], heads: &[HeadRecord]| {
+            Dealt { left, granted: granted.to_vec() }.finish(heads.iter().map(Some))
+        };
+        let (pages, heads) = ([granted(3, 0), granted(4, 0)], [head(3, 90), head(4, 90)]);
+        assert_eq!(of(left(Some(0), None), &pages, &heads), Some(Finish::PageLimit));
+        assert_eq!(of(left(Some(1), None), &pages, &heads), None, "one more can be granted");
+        assert_eq!(of(left(Some(0), None), &[granted(3, 0), granted(5, 0)], &heads), None, "one is not fetched");
+        assert_eq!(of(left(None, None), &pages, &heads), None, "there are no limits");
+        let bytes = [granted(0, 80), granted(0, 90)];
+        assert_eq!(of(left(None, Some(0)), &bytes, &heads), Some(Finish::ByteLimit), "what came over counts");
+        assert_eq!(of(left(None, Some(0)), &[granted(0, 99), granted(0, 90)], &heads), None);
+        // of both limits one is enough to stop a shard
+        let both = [granted(9, 90), granted(4, 99)];
+        assert_eq!(of(left(Some(7), Some(0)), &both, &heads), Some(Finish::ByteLimit));
+        let dealt = Dealt { left: left(Some(0), None), granted: pages.to_vec() };
+        assert_eq!(dealt.finish([None, None]), None);
+    }
 
     #[test]
     fn blocks_get_smaller_and_add_up() {

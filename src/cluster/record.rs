@@ -9,7 +9,7 @@ use crate::record::Finish;
 /// No value is longer: all heads of the largest crawl have to fit into etcd's memory many times.
 pub const VALUE_BYTES_MAX: usize = 300;
 /// How these values are written; another binary may have another way.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A value that is not what has to be there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,7 +72,7 @@ pub struct WantRecord {
 }
 
 /// A list of seeds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeedsRecord {
     /// The object that has it.
     pub object: String,
@@ -80,6 +80,8 @@ pub struct SeedsRecord {
     pub before: u64,
     /// Seeds in it.
     pub count: u64,
+    /// The round of the crawl in which they are fetched again; 0: those that are known are passed over.
+    pub round: u32,
 }
 
 /// How the crawl has ended.
@@ -176,6 +178,8 @@ pub struct FiguresRecord {
     pub pages_per_1000s: u64,
     /// Requests in flight.
     pub in_flight: u64,
+    /// URLs queued.
+    pub queued: u64,
 }
 
 /// The value of the key, as bytes.

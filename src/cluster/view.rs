@@ -142,6 +142,8 @@ impl View {
             Some(Live::Halted(shard)) => _ = self.halted.remove(&shard),
             Some(Live::Node(name)) => _ = self.nodes.remove(&name),
             Some(Live::Drain(name)) => _ = self.draining.remove(&name),
+            // new seeds let the crawl go on
+            Some(Live::End) => self.end = None,
             Some(Live::Owner(shard)) => {
                 if let Some(owner) = self.owners.get_mut(shard as usize) {
                     *owner = None;
@@ -207,7 +209,7 @@ mod tests {
             kv(keys.owner(1), &OwnerRecord { node: "a".to_owned() }, 4),
             kv(keys.node("a"), &NodeRecord { weight: 2, ..NodeRecord::default() }, 5),
             kv(keys.head(1), &head(4, Idle::No, 0, 2), 6),
-            kv(keys.seeds(1), &SeedsRecord { object: "seeds/1".to_owned(), before: 0, count: 9 }, 7),
+            kv(keys.seeds(1), &SeedsRecord { object: "seeds/1".to_owned(), before: 0, count: 9, round: 0 }, 7),
             kv(keys.drain("a"), &(), 8),
         ];
         let mut view = View::new(2);
@@ -239,7 +241,7 @@ mod tests {
         assert_eq!(view.is_end(), Some(Finish::OnlySilentHosts));
         view.heads[1] = at(24, head(5, Idle::Yes, 21, 22));
         assert_eq!(view.is_end(), Some(Finish::Complete));
-        let record = SeedsRecord { object: "s".to_owned(), before: 0, count: 1 };
+        let record = SeedsRecord { object: "s".to_owned(), before: 0, count: 1, round: 0 };
         view.seeds.insert(2, SeedsAt { revision: 25, number: 2, record });
         assert_eq!(view.is_end(), None);
         let mut made = View::new(1);

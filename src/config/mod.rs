@@ -8,6 +8,7 @@
 mod words;
 mod check;
 mod error;
+mod machine;
 mod nearest;
 mod pattern;
 mod sections;

@@ -12,6 +12,7 @@
 //! and says why nobody can talk to it.
 
 mod answer;
+mod node;
 mod orders;
 mod reload;
 mod server;
@@ -27,6 +28,7 @@ use tokio::sync::oneshot;
 
 use super::CrawlRequest;
 use crate::record::Live;
+pub(super) use node::{EngineOrders, NodeOrders};
 pub(super) use orders::{Orders, SeedsOrder};
 use reload::Reloader;
 pub(super) use server::Desk;
@@ -52,14 +54,26 @@ impl Control {
     pub(super) fn start(request: &CrawlRequest, engines: usize) -> (Control, Incoming) {
         let (to_engines, orders): (Vec<_>, Vec<_>) = (0..engines).map(|_| bounded(ORDERS_WAITING)).unzip();
         let (seeds_in, seeds) = bounded(ORDERS_WAITING);
-        let to = Recipients { engines: to_engines, seeds: (engines > 1).then_some(seeds_in) };
+        let to = Recipients { engines: to_engines, seeds: (engines > 1).then_some(seeds_in), is_node: false };
+        let (control, desk) = Control::open(request, to);
+        let incoming = Incoming { orders: orders.into_iter().map(Orders::new).collect(), seeds, desk };
+        (control, incoming)
+    }
+
+    /// The same for a node of a crawl on many machines, which has other engines from time to time.
+    pub(super) fn start_node(request: &CrawlRequest) -> (Control, NodeOrders, Desk) {
+        let (to_node, orders) = bounded(ORDERS_WAITING);
+        let (control, desk) = Control::open(request, Recipients { engines: vec![to_node], seeds: None, is_node: true });
+        (control, NodeOrders::new(orders), desk)
+    }
+
+    fn open(request: &CrawlRequest, to: Recipients) -> (Control, Desk) {
         let desk = Desk::new(to, Reloader::new(request), request.dirs());
         let running = Control::listen(request, desk.clone()).map_err(|error| {
             let path = request.dir.join(socket::SOCKET);
             tracing::warn!("this crawl cannot be controlled by crawler ctl: {}: {error}", path.display());
         });
-        let incoming = Incoming { orders: orders.into_iter().map(Orders::new).collect(), seeds, desk };
-        (Control { running: running.ok() }, incoming)
+        (Control { running: running.ok() }, desk)
     }
 
     fn listen(request: &CrawlRequest, desk: Desk) -> std::io::Result<Running> {

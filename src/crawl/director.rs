@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, bounded, never};
 
-use super::cluster::{self, Shipments, shipping};
+use super::cluster::{Shipments, shipping};
 use super::control::{Incoming, SeedsOrder};
 use super::directory::Directory;
 use super::ending::{self, Ending};
@@ -28,7 +28,7 @@ use super::threads::Port;
 use super::{CrawlError, CrawlRequest};
 use crate::clock::{Clock, Time};
 use crate::disk::Disk;
-use crate::engine::{Commons, ExchangeOptions, Identity, RoundWanted, SeedTable};
+use crate::engine::{Commons, ExchangeOptions, RoundWanted, SeedTable};
 use crate::exchange::{LocalRegistry, Registry};
 use crate::frontier::Activity;
 use crate::process::ProcessOptions;
@@ -59,7 +59,7 @@ struct Director<'a, 'scope> {
     request: &'a CrawlRequest,
     clock: Arc<dyn Clock>,
     registry: Arc<LocalRegistry>,
-    identity: Identity,
+    shipments: Option<Arc<Shipments>>,
     list: SeedTable,
     seats: Vec<Seat<'scope>>,
     told: Receiver<Heard>,
@@ -88,7 +88,7 @@ pub(super) fn run(
             request,
             clock: clock.clone(),
             registry: registry.clone(),
-            identity: directory.shards[0].identity.clone(),
+            shipments: shipments.clone(),
             list,
             seats: Vec::new(),
             told,
@@ -106,6 +106,7 @@ pub(super) fn run(
             let exchange = ExchangeOptions { shard, registry, crawl_dir, disk };
             let work = Work {
                 request,
+                at_once: request.config.crawl.shards,
                 directory: shard_directory.clone(),
                 keys: directory.keys.clone(),
                 clock: clock.clone(),
@@ -246,7 +247,7 @@ impl Director<'_, '_> {
             self.list.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()))?;
         }
         self.list.make_durable()?;
-        cluster::ship_seeds(self.request, &self.identity)?;
+        self.shipments.iter().try_for_each(|shipments| shipments.ship_seeds(&self.request.dir))?;
         let added = self.list.len() - before;
         if added > 0 && self.registry.add_seeds(self.list.len()).is_none() {
             order.refuse("the crawl has just ended; it has the seeds in its list, and the next run takes them in");

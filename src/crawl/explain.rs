@@ -50,8 +50,22 @@ fn embedded(hops_max: impl std::fmt::Display) -> String {
 
 /// Explains `url` by the crawl in `dir`, with `config` in the place of the settings of its last run.
 pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result<Explanation, CrawlError> {
-    let disk = Disk::real();
-    let dirs = CrawlDirs::open(&disk, dir)?;
+    explain_on(&Disk::real(), dir, url, config)
+}
+
+/// The same of a crawl in a store, which `disk` shows in `dir`. Whether it runs is not known.
+pub fn explain_stored(
+    (disk, dir): (&Disk, &Path),
+    url: &CanonicalUrl,
+    config: Option<Config>,
+) -> Result<Explanation, CrawlError> {
+    let mut explanation = explain_on(disk, dir, url, config)?;
+    explanation.crawl.in_store = true;
+    Ok(explanation)
+}
+
+fn explain_on(disk: &Disk, dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result<Explanation, CrawlError> {
+    let dirs = CrawlDirs::open(disk, dir)?;
     let keys = dirs.keys().map_or_else(|| options::key_maker(dir), |keys| Ok(keys.clone()))?;
     let mut explanation = Explanation {
         url: url.to_string(),
@@ -62,7 +76,7 @@ pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result
         ..Explanation::default()
     };
     let now = SystemClock::new().now();
-    let config = settings(&disk, dirs.home(), config, &mut explanation)?;
+    let config = settings(disk, dirs.home(), config, &mut explanation)?;
     let prints = keys.keys(url);
     let hex = |print: crate::fingerprint::Fingerprint| format!("{:016x}", print.bits());
     explanation.fingerprints = model::Fingerprints {
@@ -73,11 +87,10 @@ pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result
     };
     let place = dirs.place_of(prints.domain);
     explanation.shard = dirs.name(place);
-    let state = state::read(&disk, &dirs.shards()[place], prints)?;
+    let state = state::read(disk, &dirs.shards()[place], prints)?;
     // opened after the state was read: what left the queue before is there
-    let archive = Archive::new(Archives::new(disk.clone(), CrawlDirs::open(&disk, dir)?, keys));
-    let mut gatherer =
-        Gatherer { disk: &disk, dirs: &dirs, place, url, config: &config, now, archive, told: explanation };
+    let archive = Archive::new(Archives::new(disk.clone(), CrawlDirs::open(disk, dir)?, keys));
+    let mut gatherer = Gatherer { disk, dirs: &dirs, place, url, config: &config, now, archive, told: explanation };
     gatherer.standing(state.as_ref());
     let sent = gatherer.sent(state.as_ref(), prints.key)?;
     gatherer.stored(state.as_ref(), sent.as_ref())?;

@@ -150,7 +150,7 @@ fn part(name: &'static str, keys: &'static str, bytes: u64) -> Part {
 
 /// Those of one shard, by its share of the settings.
 fn stores(config: &Config) -> Vec<Part> {
-    let (drum, seen, front) = (&config.drum, &config.seen, share::host_front(config));
+    let (drum, seen, front) = (&config.drum, &config.seen, share::host_front(config, config.crawl.shards));
     let buckets = drum.buckets as u64;
     let (urls, hosts) = (seen.lru_entries as u64, front.lru_entries as u64);
     // an array may exceed its share by one entry, and is copied for a checkpoint

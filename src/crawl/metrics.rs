@@ -39,7 +39,15 @@ const CONNECTION_MAX: Duration = Duration::from_secs(10);
 /// Without files for another connection, it is tried again after this time.
 const PAUSE: Duration = Duration::from_millis(50);
 
-type Shared = Arc<Mutex<Option<Arc<Live>>>>;
+/// What is handed out.
+#[derive(Default)]
+struct Figures {
+    live: Mutex<Option<Arc<Live>>>,
+    /// Of a node of a crawl on many machines, its name.
+    node: String,
+}
+
+type Shared = Arc<Figures>;
 
 /// The copy that is handed out, and the server that does it. Where no address is configured it does nothing.
 pub(super) struct Endpoint {
@@ -54,8 +62,9 @@ struct Open {
 }
 
 impl Endpoint {
-    /// Listens at `address`, unless that is `off`, for the crawl in `dir`.
-    pub(super) fn open(address: &str, disk: &Disk, dir: &Path) -> Result<Endpoint, CrawlError> {
+    /// Listens at `address`, unless that is `off`, for the crawl in `dir`; `node` is the name of this one of many
+    /// machines.
+    pub(super) fn open(address: &str, disk: &Disk, dir: &Path, node: &str) -> Result<Endpoint, CrawlError> {
         let file = dir.join(ADDRESS_FILE);
         // what a killed process left behind
         disk.remove(&file)?;
@@ -66,7 +75,7 @@ impl Endpoint {
         let listener = TcpListener::bind(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let at = listener.local_addr().map_err(refused)?;
-        let shared = Shared::default();
+        let shared = Shared::new(Figures { node: node.to_owned(), ..Figures::default() });
         let (stop, stopped) = oneshot::channel();
         let given = shared.clone();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(refused)?;
@@ -91,7 +100,7 @@ impl Endpoint {
     /// Puts figures down for anyone who asks from now on.
     pub(super) fn put(&mut self, live: Live) {
         if let Some(open) = &self.open {
-            *open.shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(live));
+            *open.shared.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(live));
         }
     }
 }
@@ -139,12 +148,12 @@ fn answer<B>(request: &Request<B>, shared: &Shared, started: f64) -> Response<Fu
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return respond(StatusCode::METHOD_NOT_ALLOWED, PLAIN, "only GET is supported\n".to_owned());
     }
-    let live = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let live = shared.live.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match (request.uri().path(), live) {
         ("/", _) => respond(StatusCode::OK, PLAIN, "/metrics\n".to_owned()),
         ("/metrics", None) => respond(StatusCode::SERVICE_UNAVAILABLE, PLAIN, "the crawl is being opened\n".to_owned()),
         ("/metrics", Some(live)) => {
-            let text = render(&live, &Process::now(started));
+            let text = render(&live, &Process::now(started), &shared.node);
             respond(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
         }
         _ => respond(StatusCode::NOT_FOUND, PLAIN, "only /metrics exists\n".to_owned()),

@@ -188,16 +188,16 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
 /// An engine's executors, and how it is woken.
 type Hands = (Box<dyn Executors>, Waker);
 
-/// Everything that the engine is opened with. Executors with the way to wake the engine, logs and seeds are the
-/// caller's.
+/// Everything that the engine is opened with, which is one of so many `at_once` in this process. Executors with the way
+/// to wake the engine, logs and seeds are the caller's.
 pub(super) fn opening(
     request: &CrawlRequest,
     (disk, dir, catalog): (Disk, PathBuf, Arc<dyn Catalog>),
     (clock, commons): (Arc<dyn Clock>, Commons),
     (identity, is_new): (Identity, bool),
-    keys: Arc<KeyMaker>,
+    (keys, at_once): (Arc<KeyMaker>, usize),
 ) -> Result<impl FnOnce(Hands, (CrawlLog, SkippedLog), ListedSeeds) -> Opening, CrawlError> {
-    let (config, own) = (request.config.clone(), share::of_shard(&request.config));
+    let (config, own) = (request.config.clone(), share::of_one_of(&request.config, at_once));
     let crawl_id = identity.id;
     let force = request.force;
     let recrawl = Some(super::recrawl::options(request)?);
@@ -220,7 +220,7 @@ pub(super) fn opening(
         name_settings: name_settings(&config),
         seeds,
         seen_front: seen_front(&own),
-        host_front: share::host_front(&config),
+        host_front: share::host_front(&config, at_once),
         container: container(&own, crawl_id),
         warcinfo: warcinfo(&config),
         crawl_log,

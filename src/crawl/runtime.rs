@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::console::OwnConsole;
-use super::control::{Control, Incoming};
+use super::control::{Control, Incoming, NodeOrders};
 use super::memory::workers_most;
 use super::metrics::Endpoint;
 use super::threads::{Port, Threads};
@@ -45,7 +45,8 @@ impl Runtime {
         process: &ProcessOptions,
     ) -> Result<Runtime, CrawlError> {
         let (config, dir) = (&request.config, &request.dir);
-        let endpoint = Endpoint::open(&config.report.metrics, &Disk::real(), dir)?;
+        let node = if config.cluster.registry.is_empty() { "" } else { config.cluster.name.as_str() };
+        let endpoint = Endpoint::open(&config.report.metrics, &Disk::real(), dir, node)?;
         let console = OwnConsole::open(request, &Disk::real())?;
         let display = request.progress();
         let fetch = FetchOptions { idle_max, lease, ..options::fetch(config, dir)? };
@@ -69,6 +70,14 @@ impl Runtime {
         self.control = Some(control);
         self.console.connect(&incoming.desk);
         incoming
+    }
+
+    /// The same for a node of a crawl on many machines.
+    pub fn listen_as_node(&mut self, request: &CrawlRequest) -> NodeOrders {
+        let (control, orders, desk) = Control::start_node(request);
+        self.control = Some(control);
+        self.console.connect(&desk);
+        orders
     }
 
     /// Takes no more commands in.

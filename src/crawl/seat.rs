@@ -14,7 +14,7 @@ use super::ending::Ending;
 use super::live::{Board, ShardObserver, View};
 use super::shard_directory::ShardDirectory;
 use super::shard_run::{Admission, Admitted, News, ShardRun};
-use super::threads::Port;
+use super::threads::{Port, no_thread};
 use super::{CrawlError, CrawlRequest};
 use crate::clock::Clock;
 use crate::engine::{
@@ -31,6 +31,8 @@ const ABANDONED: &str = "another shard of the crawl has failed";
 /// What an engine is run with.
 pub(super) struct Work<'a> {
     pub request: &'a CrawlRequest,
+    /// Among how many shards the memory of the process is divided.
+    pub at_once: usize,
     pub directory: Arc<ShardDirectory>,
     pub keys: Arc<KeyMaker>,
     pub clock: Arc<dyn Clock>,
@@ -125,7 +127,7 @@ impl<'scope> Seat<'scope> {
             // the director may have heard of another one, and hear no more
             let _ = line.told.send((shard, Err(fault)));
         });
-        let thread = thread.map_err(|error| CrawlError::Internal(format!("cannot start a thread: {error}")))?;
+        let thread = thread.map_err(no_thread)?;
         Ok(Seat { words: words_in, board, reply, thread })
     }
 
@@ -178,7 +180,8 @@ impl Work<'_> {
         let (request, shard) = (self.request, self.exchange.shard);
         let seeds = own_seeds(self.seeds.clone(), shard, self.keys.clone());
         let shared = (self.clock.clone(), self.commons.clone(), Some(self.exchange.clone()));
-        let opening = self.directory.opening(request, self.keys.clone(), executors, seeds, shared)?;
+        let keys = (self.keys.clone(), self.at_once);
+        let opening = self.directory.opening(request, keys, executors, seeds, shared)?;
         let opening = Opening { shipping: self.shipping.clone(), ..opening };
         let (mut run, past) = ShardRun::open(opening, Processor::new(self.process.clone()), events, self.news.clone())?;
         let mut observer = ShardObserver::new(self.ceiling, board);

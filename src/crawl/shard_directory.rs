@@ -64,11 +64,12 @@ impl ShardDirectory {
         Ok(ShardDirectory { dir, identity, is_new, disk, catalog, _lock: Some(lock) })
     }
 
-    /// What its engine is opened with, which has `commons` in common with the others of the process.
+    /// What its engine is opened with, which has `commons` in common with the others of the process; it is one of so
+    /// many `at_once`.
     pub fn opening(
         &self,
         request: &CrawlRequest,
-        keys: Arc<KeyMaker>,
+        (keys, at_once): (Arc<KeyMaker>, usize),
         executors: ThreadExecutors,
         seeds: ListedSeeds,
         (clock, commons, exchange): (Arc<dyn Clock>, Commons, Option<ExchangeOptions>),
@@ -77,7 +78,7 @@ impl ShardDirectory {
         let log_bytes = request.config.report.log_bytes.map(Bytes::get);
         let logs = (CrawlLog::open(disk, dir)?.rolled_at(log_bytes), SkippedLog::open(disk, dir)?.rolled_at(log_bytes));
         let place = (disk.clone(), dir.clone(), catalog.clone());
-        let opening = options::opening(request, place, (clock, commons), (identity.clone(), *is_new), keys)?;
+        let opening = options::opening(request, place, (clock, commons), (identity.clone(), *is_new), (keys, at_once))?;
         let wake = executors.waker();
         Ok(Opening { exchange, ..opening((Box::new(executors), wake), logs, seeds) })
     }

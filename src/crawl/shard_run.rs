@@ -134,6 +134,7 @@ impl ShardRun {
             Admission::Listed => {
                 let again = engine.refetch_unresolved()?;
                 engine.admit_listed();
+                engine.fetch_listed_again()?;
                 Admitted::Listed(again)
             }
         })

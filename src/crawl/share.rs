@@ -4,6 +4,9 @@
 //! not work with it: with all of them at their floors a shard takes some 20 MiB, and then the process takes more than
 //! was configured, which the ceiling ([`memory`](super::memory)) says. Settings of requests are not divided: the shards
 //! share the slots, the rates and the limits themselves.
+//!
+//! A process that is one of several machines runs some of the crawl's shards, and divides by their number
+//! ([`shards_at_once`]).
 
 use crate::config::{Bytes, Config};
 use crate::drum::FrontOptions;
@@ -36,9 +39,22 @@ fn part_of_count(whole: usize, shards: usize, floor: usize) -> usize {
     (whole / shards).max(floor).min(whole)
 }
 
-/// The settings by which one of the shards of a crawl by `config` works.
+/// How many of `shards` a machine may come to run, whose weight is `own` beside machines with those of `others`: its
+/// part where the heaviest of the others is gone. It runs `held` of them by now.
+pub(super) fn shards_at_once(shards: usize, own: u32, others: impl Iterator<Item = u32>, held: usize) -> usize {
+    let (own, others) = (u64::from(own.max(1)), others.map(u64::from).collect::<Vec<_>>());
+    let rest = others.iter().sum::<u64>() - others.iter().max().unwrap_or(&0);
+    let part = (shards as u64 * own).div_ceil(own + rest);
+    usize::try_from(part).unwrap_or(shards).max(held).min(shards).max(1)
+}
+
+/// The settings by which one of the shards of a crawl by `config` works, all of which run in this process.
 pub(super) fn of_shard(config: &Config) -> Config {
-    let shards = config.crawl.shards;
+    of_one_of(config, config.crawl.shards)
+}
+
+/// The settings by which a shard works beside so many others of the crawl by `config` in this process, itself counted.
+pub(super) fn of_one_of(config: &Config, shards: usize) -> Config {
     let mut share = config.clone();
     if shards == 1 {
         return share;
@@ -59,9 +75,8 @@ pub(super) fn of_shard(config: &Config) -> Config {
     share
 }
 
-/// What stands before a shard's stores of robots and DNS.
-pub(super) fn host_front(config: &Config) -> FrontOptions {
-    let shards = config.crawl.shards;
+/// What stands before the stores of robots and DNS of one of so many shards in this process.
+pub(super) fn host_front(config: &Config, shards: usize) -> FrontOptions {
     FrontOptions {
         lru_entries: part_of_count(HOST_LRU_ENTRIES, shards, HOST_LRU_ENTRIES_MIN),
         bloom_memory: Bytes(part(HOST_BLOOM_BYTES as u64, shards, BLOOM_BYTES_MIN)).as_usize(),
@@ -80,10 +95,26 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_has_room_for_what_it_takes_over_when_another_one_is_gone() {
+        let at_once = |own, others: &[u32], held| shards_at_once(12, own, others.iter().copied(), held);
+        assert_eq!(at_once(4, &[], 0), 12, "alone");
+        assert_eq!(at_once(4, &[4], 0), 12);
+        assert_eq!(at_once(4, &[4, 4], 0), 6);
+        assert_eq!(at_once(4, &[4, 4, 4], 0), 4);
+        assert_eq!((at_once(8, &[4, 4], 0), at_once(2, &[4, 4], 0)), (8, 4));
+        assert_eq!(at_once(4, &[4, 4, 4], 7), 7, "it holds more");
+        assert_eq!(at_once(0, &[0, 0], 0), 12);
+        let whole = with(12);
+        let (few, all) = (of_one_of(&whole, 4), of_shard(&whole));
+        assert_eq!(few.frontier.memory.get(), whole.frontier.memory.get() / 4);
+        assert!(all.frontier.memory < few.frontier.memory);
+    }
+
+    #[test]
     fn one_shard_has_everything() {
         assert_eq!(of_shard(&with(1)), with(1));
-        assert_eq!(host_front(&with(1)).lru_entries, HOST_LRU_ENTRIES);
-        assert_eq!(host_front(&with(1)).bloom_memory, HOST_BLOOM_BYTES);
+        assert_eq!(host_front(&with(1), 1).lru_entries, HOST_LRU_ENTRIES);
+        assert_eq!(host_front(&with(1), 1).bloom_memory, HOST_BLOOM_BYTES);
     }
 
     #[test]

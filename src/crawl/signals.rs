@@ -12,9 +12,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use crossbeam_channel::{Receiver, Sender, bounded};
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::CrawlError;
 use crate::engine::{Event, ReplyTo, StopBy};
 
 /// Exit code of a graceful stop, here of one before anything was begun.
@@ -50,6 +52,36 @@ fn hold(kind: SignalKind) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let _inside = runtime.enter();
     signal(kind).map(drop)
+}
+
+/// The signals of a process that has no engines at times.
+pub(super) struct Signals {
+    /// What they ask for.
+    pub events: Receiver<Event>,
+    /// Kept, so that the channel is open also where signals cannot be handled.
+    _asked: Sender<Event>,
+    is_up: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Listens from now on. Until somebody takes the events in, the first one ends the process.
+    pub fn listen() -> Result<Signals, CrawlError> {
+        let (asked, events) = bounded(16);
+        let is_up = Arc::new(AtomicBool::new(false));
+        listen(vec![ReplyTo::new(0, asked.clone())], is_up.clone())
+            .map_err(|error| CrawlError::Internal(format!("cannot listen for signals: {error}")))?;
+        Ok(Signals { events, _asked: asked, is_up })
+    }
+
+    /// Somebody takes the events in.
+    pub fn take_in(&self) {
+        self.is_up.store(true, Ordering::Release);
+    }
+
+    /// Nobody does for the time being: there is nothing that would have to be stopped.
+    pub fn stand_by(&self) {
+        self.is_up.store(false, Ordering::Release);
+    }
 }
 
 /// Listens for signals on a thread of its own, for as long as the process lives: what they ask for, they ask of all
@@ -107,8 +139,6 @@ fn ask_for_checkpoint(engines: &[ReplyTo], is_up: bool, remembered: &mut bool) {
 
 #[cfg(test)]
 mod tests {
-    use crossbeam_channel::bounded;
-
     use super::*;
 
     #[test]

@@ -203,7 +203,8 @@ fn checkpoint(
     })
 }
 
-fn no_thread(error: std::io::Error) -> CrawlError {
+/// Why a process cannot go on that gets no thread more.
+pub(super) fn no_thread(error: std::io::Error) -> CrawlError {
     CrawlError::Internal(format!("cannot start a thread: {error}"))
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Settings;
+use super::allowance::Allowance;
 use super::lease::Lease;
 use super::quota::Quota;
 use super::requests::{Rates, SlotPool};
@@ -18,6 +19,8 @@ pub struct Commons {
     pub rates: Arc<Rates>,
     /// Pages and bytes of the whole crawl, and why it stops.
     pub quota: Arc<Quota>,
+    /// What an engine may have of these, where other machines have parts of them: of one engine, not of all.
+    pub allowance: Option<Arc<Allowance>>,
     /// Turns at addresses and names, where several engines take them.
     pub ledger: Option<Arc<Ledger>>,
     /// The right to make requests, where other machines may have it.
@@ -31,6 +34,7 @@ impl Commons {
             slots: Arc::new(SlotPool::new(settings.slots)),
             rates: Arc::new(Rates::new(clock, settings.requests_per_second, settings.bytes_per_second)),
             quota: Arc::default(),
+            allowance: None,
             ledger: None,
             lease: None,
         }

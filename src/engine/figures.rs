@@ -97,7 +97,7 @@ impl Engine {
         Constraints {
             workers_busy: self.requests.are_all_busy(now),
             rate_limited: self.requests.are_limited(now),
-            page_limit: self.settings.pages_max.is_some_and(|limit| self.course.quota.is_taken(limit)),
+            page_limit: self.course.quota.is_taken(self.settings.pages_max),
             checkpoint: !self.is_paused() && !self.may_request_now(),
             merging: self.stores.are_merging(),
             refilling: frontier.starving(now),

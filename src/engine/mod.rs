@@ -10,6 +10,7 @@
 //! ([`checkpoint`]). [`recovery`] replays what was stored after the last one.
 
 mod accounts;
+mod allowance;
 mod answers;
 mod books;
 pub mod checkpoint;
@@ -52,6 +53,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use accounts::Accounts;
+pub use allowance::{Allowance, Granted, Used};
 pub use books::RecentUrls;
 pub use checkpoint::Checkpoint;
 pub use commons::Commons;
@@ -248,7 +250,7 @@ impl Engine {
 
     /// Starts requests while there are free workers and hosts that are due.
     fn request(&mut self, now: Time) -> Result<()> {
-        while self.requests.may_begin(now) && self.may_begin_page() {
+        while self.requests.may_begin(now) && self.may_begin_page(now) {
             if !self.requests.take_right() {
                 return Ok(());
             }
@@ -296,8 +298,10 @@ impl Engine {
         } else if !self.may_request_now() {
             None
         } else {
+            // while more has to be granted first, somebody wakes the engine who grants it
+            let waits = self.course.quota.waits();
             let next = self.requests.next_due(|| self.stores.arrival.frontier.next_due(), now);
-            next.into_iter().chain(self.linger_due()).chain(self.calendar_due(now)).min()
+            next.filter(|_| !waits).into_iter().chain(self.linger_due()).chain(self.calendar_due(now)).min()
         };
         let next = if self.is_busy() { Some(now) } else { next };
         let (checkpoint, rests) = (self.checkpoints.next_due(), self.checkpoints.rests.next_sync_due());

@@ -161,7 +161,7 @@ impl Engine {
         exchange.iter().for_each(|exchange| exchange.publish_opened(commit.number));
         let settings = opening.settings.clone();
         let rng = fastrand::Rng::with_seed(id ^ now.ms().rotate_left(32));
-        let quota = opening.commons.quota.clone();
+        let quota = (opening.commons.quota.clone(), opening.commons.allowance.clone());
         let requests =
             Requests::new((opening.commons.slots, opening.commons.rates), opening.commons.lease, opening.wake, rng);
         let mut engine = Engine {

@@ -2,11 +2,13 @@
 //!
 //! Every engine says what it has: pages that are stored or in flight, and bytes that have come. A page is begun only
 //! with a reservation, so that no two engines take the last one; what becomes of it is settled with what the engine has
-//! next. One engine alone has a quota of its own, and counts as it always did.
+//! next. One engine alone has a quota of its own, and counts as it always did. Where other machines have parts of the
+//! limits, what this engine may have is in its [`Allowance`] instead.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::allowance::Allowance;
 use crate::record::Finish;
 
 /// What all engines have together.
@@ -19,10 +21,19 @@ pub struct Quota {
     stop: OnceLock<Finish>,
 }
 
+impl Quota {
+    /// Why the whole crawl stops, as far as this process says so.
+    pub fn stop(&self) -> Option<Finish> {
+        self.stop.get().copied()
+    }
+}
+
 /// What one engine has of it.
 #[derive(Debug)]
 pub(super) struct OwnQuota {
     quota: Arc<Quota>,
+    /// What it may have, where that is dealt out elsewhere.
+    allowance: Option<Arc<Allowance>>,
     taken: u64,
     stored: u64,
     bytes: u64,
@@ -30,8 +41,8 @@ pub(super) struct OwnQuota {
 }
 
 impl OwnQuota {
-    pub fn new(quota: Arc<Quota>) -> OwnQuota {
-        OwnQuota { quota, taken: 0, stored: 0, bytes: 0, is_reserved: false }
+    pub fn new(quota: Arc<Quota>, allowance: Option<Arc<Allowance>>) -> OwnQuota {
+        OwnQuota { quota, allowance, taken: 0, stored: 0, bytes: 0, is_reserved: false }
     }
 
     /// The engine has so many pages stored, so many in flight, and has received so many bytes.
@@ -40,10 +51,23 @@ impl OwnQuota {
         change(&self.quota.taken, &mut self.taken, stored + in_flight + reserved);
         change(&self.quota.stored, &mut self.stored, stored);
         change(&self.quota.bytes, &mut self.bytes, bytes);
+        if let Some(allowance) = &self.allowance {
+            allowance.settle(stored, self.taken, bytes);
+        }
     }
 
-    /// Reserves a page, unless that is done or there is none left of `limit`; says whether there is one.
-    pub fn reserve(&mut self, limit: u64) -> bool {
+    /// Reserves a page, unless that is done or there is none left; says whether there is one. Left of `limit`, or of
+    /// what was granted.
+    pub fn reserve(&mut self, limit: Option<u64>) -> bool {
+        if let Some(allowance) = &self.allowance {
+            if !self.is_reserved && allowance.take() {
+                self.is_reserved = true;
+                let more = self.taken + 1;
+                change(&self.quota.taken, &mut self.taken, more);
+            }
+            return self.is_reserved;
+        }
+        let Some(limit) = limit else { return true };
         if !self.is_reserved {
             let take = |taken| (taken < limit).then_some(taken + 1);
             self.is_reserved = self.quota.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
@@ -52,9 +76,12 @@ impl OwnQuota {
         self.is_reserved
     }
 
-    /// Whether pages that are stored, in flight or reserved are as many as `limit` permits.
-    pub fn is_taken(&self, limit: u64) -> bool {
-        self.quota.taken.load(Ordering::Relaxed) >= limit
+    /// Whether pages that are stored, in flight or reserved are as many as `limit` permits, or as were granted.
+    pub fn is_taken(&self, limit: Option<u64>) -> bool {
+        match &self.allowance {
+            Some(allowance) => allowance.waits(),
+            None => limit.is_some_and(|limit| self.quota.taken.load(Ordering::Relaxed) >= limit),
+        }
     }
 
     /// The page that was reserved is in flight.
@@ -67,7 +94,23 @@ impl OwnQuota {
         if std::mem::take(&mut self.is_reserved) {
             let less = self.taken - 1;
             change(&self.quota.taken, &mut self.taken, less);
+            self.allowance.iter().for_each(|allowance| allowance.untake());
         }
+    }
+
+    /// Whether limits are dealt out elsewhere.
+    pub fn is_granted(&self) -> bool {
+        self.allowance.is_some()
+    }
+
+    /// There is something, or not, that could be requested if there were a page for it.
+    pub fn wait(&self, waits: bool) {
+        self.allowance.iter().for_each(|allowance| allowance.wait(waits));
+    }
+
+    /// Whether more has to be granted before anything can be requested.
+    pub fn waits(&self) -> bool {
+        self.allowance.as_ref().is_some_and(|allowance| allowance.waits())
     }
 
     /// Pages stored by all engines.
@@ -88,7 +131,7 @@ impl OwnQuota {
 
     /// Why the whole crawl stops, if it does.
     pub fn stop(&self) -> Option<Finish> {
-        self.quota.stop.get().copied()
+        self.quota.stop()
     }
 }
 
@@ -108,20 +151,20 @@ mod tests {
     #[test]
     fn the_last_page_is_taken_by_one_engine() {
         let quota = Arc::new(Quota::default());
-        let [mut one, mut other] = [(); 2].map(|()| OwnQuota::new(quota.clone()));
+        let [mut one, mut other] = [(); 2].map(|()| OwnQuota::new(quota.clone(), None));
         one.settle(3, 0, 100);
         other.settle(5, 1, 50);
         assert_eq!((one.stored(), other.bytes()), (8, 150));
-        assert!(one.reserve(10) && one.reserve(10), "one reservation");
-        assert!(!other.reserve(10));
+        assert!(one.reserve(Some(10)) && one.reserve(Some(10)), "one reservation");
+        assert!(!other.reserve(Some(10)));
         one.begin();
         one.settle(3, 1, 100);
-        assert!(!other.reserve(10));
+        assert!(!other.reserve(Some(10)));
         // its page failed
         one.settle(3, 0, 100);
-        assert!(other.reserve(10));
+        assert!(other.reserve(Some(10)));
         other.give_back();
-        assert!(one.reserve(10));
+        assert!(one.reserve(Some(10)));
     }
 
     #[test]
@@ -130,10 +173,10 @@ mod tests {
         let taken: u64 = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
                 .map(|_| {
-                    let mut own = OwnQuota::new(quota.clone());
+                    let mut own = OwnQuota::new(quota.clone(), None);
                     scope.spawn(move || {
                         let mut stored = 0;
-                        while own.reserve(10_000) {
+                        while own.reserve(Some(10_000)) {
                             own.begin();
                             stored += 1;
                             own.settle(stored, 0, 0);

@@ -26,7 +26,7 @@ pub use local::{LocalRegistry, Wake};
 pub use position::Position;
 pub use reader::{LinkFile, Section};
 pub use reading::Reading;
-pub use registry::{Head, HeadAt, Idle, News, OutFile, Registry, Revision, Visible};
+pub use registry::{Again, Head, HeadAt, Idle, News, OutFile, Registry, Revision, Visible};
 pub use writer::{LinkWriter, Written};
 
 #[cfg(test)]

@@ -14,12 +14,13 @@
 //! - *Heads only move forward*: the number of a shard's head grows with each commit of a process.
 //! - *The end is a fact*: a crawl is over at the revision at which all heads are idle, and each of them has read
 //!   everything up to the last commit that has links, and the last list of seeds. A commit without links need not be
-//!   read by anybody, so this comes to an end; and it cannot become untrue but by new seeds, which an ended crawl does
-//!   not take.
+//!   read by anybody, so this comes to an end; and it cannot become untrue but by new seeds, which undo it where they
+//!   are taken at all.
 //!
 //! [`LocalRegistry`]: super::LocalRegistry
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -96,8 +97,19 @@ pub struct News {
     pub heads: Vec<Option<HeadAt>>,
     /// The last list of seeds, and how many seeds the crawl has since.
     pub seeds: (Revision, u32),
+    /// Lists of seeds that are fetched again, in their order. Each is an input as any list of seeds is.
+    pub again: Arc<[Again]>,
     /// How the crawl has ended, where it has.
     pub end: Option<Finish>,
+}
+
+/// Seeds that are fetched again while the crawl goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Again {
+    /// Their round, which no other list has.
+    pub round: u32,
+    /// Their numbers.
+    pub seeds: Arc<[u32]>,
 }
 
 impl News {

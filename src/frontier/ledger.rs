@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ use crate::fingerprint::Fingerprint;
 #[derive(Debug, Default)]
 pub struct Ledger {
     turns: Mutex<Turns>,
+    /// Machines whose shards may ask hosts of this one's for robots.txt, beside this one.
+    others: AtomicU32,
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +64,18 @@ pub(super) struct Turn {
 }
 
 impl Ledger {
+    /// So many machines make requests: a name of a shard elsewhere that is asked for robots.txt alone is left alone for
+    /// so many times its delay, since each of them may ask it.
+    pub fn set_machines(&self, machines: usize) {
+        let others = u32::try_from(machines.saturating_sub(1)).unwrap_or(u32::MAX);
+        self.others.store(others, Ordering::Relaxed);
+    }
+
+    /// How many times its delay a name of a shard elsewhere is left alone.
+    pub(super) fn foreign_factor(&self) -> u32 {
+        self.others.load(Ordering::Relaxed).saturating_add(1)
+    }
+
     /// Takes the turn, or says when to ask again.
     pub(super) fn take(&self, turn: Turn, now: Time) -> Result<(), Time> {
         let mut turns = self.turns();

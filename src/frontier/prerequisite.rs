@@ -2,7 +2,8 @@
 //! redirect to another host, which is asked then, although none of its URLs has come up.
 //!
 //! That host's name and its address have their delays and their limit of connections for such a request as for any
-//! other.
+//! other. A host of another shard may be asked by every machine of the crawl: each of them leaves it alone for so many
+//! times its delay as there are machines.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -15,16 +16,22 @@ use super::tuning::ERRAND_ASKS_AGAIN;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
 
+/// Who is asked for the sake of another one.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// The origin.
+    pub origin: Fingerprint,
+    /// Its host's name.
+    pub name: Fingerprint,
+    /// Whether its URLs belong to another shard.
+    pub is_foreign: bool,
+}
+
 impl Frontier {
-    /// Takes `origin`, whose host's name is `name`, and `address` for a request at `now`; or says when to ask again.
+    /// Takes `asked`, and `address` for a request at `now`; or says when to ask again.
     /// Once it is made, [`Frontier::end_prerequisite`] has to be called.
-    pub fn begin_prerequisite(
-        &mut self,
-        origin: Fingerprint,
-        name: Fingerprint,
-        address: IpAddr,
-        now: Time,
-    ) -> Result<(), Time> {
+    pub fn begin_prerequisite(&mut self, asked: Asked, address: IpAddr, now: Time) -> Result<(), Time> {
+        let Asked { origin, name, .. } = asked;
         self.now = self.now.max(now);
         let there = self.active.find(origin);
         let held = [origin, name].map(|key| self.holds.until(key));
@@ -47,10 +54,10 @@ impl Frontier {
         if let Some(ledger) = &self.options.ledger {
             let connections = self.options.politeness.connections_per_host.max(1);
             let usual = || self.options.politeness.delay_after(Duration::ZERO);
-            let delay = there.map_or_else(usual, |index| self.delay_of(index));
+            let delay = there.map_or_else(usual, |index| self.delay_of(index)) * self.turns_of(asked);
             ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now)?;
         }
-        let delay = self.rest_after_prerequisite(there, now);
+        let delay = self.rest_after_prerequisite(there, now) * self.turns_of(asked);
         self.names.begin(name, now + delay, now);
         if !delay_per_ip.is_zero() {
             self.addresses.delay_until(address, now + delay_per_ip, now);
@@ -58,8 +65,9 @@ impl Frontier {
         Ok(())
     }
 
-    /// The request of a prerequisite to `origin` of `name` took `duration` and is over, answered or not.
-    pub fn end_prerequisite(&mut self, origin: Fingerprint, name: Fingerprint, duration: Duration, now: Time) {
+    /// The request of a prerequisite to `asked` took `duration` and is over, answered or not.
+    pub fn end_prerequisite(&mut self, asked: Asked, duration: Duration, now: Time) {
+        let Asked { origin, name, .. } = asked;
         self.now = self.now.max(now);
         let there = self.active.find(origin);
         if let Some(index) = there {
@@ -67,6 +75,7 @@ impl Frontier {
             self.options.politeness.learn(standing, duration, false);
         }
         let delay = self.rest_after_prerequisite(there, now).max(self.options.politeness.delay_after(duration));
+        let delay = delay * self.turns_of(asked);
         self.names.end(name);
         self.names.rest(name, now + delay, now);
         if let Some(ledger) = &self.options.ledger {
@@ -93,6 +102,12 @@ impl Frontier {
             self.rest(index, now);
             self.wake_name(index);
         }
+    }
+
+    /// How many times its delay a host is left alone that is asked so.
+    fn turns_of(&self, asked: Asked) -> u32 {
+        let ledger = self.options.ledger.as_ref().filter(|_| asked.is_foreign);
+        ledger.map_or(1, |ledger| ledger.foreign_factor())
     }
 
     fn rest_after_prerequisite(&mut self, there: Option<u32>, now: Time) -> Duration {

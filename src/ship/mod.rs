@@ -21,11 +21,13 @@
 //! Which checkpoint counts is not decided here: the owner of a shard moves its head after [`Shipper::ship`] and before
 //! [`Shipper::committed`]. A crawl without such a record takes the [`newest`] manifest whose objects are all there.
 
+mod check;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 pub mod manifest;
 mod merge;
 pub mod names;
+mod parts;
 mod plan;
 mod restore;
 mod shipper;
@@ -40,11 +42,12 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub use check::{Checked, Fault, check, has_manifest};
 pub use manifest::{Manifest, ShippedLinks};
 pub use names::Names;
 pub use restore::{Archive, restore};
 pub use shipper::{ShipOptions, Shipped, Shipper};
-pub use sweep::{Swept, greatest_claim, newest, sweep};
+pub use sweep::{Swept, greatest_claim, newest, newest_since, sweep};
 pub use view::StoreView;
 
 /// Directories of a shard that may have no file that a checkpoint names, and are there all the same.

@@ -5,23 +5,19 @@
 //! made from key.dat, and last comes the checkpoint's own file: a directory that was not finished has none, and is no
 //! crawl. The catalog is made at opening, as that of a crawl which has lost it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Range;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::manifest::{Manifest, Part, ShippedFile};
+use super::manifest::{Manifest, ShippedFile};
+use super::parts::{self, Read, Wanted};
 use super::{DIRS, FileKind};
 use crate::container;
 use crate::disk::{self, Disk, DiskFile, Mode};
-use crate::store::{Error, ObjectStore, Result};
+use crate::store::{ObjectStore, Result};
 
 /// Requests at a time.
 const THREADS: usize = 8;
-/// What is asked for at a time.
-const READ_BYTES: u64 = 8 << 20;
-/// So much that nobody wants is read along rather than asked around.
-const GAP_BYTES: u64 = 64 << 10;
 const CHECKPOINT: &str = "checkpoint.g";
 const PAGES: &str = "pages";
 
@@ -32,15 +28,6 @@ pub enum Archive {
     Left,
     /// They come too.
     Too,
-}
-
-/// A part of a file that is to be read.
-#[derive(Clone, Copy, Debug)]
-struct Wanted<'a> {
-    file: &'a ShippedFile,
-    /// Where it begins in the file.
-    at: u64,
-    part: Part,
 }
 
 /// Puts the files of `manifest` into `dir`, which has to be empty, and makes them durable.
@@ -85,7 +72,6 @@ impl Target<'_> {
     /// Makes the files, with their bytes, durable.
     fn bring(&self, store: &dyn ObjectStore, manifest: &Manifest, files: &[&ShippedFile]) -> Result<()> {
         let mut dirs: BTreeSet<PathBuf> = BTreeSet::from([self.dir.to_owned()]);
-        let mut wanted: BTreeMap<u32, Vec<Wanted<'_>>> = BTreeMap::new();
         for &file in files {
             let path = self.dir.join(&file.path);
             for dir in path.ancestors().skip(1).take_while(|dir| dir.starts_with(self.dir)) {
@@ -94,15 +80,8 @@ impl Target<'_> {
                 }
             }
             self.disk.open(path, Mode::CreateNew)?.set_len(file.bytes())?;
-            let mut at = 0;
-            for part in &file.parts {
-                wanted.entry(part.object).or_default().push(Wanted { file, at, part: *part });
-                at += part.bytes;
-            }
         }
-        let work: VecDeque<(&str, Vec<Wanted<'_>>)> =
-            wanted.into_iter().map(|(at, wanted)| (manifest.objects[at as usize].name.as_str(), wanted)).collect();
-        self.read_all(store, work)?;
+        self.read_all(store, parts::by_object(manifest, files.iter().copied()).collect())?;
         for file in files {
             self.disk.open(self.dir.join(&file.path), Mode::Read)?.sync()?;
         }
@@ -132,73 +111,17 @@ impl Target<'_> {
 
     /// Reads what is wanted of an object, in its order.
     fn read_object(&self, store: &dyn ObjectStore, name: &str, mut wanted: Vec<Wanted<'_>>) -> Result<()> {
-        wanted.sort_by_key(|wanted| wanted.part.offset);
-        let mut block = Block::default();
-        for Wanted { file, at, part } in &wanted {
-            let to = self.disk.open(self.dir.join(&file.path), Mode::Write)?;
-            let (mut sum, mut done) = (crc32fast::Hasher::new(), 0);
-            while done < part.bytes {
-                let from = part.offset + done;
-                if !block.range().contains(&from) {
-                    let end = stretch(&wanted, from).min(from + READ_BYTES);
-                    block = Block { begin: from, bytes: store.get(name, from..end)? };
-                    whole(&block, from..end, name)?;
+        let mut open: Option<(u64, &str, DiskFile)> = None;
+        parts::read(store, name, &mut wanted, &mut |wanted, read| match read {
+            Read::Piece(bytes, at) => {
+                let (path, begin) = (wanted.file.path.as_str(), wanted.at);
+                if open.as_ref().is_none_or(|(of, at, _)| (*of, *at) != (begin, path)) {
+                    open = Some((begin, path, self.disk.open(self.dir.join(path), Mode::Write)?));
                 }
-                let begin = (from - block.begin) as usize;
-                let piece = &block.bytes[begin..block.bytes.len().min(begin + (part.bytes - done) as usize)];
-                sum.update(piece);
-                write(&to, piece, at + done)?;
-                done += piece.len() as u64;
+                let (.., file) = open.as_ref().expect("it was opened just now");
+                Ok(file.write_all_at(bytes, begin + at)?)
             }
-            let found = sum.finalize();
-            if found != part.crc {
-                let expected = format!("{} bytes of {} with checksum {:08x}", part.bytes, file.path, part.crc);
-                let (name, found) = (name.to_owned(), format!("{found:08x}"));
-                return Err(Error::Damaged { name, offset: part.offset, expected, found });
-            }
-        }
-        Ok(())
+            Read::Damaged(error) => Err(error),
+        })
     }
-}
-
-/// Bytes of an object that are in memory.
-#[derive(Default)]
-struct Block {
-    begin: u64,
-    bytes: Vec<u8>,
-}
-
-impl Block {
-    fn range(&self) -> Range<u64> {
-        self.begin..self.begin + self.bytes.len() as u64
-    }
-}
-
-/// Where what is wanted ends that begins at `from` and goes on without a long gap.
-fn stretch(wanted: &[Wanted<'_>], from: u64) -> u64 {
-    let mut end = from;
-    let first = wanted.partition_point(|wanted| wanted.part.offset + wanted.part.bytes <= from);
-    for Wanted { part, .. } in &wanted[first..] {
-        if part.offset > end + GAP_BYTES {
-            break;
-        }
-        end = end.max(part.offset + part.bytes);
-    }
-    end
-}
-
-fn whole(block: &Block, range: Range<u64>, name: &str) -> Result<()> {
-    match block.range() == range {
-        true => Ok(()),
-        false => Err(Error::Damaged {
-            name: name.to_owned(),
-            offset: range.start,
-            expected: format!("{} bytes", range.end - range.start),
-            found: block.bytes.len().to_string(),
-        }),
-    }
-}
-
-fn write(file: &DiskFile, bytes: &[u8], at: u64) -> disk::Result<()> {
-    file.write_all_at(bytes, at)
 }

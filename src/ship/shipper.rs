@@ -139,7 +139,13 @@ impl Shipper {
 
     /// The shipped checkpoint is the head, since `revision`: deletes what the former head's manifest names and this one
     /// does not. What cannot be deleted now is tried again at the next one; the sweep of a later owner finds the rest.
-    pub fn committed(&mut self, mut manifest: Manifest, revision: Revision) -> Result<()> {
+    pub fn committed(&mut self, manifest: Manifest, revision: Revision) -> Result<()> {
+        self.counts(manifest, revision);
+        self.release()
+    }
+
+    /// The first half of [`Shipper::committed`]: nothing is deleted yet.
+    pub fn counts(&mut self, mut manifest: Manifest, revision: Revision) {
         manifest.committed_at(revision);
         if let Some(last) = self.last.take() {
             let named = manifest.named(&self.names);
@@ -149,6 +155,10 @@ impl Shipper {
         self.plan = None;
         self.shipped.checkpoints += 1;
         self.shipped.in_progress = (0, 0);
+    }
+
+    /// The second half: deletes what no head names any more.
+    pub fn release(&mut self) -> Result<()> {
         // manifests before what they name
         let (manifests, others): (Vec<String>, Vec<String>) =
             self.left.iter().cloned().partition(|name| self.names.parse_manifest(self.shard.index(), name).is_some());

@@ -55,10 +55,21 @@ pub fn greatest_claim(store: &dyn ObjectStore, names: &Names, shard: u32) -> Res
 /// The manifest of the greatest (era, epoch, number) whose objects are all listed, with their lengths. One that was
 /// never committed is a checkpoint like any other: it was written last, and on top of the last head.
 pub fn newest(store: &dyn ObjectStore, names: &Names, shard: u32) -> Result<Option<Manifest>> {
+    newest_since(store, names, shard, (0, None))
+}
+
+/// The same of those of this era and later ones; where there is none, the one from which the era went on.
+pub fn newest_since(
+    store: &dyn ObjectStore,
+    names: &Names,
+    shard: u32,
+    (era, base): (u32, Option<(Claim, u64)>),
+) -> Result<Option<Manifest>> {
     let mut listed: HashMap<String, u64> = HashMap::new();
     let mut manifests: BTreeSet<(Claim, u64)> = BTreeSet::new();
     store.list(&names.shard(shard), &mut |name, bytes| {
-        manifests.extend(names.parse_manifest(shard, name));
+        let named = names.parse_manifest(shard, name);
+        manifests.extend(named.filter(|(claim, number)| claim.era >= era || base == Some((*claim, *number))));
         listed.insert(name.to_owned(), bytes);
     })?;
     for (claim, number) in manifests.into_iter().rev() {

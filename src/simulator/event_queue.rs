@@ -4,7 +4,7 @@
 //! time after it was asked for. What is still in the queue when the process dies never happened.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -51,6 +51,8 @@ pub(super) struct EventQueue {
     /// Where the shard lies whose queue it is.
     dir: PathBuf,
     mistake: Option<Mistake>,
+    /// When pages were asked for last in this process, by a crawler that makes a mistake.
+    fetched: HashMap<String, Time>,
     /// What processes have replayed.
     pub replayed: Rc<RefCell<HashSet<(String, Time)>>>,
     /// Where commits are kept, where the crawl has several shards.
@@ -76,6 +78,7 @@ impl EventQueue {
             disk,
             dir,
             mistake,
+            fetched: HashMap::new(),
             replayed: Rc::default(),
             registry: None,
         }
@@ -100,6 +103,7 @@ impl EventQueue {
                 let mut page = Box::new(processor.process(*fetched)?);
                 if let Some(mistake) = self.mistake {
                     mistake.on_page(&mut page, &mut self.rng);
+                    self.fetched.insert(page.job.url.as_str().to_owned(), page.response.started);
                 }
                 Event::Page(page)
             }
@@ -116,7 +120,7 @@ impl EventQueue {
             Work::Calendar(job) => {
                 let mut read = job.run()?;
                 if let Some(mistake) = self.mistake {
-                    mistake.on_slot(&mut read, &self.replayed.borrow(), &mut self.rng);
+                    mistake.on_slot(&mut read, (&self.fetched, &self.replayed.borrow()), &mut self.rng);
                 }
                 Event::CalendarRead(Box::new(read))
             }

@@ -20,6 +20,9 @@ use crate::simweb::{Changes, SimOptions};
 /// A process runs for so long, then the next one resumes the crawl.
 const LIFE: Duration = Duration::from_secs(5 * 86_400);
 
+/// No file is longer: a log of a year has a line for each request.
+const FILE_BYTES_MAX: u64 = 2 << 30;
+
 /// What is crawled, and how.
 #[derive(Clone, Debug)]
 pub struct FreshOptions {
@@ -72,6 +75,7 @@ pub fn keep_fresh(options: &FreshOptions, tell: &mut dyn FnMut(f64)) -> Result<F
     case.watch = Some(Watch { time: Duration::MAX, shortest: Duration::ZERO, longest: Duration::MAX });
     let unsound = |error: std::io::Error| Violation::new(Clause::Reopens, error.to_string());
     let mut machine = Machine::new(case).map_err(unsound)?;
+    machine.let_files_grow(FILE_BYTES_MAX);
     let all = Duration::from_secs(u64::from(options.days) * 86_400);
     let (mut until, mut processes) = (Duration::ZERO, 0);
     while until < all {

@@ -90,6 +90,11 @@ impl Machine {
         lines[lines.len().saturating_sub(SHOWN)..].iter().cloned().chain(ends).collect()
     }
 
+    /// Files of the disk may become so long.
+    pub(super) fn let_files_grow(&self, bytes_max: u64) {
+        self.simulated.let_files_grow(bytes_max);
+    }
+
     /// What the disk did last.
     pub(super) fn trace(&self) -> Vec<String> {
         self.simulated.trace()

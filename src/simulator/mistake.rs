@@ -2,7 +2,7 @@
 //!
 //! They are made where the engine has its hands, or by the disk, so that the code that is tried stays as it is.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -31,6 +31,8 @@ pub enum Mistake {
     LosesRecords,
     /// A visit that is in the archive, and not in the checkpoint, gets no record in the calendar.
     ForgetsReplayed,
+    /// A record of the calendar that is not its page's any more is taken for one that is.
+    PassesStale,
     /// Shards: links are visible to others before the checkpoint that they come with is durable.
     PublishesEarly,
     /// Shards: the position in the links of another one moves although some of them were not admitted.
@@ -71,8 +73,13 @@ impl Mistake {
     /// When a slot of the calendar was read.
     ///
     /// What a record should not be is seen here when it comes out: it was lost when it was put down if its visit was
-    /// `replayed`.
-    pub(super) fn on_slot(self, read: &mut SlotDone, replayed: &HashSet<(String, Time)>, rng: &mut fastrand::Rng) {
+    /// `replayed`, and passes if its page was `fetched` since.
+    pub(super) fn on_slot(
+        self,
+        read: &mut SlotDone,
+        (fetched, replayed): (&HashMap<String, Time>, &HashSet<(String, Time)>),
+        rng: &mut fastrand::Rng,
+    ) {
         match self {
             Mistake::LosesRecords if rng.u8(0..8) == 0 => read.lose_records(),
             Mistake::ForgetsReplayed => read.change_records(&|record| {
@@ -81,6 +88,13 @@ impl Mistake {
                     // a moment that no visit has: it ends as stale
                     let due = past.due + Duration::from_secs(1);
                     is_replayed.then(|| Recrawl::Due(Past { due, ..past.clone() }))
+                })
+            }),
+            Mistake::PassesStale => read.change_records(&|record| {
+                change(record, |url, past| {
+                    let is_stale = fetched.get(url).is_some_and(|&last| last > past.fetched);
+                    // what is said to have changed is compared with the last visit alone
+                    is_stale.then_some(Recrawl::Modified(past.due))
                 })
             }),
             _ => {}

@@ -66,6 +66,10 @@ fn c2_cases_that_once_broke_hold() {
         ),
         (4000, "the list of seeds was written over in place, which failed, and the power was cut"),
         (8625, "a repair of address pages was durable before its images were, and older ones were put over it"),
+        (
+            3000061,
+            "a page that a sitemap brought forward was compared by its payload, though changes are those of texts",
+        ),
         (11477, "after a second power cut, sectors of a record that had been cut off stood in the head of another"),
     ] {
         if let Err(broken) = run(seed, None) {
@@ -129,6 +133,11 @@ fn records_of_the_calendar_that_are_lost_are_found() {
 fn a_replayed_visit_that_gets_no_record_is_found() {
     let clause = found(Mistake::ForgetsReplayed, AGAIN_FROM..AGAIN_FROM + 40);
     assert!(matches!(clause, Clause::OneOutcome | Clause::NothingMissing), "{clause:?}");
+}
+
+#[test]
+fn a_stale_record_that_passes_is_found() {
+    assert_eq!(found(Mistake::PassesStale, AGAIN_FROM..AGAIN_FROM + 10), Clause::NothingTwice);
 }
 
 fn found_in_shards(mistake: Mistake, seeds: std::ops::Range<u64>) -> Clause {

@@ -20,6 +20,7 @@ mod security;
 mod shards;
 #[path = "../site/mod.rs"]
 mod site;
+mod stored;
 mod tutorial;
 mod urls;
 mod usage;

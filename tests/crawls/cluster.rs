@@ -4,8 +4,13 @@
 //! The judge is the synthetic web: every page is in the archive of the store once, the set is the expected one, and no
 //! host is asked by two nodes at once or before its delay.
 
+mod limits;
+mod recover;
+mod store_away;
+
 use std::collections::HashMap;
 use std::fs;
+use std::io::{Read, Write};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,17 +34,21 @@ struct Cluster {
 impl Cluster {
     /// A crawl with an etcd of so many members; nothing where there is no etcd.
     fn new(members: usize, options: SimOptions) -> Option<Cluster> {
-        Cluster::with(members, options, RUSH)
+        Cluster::with(members, options, RUSH, "")
     }
 
-    /// The same with these delays.
-    fn with(members: usize, options: SimOptions, politeness: &str) -> Option<Cluster> {
+    /// The same with these delays, and these lines of the section `[cluster]`.
+    fn with(members: usize, options: SimOptions, politeness: &str, lines: &str) -> Option<Cluster> {
         let members = Members::start(members)?;
-        let sections = format!("{politeness}\n[cluster]\ncommit_interval = \"1s\"\nlease = \"6s\"\n");
+        let sections = format!("{politeness}\n[cluster]\ncommit_interval = \"1s\"\nlease = \"6s\"\n{lines}");
         let site = Site::new(SimOptions { latency: Duration::from_millis(5), ..options }, &sections);
+        Some(Cluster::begin(site, members))
+    }
+
+    fn begin(site: Site, members: Members) -> Cluster {
         let cluster = Cluster { site, members, nodes: HashMap::new() };
         cluster.does("cluster init --seeds seeds.txt --shards 6 --config crawler.toml --store STORE --registry ETCD");
-        Some(cluster)
+        cluster
     }
 
     fn place(&self) -> Vec<String> {
@@ -247,7 +256,9 @@ fn a_node_that_is_drained_gives_its_shards_away_and_a_pause_is_for_all() {
 #[test]
 fn a_host_is_asked_by_one_node_at_a_time_and_waits_after_a_take_over() {
     let delays = "delay_factor = 0.0\ndelay_min = \"100ms\"\ndelay_per_ip = \"0s\"\n";
-    let Some(mut cluster) = Cluster::with(1, SimOptions { pages: 300, hosts: 20, ..web(105) }, delays) else { return };
+    let Some(mut cluster) = Cluster::with(1, SimOptions { pages: 300, hosts: 20, ..web(105) }, delays, "") else {
+        return;
+    };
     ["one", "two"].into_iter().for_each(|name| cluster.start(name));
     cluster.wait_for_requests(80);
     cluster.lose("one");
@@ -299,5 +310,54 @@ fn operators_say_what_all_nodes_do_and_find_the_crawl_by_its_id() {
     cluster.nodes.remove("one");
     cluster.does(&of("cluster resume --store STORE --registry ETCD --crawl ID"));
     cluster.start("two");
+    cluster.wait_until("the end of the crawl", Cluster::has_ended);
+    // readers of the store know the lists in their order
+    let said = cluster.does("report seeds --store STORE");
+    assert!(said.contains("https://added.example/"), "{said}");
+    cluster.assert_ends();
+}
+
+#[test]
+fn a_node_takes_commands_of_its_own_and_points_to_those_that_are_for_all() {
+    // so slow that there is something left when all are paused
+    let delays = "delay_factor = 0.0\ndelay_min = \"100ms\"\ndelay_per_ip = \"0s\"\n";
+    let metrics = format!("{delays}\n[report]\nmetrics = \"127.0.0.1:0\"\n");
+    let Some(mut cluster) = Cluster::with(1, SimOptions { pages: 300, ..web(107) }, &metrics, "") else { return };
+    cluster.start("one");
+    cluster.wait_for_requests(30);
+    cluster.does("cluster pause --store STORE --registry ETCD");
+    cluster.wait_until("the node's figures", |cluster| {
+        let said = cluster.command("ctl status --dir one --json");
+        String::from_utf8(said.stdout).unwrap().contains("\"phase\":\"paused\"")
+    });
+    for (command, instead) in [
+        ("pause", "crawler cluster pause"),
+        ("resume", "crawler cluster pause and resume"),
+        ("add-seeds a.example", "crawler cluster add-seeds"),
+    ] {
+        let said = cluster.command(&format!("ctl {command} --dir one"));
+        let told = String::from_utf8(said.stderr).unwrap();
+        assert!(said.status.code() == Some(1) && told.contains(instead), "{command}: {told}");
+    }
+    let said = cluster.does("ctl checkpoint --dir one");
+    assert!(said.contains("is durable"), "{said}");
+    let said = cluster.does("status --dir one");
+    assert!(said.contains("paused"), "{said}");
+    let address = fs::read_to_string(cluster.site.crawl.path("one/metrics.address")).unwrap();
+    let mut connection = std::net::TcpStream::connect(address.trim()).unwrap();
+    write!(connection, "GET /metrics HTTP/1.1\r\nHost: {}\r\n\r\n", address.trim()).unwrap();
+    let mut told = String::new();
+    connection.read_to_string(&mut told).unwrap();
+    assert!(told.contains("node=\"one\"") && told.contains("crawler_pages_stored_total"), "{told}");
+    cluster.does("ctl stop --wait --dir one");
+    let code = cluster.nodes.remove("one").unwrap().wait().unwrap().code();
+    assert_eq!(code, Some(11));
+    let said = cluster.command("ctl status --dir one");
+    assert!(String::from_utf8(said.stderr).unwrap().contains("no crawl is running"));
+    cluster.does("cluster resume --store STORE --registry ETCD");
+    cluster.start("one");
+    cluster.wait_until("the end of the crawl", Cluster::has_ended);
+    let said = cluster.does("verify --store STORE");
+    assert!(said.contains("no damage"), "{said}");
     cluster.assert_ends();
 }

@@ -40,7 +40,7 @@ fn options(endpoints: Vec<String>) -> EtcdOptions {
 fn made(members: &Members, shards: usize, pages: Option<u64>) -> EtcdCrawl {
     let beginning = Beginning {
         store: "file:///mnt/crawl".to_owned(),
-        seeds: vec![SeedsRecord { object: "seeds/1".to_owned(), before: 0, count: 3 }],
+        seeds: vec![SeedsRecord { object: "seeds/1".to_owned(), before: 0, count: 3, round: 0 }],
         heads: vec![HeadRecord::default(); shards],
         quota: QuotaRecord { pages, bytes: None },
         ..Beginning::default()

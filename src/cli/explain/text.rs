@@ -61,6 +61,7 @@ impl Page<'_> {
     fn crawl(&mut self) {
         let crawl = &self.told.crawl;
         let state = match (crawl.running, crawl.finish) {
+            (false, None) if crawl.in_store => "not ended, by its last checkpoint in the store".to_owned(),
             (true, _) => crawl.phase.map_or("running", Doing::meaning).to_owned(),
             (false, Some(finish)) => format!("not running; {finish}"),
             (false, None) => "not running; it was killed, or has no checkpoint yet".to_owned(),

@@ -2,9 +2,9 @@
 
 use super::super::etcd::{EtcdError, Read, Transacted, Txn};
 use super::super::ownership::{Claimed, ClusterError, Granted};
-use super::super::quota;
+use super::super::quota::{self, Dealt};
 use super::super::record::{GrantRecord, QuotaRecord};
-use super::{EtcdCrawl, putting, repeated, value};
+use super::{EtcdCrawl, PATIENCE, patiently, putting, repeated, value};
 
 /// A limit with the revisions by which it is changed.
 #[derive(Clone, Copy, Default)]
@@ -24,6 +24,26 @@ impl EtcdCrawl {
     pub fn granted(&self, shard: u32) -> Result<GrantRecord, ClusterError> {
         let read = self.get(&self.keys.granted(shard))?;
         Ok(value(read.keys.first())?.unwrap_or_default())
+    }
+
+    /// What nobody has, and what each shard was granted.
+    pub fn dealt(&self) -> Result<Dealt, ClusterError> {
+        let key = self.keys.quota();
+        let read = patiently(&self.etcd, PATIENCE, || self.etcd.below(&key))?;
+        let mut dealt =
+            Dealt { granted: vec![GrantRecord::default(); self.record.shards as usize], ..Dealt::default() };
+        for kv in &read.keys {
+            match self.keys.parse_granted(&kv.key) {
+                Some(shard) => {
+                    if let Some(granted) = dealt.granted.get_mut(shard as usize) {
+                        *granted = value(Some(kv))?.unwrap_or_default();
+                    }
+                }
+                None if kv.key == key => dealt.left = value(Some(kv))?.unwrap_or_default(),
+                None => {}
+            }
+        }
+        Ok(dealt)
     }
 
     /// Moves a block to the shard; where nothing is left, says what it has.

@@ -6,10 +6,13 @@
 mod create;
 mod limits;
 mod orders;
+mod remains;
 
 use std::time::{Duration, Instant};
 
 pub use create::Beginning;
+pub use orders::Adding;
+pub use remains::Remains;
 
 use super::etcd::{Etcd, EtcdError, EtcdOptions, KeyValue, Read, Transacted, Txn};
 use super::keys::Keys;
@@ -65,6 +68,11 @@ impl EtcdCrawl {
     /// What was fixed when it was made.
     pub fn record(&self) -> &CrawlRecord {
         &self.record
+    }
+
+    /// The highest revision of etcd that is known here: it must never be at an earlier one.
+    pub fn revision_seen(&self) -> u64 {
+        self.etcd.seen()
     }
 
     /// Everything that nodes watch, as it is now.

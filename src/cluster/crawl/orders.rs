@@ -7,6 +7,15 @@ use super::super::view::SeedsAt;
 use super::{EtcdCrawl, putting, value};
 use crate::exchange::Revision;
 
+/// How a list of seeds is added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Adding {
+    /// Its seeds are fetched again, in a round of their own.
+    pub is_round: bool,
+    /// A crawl that has ended goes on.
+    pub reopens: bool,
+}
+
 impl EtcdCrawl {
     /// What all nodes have to do; says since when.
     pub fn set_want(&self, state: State) -> Result<Revision, ClusterError> {
@@ -35,21 +44,35 @@ impl EtcdCrawl {
         }
     }
 
-    /// Adds the list of seeds that this object has; its name must not have been used for another list.
+    /// Adds the list of seeds that this object has; its name must not have been used for another list. A crawl that has
+    /// ended takes none.
     pub fn put_seeds(&self, object: &str, count: u64) -> Result<SeedsAt, ClusterError> {
+        self.put_list(object, count, Adding::default())
+    }
+
+    /// The same, in one of these ways.
+    pub fn put_list(&self, object: &str, count: u64, how: Adding) -> Result<SeedsAt, ClusterError> {
         let (want_key, end_key) = (self.keys.want(), self.keys.end());
         loop {
             let view = self.view()?;
             if let Some(list) = view.seeds.values().find(|list| list.record.object == object) {
                 return Ok(list.clone());
             }
-            if view.end.is_some() {
-                return Err(ClusterError::Ended);
-            }
-            let (number, record) = next_list(&view, object, count);
-            let want = WantRecord { seeds: number, ..view.want };
+            let ended_at = match view.end {
+                Some(_) if how.reopens => self.get(&end_key)?.keys.first().map_or(0, |kv| kv.mod_revision),
+                Some(_) => return Err(ClusterError::Ended),
+                None => 0,
+            };
+            let (number, record) = next_list(&view, object, count, how.is_round);
             let key = self.keys.seeds(number);
-            let txn = Txn::new().if_created(&key, 0).if_modified(&want_key, view.want_at).if_created(&end_key, 0);
+            let txn = Txn::new().if_created(&key, 0).if_modified(&want_key, view.want_at);
+            let txn = txn.if_modified(&end_key, ended_at);
+            // seeds that are added to a crawl that has ended are meant to be fetched
+            let (txn, state) = match ended_at {
+                0 => (txn, view.want.state),
+                _ => (txn.delete(&end_key), State::Run),
+            };
+            let want = WantRecord { seeds: number, state, ..view.want };
             let txn = putting(putting(txn, &key, &record)?, &want_key, &want)?;
             let done = self.transact(&txn)?;
             if done.succeeded {

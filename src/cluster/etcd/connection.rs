@@ -124,9 +124,14 @@ impl Connection {
     /// Asks every endpoint once, beginning with the one that answered last, until one gives an answer that is clear.
     /// What is asked so may arrive more than once.
     pub fn call<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
+        self.call_within(path, body, self.timeout)
+    }
+
+    /// The same, where each of them has so much time.
+    pub fn call_within<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize, timeout: Duration) -> Result<T> {
         let mut last = None;
         for _ in &self.endpoints {
-            match self.call_once(path, body, self.timeout) {
+            match self.call_once(path, body, timeout) {
                 Err(unclear) if unclear.may_pass() => last = Some(unclear),
                 clear => return clear,
             }

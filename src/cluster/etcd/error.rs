@@ -25,7 +25,7 @@ pub enum EtcdError {
     /// Another etcd answers: one that was restored from a snapshot, or another one at the same address.
     #[error(
         "the etcd that answers has the cluster id {found:x}, and the crawl was made in {expected:x}: it was restored \
-         from a snapshot, or is another one"
+         from a snapshot, or is another one; crawler cluster recover lets the crawl go on"
     )]
     OtherCluster {
         /// What the crawl has.
@@ -34,7 +34,10 @@ pub enum EtcdError {
         found: u64,
     },
     /// etcd has gone back, which it never does unless its data was put back.
-    #[error("etcd is at revision {found}, and was at {seen}: its data was put back")]
+    #[error(
+        "etcd is at revision {found}, and was at {seen}: its data was put back; crawler cluster recover lets the \
+             crawl go on"
+    )]
     WentBack {
         /// The highest revision that was seen.
         seen: u64,

@@ -88,6 +88,11 @@ impl Etcd {
         self.connection.has_seen(revision);
     }
 
+    /// The highest revision that an answer had which was not older than the question.
+    pub fn seen(&self) -> u64 {
+        self.connection.seen()
+    }
+
     /// One key as it is now.
     pub fn get(&self, key: &str) -> Result<Read> {
         self.range(&json!({ "key": encoded(key) })).map(|(read, _)| read)
@@ -167,10 +172,10 @@ impl Etcd {
         }
     }
 
-    /// Ends the lease, and with it all keys that it has.
-    pub fn revoke(&self, lease: u64) -> Result<()> {
+    /// Ends the lease, and with it all keys that it has; each endpoint has so much time for it.
+    pub fn revoke(&self, lease: u64, timeout: Duration) -> Result<()> {
         let answered: Result<PlainAnswer> =
-            self.connection.call("/v3/lease/revoke", &json!({ "ID": lease.to_string() }));
+            self.connection.call_within("/v3/lease/revoke", &json!({ "ID": lease.to_string() }), timeout);
         match answered {
             Ok(answer) => self.connection.check(answer.header, None),
             // it has ended already, or an earlier sending has ended it

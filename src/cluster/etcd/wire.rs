@@ -192,6 +192,13 @@ impl Txn {
         self
     }
 
+    /// Deletes all keys that begin with `prefix`.
+    pub fn delete_below(mut self, prefix: &str) -> Txn {
+        let (first, end) = below(prefix);
+        self.success.push(json!({ "request_delete_range": { "key": first, "range_end": end } }));
+        self
+    }
+
     /// Reads the key where the comparisons do not hold.
     pub fn or_get(mut self, key: &str) -> Txn {
         self.failure.push(json!({ "request_range": { "key": encoded(key) } }));

@@ -25,10 +25,14 @@ use super::crawl::{CrawlName, EtcdCrawl};
 use super::etcd::{EtcdError, EtcdOptions};
 use super::lease::Hold;
 use super::ownership::{Claimed, ClusterError, CommitError, Granted, Ownership, Wake};
-use super::record::{EndRecord, FiguresRecord, GrantRecord, HaltedRecord, HeadRecord, NodeRecord, State};
+use super::quota::Dealt;
+use super::record::{EndRecord, FiguresRecord, GrantRecord, HaltedRecord, HeadRecord, NodeRecord, QuotaRecord, State};
 use super::view::{SeedsAt, View};
 use crate::exchange::Revision;
 use session::Session;
+
+/// So long an endpoint is waited for that has to end a lease, which ends by itself where it is not told.
+const REVOKE_WAIT: Duration = Duration::from_secs(1);
 
 /// What a node is started with.
 #[derive(Clone, Debug)]
@@ -158,6 +162,11 @@ impl EtcdOwnership {
         self.shared.put_figures(figures)
     }
 
+    /// Ends all calls, those that wait for an answer too, and takes no more: what is claimed ends with its lease.
+    pub fn close(&self) {
+        self.shared.crawl.etcd.close();
+    }
+
     /// Ends the node's part: claims that are left are given up at once, with its lease.
     pub fn leave(&self) {
         self.shared.drop_claims();
@@ -165,7 +174,7 @@ impl EtcdOwnership {
         if let Some(session) = session {
             session.lease.lose();
             // where etcd does not answer it ends by itself
-            let _ = self.shared.crawl.etcd.revoke(session.id);
+            let _ = self.shared.crawl.etcd.revoke(session.id, REVOKE_WAIT);
         }
         self.stop();
     }
@@ -263,6 +272,18 @@ impl Ownership for EtcdOwnership {
 
     fn grant(&self, claimed: &Claimed) -> Result<Granted, ClusterError> {
         self.shared.crawl.grant(claimed)
+    }
+
+    fn left(&self) -> Result<QuotaRecord, ClusterError> {
+        self.shared.crawl.quota()
+    }
+
+    fn dealt(&self) -> Result<Dealt, ClusterError> {
+        self.shared.crawl.dealt()
+    }
+
+    fn granted(&self, shard: u32) -> Result<GrantRecord, ClusterError> {
+        self.shared.crawl.granted(shard)
     }
 
     fn give_back(&self, claimed: &Claimed, used: GrantRecord) -> Result<Granted, ClusterError> {

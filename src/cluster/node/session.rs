@@ -8,7 +8,7 @@ use super::super::etcd::{EtcdError, Txn};
 use super::super::lease::{Lease, Sent};
 use super::super::ownership::ClusterError;
 use super::super::record::{FiguresRecord, NodeRecord, written};
-use super::{Shared, lock};
+use super::{REVOKE_WAIT, Shared, lock};
 
 /// A lease is renewed so many times in its length.
 const RENEWALS: u32 = 4;
@@ -45,7 +45,7 @@ pub(super) fn first(shared: &Shared) -> Result<(), ClusterError> {
     let options = &shared.options;
     if let Some(former) = options.former_lease {
         // its process is gone: what it claimed need not wait for the lease to end
-        let _ = shared.crawl.etcd.revoke(former);
+        let _ = shared.crawl.etcd.revoke(former, REVOKE_WAIT);
     }
     let until = Instant::now() + options.lease + NAME_WAIT;
     let mut told = Repeated::default();
@@ -138,7 +138,7 @@ fn begin(shared: &Shared) -> Result<(), ClusterError> {
     let taken = take_name(shared, granted.lease);
     if let Err(error) = taken {
         // it would keep the name from the next try
-        let _ = shared.crawl.etcd.revoke(granted.lease);
+        let _ = shared.crawl.etcd.revoke(granted.lease, REVOKE_WAIT);
         return Err(error);
     }
     lease.renewed(sent, granted.lasts.min(options.lease));

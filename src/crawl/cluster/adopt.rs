@@ -33,7 +33,7 @@ pub struct Adopted {
 /// `id`; of the only crawl there, where none is named.
 pub fn adopt(config: &Config, id: Option<&str>, dir: &Path) -> Result<Adopted, CrawlError> {
     let (store, disk) = (open_store(config)?, Disk::real());
-    let object = CrawlObject::find(&*store, id)?;
+    let object = CrawlObject::find_alone(&*store, id)?;
     let made = aside(dir);
     remove(&made)?;
     disk::create_crawl_dir(&made, options::readers(&object.config))?;

@@ -1,13 +1,18 @@
 //! A shard that this node has claimed: its directory made ready, its heads committed.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Instant;
 
+use super::crawl_object;
+use super::eras::Eras;
 use super::heads::{Heads, read_manifest};
 use super::note::{Note, Stamp};
+use super::quotas::Quotas;
 use super::restoring::{aside, remove};
-use super::shipments::{Commit, Shipments};
+use super::shipments::{Commit, RECOVERED, Shipments};
 use crate::cluster::{Claimed, HeadRecord, Hold, Ownership};
 use crate::crawl::shard_directory::ShardDirectory;
 use crate::crawl::{CrawlError, CrawlRequest};
@@ -26,11 +31,17 @@ const NEVER: Revision = 1;
 pub(super) struct Grounds {
     pub store: Arc<dyn ObjectStore>,
     pub names: Names,
+    pub era: u32,
     pub identity: Identity,
     pub view: Arc<StoreView>,
     pub ownership: Arc<dyn Ownership>,
     pub heads: Arc<Heads>,
     pub shipments: Arc<Shipments>,
+    /// Limits of the whole crawl, where it has any.
+    pub quotas: Option<Arc<Quotas>>,
+    /// Heads that are being put.
+    pub commits: Arc<Commits>,
+    pub lease: Arc<SessionLease>,
 }
 
 impl Grounds {
@@ -40,7 +51,8 @@ impl Grounds {
         let shard = Shard::new(claimed.shard, self.identity.shards());
         let (disk, dir) = (Disk::real(), request.dir.join(shard.dir_name()));
         let head = claimed.head.as_ref();
-        let head = head.map(|head| read_manifest(&*self.store, &self.names, claimed.shard, head)).transpose();
+        let head =
+            head.map(|head| read_manifest(&*self.store, &self.names, self.era, (claimed.shard, head))).transpose();
         let head = head.map_err(fault)?;
         let stamp = head.as_ref().map(|head| Stamp::new(head.claim, head.number));
         if !Note::read(&disk, &dir)?.is_of(stamp) || (head.is_some() && !mend::is_begun(&disk, &dir)) {
@@ -53,6 +65,9 @@ impl Grounds {
         let identity = self.identity.of_shard(shard);
         let directory = ShardDirectory::open_shard(request, self.view.disk(), identity, false)?;
         let claim = Claim { era: claimed.era, epoch: claimed.epoch };
+        if !self.is_newest_era().map_err(fault)? {
+            return Err(CrawlError::Usage(RECOVERED.to_owned()));
+        }
         match sweep(&*self.store, &self.names, claimed.shard, claim, head.as_ref()) {
             Ok(swept) if swept.objects > 0 => {
                 tracing::info!("{}: {} objects of earlier owners deleted", shard.dir_name(), swept.objects);
@@ -61,9 +76,25 @@ impl Grounds {
             Err(error) => tracing::warn!("{}: objects of earlier owners stay for now: {error}", shard.dir_name()),
         }
         let links_at = AtomicU64::new(claimed.head.as_ref().map_or(NEVER, |head| head.links_at()));
-        let commit = Heading { grounds: self.clone(), claimed: claimed.clone(), links_at };
+        let is_first = self.era > 0 && head.as_ref().is_none_or(|head| head.claim.era != self.era);
+        let commit = Heading {
+            grounds: self.clone(),
+            claimed: claimed.clone(),
+            links_at,
+            is_first_of_era: AtomicBool::new(is_first),
+        };
         self.shipments.own(shard, (claim, Box::new(commit)), head, (&disk, &dir))?;
         Ok(directory)
+    }
+
+    /// Whether the crawl has not gone on in another registry.
+    fn is_newest_era(&self) -> store::Result<bool> {
+        self.with_eras(|eras| eras.is_newest(self.era))
+    }
+
+    /// Calls `act` with the eras of the crawl.
+    pub fn with_eras<T>(&self, act: impl FnOnce(Eras<'_>) -> T) -> T {
+        act(Eras { store: &*self.store, prefix: &crawl_object::prefix(self.identity.id) })
     }
 
     /// Makes `dir` what the store has of the shard. What lies there is of an earlier owner, whose work beyond the head
@@ -105,6 +136,8 @@ struct Heading {
     grounds: Grounds,
     claimed: Arc<Claimed>,
     links_at: AtomicU64,
+    /// Whether the shard has no head of this era yet: what comes first may have been cut in an earlier one.
+    is_first_of_era: AtomicBool,
 }
 
 impl std::fmt::Debug for Heading {
@@ -116,6 +149,7 @@ impl std::fmt::Debug for Heading {
 impl Commit for Heading {
     fn commit(&self, manifest: &Manifest, checkpoint: &Checkpoint) -> Result<Revision, String> {
         let new = manifest.links.iter().find(|links| links.revision == 0);
+        let is_first = self.is_first_of_era.load(Ordering::Relaxed);
         let record = HeadRecord {
             era: manifest.claim.era,
             epoch: manifest.claim.epoch,
@@ -123,23 +157,65 @@ impl Commit for Heading {
             manifest: manifest.name(&self.grounds.names),
             has_notes: new.is_some_and(|links| links.has_notes),
             links_at: if new.is_some() { 0 } else { self.links_at.load(Ordering::Relaxed) },
-            read_to: manifest.head.read_to,
+            // what was read by revisions of another etcd is unknown here; the next checkpoint says it
+            read_to: if is_first { 0 } else { manifest.head.read_to },
             idle: manifest.head.idle,
             pages: checkpoint.statistics.pages(),
             bytes: checkpoint.statistics.bytes_received,
         };
-        let revision = self.grounds.ownership.commit(&self.claimed, &record).map_err(|error| error.to_string())?;
+        let revision = {
+            let _begun = self.grounds.commits.begin(self.claimed.shard);
+            self.grounds.ownership.commit(&self.claimed, &record).map_err(|error| error.to_string())?
+        };
+        self.is_first_of_era.store(false, Ordering::Relaxed);
+        if let Some(quotas) = &self.grounds.quotas {
+            quotas.committed(&self.claimed, record.pages, record.idle);
+        }
         if new.is_some() {
             self.links_at.store(revision, Ordering::Relaxed);
         }
         let mut committed = manifest.clone();
         committed.committed_at(revision);
+        committed.head.read_to = record.read_to;
         self.grounds.heads.committed(self.claimed.shard, revision, &committed);
         Ok(revision)
     }
 
     fn is_held(&self) -> bool {
         !self.claimed.hold().is_lost()
+    }
+
+    fn may_delete(&self) -> store::Result<bool> {
+        self.grounds.is_newest_era()
+    }
+}
+
+/// The heads of this node that are being put: where etcd is away, they wait.
+#[derive(Debug, Default)]
+pub(super) struct Commits(Mutex<HashMap<u32, Instant>>);
+
+/// One of them.
+struct Begun<'a>(&'a Commits, u32);
+
+impl Commits {
+    fn begin(&self, shard: u32) -> Begun<'_> {
+        self.all().insert(shard, Instant::now());
+        Begun(self, shard)
+    }
+
+    /// Whether that of the shard is waited for since this moment, or longer.
+    pub fn waits_since(&self, shard: u32, since: Instant) -> bool {
+        self.all().get(&shard).is_some_and(|begun| *begun <= since)
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<u32, Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        self.0.all().remove(&self.1);
     }
 }
 
@@ -153,6 +229,42 @@ impl Lease for ShardLease {
     }
 }
 
+/// The right of a session to make any: that of its node, as long as none of its claims is lost.
+///
+/// What an engine has asked for waits in the fetch executor while the lease does not hold. A node that was cut off gets
+/// a new lease some time before the engines of the old one are ended: by that alone it would send what waits, to hosts
+/// that another node has taken over.
+#[derive(Debug)]
+pub(super) struct SessionLease {
+    node: Box<dyn Lease>,
+    claims: RwLock<BTreeMap<u32, Arc<Hold>>>,
+}
+
+impl SessionLease {
+    /// Of a session without claims.
+    pub fn new(node: impl Lease + 'static) -> SessionLease {
+        SessionLease { node: Box::new(node), claims: RwLock::default() }
+    }
+
+    /// The session has this claim of the shard.
+    pub fn claimed(&self, shard: u32, hold: Arc<Hold>) {
+        self.claims.write().unwrap_or_else(PoisonError::into_inner).insert(shard, hold);
+    }
+
+    /// The shard's engine is gone, with all that it has asked for.
+    pub fn given_up(&self, shard: u32) {
+        self.claims.write().unwrap_or_else(PoisonError::into_inner).remove(&shard);
+    }
+}
+
+impl Lease for SessionLease {
+    fn holds(&self) -> bool {
+        // in this order: claims are lost before there is a new lease
+        self.node.holds()
+            && !self.claims.read().unwrap_or_else(PoisonError::into_inner).values().any(|hold| hold.is_lost())
+    }
+}
+
 /// The right of a node to make any.
 #[derive(Debug)]
 pub(super) struct NodeLease(pub Arc<dyn Ownership>);
@@ -160,5 +272,43 @@ pub(super) struct NodeLease(pub Arc<dyn Ownership>);
 impl Lease for NodeLease {
     fn holds(&self) -> bool {
         self.0.holds()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    #[derive(Debug, Default)]
+    struct Switch(Arc<AtomicBool>);
+
+    impl Lease for Switch {
+        fn holds(&self) -> bool {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    #[test]
+    fn a_new_lease_of_the_node_does_not_send_what_was_asked_for_under_a_lost_claim() {
+        let node = Switch::default();
+        let is_held = node.0.clone();
+        let session = SessionLease::new(node);
+        assert!(!session.holds());
+        is_held.store(true, Ordering::Relaxed);
+        let (one, other) = (Arc::new(Hold::default()), Arc::new(Hold::default()));
+        session.claimed(1, one.clone());
+        session.claimed(2, other.clone());
+        assert!(session.holds());
+        // handed over in good order
+        session.given_up(2);
+        other.drop_claim();
+        assert!(session.holds());
+        // cut off, and another node has the shard; then there is a new lease
+        is_held.store(false, Ordering::Relaxed);
+        one.drop_claim();
+        is_held.store(true, Ordering::Relaxed);
+        assert!(!session.holds());
     }
 }

@@ -7,6 +7,7 @@
 //! ```
 //! The id is part of every name, so that several crawls can share a store.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
@@ -27,12 +28,15 @@ pub(super) struct CrawlObject {
     pub identity: Identity,
     /// Its settings, without secrets.
     pub config: Config,
+    /// Whether machines share it by a registry: then no machine works on it alone.
+    #[serde(default)]
+    pub shared: bool,
 }
 
 impl CrawlObject {
     /// What the names of its objects begin with.
     pub fn prefix(&self) -> String {
-        prefix(&self.identity)
+        prefix(self.identity.id)
     }
 
     /// The crawl's id, as text.
@@ -76,28 +80,59 @@ impl CrawlObject {
         }
     }
 
-    fn read(store: &dyn ObjectStore, name: &str, bytes: u64) -> Result<CrawlObject> {
-        let damaged = |found: String| Error::Damaged {
-            name: name.to_owned(),
-            offset: 0,
-            expected: "identity and settings of a crawl".to_owned(),
-            found,
-        };
-        if bytes > BYTES_MAX {
-            return Err(damaged(format!("{bytes} bytes")));
+    /// The same of crawls that machines share.
+    pub fn find_shared(store: &dyn ObjectStore, id: Option<&str>) -> std::result::Result<CrawlObject, CrawlError> {
+        let why = "was not made by crawler cluster init: one machine works on it, without a registry";
+        CrawlObject::find_that(store, id, (true, why))
+    }
+
+    /// The same of crawls that one machine works on.
+    pub fn find_alone(store: &dyn ObjectStore, id: Option<&str>) -> std::result::Result<CrawlObject, CrawlError> {
+        let why = "is shared by machines: name a member of its etcd by --registry";
+        CrawlObject::find_that(store, id, (false, why))
+    }
+
+    /// The same of one that is shared or is not; `why` says what is wrong with any other.
+    fn find_that(
+        store: &dyn ObjectStore,
+        id: Option<&str>,
+        (shared, why): (bool, &str),
+    ) -> std::result::Result<CrawlObject, CrawlError> {
+        let found = CrawlObject::find(store, id)?;
+        if found.shared == shared {
+            return Ok(found);
         }
-        let object: CrawlObject =
-            serde_json::from_slice(&store.get(name, 0..bytes)?).map_err(|error| damaged(error.to_string()))?;
+        Err(CrawlError::Usage(format!("the crawl {} in {} {why}", found.id(), store.address())))
+    }
+
+    fn read(store: &dyn ObjectStore, name: &str, bytes: u64) -> Result<CrawlObject> {
+        let expected = "identity and settings of a crawl";
+        let object: CrawlObject = read_json(store, (name, bytes), (BYTES_MAX, expected))?;
         if !name.contains(&format!("{:032x}", object.identity.id)) {
-            return Err(damaged(format!("those of crawl {:032x}", object.identity.id)));
+            let found = format!("those of crawl {:032x}", object.identity.id);
+            return Err(Error::Damaged { name: name.to_owned(), offset: 0, expected: expected.to_owned(), found });
         }
         Ok(object)
     }
 }
 
-/// What the names of all objects of the crawl with this identity begin with.
-pub(super) fn prefix(identity: &Identity) -> String {
-    format!("{:032x}/", identity.id)
+/// What an object of so many bytes says, which are `bytes_max` at most; `expected` is what it should be.
+pub(super) fn read_json<T: DeserializeOwned>(
+    store: &dyn ObjectStore,
+    (name, bytes): (&str, u64),
+    (bytes_max, expected): (u64, &str),
+) -> Result<T> {
+    let damaged =
+        |found: String| Error::Damaged { name: name.to_owned(), offset: 0, expected: expected.to_owned(), found };
+    if bytes > bytes_max {
+        return Err(damaged(format!("{bytes} bytes")));
+    }
+    serde_json::from_slice(&store.get(name, 0..bytes)?).map_err(|error| damaged(error.to_string()))
+}
+
+/// What the names of all objects of the crawl with this id begin with.
+pub(super) fn prefix(id: u128) -> String {
+    format!("{id:032x}/")
 }
 
 /// A store that does not do what a start needs.

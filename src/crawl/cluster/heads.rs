@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::cluster::{FiguresRecord, HeadAt as Committed, View};
-use crate::exchange::{Head, HeadAt, News, OutFile, Registry, Revision, Visible, Wake};
+use crate::exchange::{Again, Head, HeadAt, News, OutFile, Registry, Revision, Visible, Wake};
 use crate::shard::Shard;
 use crate::ship::{Manifest, Names, StoreView};
 use crate::store::{self, ObjectStore};
@@ -22,6 +22,7 @@ use crate::store::{self, ObjectStore};
 pub(super) struct Heads {
     store: Arc<dyn ObjectStore>,
     names: Names,
+    era: u32,
     root: PathBuf,
     view: Arc<StoreView>,
     table: Mutex<News>,
@@ -36,16 +37,17 @@ impl std::fmt::Debug for Heads {
 }
 
 impl Heads {
-    /// Of a crawl of so many shards, of which nothing is known. `view` shows files of other shards, below `root`.
+    /// Of a crawl of so many shards in this era, of which nothing is known. `view` shows files of other shards, below
+    /// `root`.
     pub fn new(
         store: Arc<dyn ObjectStore>,
-        names: Names,
+        (names, era): (Names, u32),
         (root, view): (PathBuf, Arc<StoreView>),
         shards: u32,
     ) -> Heads {
         let table = News { heads: (0..shards).map(|_| None).collect(), ..News::default() };
         let hungry = (0..shards).map(|_| AtomicBool::new(false)).collect();
-        Heads { store, names, root, view, table: Mutex::new(table), wakes: Mutex::default(), hungry }
+        Heads { store, names, era, root, view, table: Mutex::new(table), wakes: Mutex::default(), hungry }
     }
 
     /// Calls `wake` whenever something has changed for the engine of `shard`, in the place of what was called before.
@@ -58,9 +60,9 @@ impl Heads {
         self.wakes.lock().unwrap_or_else(PoisonError::into_inner).remove(&shard);
     }
 
-    /// Takes in `known`, what the node knows by now. `seeds` is how many the crawl has in this node's list. What cannot
-    /// be read from the store is tried again at the next call.
-    pub fn refresh(&self, known: &View, seeds: u32) -> store::Result<()> {
+    /// Takes in `known`, what the node knows by now. `seeds` is how many the crawl has in this node's list, and which
+    /// of them are fetched again. What cannot be read from the store is tried again at the next call.
+    pub fn refresh(&self, known: &View, seeds: (u32, Arc<[Again]>)) -> store::Result<()> {
         let shards = 0..u32::try_from(known.heads.len()).expect("a crawl has few shards");
         let fresh: Vec<(u32, HeadAt)> = shards
             .filter_map(|shard| Some((shard, known.heads[shard as usize].as_ref()?)))
@@ -75,10 +77,6 @@ impl Heads {
         Ok(())
     }
 
-    fn is_own(&self, shard: u32) -> bool {
-        self.wakes.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&shard)
-    }
-
     fn is_news(&self, shard: u32, head: &Committed) -> bool {
         self.table().heads[shard as usize].as_ref().is_none_or(|at| at.revision < head.revision)
     }
@@ -88,18 +86,22 @@ impl Heads {
         if record.number == 0 {
             return Ok(HeadAt { revision: *revision, ..HeadAt::default() });
         }
-        let manifest = read_manifest(&*self.store, &self.names, shard, head)?;
+        let manifest = read_manifest(&*self.store, &self.names, self.era, (shard, head))?;
         let dir = self.root.join(Shard::new(shard, manifest.shards).dir_name());
         // what lies here of a shard that others own is what this node had of it, and may never have counted
-        if !self.is_own(shard) {
-            self.view.mount_instead(&dir, &manifest);
+        {
+            // while this is held nobody claims it here, who shows it otherwise then
+            let own = self.wakes.lock().unwrap_or_else(PoisonError::into_inner);
+            if !own.contains_key(&shard) {
+                self.view.mount_instead(&dir, &manifest);
+            }
         }
         let said = Head { idle: record.idle, read_to: record.read_to, ..manifest.head.clone() };
         Ok(HeadAt { revision: *revision, links_at: head.links_at(), head: said, files: files(&manifest) })
     }
 
     /// Puts it all in at once; whether anything has changed.
-    fn put(&self, known: &View, fresh: Vec<(u32, HeadAt)>, seeds: u32) -> bool {
+    fn put(&self, known: &View, fresh: Vec<(u32, HeadAt)>, (seeds, again): (u32, Arc<[Again]>)) -> bool {
         let mut table = self.table();
         let before = (table.revision, table.seeds, table.end);
         let has_heads = !fresh.is_empty();
@@ -111,7 +113,7 @@ impl Heads {
         }
         table.revision = table.revision.max(known.revision);
         let listed = known.seeds.values().map(|list| list.revision).max().unwrap_or(0);
-        table.seeds = (listed, seeds);
+        (table.seeds, table.again) = ((listed, seeds), again);
         table.end = known.end.map(|end| end.finish);
         has_heads || before != (table.revision, table.seeds, table.end)
     }
@@ -154,16 +156,20 @@ impl Heads {
     }
 }
 
-/// The manifest of a head.
+/// The manifest of a head in this era. Of one that was shipped in an earlier era all link files count as committed with
+/// this head: revisions of another etcd mean nothing here, and would be taken for later ones than they are.
 pub(super) fn read_manifest(
     store: &dyn ObjectStore,
     names: &Names,
-    shard: u32,
-    head: &Committed,
+    era: u32,
+    (shard, head): (u32, &Committed),
 ) -> store::Result<Manifest> {
     let name = &head.record.manifest;
     let length = store.length(name)?.ok_or_else(|| store::Error::NotFound { name: name.clone() })?;
     let mut manifest = Manifest::read(&store.get(name, 0..length)?, names, shard, name)?;
+    if manifest.claim.era != era {
+        manifest.links.iter_mut().for_each(|links| links.revision = 0);
+    }
     manifest.committed_at(head.revision);
     Ok(manifest)
 }

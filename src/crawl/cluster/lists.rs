@@ -6,35 +6,46 @@
 use std::sync::Arc;
 
 use super::crawl_object::refused;
+use super::eras::Eras;
 use crate::cluster::View;
 use crate::crawl::CrawlError;
+use crate::disk;
 use crate::engine::SeedTable;
+use crate::exchange::Again;
 use crate::store::{self, Body, ObjectStore};
-use crate::web::seeds::SeedLines;
+use crate::web::seeds::{Seed, SeedLines};
+
+/// What the names of lists end with.
+pub(super) const SUFFIX: &str = ".txt";
 
 /// The lists that this node has taken in.
 pub(super) struct Lists {
     table: SeedTable,
     taken: u32,
-    lines: Vec<u8>,
+    /// Of all lists; the shards of the node share them.
+    lines: Arc<[u8]>,
+    again: Vec<Again>,
 }
 
 impl Lists {
     /// None yet; `table` is the list of the node.
     pub fn new(table: SeedTable) -> Lists {
-        Lists { table, taken: 0, lines: Vec::new() }
+        Lists { table, taken: 0, lines: Arc::default(), again: Vec::new() }
     }
 
     /// Takes in those of `known` that are new, durably; whether there were any.
-    pub fn take(&mut self, store: &dyn ObjectStore, known: &View) -> Result<bool, CrawlError> {
-        let mut has_news = false;
+    /// What etcd says of a list is in the store before any seed of it is admitted: it has to be known there where etcd
+    /// is lost.
+    pub fn take(&mut self, eras: Eras<'_>, era: u32, known: &View) -> Result<bool, CrawlError> {
+        let (store, mut has_news) = (eras.store, false);
         while let Some(list) = known.seeds.get(&(self.taken + 1)) {
+            eras.note_list(era, list.number, &list.record).map_err(refused)?;
             let lines = read(store, &list.record.object).map_err(refused)?;
-            for seed in SeedLines::of(&*lines).filter_map(Result::ok) {
-                self.table.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()))?;
+            let numbers = number(&mut self.table, &lines)?;
+            if list.record.round > 0 {
+                self.again.push(Again { round: list.record.round, seeds: numbers.into() });
             }
-            self.lines.extend_from_slice(&lines);
-            self.lines.push(b'\n');
+            self.lines = [&*self.lines, &lines, b"\n"].concat().into();
             self.taken += 1;
             has_news = true;
         }
@@ -44,18 +55,34 @@ impl Lists {
         Ok(has_news)
     }
 
+    /// How many lists were taken in.
+    pub fn taken(&self) -> u32 {
+        self.taken
+    }
+
     /// Seeds of the crawl.
     pub fn seeds(&self) -> u32 {
         self.table.len()
     }
 
+    /// The lists whose seeds are fetched again.
+    pub fn again(&self) -> Arc<[Again]> {
+        self.again.as_slice().into()
+    }
+
     /// The lines of all lists.
     pub fn lines(&self) -> Arc<[u8]> {
-        self.lines.as_slice().into()
+        self.lines.clone()
     }
 }
 
-fn read(store: &dyn ObjectStore, name: &str) -> store::Result<Vec<u8>> {
+/// Gives the seeds in `lines` the numbers behind those that `table` has; the number of each, also of one that it has.
+pub(super) fn number(table: &mut SeedTable, lines: &[u8]) -> disk::Result<Vec<u32>> {
+    let number = |seed: Seed| table.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()));
+    SeedLines::of(lines).filter_map(Result::ok).map(number).collect()
+}
+
+pub(super) fn read(store: &dyn ObjectStore, name: &str) -> store::Result<Vec<u8>> {
     let length = store.length(name)?.ok_or_else(|| store::Error::NotFound { name: name.to_owned() })?;
     store.get(name, 0..length)
 }
@@ -67,7 +94,7 @@ pub(super) fn put(
     (lines, random): (&[u8], u128),
 ) -> store::Result<(String, u64)> {
     let seeds = SeedLines::of(lines).filter(Result::is_ok).count() as u64;
-    let name = format!("{prefix}seeds/{random:032x}.txt");
+    let name = format!("{prefix}seeds/{random:032x}{SUFFIX}");
     store.put(&name, &Body::of(lines.to_vec()))?;
     Ok((name, seeds))
 }

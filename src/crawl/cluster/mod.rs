@@ -10,17 +10,23 @@
 
 mod adopt;
 mod claim;
+mod clerk;
 mod crawl_object;
+mod eras;
 mod heads;
 mod lists;
 mod node;
 mod note;
 mod orders;
+mod quotas;
 mod reading;
+mod recover;
 mod restoring;
 mod seeds;
+mod seen;
 mod session;
 mod shipments;
+mod watcher;
 
 use std::sync::Arc;
 
@@ -35,14 +41,12 @@ pub use adopt::{Adopted, adopt};
 use crawl_object::{CrawlObject, refused};
 pub use note::FILE as NOTE_FILE;
 use note::{Note, Stamp};
-pub use orders::{Operated, init};
+pub use orders::{Added, Look, Operated, init};
 pub use reading::StoredCrawl;
+pub use recover::{Recovered, recover};
 pub use session::{NodeRequest, take_part};
 use shipments::Alone;
 pub(super) use shipments::Shipments;
-
-/// The era of a crawl without a registry: nothing of it can be lost that the store does not have.
-const ERA: u32 = 0;
 
 /// The store of `config`.
 fn open_store(config: &Config) -> Result<Arc<dyn ObjectStore>, CrawlError> {
@@ -57,7 +61,7 @@ pub(super) fn begin(request: &CrawlRequest, directory: &Directory) -> Result<Opt
     }
     let (store, disk) = (open_store(&request.config)?, Disk::real());
     let identity = whole(&directory.shards[0].identity);
-    let object = CrawlObject { identity, config: request.config.without_secrets() };
+    let object = CrawlObject { identity, config: request.config.without_secrets(), shared: false };
     object.put(&*store).map_err(refused)?;
     let crawl = (object.identity.id, object.identity.shards());
     let options = ShipOptions { bytes_per_second: request.config.cluster.bytes_per_second.map(Bytes::get) };
@@ -78,19 +82,9 @@ pub(super) fn begin(request: &CrawlRequest, directory: &Directory) -> Result<Opt
     Ok(Some(Arc::new(shipments)))
 }
 
-/// Has what the list of the seeds of the crawl of `request` has by now in the store, where the crawl has several
-/// shards; before any of them admits it.
-pub(super) fn ship_seeds(request: &CrawlRequest, identity: &Identity) -> Result<(), CrawlError> {
-    if !options::ships(&request.config) {
-        return Ok(());
-    }
-    let (store, prefix) = (open_store(&request.config)?, crawl_object::prefix(identity));
-    seeds::ship(&*store, &prefix, (&Disk::real(), &request.dir), options::random()).map_err(refused)
-}
-
 /// The settings that the crawl in the store of `config` was made with.
 pub fn settings(config: &Config, id: Option<&str>) -> Result<Config, CrawlError> {
-    Ok(CrawlObject::find(&*open_store(config)?, id)?.config)
+    Ok(CrawlObject::find_shared(&*open_store(config)?, id)?.config)
 }
 
 /// The next claim of a shard, and the manifest of its head.
@@ -100,7 +94,8 @@ fn claim(
     shard: u32,
 ) -> Result<(Claim, Option<crate::ship::Manifest>), CrawlError> {
     let before = greatest_claim(store, names, shard).map_err(refused)?;
-    let claim = Claim { era: ERA, epoch: before.map_or(1, |before| before.epoch + 1) };
+    // without a registry nothing can be lost that the store does not have: there is one era
+    let claim = Claim { era: 0, epoch: before.map_or(1, |before| before.epoch + 1) };
     Ok((claim, newest(store, names, shard).map_err(refused)?))
 }
 

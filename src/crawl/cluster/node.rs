@@ -4,31 +4,33 @@
 //! claimed ─► directory made ready ─► opened ─► notes, replay ─► seeds ─► crawls ─► stops ─► last head ─► given up
 //! ```
 //! Every shard goes its way alone; what has to be known of the others before its replay is in their heads. The calling
-//! thread directs: it claims what the assignment gives this node, hands over what it takes away, reads the heads of the
-//! others, and carries out what is wanted of the crawl. A shard whose files or objects are damaged is halted, and the
-//! others go on. A claim that is lost ends the whole session: all engines are abandoned, their threads waited for, and
-//! a new session begins under a new lease.
+//! thread directs: it claims what the assignment gives this node, hands over what it takes away, and carries out what
+//! is wanted of the crawl. It waits for nobody: etcd is asked by the [`Clerk`], the store by the [`Watcher`]. A shard
+//! whose files or objects are damaged is halted, and the others go on. A claim that is lost ends the whole session: all
+//! engines are abandoned, their threads waited for, and a new session begins under a new lease.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::{self, Scope};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::claim::{Grounds, ShardLease};
-use super::lists::Lists;
+use super::clerk::{Answer, Ask, Clerk};
+use super::watcher::Watcher;
 use crate::clock::Time;
-use crate::cluster::{Claimed, ClusterError, EndRecord, FiguresRecord, HaltedRecord, State};
-use crate::crawl::control::Orders;
+use crate::cluster::{Claimed, EndRecord, FiguresRecord, HaltedRecord, State, View};
+use crate::crawl::control::{EngineOrders, NodeOrders};
 use crate::crawl::ending::Ending;
 use crate::crawl::live::Teller;
 use crate::crawl::runtime::Runtime;
 use crate::crawl::seat::{Heard, Seat, Told, Word, Work};
 use crate::crawl::shard_run::{Admission, News};
-use crate::crawl::{CrawlError, CrawlRequest};
+use crate::crawl::signals::Signals;
+use crate::crawl::{CrawlError, CrawlRequest, share};
 use crate::disk::Error;
-use crate::engine::{Commons, Event, ExchangeOptions, ReplyTo, StopBy};
+use crate::engine::{Commons, Event, ExchangeOptions, StopBy};
 use crate::process::ProcessOptions;
 use crate::record::{Finish, Live, Snapshot};
 use crate::shard::Shard;
@@ -40,6 +42,8 @@ const TICK: Duration = Duration::from_millis(250);
 const ASK_EVERY: Duration = Duration::from_secs(1);
 /// Figures are told and read this often.
 const FIGURES_EVERY: Duration = Duration::from_secs(10);
+/// A node that is to stop waits this long for an etcd that does not answer its last heads.
+const HEADS_WAIT: Duration = Duration::from_secs(1);
 
 /// What the engines of a node are run with.
 pub(super) struct Plan<'a> {
@@ -49,20 +53,29 @@ pub(super) struct Plan<'a> {
     pub keys: Arc<KeyMaker>,
     pub commons: Commons,
     pub ceiling: u64,
+    /// Commands to this node.
+    pub orders: NodeOrders,
+    /// The node's name, and its weight.
+    pub node: (String, u32),
+}
+
+impl Plan<'_> {
+    /// Among how many shards the memory of this node is divided that holds so many of them.
+    pub fn at_once(&self, known: &View, held: usize) -> usize {
+        let others = known.nodes.iter().filter(|(name, _)| **name != self.node.0);
+        let weights = others.map(|(_, node)| node.record.weight);
+        share::shards_at_once(self.request.config.crawl.shards, self.node.1, weights, held)
+    }
 }
 
 /// How a session ends.
 pub(super) enum Over {
     /// The crawl has ended, or the node was asked to stop.
     Finished(Finish, Option<Box<Ending>>),
+    /// The node was asked to stop, and etcd does not answer: the last checkpoints are here alone.
+    Unheard(Finish),
     /// Claims were lost: a new session is to begin.
     Lost(String),
-}
-
-/// Tells figures of the node to others, and learns theirs.
-pub(super) trait Figures {
-    /// Tells them; what the others say comes back.
-    fn exchange(&self, own: &FiguresRecord) -> Result<Vec<FiguresRecord>, ClusterError>;
 }
 
 /// A shard of this node.
@@ -72,6 +85,8 @@ struct Post<'scope> {
     /// It has told something and waits for this word.
     owed: Option<Owed>,
     is_crawling: bool,
+    /// Commands to its engine, once that crawls.
+    orders: Option<EngineOrders>,
     is_paused: bool,
     /// It is to be given up.
     is_leaving: bool,
@@ -88,15 +103,20 @@ enum Owed {
 pub(super) struct Node<'env, 'scope> {
     plan: &'env Plan<'env>,
     scope: &'scope Scope<'scope, 'env>,
-    lists: Lists,
     posts: BTreeMap<u32, Post<'scope>>,
     told_in: Sender<Heard>,
     told: Receiver<Heard>,
-    signals: Receiver<Event>,
-    figures: &'env dyn Figures,
+    signals: &'env Signals,
+    clerk: Clerk,
+    watcher: &'env Watcher,
     teller: Teller,
     ending: Option<Ending>,
-    stopping: Option<StopBy>,
+    /// Why this node stops, and since when.
+    stopping: Option<(StopBy, Instant)>,
+    /// Whether the clerk has not answered yet: to claims, to the end, to figures.
+    claiming: Vec<u32>,
+    is_ending: bool,
+    is_telling: bool,
     ask_due: Time,
     figures_due: Time,
 }
@@ -105,30 +125,29 @@ impl<'env, 'scope> Node<'env, 'scope> {
     pub fn new(
         plan: &'env Plan<'env>,
         scope: &'scope Scope<'scope, 'env>,
-        runtime: &Runtime,
-        lists: Lists,
-        figures: &'env dyn Figures,
-    ) -> Result<Node<'env, 'scope>, CrawlError> {
-        let shards = plan.request.config.crawl.shards;
-        let (told_in, told) = bounded(2 * shards);
-        let (signals_in, signals) = bounded(16);
-        runtime.threads.listen(vec![ReplyTo::new(0, signals_in)])?;
-        runtime.threads.engines_are_up();
-        Ok(Node {
+        (clerk, watcher): (Clerk, &'env Watcher),
+        signals: &'env Signals,
+    ) -> Node<'env, 'scope> {
+        let (told_in, told) = bounded(2 * plan.request.config.crawl.shards);
+        signals.take_in();
+        Node {
             plan,
             scope,
-            lists,
             posts: BTreeMap::new(),
             told_in,
             told,
             signals,
-            figures,
+            clerk,
+            watcher,
             teller: Teller::new(plan.commons.slots.clone()),
             ending: None,
             stopping: None,
+            claiming: Vec::new(),
+            is_ending: false,
+            is_telling: false,
             ask_due: Time::ZERO,
             figures_due: Time::ZERO,
-        })
+        }
     }
 
     /// Directs until the crawl has ended, the node is to stop, or a claim is lost.
@@ -139,8 +158,15 @@ impl<'env, 'scope> Node<'env, 'scope> {
                     let (shard, told) = heard.expect("the node has a sender");
                     self.hear(shard, told)?;
                 }
-                recv(self.signals) -> event => if let Ok(Event::Stop(by)) = event {
-                    self.stopping = Some(by);
+                recv(self.signals.events) -> event => if let Ok(Event::Stop(by)) = event {
+                    self.stop(by);
+                },
+                recv(self.clerk.answers) -> answer => match answer {
+                    Ok(answer) => self.take_answer(runtime, answer)?,
+                    Err(_) => return Err(CrawlError::Internal("the thread that asks etcd has ended".to_owned())),
+                },
+                recv(self.watcher.news) -> news => if news.is_err() {
+                    return Err(CrawlError::Internal("the thread that reads heads has ended".to_owned()));
                 },
                 default(TICK) => {}
             }
@@ -151,19 +177,43 @@ impl<'env, 'scope> Node<'env, 'scope> {
                 return Ok(Over::Lost("a checkpoint was refused: another node has its shard".to_owned()));
             }
             let now = runtime.clock.now();
-            self.look_at_heads();
-            self.look_at_crawl(runtime, now)?;
+            self.take_orders();
+            self.look_at_crawl(now);
             self.pay();
             self.tell(runtime, now);
-            let end = self.plan.grounds.ownership.heads().end;
-            if self.posts.is_empty() && (self.stopping.is_some() || end.is_some()) {
-                let finish = end.map(|end| end.finish).unwrap_or(match self.stopping {
-                    Some(StopBy::Signal) => Finish::StoppedBySignal,
-                    _ => Finish::StoppedByControl,
-                });
-                return Ok(Over::Finished(finish, self.ending.take().map(Box::new)));
+            if let Some(over) = self.is_over() {
+                return Ok(over);
             }
         }
+    }
+
+    /// Stops, unless that is done.
+    fn stop(&mut self, by: StopBy) {
+        if self.stopping.is_none() {
+            self.stopping = Some((by, Instant::now()));
+            // the engines hear of it now
+            self.ask_due = Time::ZERO;
+        }
+    }
+
+    /// Whether nothing is left to direct.
+    fn is_over(&mut self) -> Option<Over> {
+        let end = self.plan.grounds.ownership.heads().end;
+        let low = self.plan.commons.quota.stop().filter(|finish| *finish == Finish::DiskLow);
+        let stop = self.stopping.map(|(by, _)| match by {
+            StopBy::Signal => Finish::StoppedBySignal,
+            StopBy::Control => Finish::StoppedByControl,
+        });
+        let finish = end.map(|end| end.finish).or(stop).or(low)?;
+        if self.posts.is_empty() {
+            return Some(Over::Finished(finish, self.ending.take().map(Box::new)));
+        }
+        // by now the heads that are being put would have been answered
+        let since = Instant::now().checked_sub(HEADS_WAIT)?;
+        self.stopping.filter(|(_, stopped)| *stopped <= since)?;
+        let commits = &self.plan.grounds.commits;
+        let waits = |shard: &u32| commits.waits_since(*shard, since);
+        self.posts.keys().all(waits).then_some(Over::Unheard(finish))
     }
 
     /// Ends all engines wherever they are, and waits for their threads.
@@ -203,12 +253,12 @@ impl<'env, 'scope> Node<'env, 'scope> {
                     shard.dir_name()
                 );
                 let halted = HaltedRecord { node: String::new(), file, offset };
-                self.halt(shard, &halted)?;
+                self.halt(shard, &halted);
             }
             Err(CrawlError::Store(error)) => {
                 tracing::error!("{}: halted: {error}", shard.dir_name());
                 let halted = HaltedRecord { node: String::new(), file: error.to_string(), offset: 0 };
-                self.halt(shard, &halted)?;
+                self.halt(shard, &halted);
             }
             Err(error) => return Err(error),
         }
@@ -219,35 +269,43 @@ impl<'env, 'scope> Node<'env, 'scope> {
     fn give_up(&mut self, shard: Shard) {
         let Some(post) = self.posts.remove(&shard.index()) else { return };
         post.seat.finish();
-        let Grounds { heads, shipments, ownership, .. } = &self.plan.grounds;
+        let Grounds { heads, shipments, quotas, lease, .. } = &self.plan.grounds;
         heads.unwatch(shard.index());
         shipments.disown(shard);
-        if let Err(error) = ownership.release(&post.claimed) {
-            tracing::warn!("{}: the claim ends with the lease: {error}", shard.dir_name());
-        }
+        quotas.iter().for_each(|quotas| quotas.close(&post.claimed));
+        lease.given_up(shard.index());
+        // first here: no request is started while the claim goes
+        post.claimed.hold().drop_claim();
+        self.clerk.ask(Ask::Release(post.claimed));
     }
 
-    fn halt(&mut self, shard: Shard, halted: &HaltedRecord) -> Result<(), CrawlError> {
+    fn halt(&mut self, shard: Shard, halted: &HaltedRecord) {
         if let Some(post) = self.posts.get(&shard.index()) {
             let halted = HaltedRecord { file: halted.file.chars().take(150).collect(), ..halted.clone() };
-            self.plan.grounds.ownership.halt(&post.claimed, &halted).map_err(CrawlError::Cluster)?;
+            self.clerk.ask(Ask::Halt(post.claimed.clone(), halted));
         }
         self.give_up(shard);
-        Ok(())
     }
 
-    /// Takes in what others have committed, and new seeds.
-    fn look_at_heads(&mut self) {
-        let Grounds { store, ownership, heads, .. } = &self.plan.grounds;
-        // one view for both: what is said to be read must have been taken in
-        let known = ownership.heads();
-        if let Err(error) = self.lists.take(&**store, &known) {
-            tracing::warn!("a list of seeds waits: {error}");
-            return;
+    /// The clerk has an answer.
+    fn take_answer(&mut self, runtime: &Runtime, answer: Answer) -> Result<(), CrawlError> {
+        match answer {
+            Answer::Claimed(shard, claimed) => {
+                self.claiming.retain(|&claiming| claiming != shard);
+                match claimed {
+                    Ok(Some(claimed)) => self.take_post(runtime, Arc::new(claimed))?,
+                    Ok(None) => {}
+                    Err(error) => tracing::warn!("shard {shard} cannot be claimed: {error}"),
+                }
+            }
+            Answer::Halted(halted) => halted.map_err(CrawlError::Cluster)?,
+            Answer::Ended => self.is_ending = false,
+            Answer::Figures(others) => {
+                self.is_telling = false;
+                self.plan.grounds.heads.hear_hunger(&others, |shard| self.posts.contains_key(&shard));
+            }
         }
-        if let Err(error) = heads.refresh(&known, self.lists.seeds()) {
-            tracing::warn!("heads of other shards wait: {error}");
-        }
+        Ok(())
     }
 
     /// Says the words that are owed, where everything is known that they need.
@@ -259,7 +317,9 @@ impl<'env, 'scope> Node<'env, 'scope> {
                 Some(Owed::Admit) => Word::Admit(Admission::Listed),
                 Some(Owed::Crawl) => {
                     post.is_crawling = true;
-                    Word::Crawl(Orders::none())
+                    let (to_engine, orders) = EngineOrders::new();
+                    post.orders = Some(to_engine);
+                    Word::Crawl(orders)
                 }
                 _ => continue,
             };
@@ -269,79 +329,107 @@ impl<'env, 'scope> Node<'env, 'scope> {
         }
     }
 
+    /// Carries out commands to this node.
+    fn take_orders(&mut self) {
+        let engines = self.posts.values().filter_map(|post| post.orders.as_ref());
+        let live = || {
+            let crawling = self.posts.values().filter(|post| post.is_crawling);
+            Live::sum(crawling.filter_map(|post| post.seat.board.read()).map(|posted| posted.live))
+        };
+        if self.plan.orders.take(engines, live) {
+            self.stopping.get_or_insert_with(|| (StopBy::Control, Instant::now()));
+        }
+    }
+
     /// Carries out what is wanted of the crawl, and what the assignment wants of this node.
-    fn look_at_crawl(&mut self, runtime: &Runtime, now: Time) -> Result<(), CrawlError> {
+    fn look_at_crawl(&mut self, now: Time) {
         if now < self.ask_due {
-            return Ok(());
+            return;
         }
         self.ask_due = now + ASK_EVERY;
         let ownership = self.plan.grounds.ownership.clone();
         let known = ownership.heads();
+        self.share_with(known.nodes.len());
         if known.want.state == State::Stop {
-            self.stopping.get_or_insert(StopBy::Control);
+            self.stop(StopBy::Control);
+            self.ask_due = now + ASK_EVERY;
         }
-        if known.end.is_none()
-            && let Some(finish) = known.is_end()
-        {
-            match ownership.put_end(known.want_at, EndRecord { finish }) {
-                Ok(_) => {}
-                Err(error) => tracing::warn!("the end of the crawl waits: {error}"),
-            }
-        }
+        self.look_for_the_end(&known);
         let wanted = ownership.wanted();
         if let Some(post) = wanted.hand_over.and_then(|shard| self.posts.get_mut(&shard)) {
             post.is_leaving = true;
         }
-        let pauses = known.want.state == State::Pause;
+        self.order(known.want.state == State::Pause);
+        let goes_on = self.stopping.is_none() && known.end.is_none() && self.plan.commons.quota.stop().is_none();
+        for shard in wanted.claim.into_iter().filter(|_| goes_on) {
+            if !self.posts.contains_key(&shard) && !self.claiming.contains(&shard) {
+                self.claiming.push(shard);
+                self.clerk.ask(Ask::Claim(shard));
+            }
+        }
+        if now >= self.figures_due && !self.is_telling {
+            self.figures_due = now + FIGURES_EVERY;
+            self.exchange_figures();
+        }
+    }
+
+    /// So many nodes make requests: this one has its part of what the crawl may do in a second.
+    fn share_with(&self, nodes: usize) {
+        let Commons { rates, ledger, .. } = &self.plan.commons;
+        rates.share(nodes);
+        ledger.iter().for_each(|ledger| ledger.set_machines(nodes));
+    }
+
+    /// Has the crawl end, where it is complete or its time is over.
+    fn look_for_the_end(&mut self, known: &View) {
+        let late = self.plan.commons.quota.stop().filter(|finish| *finish == Finish::TimeLimit);
+        let finish = known.is_end().or(late).filter(|_| known.end.is_none() && !self.is_ending);
+        if let Some(finish) = finish {
+            self.is_ending = true;
+            self.clerk.ask(Ask::End(known.want_at, EndRecord { finish }));
+        }
+    }
+
+    /// Tells the engines what they have to do.
+    fn order(&mut self, pauses: bool) {
+        let stopping = self.stopping.map(|(by, _)| by);
         for post in self.posts.values_mut().filter(|post| post.is_crawling) {
-            if let Some(by) = self.stopping.or(post.is_leaving.then_some(StopBy::Control)) {
+            if let Some(by) = stopping.or(post.is_leaving.then_some(StopBy::Control)) {
                 post.seat.offer(Event::Stop(by));
             } else if post.is_paused != pauses {
                 post.is_paused = pauses;
                 post.seat.offer(if pauses { Event::Pause } else { Event::Resume });
             }
         }
-        if self.stopping.is_none() && known.end.is_none() {
-            for shard in wanted.claim {
-                self.claim(runtime, shard)?;
-            }
-        }
-        if now >= self.figures_due {
-            self.figures_due = now + FIGURES_EVERY;
-            self.exchange_figures();
-        }
-        Ok(())
     }
 
-    /// Claims the shard, and starts its engine's thread.
-    fn claim(&mut self, runtime: &Runtime, shard: u32) -> Result<(), CrawlError> {
-        let plan = self.plan;
-        if self.posts.contains_key(&shard) {
+    /// A shard is claimed: its engine's thread is started, unless nobody wants it any more.
+    fn take_post(&mut self, runtime: &Runtime, claimed: Arc<Claimed>) -> Result<(), CrawlError> {
+        if self.stopping.is_some() {
+            self.clerk.ask(Ask::Release(claimed));
             return Ok(());
         }
-        let claimed = match plan.grounds.ownership.claim(shard) {
-            Ok(Some(claimed)) => Arc::new(claimed),
-            Ok(None) => return Ok(()),
-            Err(error) => {
-                tracing::warn!("shard {shard} cannot be claimed: {error}");
-                return Ok(());
-            }
-        };
+        let (plan, shard) = (self.plan, claimed.shard);
+        plan.grounds.lease.claimed(shard, claimed.hold().clone());
         let place = Shard::new(shard, plan.grounds.identity.shards());
         let port = runtime.threads.port(shard as usize);
         let news = News::default();
         let (told, reply) = (news.clone(), port.executors.reply().clone());
         plan.grounds.heads.watch(shard, Box::new(move || told.tell(&reply)));
-        let (claim, seeds, clock) = (claimed.clone(), self.lists.lines(), runtime.clock.clone());
+        let (claim, seeds, clock) = (claimed.clone(), self.watcher.lines(), runtime.clock.clone());
+        let quotas = plan.grounds.quotas.as_ref();
+        let allowance = quotas.map(|quotas| quotas.open(&claimed, port.executors.reply().clone()));
+        let at_once = plan.at_once(&plan.grounds.ownership.heads(), self.posts.len() + 1);
         let make = move || {
             let directory = Arc::new(plan.grounds.open(plan.request, &claim)?);
             let lease = Some(Arc::new(ShardLease(claim.hold().clone())) as _);
             Ok(Work {
                 request: plan.request,
+                at_once,
                 directory,
                 keys: plan.keys.clone(),
                 clock,
-                commons: Commons { lease, ..plan.commons.clone() },
+                commons: Commons { lease, allowance, ..plan.commons.clone() },
                 process: plan.process.clone(),
                 ceiling: plan.ceiling,
                 seeds,
@@ -356,7 +444,8 @@ impl<'env, 'scope> Node<'env, 'scope> {
             })
         };
         let seat = Seat::take(self.scope, (place, make), port, self.told_in.clone())?;
-        let post = Post { seat, claimed, owed: None, is_crawling: false, is_paused: false, is_leaving: false };
+        let post =
+            Post { seat, claimed, owed: None, is_crawling: false, orders: None, is_paused: false, is_leaving: false };
         self.posts.insert(shard, post);
         Ok(())
     }
@@ -367,16 +456,19 @@ impl<'env, 'scope> Node<'env, 'scope> {
         let hungry = heads.hungry(self.posts.keys().copied());
         let live = self.posts.values().filter_map(|post| post.seat.board.read()).map(|posted| posted.live);
         let sum = Live::sum(live);
-        let own = FiguresRecord {
-            hungry,
-            pages: sum.as_ref().map_or(0, |live| live.figures.statistics.pages()),
-            bytes: sum.as_ref().map_or(0, |live| live.figures.statistics.bytes_received),
-            ..FiguresRecord::default()
+        let own = match sum {
+            None => FiguresRecord { hungry, ..FiguresRecord::default() },
+            Some(Live { rates, figures: Snapshot { statistics, gauges, .. }, .. }) => FiguresRecord {
+                hungry,
+                pages: statistics.pages(),
+                bytes: statistics.bytes_received,
+                pages_per_1000s: (rates.pages * 1_000.0) as u64,
+                in_flight: gauges.in_flight,
+                queued: gauges.queued,
+            },
         };
-        match self.figures.exchange(&own) {
-            Ok(others) => heads.hear_hunger(&others, |shard| self.posts.contains_key(&shard)),
-            Err(error) => tracing::debug!("figures wait: {error}"),
-        }
+        self.is_telling = true;
+        self.clerk.ask(Ask::Figures(own));
     }
 
     /// Tells people how this node's part of the crawl goes.

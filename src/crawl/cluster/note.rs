@@ -30,6 +30,11 @@ impl Stamp {
     pub fn new(claim: Claim, number: u64) -> Stamp {
         Stamp { era: claim.era, epoch: claim.epoch, number }
     }
+
+    /// The claim under which it was shipped.
+    pub fn claim(&self) -> Claim {
+        Claim { era: self.era, epoch: self.epoch }
+    }
 }
 
 /// What is noted.

@@ -1,16 +1,21 @@
 //! What operators do to a crawl on many machines: they make it, look at it, and say what all nodes have to do.
 
+use std::sync::Arc;
+
 use super::crawl_object::{CrawlObject, refused};
-use super::{ERA, lists, open_store};
+use super::eras::Eras;
+use super::{lists, open_store};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{
-    Beginning, ClusterError, CrawlName, EtcdCrawl, EtcdOptions, FiguresRecord, HeadRecord, SeedsRecord, State, View,
+    Adding, Beginning, CrawlName, EtcdCrawl, EtcdOptions, FiguresRecord, HeadRecord, QuotaRecord, SeedsRecord, State,
+    View,
 };
-use crate::config::Config;
+use crate::config::{Bytes, Config};
 use crate::crawl::{CrawlError, options, share};
 use crate::engine::Identity;
 use crate::frontier::FrontierOptions;
 use crate::shard::SUFFIXES;
+use crate::store::ObjectStore;
 
 /// Makes a crawl of `config.crawl.shards` shards, with the seeds in `lines`; its id.
 pub fn init(config: &Config, etcd: &EtcdOptions, lines: &[u8]) -> Result<String, CrawlError> {
@@ -19,21 +24,54 @@ pub fn init(config: &Config, etcd: &EtcdOptions, lines: &[u8]) -> Result<String,
     let shape = (own.drum.buckets, FrontierOptions::default().partitions, own.scope.strip_query_params.as_slice());
     let shards = u32::try_from(config.crawl.shards).expect("a crawl has few shards");
     let identity = Identity::of_crawl(SystemClock::new().now(), options::random(), shape, shards);
-    let object = CrawlObject { identity, config: config.without_secrets() };
+    // what the others say of themselves is not of the crawl
+    let mut kept = config.without_secrets();
+    (kept.cluster.name, kept.cluster.weight) = Default::default();
+    let object = CrawlObject { identity, config: kept, shared: true };
     let (list, count) = lists::put(&*store, &object.prefix(), (lines, options::random())).map_err(refused)?;
+    let list = SeedsRecord { object: list, before: 0, count, round: 0 };
+    let prefix = object.prefix();
+    Eras { store: &*store, prefix: &prefix }.note_list(0, 1, &list).map_err(refused)?;
     let beginning = Beginning {
         store: store.address(),
         suffixes: SUFFIXES,
-        seeds: vec![SeedsRecord { object: list, before: 0, count }],
+        seeds: vec![list],
         heads: vec![HeadRecord::default(); shards as usize],
+        quota: QuotaRecord { pages: config.crawl.max_pages, bytes: config.crawl.max_bytes.map(Bytes::get) },
         granted: vec![Default::default(); shards as usize],
         ..Beginning::default()
     };
-    let name = CrawlName { id: object.id(), era: ERA };
+    let name = CrawlName { id: object.id(), era: 0 };
     EtcdCrawl::create(etcd, &name, &beginning).map_err(CrawlError::Cluster)?;
     // last: a node that finds the crawl in the store finds it in etcd too
     object.put(&*store).map_err(refused)?;
     Ok(object.id())
+}
+
+/// How a crawl stands.
+#[derive(Clone, Debug, Default)]
+pub struct Look {
+    /// Its id.
+    pub id: String,
+    /// Its era: how often it was recovered.
+    pub era: u32,
+    /// What etcd has of it.
+    pub view: View,
+    /// What nodes tell of themselves, by name.
+    pub figures: Vec<(String, FiguresRecord)>,
+    /// What its limits leave that no shard has.
+    pub left: QuotaRecord,
+}
+
+/// Seeds that were added to a crawl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Seeds in the list.
+    pub seeds: u64,
+    /// The round in which they are fetched again; 0: those that are known are passed over.
+    pub round: u32,
+    /// Whether the crawl had ended before.
+    pub had_ended: bool,
 }
 
 /// A crawl on many machines, as operators see it.
@@ -41,16 +79,18 @@ pub fn init(config: &Config, etcd: &EtcdOptions, lines: &[u8]) -> Result<String,
 pub struct Operated {
     crawl: EtcdCrawl,
     object: CrawlObject,
-    config: Config,
+    store: Arc<dyn ObjectStore>,
+    era: u32,
 }
 
 impl Operated {
     /// The crawl in the store of `config` whose id begins with `id`.
     pub fn open(config: &Config, etcd: &EtcdOptions, id: Option<&str>) -> Result<Operated, CrawlError> {
-        let object = CrawlObject::find(&*open_store(config)?, id)?;
-        let name = CrawlName { id: object.id(), era: ERA };
-        let crawl = EtcdCrawl::open(etcd, &name).map_err(CrawlError::Cluster)?;
-        Ok(Operated { crawl, object, config: config.clone() })
+        let store = open_store(config)?;
+        let object = CrawlObject::find_shared(&*store, id)?;
+        let era = Eras { store: &*store, prefix: &object.prefix() }.newest().map_err(refused)?;
+        let crawl = EtcdCrawl::open(etcd, &CrawlName { id: object.id(), era }).map_err(CrawlError::Cluster)?;
+        Ok(Operated { crawl, object, store, era })
     }
 
     /// The crawl's id.
@@ -59,27 +99,33 @@ impl Operated {
     }
 
     /// How it stands, and what the nodes tell of themselves.
-    pub fn look(&self) -> Result<(View, Vec<(String, FiguresRecord)>), CrawlError> {
+    pub fn look(&self) -> Result<Look, CrawlError> {
+        let (view, figures) = (self.crawl.view(), self.crawl.figures());
+        let (view, figures) = (view.map_err(CrawlError::Cluster)?, figures.map_err(CrawlError::Cluster)?);
+        let left = self.crawl.quota().map_err(CrawlError::Cluster)?;
+        Ok(Look { id: self.id(), era: self.era, view, figures, left })
+    }
+
+    /// What all nodes have to do from now on; how the crawl stood before. One that has ended needs no orders.
+    pub fn want(&self, state: State) -> Result<View, CrawlError> {
         let view = self.crawl.view().map_err(CrawlError::Cluster)?;
-        Ok((view, self.crawl.figures().map_err(CrawlError::Cluster)?))
-    }
-
-    /// What all nodes have to do from now on.
-    pub fn want(&self, state: State) -> Result<(), CrawlError> {
-        self.crawl.set_want(state).map(|_| ()).map_err(CrawlError::Cluster)
-    }
-
-    /// Adds seeds; how many the list has.
-    pub fn add_seeds(&self, lines: &[u8]) -> Result<u64, CrawlError> {
-        let store = open_store(&self.config)?;
-        let (list, count) = lists::put(&*store, &self.object.prefix(), (lines, options::random())).map_err(refused)?;
-        match self.crawl.put_seeds(&list, count) {
-            Ok(_) => Ok(count),
-            Err(ClusterError::Ended) => {
-                Err(CrawlError::Usage("the crawl has ended, and takes no more seeds".to_owned()))
-            }
-            Err(error) => Err(CrawlError::Cluster(error)),
+        if view.end.is_none() {
+            self.crawl.set_want(state).map_err(CrawlError::Cluster)?;
         }
+        Ok(view)
+    }
+
+    /// Adds seeds, to be fetched again where `again` says so; a crawl that has ended goes on by that.
+    pub fn add_seeds(&self, lines: &[u8], again: bool) -> Result<Added, CrawlError> {
+        let prefix = self.object.prefix();
+        let (list, count) = lists::put(&*self.store, &prefix, (lines, options::random())).map_err(refused)?;
+        let had_ended = self.crawl.view().map_err(CrawlError::Cluster)?.end.is_some();
+        let how = Adding { is_round: again, reopens: true };
+        let list = self.crawl.put_list(&list, count, how).map_err(CrawlError::Cluster)?;
+        // it is not said to be added before it would survive the loss of etcd
+        let eras = Eras { store: &*self.store, prefix: &prefix };
+        eras.note_list(self.era, list.number, &list.record).map_err(refused)?;
+        Ok(Added { seeds: count, round: list.record.round, had_ended })
     }
 
     /// Has the node give up its shards; whether there is such a node.
@@ -94,6 +140,14 @@ impl Operated {
 
     /// A shard that was halted may be claimed again.
     pub fn resume_shard(&self, shard: u32) -> Result<(), CrawlError> {
+        let view = self.crawl.view().map_err(CrawlError::Cluster)?;
+        if shard >= view.shards() {
+            let last = view.shards().saturating_sub(1);
+            return Err(CrawlError::Usage(format!("there is no shard {shard}: they are 0 to {last}")));
+        }
+        if !view.halted.contains_key(&shard) {
+            return Err(CrawlError::Usage(format!("shard {shard} is not halted")));
+        }
         self.crawl.resume_shard(shard).map_err(CrawlError::Cluster)
     }
 }

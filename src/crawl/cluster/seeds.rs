@@ -6,7 +6,10 @@
 
 use std::path::Path;
 
-use crate::disk::{Disk, Mode};
+use super::lists;
+use crate::cluster::SeedsRecord;
+use crate::disk::simulated::SimulatedDisk;
+use crate::disk::{self, Disk, Mode};
 use crate::engine::SeedTable;
 use crate::engine::seeds::list_path;
 use crate::store::{self, Body, Error, ObjectStore, Part};
@@ -65,13 +68,54 @@ pub(super) fn ship(
     store.put(&format!("{prefix}{PREFIX}{from:012}-{bytes:012}-{random:032x}"), &Body::new(disk.clone(), vec![part]))
 }
 
-/// Makes the list of the crawl in `root` what it is in the store.
-pub(super) fn restore(store: &dyn ObjectStore, prefix: &str, (disk, root): (&Disk, &Path)) -> store::Result<()> {
+/// The list as its pieces have it; empty where there are none.
+fn joined(store: &dyn ObjectStore, prefix: &str) -> store::Result<Vec<u8>> {
     let mut list = Vec::new();
     for Piece { from, to, name } in pieces(store, prefix)? {
-        let bytes = store.get(&name, 0..to - from)?;
-        list.extend_from_slice(&bytes);
+        list.extend(store.get(&name, 0..to - from)?);
     }
+    Ok(list)
+}
+
+/// The list of a crawl of several shards, for readers: in pieces, or made from the only list that a crawl on many
+/// machines was given. Several lists, whose order no node has noted yet, are nothing.
+pub(super) fn read(store: &dyn ObjectStore, prefix: &str) -> store::Result<Option<Vec<u8>>> {
+    let list = joined(store, prefix)?;
+    if !list.is_empty() {
+        return Ok(Some(list));
+    }
+    let mut given = Vec::new();
+    store.list(&format!("{prefix}{PREFIX}"), &mut |name, bytes| {
+        given.extend(name.ends_with(lists::SUFFIX).then(|| (name.to_owned(), bytes)));
+    })?;
+    match &given[..] {
+        [(name, bytes)] => Ok(Some(numbered(&[store.get(name, 0..*bytes)?])?)),
+        _ => Ok(None),
+    }
+}
+
+/// The list that a node makes of these, which a crawl on many machines was given in this order.
+pub(super) fn of_lists(store: &dyn ObjectStore, given: &[SeedsRecord]) -> store::Result<Vec<u8>> {
+    let files: store::Result<Vec<Vec<u8>>> = given.iter().map(|list| lists::read(store, &list.object)).collect();
+    Ok(numbered(&files?)?)
+}
+
+/// The list that a node makes of the lines of these seeds files.
+fn numbered(files: &[Vec<u8>]) -> disk::Result<Vec<u8>> {
+    let (memory, root) = (SimulatedDisk::new(0).disk(), Path::new("/crawl"));
+    memory.create_dir_all(root)?;
+    let mut table = SeedTable::open(&memory, root, None)?;
+    for lines in files {
+        lists::number(&mut table, lines)?;
+    }
+    table.make_durable()?;
+    drop(table);
+    memory.read(list_path(root))
+}
+
+/// Makes the list of the crawl in `root` what it is in the store.
+pub(super) fn restore(store: &dyn ObjectStore, prefix: &str, (disk, root): (&Disk, &Path)) -> store::Result<()> {
+    let list = joined(store, prefix)?;
     if list.is_empty() {
         return Ok(());
     }

@@ -4,28 +4,32 @@
 //! ended and waited for, and the next one begins with nothing of it. So no task of an old engine can write into a
 //! directory that a new one has opened, and nothing goes on under a lease that another node may have outlived.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use super::claim::{Grounds, NodeLease};
-use super::crawl_object::CrawlObject;
+use super::claim::{Commits, Grounds, NodeLease, SessionLease};
+use super::clerk::{Clerk, Figures};
+use super::crawl_object::{CrawlObject, refused};
+use super::eras::Eras;
 use super::heads::Heads;
 use super::lists::Lists;
-use super::node::{Figures, Node, Over, Plan};
+use super::node::{Node, Over, Plan};
+use super::quotas::Quotas;
+use super::seen::Seen;
 use super::shipments::Shipments;
-use super::{ERA, open_store, settings_of};
+use super::watcher::Watcher;
+use super::{open_store, settings_of};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{
     ClusterError, CrawlName, EtcdCrawl, EtcdOptions, EtcdOwnership, FiguresRecord, NodeOptions, NodeRecord, Ownership,
 };
-use crate::config::Bytes;
+use crate::config::{Bytes, Config};
 use crate::crawl::runtime::{Network, Runtime};
+use crate::crawl::signals::Signals;
 use crate::crawl::{CrawlError, CrawlRequest, directory, files, memory, options, threads};
-use crate::disk::{self, DirectoryLock, Disk, Error};
+use crate::disk::{self, DirectoryLock, Disk};
 use crate::engine::{Commons, SeedTable};
 use crate::fetch::Permission;
 use crate::process::ProcessOptions;
@@ -37,8 +41,6 @@ use crate::store::ObjectStore;
 const PAUSE: Duration = Duration::from_secs(1);
 /// Memory of what was read from the store.
 const CACHE_BYTES: usize = 64 << 20;
-/// The lease of the last session, in the node's directory.
-const LEASE_FILE: &str = "lease";
 
 /// What a node is started with, beside its request.
 #[derive(Debug)]
@@ -54,20 +56,35 @@ pub struct NodeRequest {
 /// Takes part until the crawl has ended, or the node is asked to stop.
 pub fn take_part(mut request: NodeRequest) -> Result<Finish, CrawlError> {
     let store = open_store(&request.crawl.config)?;
-    let object = CrawlObject::find(&*store, request.id.as_deref())?;
+    let object = CrawlObject::find_shared(&*store, request.id.as_deref())?;
     let (idle_max, lowered) = files::fit(&mut request.crawl.config, files::raise_limit())?;
     lowered.iter().for_each(|what| tracing::warn!("{what}"));
-    request.crawl.config.crawl.shards = object.identity.shards() as usize;
+    name_node(&mut request.crawl.config);
+    // shards and limits of the whole crawl are those that it was made with
+    let (own, made) = (&mut request.crawl.config.crawl, &object.config.crawl);
+    own.shards = object.identity.shards() as usize;
+    (own.max_pages, own.max_bytes) = (made.max_pages, made.max_bytes);
     let dir = &request.crawl.dir;
     disk::create_crawl_dir(dir, options::readers(&request.crawl.config))?;
     let _lock = DirectoryLock::acquire(dir)?;
     prepare(&object, &request.crawl)?;
+    let signals = Signals::listen()?;
     loop {
-        let (over, shipments) = session(&request, &object, &store, idle_max)?;
+        let (over, shipments) = session(&request, &object, &store, (idle_max, &signals))?;
         match over {
             Over::Finished(finish, ending) => {
                 shipments.tell();
+                if ending.is_none() {
+                    tracing::info!("{}", without_shards(finish));
+                }
                 ending.into_iter().for_each(|ending| ending.print(&request.crawl));
+                return Ok(finish);
+            }
+            Over::Unheard(finish) => {
+                tracing::warn!(
+                    "etcd does not answer: the last checkpoints stay on this machine until the next start, which ships \
+                     them"
+                );
                 return Ok(finish);
             }
             Over::Lost(why) => {
@@ -75,6 +92,17 @@ pub fn take_part(mut request: NodeRequest) -> Result<Finish, CrawlError> {
                 thread::sleep(PAUSE);
             }
         }
+    }
+}
+
+/// What is said of a node that had no shard when it ended.
+fn without_shards(finish: Finish) -> String {
+    match finish {
+        Finish::StoppedByControl => {
+            "the crawl is stopped for all machines; crawler cluster resume lets them be started again".to_owned()
+        }
+        Finish::StoppedBySignal => "stopped; this machine had no shard".to_owned(),
+        finish => format!("the crawl has ended: {finish}"),
     }
 }
 
@@ -104,52 +132,87 @@ fn session(
     request: &NodeRequest,
     object: &CrawlObject,
     store: &Arc<dyn ObjectStore>,
-    idle_max: usize,
+    (idle_max, signals): (usize, &Signals),
 ) -> Result<(Over, Arc<Shipments>), CrawlError> {
     let crawl = &request.crawl;
     let shards = object.identity.shards();
-    let etcd = Arc::new(EtcdOwnership::start(node_options(request, object)?).map_err(CrawlError::Cluster)?);
-    note_lease(&crawl.dir, etcd.lease())?;
+    let prefix = object.prefix();
+    let eras = Eras { store: &**store, prefix: &prefix };
+    let era = eras.newest().map_err(refused)?;
+    let before = Seen::read(&Disk::real(), &crawl.dir, era)?;
+    let start = node_options(request, object, before);
+    let node = (start.name.clone(), start.record.weight);
+    let etcd = Arc::new(EtcdOwnership::start(start).map_err(CrawlError::Cluster)?);
+    let figures = EtcdFigures { etcd: etcd.clone(), dir: crawl.dir.clone(), era };
+    figures.note()?;
     let ownership: Arc<dyn Ownership> = etcd.clone();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let keys = Arc::new(object.identity.key_maker());
     let guard = options::guard(&crawl.config)?;
     let process: ProcessOptions = options::process(&crawl.config, keys.clone(), guard.clone());
-    let lease = Permission::by(Some(Arc::new(NodeLease(ownership.clone()))));
-    let mut runtime = Runtime::start(crawl, clock.clone(), Network { idle_max, guard, lease }, &process)?;
+    let lease = Arc::new(SessionLease::new(NodeLease(ownership.clone())));
+    let network = Network { idle_max, guard, lease: Permission::by(Some(lease.clone())) };
+    let mut runtime = Runtime::start(crawl, clock.clone(), network, &process)?;
     let view = StoreView::new(store.clone(), Some(Disk::real()), CACHE_BYTES);
-    let heads = Heads::new(store.clone(), object.names(), (crawl.dir.clone(), view.clone()), shards);
+    let heads = Heads::new(store.clone(), (object.names(), era), (crawl.dir.clone(), view.clone()), shards);
     let ship = ShipOptions { bytes_per_second: crawl.config.cluster.bytes_per_second.map(Bytes::get) };
     let shipments = Shipments::new(store.clone(), object.names(), (object.identity.id, shards), ship);
     let shipments = Arc::new(shipments);
     let mut lists = Lists::new(SeedTable::open(&Disk::real(), &crawl.dir, None)?);
-    lists.take(&**store, &ownership.heads())?;
+    lists.take(eras, era, &ownership.heads())?;
+    let quotas = Quotas::new(ownership.clone(), ownership.left().map_err(CrawlError::Cluster)?);
     let settings = settings_of(&crawl.config);
-    let ceiling = memory::Ceiling::of(&crawl.config, threads::cores());
-    let plan = Plan {
+    let mut plan = Plan {
         request: crawl,
         grounds: Grounds {
             store: store.clone(),
             names: object.names(),
+            era,
             identity: object.identity.clone(),
             view,
             ownership,
             heads: Arc::new(heads),
             shipments: shipments.clone(),
+            quotas,
+            commits: Arc::new(Commits::default()),
+            lease,
         },
         process,
         keys,
         commons: Commons::of_shards(&settings, clock),
-        ceiling: ceiling.with_seeds(u64::from(lists.seeds()), 0).bytes,
+        ceiling: 0,
+        node,
+        orders: runtime.listen_as_node(crawl),
     };
-    let told = EtcdFigures(&etcd);
+    let mut config = crawl.config.clone();
+    config.crawl.shards = plan.at_once(&plan.grounds.ownership.heads(), 0);
+    let ceiling = memory::Ceiling::of(&config, threads::cores());
+    plan.ceiling = ceiling.with_seeds(u64::from(lists.seeds()), 0).bytes;
+    let plan = plan;
+    let clerk = Clerk::start(plan.grounds.ownership.clone(), Box::new(figures.clone()))?;
+    let watcher = Watcher::start(plan.grounds.clone(), lists)?;
+    if let Some(quotas) = &plan.grounds.quotas {
+        quotas.start().map_err(threads::no_thread)?;
+    }
     let over = thread::scope(|scope| {
-        let mut node = Node::new(&plan, scope, &runtime, lists, &told)?;
+        let mut node = Node::new(&plan, scope, (clerk, &watcher), signals);
         let over = node.direct(&mut runtime);
+        if matches!(over, Ok(Over::Unheard(_))) {
+            // heads that are being put would be put again and again until etcd is back
+            etcd.close();
+        }
         node.dismiss();
         over
     });
+    let goes_on = matches!(over, Ok(Over::Lost(_)));
+    if goes_on {
+        signals.stand_by();
+    }
+    watcher.end(goes_on);
+    runtime.hang_up();
+    plan.grounds.quotas.iter().for_each(|quotas| quotas.end());
     runtime.stop();
+    figures.note()?;
     // nothing of it runs any more: what is held is given up at once
     etcd.leave();
     match etcd.fault() {
@@ -158,17 +221,20 @@ fn session(
     }
 }
 
-fn node_options(request: &NodeRequest, object: &CrawlObject) -> Result<NodeOptions, CrawlError> {
+/// Names the node as its machine, where it has no name.
+fn name_node(config: &mut Config) {
+    if config.cluster.name.is_empty() {
+        config.cluster.name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    }
+}
+
+fn node_options(request: &NodeRequest, object: &CrawlObject, before: Seen) -> NodeOptions {
     let cluster = &request.crawl.config.cluster;
-    let name = match cluster.name.as_str() {
-        "" => rustix::system::uname().nodename().to_string_lossy().into_owned(),
-        name => name.to_owned(),
-    };
     let lease = cluster.lease;
-    Ok(NodeOptions {
-        etcd: request.etcd.clone(),
-        crawl: CrawlName { id: object.id(), era: ERA },
-        name,
+    NodeOptions {
+        etcd: EtcdOptions { revision_seen: before.revision, ..request.etcd.clone() },
+        crawl: CrawlName { id: object.id(), era: before.era },
+        name: cluster.name.clone(),
         record: NodeRecord {
             weight: if cluster.weight == 0 { threads::cores() as u32 } else { cluster.weight as u32 },
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -176,38 +242,36 @@ fn node_options(request: &NodeRequest, object: &CrawlObject) -> Result<NodeOptio
         },
         lease,
         margin: lease / 4,
-        former_lease: former_lease(&request.crawl.dir),
+        // the process that had it has ended: this one has locked its directory
+        former_lease: before.lease,
         compacts: true,
-    })
-}
-
-/// The lease of the last session of a process with this directory, which has ended: this one has locked it.
-fn former_lease(dir: &Path) -> Option<u64> {
-    fs::read_to_string(lease_path(dir)).ok()?.trim().parse().ok()
-}
-
-fn note_lease(dir: &Path, lease: Option<u64>) -> disk::Result<()> {
-    let path = lease_path(dir);
-    match lease {
-        Some(lease) => Disk::real().replace(&path, lease.to_string().as_bytes()),
-        None => match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", &path, error)),
-            _ => Ok(()),
-        },
     }
 }
 
-fn lease_path(dir: &Path) -> PathBuf {
-    dir.join(LEASE_FILE)
+/// Figures by etcd.
+#[derive(Clone)]
+struct EtcdFigures {
+    etcd: Arc<EtcdOwnership>,
+    dir: PathBuf,
+    era: u32,
 }
 
-/// Figures by etcd.
-struct EtcdFigures<'a>(&'a EtcdOwnership);
+impl EtcdFigures {
+    /// Puts down what this node knows of etcd, for the next process.
+    fn note(&self) -> disk::Result<()> {
+        let revision = self.etcd.crawl().revision_seen().max(self.etcd.heads().revision);
+        Seen { era: self.era, revision, lease: self.etcd.lease() }.write(&Disk::real(), &self.dir)
+    }
+}
 
-impl Figures for EtcdFigures<'_> {
+impl Figures for EtcdFigures {
     fn exchange(&self, own: &FiguresRecord) -> Result<Vec<FiguresRecord>, ClusterError> {
-        self.0.put_figures(own)?;
-        let crawl: &EtcdCrawl = self.0.crawl();
-        Ok(crawl.figures()?.into_iter().map(|(_, figures)| figures).collect())
+        self.etcd.put_figures(own)?;
+        let crawl: &EtcdCrawl = self.etcd.crawl();
+        let figures = crawl.figures()?.into_iter().map(|(_, figures)| figures).collect();
+        if let Err(error) = self.note() {
+            tracing::warn!("{error}");
+        }
+        Ok(figures)
     }
 }

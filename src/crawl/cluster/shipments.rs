@@ -13,7 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::crawl_object::{prefix, refused};
 use super::note::{Note, Stamp};
+use super::seeds;
+use crate::crawl::{CrawlError, options};
 use crate::disk::{self, Disk};
 use crate::engine::checkpoint::inventory;
 use crate::engine::{Checkpoint, Durable, Shipping};
@@ -28,6 +31,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 const PAUSE_MAX: Duration = Duration::from_secs(15);
 /// A store that is away is told of this often.
 const TELL: Duration = Duration::from_secs(30);
+/// Why a node of an earlier era goes on no more.
+pub(super) const RECOVERED: &str = "crawler cluster recover has begun a new era of the crawl";
 
 /// Decides whether a shipped checkpoint counts.
 pub(in crate::crawl) trait Commit: fmt::Debug + Send {
@@ -35,6 +40,8 @@ pub(in crate::crawl) trait Commit: fmt::Debug + Send {
     fn commit(&self, manifest: &Manifest, checkpoint: &Checkpoint) -> Result<Revision, String>;
     /// Whether the shard is still this process's, as far as is known.
     fn is_held(&self) -> bool;
+    /// Whether what no head names any more may be deleted: not where the crawl has gone on in another registry.
+    fn may_delete(&self) -> store::Result<bool>;
 }
 
 /// The manifest itself is the head: of a crawl that one process at a time works on.
@@ -48,6 +55,10 @@ impl Commit for Alone {
 
     fn is_held(&self) -> bool {
         true
+    }
+
+    fn may_delete(&self) -> store::Result<bool> {
+        Ok(true)
     }
 }
 
@@ -102,6 +113,13 @@ impl Shipments {
         let shipper = Shipper::new(store, names, (self.crawl, shard), claim, head, self.options);
         *self.lock(shard) = Some(Owned { claim, commit, shipper, note });
         Ok(())
+    }
+
+    /// Has what the list of the seeds of the crawl in `root` has by now in the store, where the crawl has several
+    /// shards; before any of them admits it.
+    pub fn ship_seeds(&self, root: &Path) -> Result<(), CrawlError> {
+        let prefix = prefix(self.crawl);
+        seeds::ship(&*self.store, &prefix, (&Disk::real(), root), options::random()).map_err(refused)
     }
 
     /// Whether a shard turned out to be somebody else's.
@@ -191,7 +209,13 @@ impl Shipping for Shipments {
         let revision = commit.commit(&manifest, checkpoint).map_err(|why| self.lost(dir, &why))?;
         *note = Note { committed: note.offered, offered: None };
         note.write(disk, dir)?;
-        if let Err(error) = shipper.committed(manifest, revision) {
+        shipper.counts(manifest, revision);
+        let released = match commit.may_delete() {
+            Ok(false) => return Err(self.lost(dir, RECOVERED)),
+            Ok(true) => shipper.release(),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = released {
             tracing::warn!(%error, "what the store needs no more was not deleted; it is tried again");
         }
         Ok(())

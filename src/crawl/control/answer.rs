@@ -35,6 +35,14 @@ impl Answer {
         (0..count).map(|shard| Answer(Way::Shard(shard, gathered.clone()))).collect()
     }
 
+    /// The ways of the answers of so many engines in the place of this one.
+    pub fn of_each(self, count: usize) -> Vec<Answer> {
+        match self.0 {
+            Way::Alone(asked) => Answer::of_engines(count, asked),
+            Way::Shard(..) => vec![self],
+        }
+    }
+
     /// Answers. Anyone who asked may have gone.
     pub fn send(self, reply: Reply) {
         match self.0 {

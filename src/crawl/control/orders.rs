@@ -34,9 +34,9 @@ pub(super) enum Action {
 }
 
 /// An action, and the way of its answer.
-pub(super) struct Order {
-    pub action: Action,
-    pub reply: Answer,
+pub(in crate::crawl) struct Order {
+    pub(super) action: Action,
+    pub(super) reply: Answer,
 }
 
 /// Seeds for a crawl of several shards, of which no engine by itself can take them in.
@@ -74,11 +74,6 @@ struct Waiting {
 impl Orders {
     pub(super) fn new(incoming: Receiver<Order>) -> Orders {
         Orders { incoming, waiting: Vec::new() }
-    }
-
-    /// None, ever.
-    pub(in crate::crawl) fn none() -> Orders {
-        Orders::new(never())
     }
 
     /// Waits for an event no longer than `wait`; also returns without one when an order has come. Who asks how the

@@ -18,6 +18,7 @@ use tokio::sync::{Mutex, oneshot};
 use tokio::time::timeout;
 
 use super::answer::Answer;
+use super::node;
 use super::orders::{Action, Order, SeedsOrder};
 use super::reload::Reloader;
 use super::wire::{COMMAND_BYTES_MAX, Command, Refused, Reply};
@@ -46,6 +47,8 @@ pub(super) struct Recipients {
     pub engines: Vec<Sender<Order>>,
     /// Who takes seeds in, where it is not the one engine.
     pub seeds: Option<Sender<SeedsOrder>>,
+    /// Whether they are those of a node of a crawl on many machines.
+    pub is_node: bool,
 }
 
 /// The way to the engines for others of this process, who give commands as the connections of the socket do.
@@ -169,6 +172,9 @@ async fn read_command(stream: &mut BufReader<UnixStream>) -> Option<Result<Comma
 }
 
 async fn carry_out(command: Command, shared: &Shared) -> Reply {
+    if let Some(why) = node::refusal(&command).filter(|_| shared.to.is_node) {
+        return Reply::refused(why);
+    }
     let action = match command {
         Command::Pause {} => Action::Pause,
         Command::Resume {} => Action::Resume,

@@ -124,6 +124,8 @@ pub struct Recrawl {
 pub struct Standing {
     /// Whether a process works on it.
     pub running: bool,
+    /// Whether it was read from a store: then it is not known whether a process works on it.
+    pub in_store: bool,
     /// What that process does, where it tells.
     pub phase: Option<Doing>,
     /// Why it ended, where it ended in good order.

@@ -114,6 +114,8 @@ pub enum ReportError {
 struct Out<'a> {
     to: &'a mut dyn Write,
     form: Form,
+    /// Whether it is of a crawl in a store: whether one runs is not known then.
+    is_of_store: bool,
 }
 
 impl Out<'_> {
@@ -140,19 +142,31 @@ pub fn write(name: Name, dir: &Path, to: &mut dyn Write, form: Form) -> Result<(
     write_at(name, dir, to, form, true)
 }
 
+/// The same of a crawl in a store, which `disk` shows in `dir`.
+pub fn write_stored(
+    name: Name,
+    (disk, dir): (&Disk, &Path),
+    to: &mut dyn Write,
+    form: Form,
+) -> Result<(), ReportError> {
+    write_out(name, (disk, dir), Out { to, form, is_of_store: true }, true)
+}
+
 /// The same; at a checkpoint of the crawl, that one is not read for it (`is_alone`).
 fn write_at(name: Name, dir: &Path, to: &mut dyn Write, form: Form, is_alone: bool) -> Result<(), ReportError> {
-    let disk = Disk::real();
-    let dirs = CrawlDirs::open(&disk, dir)?;
-    let mut out = Out { to, form };
+    write_out(name, (&Disk::real(), dir), Out { to, form, is_of_store: false }, is_alone)
+}
+
+fn write_out(name: Name, (disk, dir): (&Disk, &Path), mut out: Out<'_>, is_alone: bool) -> Result<(), ReportError> {
+    let dirs = CrawlDirs::open(disk, dir)?;
     let now = date(SystemClock::new().now());
     out.text(format_args!("{name} report of {}, {now}\n\n", shell_word(dir)))?;
     match name {
-        Name::Crawl => summary::crawl(&disk, &dirs, &mut out),
-        Name::StatusCodes => summary::status_codes(&disk, &dirs, &mut out),
-        Name::Seeds => seeds::write(&disk, &dirs, &mut out, is_alone),
-        Name::MimeTypes => mime_types::write(&disk, &dirs, &mut out),
-        Name::Hosts => write_hosts(&disk, &dirs, &mut out),
+        Name::Crawl => summary::crawl(disk, &dirs, &mut out),
+        Name::StatusCodes => summary::status_codes(disk, &dirs, &mut out),
+        Name::Seeds => seeds::write(disk, &dirs, &mut out, is_alone),
+        Name::MimeTypes => mime_types::write(disk, &dirs, &mut out),
+        Name::Hosts => write_hosts(disk, &dirs, &mut out),
     }
 }
 

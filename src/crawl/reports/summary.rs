@@ -42,6 +42,7 @@ pub(super) fn crawl(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> Result<
     let mut table = Table::default();
     let state = match (snapshot.state, snapshot.finish) {
         (State::Running, _) if running => "running; crawler status shows what it does".to_owned(),
+        (State::Running, _) if out.is_of_store => "not ended, by its last checkpoint in the store".to_owned(),
         (State::Running, _) => "killed, or resuming from here".to_owned(),
         (State::Stopped | State::Finished, finish) => finish.map_or("stopped".to_owned(), |finish| finish.to_string()),
     };

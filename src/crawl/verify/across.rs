@@ -160,14 +160,13 @@ fn check_files(
     let mut is_whole = true;
     let (dir, sender) = (&dirs.shards()[place], dirs.shard(place));
     for Kept { number, .. } in kept {
-        let path = link_path(dir, *number);
         match check_file(disk, (dir, sender, *number), dirs.keys()) {
             Ok(bytes) => {
                 report.summary.files += 1;
                 report.summary.bytes += bytes;
             }
             // read by everybody meanwhile
-            Err(_) if running && !path.exists() => {}
+            Err(error) if running && error.is_not_found() => {}
             Err(error) if is_fault(&error) => {
                 is_whole = false;
                 faults::tell(report, error);

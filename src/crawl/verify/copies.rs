@@ -11,13 +11,13 @@ use crate::container::{Report, dedup};
 use crate::crawl::cluster;
 use crate::crawl::control::socket::SOCKET;
 use crate::crawl::dirs::CrawlDirs;
-use crate::crawl::options;
+use crate::crawl::{figures, options};
 use crate::disk::{Disk, Error, Mode, Result};
 use crate::engine::checkpoint::{self, Checkpoint, checkpoint_path};
 use crate::engine::rests;
 use crate::engine::seeds;
 
-use crate::record::{CrawlLog, Finish, Gauges, SNAPSHOT_FILE, SkippedLog, Snapshot, State, StoreBytes, StoreLayers};
+use crate::record::{CrawlLog, SNAPSHOT_FILE, SkippedLog, Snapshot};
 use crate::shard::Shard;
 
 const REWRITTEN: &str = "crawler verify --rebuild rebuilds it";
@@ -216,32 +216,7 @@ pub(super) fn renew(disk: &Disk, dir: &Path, shard: Shard, known: &Known, create
     if sound.is_some_and(|found| found.updated == checkpoint.time && found.statistics == checkpoint.statistics) {
         return Ok(());
     }
-    let state = match checkpoint.finish.filter(|_| checkpoint.clean) {
-        None => State::Running,
-        Some(Finish::Complete) => State::Finished,
-        Some(_) => State::Stopped,
-    };
-    let stores = StoreBytes {
-        url_seen: checkpoint.seen.bytes(),
-        robots: checkpoint.robots.bytes(),
-        dns: checkpoint.dns.bytes(),
-        pages: checkpoint.container.total_bytes,
-        index: checkpoint.container.key_bytes,
-        ..StoreBytes::default()
-    };
-    let gauges = Gauges { keys_seen: checkpoint.seen.keys(), url_seen_bytes: stores.url_seen, ..Gauges::default() };
-    let snapshot = Snapshot {
-        version: Snapshot::VERSION,
-        state,
-        finish: checkpoint.finish,
-        started: created,
-        updated: checkpoint.time,
-        statistics: checkpoint.statistics.clone(),
-        gauges,
-        stores,
-        layers: StoreLayers::default(),
-    };
-    snapshot.write(disk, dir)
+    figures::of_checkpoint(checkpoint, created).write(disk, dir)
 }
 
 /// Removes settings that cannot be read.

@@ -11,6 +11,7 @@
 //! | stores, queue, and what they say of each other and of the archive | `stores` |
 //! | the calendar, and whether each of its pages has one place | `calendar`, `places` |
 //! | of a crawl of several shards: what they say of one another | `across` |
+//! | of a crawl in a store: its objects, and then the same | `shipped` |
 
 mod across;
 mod agreement;
@@ -21,6 +22,7 @@ mod faults;
 mod places;
 mod renew;
 mod replan;
+mod shipped;
 mod stores;
 
 use std::path::Path;
@@ -37,6 +39,7 @@ use crate::shard::Shard;
 use across::ShardNoted;
 use catalog::Known;
 pub use renew::rebuild;
+pub use shipped::verify_stored;
 use stores::{Cut, Harm, Stores};
 
 /// A directory that is verified: that of a crawl of one shard, or of a shard.

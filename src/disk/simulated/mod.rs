@@ -34,7 +34,8 @@ use names::Names;
 
 /// Changes that a trace shows.
 const TRACE: usize = 40;
-/// No file is longer. One that a damaged length would blow up is refused, as a full disk would.
+/// No file is longer, unless the disk was told so. One that a damaged length would blow up is refused, as by a full
+/// disk.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// What it says is free.
@@ -80,6 +81,7 @@ struct State {
     is_full: bool,
     is_stopped: bool,
     is_lying: bool,
+    file_bytes_max: u64,
     trace: VecDeque<String>,
     /// Checksum of all that was ever noted.
     log: crc32fast::Hasher,
@@ -107,6 +109,7 @@ impl SimulatedDisk {
             is_full: false,
             is_stopped: false,
             is_lying: false,
+            file_bytes_max: FILE_BYTES_MAX,
             trace: VecDeque::new(),
             log: crc32fast::Hasher::new(),
             reads: None,
@@ -151,6 +154,11 @@ impl SimulatedDisk {
     /// Somebody deletes other files: there is room again.
     pub fn make_room(&self) {
         self.state().is_full = false;
+    }
+
+    /// Files may become so long.
+    pub fn let_files_grow(&self, bytes_max: u64) {
+        self.state().file_bytes_max = bytes_max;
     }
 
     /// From now on a power cut can take a new directory with all that is in it, until its parent is synced. Crawl
@@ -246,6 +254,10 @@ impl State {
         }
     }
 
+    fn refuse_too_long(&self, len: u64) -> io::Result<()> {
+        if len > self.file_bytes_max { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
     fn alive(&self) -> io::Result<()> {
         if self.is_stopped { Err(stopped()) } else { Ok(()) }
     }
@@ -276,10 +288,6 @@ fn stopped() -> io::Error {
 
 fn not_found() -> io::Error {
     io::ErrorKind::NotFound.into()
-}
-
-fn refuse_too_long(len: u64) -> io::Result<()> {
-    if len > FILE_BYTES_MAX { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
 }
 
 impl Backend for SimulatedDisk {
@@ -394,7 +402,7 @@ impl RawFile for Open {
 
     fn write_all_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         let mut state = self.state()?;
-        refuse_too_long(offset.saturating_add(buf.len() as u64))?;
+        state.refuse_too_long(offset.saturating_add(buf.len() as u64))?;
         let what = format_args!("write {} bytes at {offset} of {}", buf.len(), self.path.display());
         let go = state.change(true, what);
         match go {
@@ -418,7 +426,7 @@ impl RawFile for Open {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         let mut state = self.state()?;
-        refuse_too_long(len)?;
+        state.refuse_too_long(len)?;
         let go = state.change(false, format_args!("cut {} to {len}", self.path.display()))?;
         self.content().set_len(len);
         go.end()

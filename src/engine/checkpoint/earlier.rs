@@ -38,6 +38,11 @@ type Counters = (
 /// What a record without a calendar lacks at its end: that it has none, and no store of visits.
 pub(super) const WITHOUT_CALENDAR: [u8; 2] = [0, 0];
 
+/// A record without what it says of a calendar.
+pub(super) fn without_calendar(record: Checkpoint) -> Checkpoint {
+    Checkpoint { calendar: None, visits: None, ..record }
+}
+
 /// Reads the record in `bytes`, which says nothing of a calendar.
 pub(super) fn read_without_calendar(bytes: &[u8]) -> postcard::Result<Checkpoint> {
     postcard::from_bytes(&[bytes, &WITHOUT_CALENDAR].concat())

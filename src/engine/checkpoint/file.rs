@@ -12,10 +12,12 @@
 //! checksum, nothing lies behind the last one, and the record has the number of the name, is a state that the crawl can
 //! go on from. Checkpoint 0 has an identity and nothing else.
 //!
-//! Version 5 is that of a crawl with a calendar; all others write version 4, whose record ends before what is said of
-//! one. Version 3 had no count of requisites in its record (`earlier`). Version 2 was that of a crawl of one shard, and
-//! had no section about links. Version 1 had no identity, and was written before the stores' files were synced: it
-//! counts where a catalog names it, and for readers beside a crawl.
+//! Version 6 is that of a crawl with a calendar; all others write version 4, whose record ends before what is said of
+//! one. Version 5 had visits without a digest of the text: what it says of the calendar is left out, and the calendar
+//! is made from the archive as if fetching again had just been switched on. Version 3 had no count of requisites in its
+//! record (`earlier`). Version 2 was that of a crawl of one shard, and had no section about links. Version 1 had no
+//! identity, and was written before the stores' files were synced: it counts where a catalog names it, and for readers
+//! beside a crawl.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +27,9 @@ use super::{Checkpoint, earlier};
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
-const VERSION: u16 = 5;
+const VERSION: u16 = 6;
+/// From this version on visits have a digest of the text.
+const WITH_TEXT: u16 = 6;
 /// From this version on there are the sections of a calendar.
 const WITH_CALENDAR: u16 = 5;
 /// From this version on the record has a count of requisites.
@@ -102,6 +106,7 @@ impl CheckpointFile {
         let (replayed, patterns) = (replayed(&section()?), section()?);
         let exchange = if version >= WITH_EXCHANGE { section()? } else { Vec::new() };
         let mut of_calendar = || if version >= WITH_CALENDAR { section() } else { Ok(Vec::new()) };
+        let mut of_calendar = || of_calendar().map(|read| if version >= WITH_TEXT { read } else { Vec::new() });
         let (visits, calendar, schedule) = (of_calendar()?, of_calendar()?, of_calendar()?);
         let sections =
             Sections { seen, robots, dns, frontier, replayed, patterns, visits, calendar, schedule, exchange };
@@ -132,7 +137,7 @@ pub(in crate::engine) fn write(
     let (identity, mut encoded) = (identity.to_bytes(), encoded.unwrap_or_default());
     let Sections { seen, robots, dns, frontier, patterns, visits, calendar, schedule, exchange, .. } = sections;
     let has_calendar = record.is_some_and(|record| record.calendar.is_some());
-    let version = if has_calendar { WITH_CALENDAR } else { WITH_REQUISITES };
+    let version = if has_calendar { WITH_TEXT } else { WITH_REQUISITES };
     let of_calendar = [visits, calendar, schedule].into_iter().filter(|_| has_calendar);
     if !has_calendar {
         encoded.truncate(encoded.len().saturating_sub(earlier::WITHOUT_CALENDAR.len()));
@@ -167,7 +172,8 @@ fn read_record(path: &Path, (number, version): (u64, u16), bytes: &[u8]) -> Resu
     }
     let damaged = |e: postcard::Error| Error::damaged(path, 0, "a readable checkpoint record", e.to_string());
     let record: Checkpoint = match version {
-        WITH_CALENDAR.. => postcard::from_bytes(bytes),
+        WITH_TEXT.. => postcard::from_bytes(bytes),
+        WITH_CALENDAR => postcard::from_bytes(bytes).map(earlier::without_calendar),
         WITH_REQUISITES => earlier::read_without_calendar(bytes),
         _ => earlier::read(bytes),
     }

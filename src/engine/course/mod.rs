@@ -9,6 +9,7 @@ mod linger;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::allowance::Allowance;
 use super::quota::{OwnQuota, Quota};
 use super::{Engine, Settings};
 use crate::clock::Time;
@@ -67,7 +68,11 @@ pub(super) struct Course {
 
 impl Course {
     /// The course of a crawl that took `elapsed_before` so far, and goes on from `now`.
-    pub fn new(now: Time, elapsed_before: Duration, quota: Arc<Quota>) -> Course {
+    pub fn new(
+        now: Time,
+        elapsed_before: Duration,
+        (quota, allowance): (Arc<Quota>, Option<Arc<Allowance>>),
+    ) -> Course {
         Course {
             phase: Phase::Crawling,
             linger: Linger::default(),
@@ -75,7 +80,7 @@ impl Course {
             disk_check_due: now,
             started: now,
             elapsed_before,
-            quota: OwnQuota::new(quota),
+            quota: OwnQuota::new(quota, allowance),
         }
     }
 
@@ -126,10 +131,12 @@ impl Course {
         free_bytes: impl FnOnce() -> Result<u64>,
     ) -> Result<Option<Finish>> {
         let reached = |limit: Option<u64>, value: u64| limit.is_some_and(|limit| value >= limit);
-        if reached(settings.pages_max, self.quota.stored()) {
+        // that those are reached which are dealt out is found out elsewhere
+        let is_own = !self.quota.is_granted();
+        if is_own && reached(settings.pages_max, self.quota.stored()) {
             return Ok(Some(Finish::PageLimit));
         }
-        if reached(settings.bytes_max, self.quota.bytes()) {
+        if is_own && reached(settings.bytes_max, self.quota.bytes()) {
             return Ok(Some(Finish::ByteLimit));
         }
         if settings.time_max.is_some_and(|limit| self.elapsed(now) >= limit) {
@@ -163,8 +170,13 @@ impl Engine {
     }
 
     /// Whether fewer pages are done or in progress than the crawl may have: then one is reserved.
-    pub(super) fn may_begin_page(&mut self) -> bool {
-        self.settings.pages_max.is_none_or(|limit| self.course.quota.reserve(limit))
+    pub(super) fn may_begin_page(&mut self, now: Time) -> bool {
+        let is_reserved = self.course.quota.reserve(self.settings.pages_max);
+        if !is_reserved {
+            let has_use = self.stores.arrival.frontier.has_ready(now) || self.requests.has_hop_due(now);
+            self.course.quota.wait(has_use);
+        }
+        is_reserved
     }
 
     /// Says what this engine has of the limits of the whole crawl.
@@ -258,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_crawl_stops_once_and_ends_only_behind_its_last_checkpoint() {
-        let mut course = Course::new(NOW, Duration::from_secs(5), Arc::default());
+        let mut course = Course::new(NOW, Duration::from_secs(5), (Arc::default(), None));
         assert_eq!(course.elapsed(NOW + Duration::from_secs(2)), Duration::from_secs(7));
         course.end();
         assert!(course.is_crawling());

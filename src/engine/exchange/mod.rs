@@ -288,7 +288,7 @@ impl Engine {
             self.seeding.intake.extend(self.books.seeds.len());
             self.seeding.intake.begin();
         }
-        Ok(())
+        self.fetch_listed_again()
     }
 
     /// Links of another shard come in: they are admitted, and the position moves behind them.
@@ -361,7 +361,8 @@ impl Engine {
         let is_silent = exchange.is_silent;
         match () {
             () if self.nothing_left() => Idle::Yes,
-            () if is_silent && !self.seeding.intake.is_waiting() => Idle::Silent,
+            // hosts that wait for a page to be granted could not be asked meanwhile
+            () if is_silent && !self.seeding.intake.is_waiting() && !self.course.quota.waits() => Idle::Silent,
             () => Idle::No,
         }
     }
@@ -388,6 +389,11 @@ impl Engine {
         if let Some(exchange) = &mut self.exchange {
             exchange.is_silent = is_silent;
         }
+    }
+
+    /// What is known of the other shards.
+    pub(super) fn news(&self) -> Option<&News> {
+        self.exchange.as_ref().map(|exchange| &exchange.news)
     }
 
     /// How the whole crawl has ended, where it is one of several shards and has.

@@ -95,7 +95,8 @@ impl Recrawls {
             (200..=399, _) if answer.is_interrupted => Found::NoAnswer,
             (200..=399, None) => Found::New { modified },
             (200..=399, Some(past)) => {
-                let is_same_text = self.options.by_text && answer.text != 0 && answer.text == past.text;
+                // of a visit that a hint has brought forward only the lower half is known
+                let is_same_text = self.options.by_text && answer.text != 0 && answer.text as u32 == past.text as u32;
                 let is_same = answer.digest == past.digest || is_same_text;
                 if is_same { Found::Same } else { Found::Changed { modified } }
             }
@@ -141,11 +142,10 @@ impl Recrawls {
         let Some(plan) = self.schedule.plan(&visit, before) else {
             self.counts.ended += 1;
             self.sample.forget(url.key);
-            let history = past.history;
-            return visits.put(url.key, Visited { fetched: past.fetched, due: Time::ZERO, history, is_gone: true });
+            return visits.put(url.key, Visited { due: Time::ZERO, is_gone: true, ..Visited::of(&past) });
         };
         let past = Past { due: plan.due, history: plan.history, changed: plan.changed, gone: plan.gone, ..past };
-        let visited = Visited { fetched: past.fetched, due: past.due, history: past.history, is_gone: false };
+        let visited = Visited::of(&past);
         self.sample.note(url.key, url.host, &past);
         let recrawl = Some(Recrawl::Due(past).to_bytes());
         // which page names it, its first version says

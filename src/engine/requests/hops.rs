@@ -15,9 +15,9 @@ use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::job::{ResolveJob, Target};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Contact, HostId, NameAnswer};
+use crate::frontier::{Asked, Contact, HostId, NameAnswer};
 use crate::outcome::{Cause, HostFault};
-use crate::web::url::CanonicalUrl;
+use crate::web::url::{CanonicalUrl, Keys};
 
 /// A redirect of a robots.txt that is not followed yet.
 #[derive(Debug)]
@@ -116,7 +116,8 @@ impl Engine {
             Some(NameAnswer::Unanswered) => return Step::Fail(Cause::Dns),
         };
         let keys = self.home.keys.keys(&hop.url);
-        let began = self.stores.arrival.frontier.begin_prerequisite(keys.origin, keys.host, addresses[0], now);
+        let asked = self.asked(keys);
+        let began = self.stores.arrival.frontier.begin_prerequisite(asked, addresses[0], now);
         match began {
             Ok(()) => Step::Go(addresses),
             Err(again) => {
@@ -124,6 +125,11 @@ impl Engine {
                 Step::Wait
             }
         }
+    }
+
+    /// Who is asked that has these keys.
+    fn asked(&self, keys: Keys) -> Asked {
+        Asked { origin: keys.origin, name: keys.host, is_foreign: !self.home.shard.owns(keys.domain) }
     }
 
     /// A redirect that cannot be followed is a robots.txt that cannot be had.
@@ -166,9 +172,10 @@ impl Engine {
         duration: Duration,
     ) {
         let at = self.home.keys.keys(url);
+        let asked = self.asked(at);
         let arrival = &mut self.stores.arrival;
         if redirects > 0 {
-            arrival.frontier.end_prerequisite(at.origin, at.host, duration, arrival.now);
+            arrival.frontier.end_prerequisite(asked, duration, arrival.now);
         }
         debug_assert!(redirects > 0 || at.origin == origin, "the first request for robots.txt goes to its own origin");
     }

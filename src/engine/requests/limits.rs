@@ -2,7 +2,8 @@
 //!
 //! governor keeps the accounts (the generic cell rate algorithm), on the engine's clock. A request is asked for before
 //! it is made. Bytes are known only after they have come: they are a debt, and no request is made before it is paid.
-//! All engines of a process have one account.
+//! All engines of a process have one account. Where several machines work on a crawl, each has an equal part of the
+//! limits, which changes as machines come and go.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,7 +41,7 @@ pub struct Rates {
 impl Rates {
     /// Limits of `requests_per_second` and `bytes_per_second`; one that is not set does not limit.
     pub fn new(clock: Arc<dyn Clock>, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) -> Self {
-        Rates { limits: Mutex::new(Limits::new(clock, (requests_per_second, bytes_per_second))) }
+        Rates { limits: Mutex::new(Limits::new(clock, (requests_per_second, bytes_per_second), 1)) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Limits> {
@@ -51,9 +52,15 @@ impl Rates {
     /// once.
     pub fn renew(&self, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) {
         let mut limits = self.lock();
-        if limits.rates != (requests_per_second, bytes_per_second) {
-            limits.renew((requests_per_second, bytes_per_second));
-        }
+        let machines = limits.machines;
+        limits.change((requests_per_second, bytes_per_second), machines);
+    }
+
+    /// So many machines have equal parts of the limits from now on. One alone has everything.
+    pub fn share(&self, machines: usize) {
+        let mut limits = self.lock();
+        let rates = limits.rates;
+        limits.change(rates, u32::try_from(machines.max(1)).unwrap_or(u32::MAX));
     }
 
     /// `count` bytes have come.
@@ -82,7 +89,9 @@ type PerSecond = (Option<f64>, Option<u64>);
 /// Both limits.
 struct Limits {
     clock: Arc<dyn Clock>,
+    /// Of all machines together, and how many these are.
     rates: PerSecond,
+    machines: u32,
     requests: Option<Limiter>,
     bytes: Option<(Limiter, u32)>,
     debt_bytes: u64,
@@ -91,23 +100,26 @@ struct Limits {
 }
 
 impl Limits {
-    fn new(clock: Arc<dyn Clock>, rates: PerSecond) -> Self {
+    fn new(clock: Arc<dyn Clock>, rates: PerSecond, machines: u32) -> Self {
         let source = Source(clock.clone());
-        let requests = rates.0.and_then(|rate| {
+        let requests = rates.0.map(|rate| rate / f64::from(machines)).and_then(|rate| {
             // what falls into BURST may start at once, or a clock of milliseconds could not keep up with a high rate
             let burst = NonZeroU32::new((rate * BURST.as_secs_f64()) as u32).unwrap_or(NonZeroU32::MIN);
             let quota = Quota::with_period(Duration::from_secs_f64(1.0 / rate.max(1e-6)))?.allow_burst(burst);
             Some(RateLimiter::direct_with_clock(quota, source.clone()))
         });
-        let bytes = rates.1.map(|rate| {
+        let bytes = rates.1.map(|rate| rate / u64::from(machines)).map(|rate| {
             let rate = NonZeroU32::new(u32::try_from(rate).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN);
             (RateLimiter::direct_with_clock(Quota::per_second(rate), source), rate.get())
         });
-        Limits { clock, rates, requests, bytes, debt_bytes: 0, has_spare: false }
+        Limits { clock, rates, machines, requests, bytes, debt_bytes: 0, has_spare: false }
     }
 
-    fn renew(&mut self, rates: PerSecond) {
-        let renewed = Limits::new(self.clock.clone(), rates);
+    fn change(&mut self, rates: PerSecond, machines: u32) {
+        if (self.rates, self.machines) == (rates, machines) {
+            return;
+        }
+        let renewed = Limits::new(self.clock.clone(), rates, machines);
         let debt_bytes = if renewed.bytes.is_some() { self.debt_bytes } else { 0 };
         *self = Limits { debt_bytes, ..renewed };
     }
@@ -186,6 +198,34 @@ mod tests {
         assert!(limits.request().is_ok());
         limits.renew(None, Some(1_000));
         assert!(limits.request().is_ok(), "what came while there was no limit is no debt");
+    }
+
+    #[test]
+    fn machines_have_equal_parts_of_the_limits_as_they_come_and_go() {
+        let clock = Arc::new(ManualClock::new(Time::from_ms(1_000_000)));
+        let rates = Rates::new(clock.clone(), Some(12.0), Some(9_000));
+        let in_10_s = |machines| {
+            rates.share(machines);
+            let made: u32 = (0..10_000)
+                .map(|_| {
+                    clock.advance(Duration::from_millis(1));
+                    u32::from(rates.request().is_ok())
+                })
+                .sum();
+            made
+        };
+        for (machines, most) in [(1, 120), (3, 40), (4, 30), (1, 120), (0, 120)] {
+            let made = in_10_s(machines);
+            assert!((most - 5..=most + 2).contains(&made), "{made} requests in 10 s as one of {machines}");
+        }
+        rates.share(3);
+        rates.received(9_000);
+        let began = clock.now();
+        while let Err(again) = rates.request() {
+            clock.advance(again.since(clock.now()));
+        }
+        let held = clock.now().since(began).as_millis();
+        assert!((1_900..=3_100).contains(&held), "9,000 bytes at 3,000 a second held a request back for {held} ms");
     }
 
     #[test]

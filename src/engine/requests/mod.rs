@@ -246,6 +246,11 @@ impl Requests {
         next.map(|next| next.max(self.limited_until))
     }
 
+    /// Whether one may be followed now.
+    pub fn has_hop_due(&self, now: Time) -> bool {
+        self.next_hop_due().is_some_and(|due| due <= now)
+    }
+
     /// When a hop may be followed.
     fn next_hop_due(&self) -> Option<Time> {
         self.hops.iter().map(|hop| hop.due).min().filter(|&due| due < Time::MAX)

@@ -23,6 +23,8 @@ pub(in crate::engine) struct Intake {
     /// Of earlier runs.
     backlog: Range<u32>,
     begun: bool,
+    /// Seeds that are fetched again while the crawl goes on, the last one first.
+    again: Vec<u32>,
     /// Whether those of this run are fetched again.
     forced: bool,
 }
@@ -50,7 +52,14 @@ impl Intake {
 
     /// Lets `listed` in, to be fetched again although they were seen; then those of earlier runs.
     pub fn begin_forced(&mut self, listed: Vec<u32>) {
-        *self = Intake { listed, taken: 0, backlog: self.backlog.clone(), begun: true, forced: true };
+        *self =
+            Intake { listed, taken: 0, backlog: self.backlog.clone(), begun: true, again: Vec::new(), forced: true };
+    }
+
+    /// Lets these in before all that wait, to be fetched again although they were seen.
+    pub fn fetch_again(&mut self, seeds: impl DoubleEndedIterator<Item = u32>) {
+        let waiting = std::mem::take(&mut self.again);
+        self.again = seeds.rev().chain(waiting).collect();
     }
 
     /// The seeds of this run that were not let in.
@@ -70,16 +79,19 @@ impl Intake {
 
     /// Whether every seed is in.
     pub fn is_empty(&self) -> bool {
-        self.taken == self.listed.len() && self.backlog.is_empty()
+        self.taken == self.listed.len() && self.backlog.is_empty() && self.again.is_empty()
     }
 
     /// Whether some of them have to be in, and durable, before any request is made.
     pub fn holds_requests(&self) -> bool {
-        self.is_waiting() && self.forced
+        self.is_waiting() && (self.forced || !self.again.is_empty())
     }
 
     /// The next one, and whether it is fetched again.
     pub fn next(&mut self) -> Option<(u32, bool)> {
+        if let Some(number) = self.again.pop() {
+            return Some((number, true));
+        }
         match self.listed.get(self.taken) {
             Some(&number) => {
                 self.taken += 1;
@@ -128,5 +140,16 @@ mod tests {
             [Some((4, true)), Some((7, false)), Some((8, false))]
         );
         assert!(!intake.holds_requests() && intake.is_empty());
+    }
+
+    #[test]
+    fn seeds_that_are_fetched_again_while_it_goes_on_come_before_those_that_wait() {
+        let mut intake = intake(vec![4]);
+        intake.begin();
+        intake.fetch_again([5, 6].into_iter());
+        assert!(intake.holds_requests());
+        assert_eq!([intake.next(), intake.next()], [Some((5, true)), Some((6, true))]);
+        assert!(!intake.holds_requests() && intake.is_waiting());
+        assert_eq!([intake.next(), intake.next()], [Some((4, false)), Some((7, false))]);
     }
 }

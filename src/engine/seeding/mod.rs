@@ -39,13 +39,15 @@ pub(super) struct Seeding {
     /// How the run before left the crawl, and whether it was one with `--force` and did not end in good order.
     past: Past,
     killed_in_round: bool,
+    /// So many lists of the crawl that are fetched again were looked at.
+    lists_again: usize,
 }
 
 impl Seeding {
     /// The seeding of a run behind one that left the crawl like `past`, with this last round.
     pub fn new(intake: Intake, round: Round, anew: Recheck, past: Past) -> Seeding {
         let killed_in_round = past == Past::Killed && round.running;
-        Seeding { intake, round: Round { running: false, ..round }, anew, past, killed_in_round }
+        Seeding { intake, round: Round { running: false, ..round }, anew, past, killed_in_round, lists_again: 0 }
     }
 
     /// Begins a round for the seeds of these numbers, or goes on with the last one; `key_bytes` is the length of
@@ -122,6 +124,40 @@ impl Engine {
         self.begin_round(listed)
     }
 
+    /// Lets in what the whole crawl fetches again by lists that came since it began: seeds of this shard that were not
+    /// put into the round of their list yet, nor into a later one.
+    pub fn fetch_listed_again(&mut self) -> Result<()> {
+        let Some(news) = self.news() else { return Ok(()) };
+        let (lists, seeds) = (news.again.clone(), self.books.seeds.len());
+        for list in lists.iter().skip(self.seeding.lists_again) {
+            if list.seeds.iter().any(|&seed| seed >= seeds) {
+                // the list of the seeds is read on before the next look
+                return Ok(());
+            }
+            self.seeding.lists_again += 1;
+            if list.round > self.seeding.round.number {
+                self.seeding.enter_round(list.round, self.container.key_bytes());
+            }
+            let table = &self.books.seeds;
+            let is_left = |seed: &u32| !table.is_foreign(*seed) && table.round_of(*seed) < list.round;
+            let left: Vec<u32> = list.seeds.iter().copied().filter(is_left).collect();
+            if left.is_empty() {
+                continue;
+            }
+            tracing::info!(
+                shard = self.home.shard.index(),
+                round = list.round,
+                "{} seeds are fetched again",
+                left.len()
+            );
+            // a new order is a reason to think that bad answers are bad no longer
+            let now = self.clock.now();
+            (self.seeding.anew.since, self.stores.arrival.anew) = (now, now);
+            self.seeding.intake.fetch_again(left.into_iter());
+        }
+        Ok(())
+    }
+
     fn begin_round(&mut self, listed: Vec<u32>) -> Result<Refetch> {
         let refetch = self.round_of(&listed);
         self.let_in_forced(listed);
@@ -180,7 +216,7 @@ impl Engine {
         }
         self.collect_dropped()?;
         self.seeding.intake.forget();
-        if self.seeding.intake.is_empty() && holds {
+        if holds && !self.seeding.intake.holds_requests() {
             self.hold_until_durable();
         }
         Ok(())

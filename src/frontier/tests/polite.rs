@@ -1,6 +1,7 @@
 //! Gaps, concurrency, Crawl-delay, back-off, in virtual time.
 
 use super::*;
+use crate::frontier::Asked;
 
 #[test]
 fn p3_a_host_has_one_request_at_a_time_and_its_delay_between_two() {
@@ -213,7 +214,8 @@ fn p6_a_request_for_the_sake_of_another_host_keeps_the_delays_of_its_own_host_an
     crawl.run();
     let (there, name, ip) =
         (url(2, 0, 1).origin, url(2, 0, 1).host, crawl.requests.iter().find(|request| request.host == 2).unwrap().ip);
-    let begin = |crawl: &mut Crawl, now| crawl.frontier.begin_prerequisite(there, name, ip, now);
+    let asked = Asked { origin: there, name, is_foreign: false };
+    let begin = |crawl: &mut Crawl, now| crawl.frontier.begin_prerequisite(asked, ip, now);
     let now = crawl.clock.now();
     let again = begin(&mut crawl, now).unwrap_err();
     assert_eq!(again.since(now), S, "the host was asked just now");
@@ -225,7 +227,7 @@ fn p6_a_request_for_the_sake_of_another_host_keeps_the_delays_of_its_own_host_an
     crawl.run_until(again + S * 5);
     assert_eq!(crawl.out.len(), 2);
     let now = crawl.clock.now();
-    crawl.frontier.end_prerequisite(there, name, MS * 10, now);
+    crawl.frontier.end_prerequisite(asked, MS * 10, now);
     crawl.run();
     assert_eq!(crawl.out.len(), 3);
     let last = crawl.requests.last().unwrap();

@@ -38,10 +38,10 @@ impl Process {
     }
 }
 
-/// The metrics as text.
-pub fn render(live: &Live, process: &Process) -> String {
+/// The metrics as text; of a node of a crawl on many machines, with its name.
+pub fn render(live: &Live, process: &Process, node: &str) -> String {
     let mut out = Exposition::default();
-    crawl(&mut out, live);
+    crawl(&mut out, live, node);
     pages(&mut out, live);
     links(&mut out, live);
     hosts(&mut out, live);
@@ -57,9 +57,10 @@ pub fn render(live: &Live, process: &Process) -> String {
     out.finish()
 }
 
-fn crawl(out: &mut Exposition, live: &Live) {
-    let version = [("version", env!("CARGO_PKG_VERSION"))];
-    out.family("crawler_build_info", Gauge, "The version of the program.").labelled(&version, 1);
+fn crawl(out: &mut Exposition, live: &Live, node: &str) {
+    let labels = [("version", env!("CARGO_PKG_VERSION")), ("node", node)];
+    let labels = if node.is_empty() { &labels[..1] } else { &labels };
+    out.family("crawler_build_info", Gauge, "The version of the program.").labelled(labels, 1);
     out.family("crawler_phase", Gauge, "1 for the current phase of the crawl.");
     for doing in Doing::ALL {
         out.labelled(&[("phase", &doing.to_string())], u8::from(live.phase == doing));

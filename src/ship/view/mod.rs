@@ -100,6 +100,13 @@ impl StoreView {
         self.mount(dir, manifest, &|kind| kind == FileKind::Archive);
     }
 
+    /// Shows the directory of a shard that has no file yet.
+    pub fn mount_empty(&self, dir: &Path) {
+        let dirs = DIRS.map(|name| dir.join(name)).into_iter().chain([dir.to_owned()]).collect();
+        let mount = Mount { dirs, ..Mount::default() };
+        self.mounts.write().unwrap_or_else(PoisonError::into_inner).insert(dir.to_owned(), mount);
+    }
+
     /// Shows nothing of the store in `dir` any more.
     pub fn unmount(&self, dir: &Path) {
         self.mounts.write().unwrap_or_else(PoisonError::into_inner).remove(dir);

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -148,6 +148,27 @@ impl Members {
         self.wait_until_ready();
     }
 
+    /// Keeps the data of a member as it is now, for [`Members::put_back`]. It is away for a moment.
+    pub fn back_up(&mut self, at: usize) {
+        self.kill(at);
+        copy(&self.data(at), &self.dir.path().join("backup"));
+        self.run(at);
+        self.wait_until_ready();
+    }
+
+    /// Gives the member the data that it had at the backup.
+    pub fn put_back(&mut self, at: usize) {
+        self.kill(at);
+        std::fs::remove_dir_all(self.data(at)).unwrap();
+        copy(&self.dir.path().join("backup"), &self.data(at));
+        self.run(at);
+        self.wait_until_ready();
+    }
+
+    fn data(&self, at: usize) -> PathBuf {
+        self.dir.path().join(format!("m{at}"))
+    }
+
     /// One call to a member, on a connection of its own; nothing where there is no answer.
     pub fn ask(&self, at: usize, path: &str, body: &str) -> Option<Value> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.ports[at].0)).ok()?;
@@ -185,6 +206,17 @@ pub fn cpu_s(process: &str) -> f64 {
     // behind the name, which may have blanks; the 14th and 15th field, in hundredths of a second
     let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
     (fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap()) / 100.0
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &to),
+            false => _ = std::fs::copy(entry.path(), to).unwrap(),
+        }
+    }
 }
 
 fn free_port() -> u16 {

@@ -73,7 +73,7 @@ impl Model {
         let round_at = if self.bounds.makes(Mistake::RoundIsNoInput) { 0 } else { state.round_at };
         let inputs = [state.list_at, round_at].into_iter().filter(|at| *at <= revision);
         let seeds_at = inputs.max().unwrap_or(0);
-        News { revision: revision.into(), heads: heads.collect(), seeds: (seeds_at.into(), 0), end: None }
+        News { revision: revision.into(), heads: heads.collect(), seeds: (seeds_at.into(), 0), ..News::default() }
     }
 
     fn head_at(&self, state: &State, head: Head) -> HeadAt {

@@ -184,7 +184,10 @@ impl Moves<'_> {
         }
         let wants = work.has_queued() && work.pages() >= engine.granted && self.from.quota_left > 0;
         let head = self.model.of(self.from.shards[shard].heads[engine.head as usize].content);
-        let is_idle = head.is_idle && head.urls == work.urls && engine.cut == 0 && engine.granted > work.pages();
+        // a directory that goes on from an earlier head may have more pages
+        let is_own = engine.head > engine.claimed;
+        let is_idle =
+            is_own && head.is_idle && head.urls == work.urls && engine.cut == 0 && engine.granted > work.pages();
         let (kind, kept, what) = match () {
             () if wants => (Kind::Grant, engine.granted, "asks for pages"),
             () if is_idle => (Kind::GiveBack, work.pages(), "gives pages back"),

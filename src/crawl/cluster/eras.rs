@@ -1,0 +1,178 @@
+//! The eras of a crawl on many machines: a new one begins when etcd has lost what it knew of the crawl.
+//!
+//! ```text
+//! <id>/era/0001            era 1 begins: the process that has put this object recovers the crawl
+//! <id>/era/0001.heads      the checkpoint from which each shard goes on in era 1
+//! <id>/lists/e1-000002     the second list of seeds, as etcd accepted it
+//! ```
+//! Era 0 is that of `crawler cluster init`, and has no objects of its own but the lists. The newest era is the one that
+//! counts. Its number is part of every key in etcd and of every object's name, so a node of an earlier era that still
+//! runs can neither commit nor overwrite anything; and each node looks for a newer era before it deletes anything.
+//!
+//! Eras are found by asking for one name after the other, since listings may lag. A recovery that was cut off leaves an
+//! era without heads, in which no node has ever worked: the next one begins an era behind it.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::crawl_object::{read_json, refused};
+use super::note::Stamp;
+use crate::cluster::SeedsRecord;
+use crate::crawl::CrawlError;
+use crate::ship::{Manifest, Names, newest_since};
+use crate::store::{Body, Error, ObjectStore, Result};
+
+/// No object of an era is longer: some hundred bytes a shard.
+const BYTES_MAX: u64 = 16 << 20;
+
+/// What the first object of an era says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Begun {
+    era: u32,
+    /// By which its author knows it again.
+    random: String,
+}
+
+/// The eras of the crawl whose objects lie below `prefix`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Eras<'a> {
+    pub store: &'a dyn ObjectStore,
+    pub prefix: &'a str,
+}
+
+impl Eras<'_> {
+    fn begun(&self, era: u32) -> String {
+        format!("{}era/{era:04}", self.prefix)
+    }
+
+    fn heads_name(&self, era: u32) -> String {
+        format!("{}era/{era:04}.heads", self.prefix)
+    }
+
+    fn list_name(&self, era: u32, number: u32) -> String {
+        format!("{}lists/e{era}-{number:06}", self.prefix)
+    }
+
+    /// The era that counts.
+    pub fn newest(&self) -> Result<u32> {
+        let mut era = 0;
+        while !self.is_newest(era)? {
+            era += 1;
+        }
+        Ok(era)
+    }
+
+    /// Whether no era has begun behind this one.
+    pub fn is_newest(&self, era: u32) -> Result<bool> {
+        Ok(self.store.length(&self.begun(era + 1))?.is_none())
+    }
+
+    /// Begins the era; an error where another process has done so at the same time.
+    pub fn begin(&self, era: u32, random: u128) -> std::result::Result<(), CrawlError> {
+        let begun = Begun { era, random: format!("{random:032x}") };
+        let name = self.begun(era);
+        let taken = || CrawlError::Usage("another crawler cluster recover works on this crawl".to_owned());
+        match self.store.put(&name, &json(&begun)) {
+            Err(Error::Taken { .. }) => return Err(taken()),
+            put => put.map_err(refused)?,
+        }
+        // one of the same length is taken for an earlier sending of the same bytes
+        match self.read::<Begun>(&name).map_err(refused)? {
+            Some(found) if found == begun => Ok(()),
+            _ => Err(taken()),
+        }
+    }
+
+    /// The checkpoints from which the shards go on in this era: it is decided now.
+    pub fn put_heads(&self, era: u32, heads: &[Option<Stamp>]) -> Result<()> {
+        self.store.put(&self.heads_name(era), &json(&heads))
+    }
+
+    /// The list of seeds that etcd has accepted as the one of this number. All who put it know the same.
+    pub fn note_list(&self, era: u32, number: u32, list: &SeedsRecord) -> Result<()> {
+        self.store.put(&self.list_name(era, number), &json(list))
+    }
+
+    /// What is known of the crawl without etcd.
+    pub fn known(&self) -> Result<Known> {
+        let newest = self.newest()?;
+        let mut base = None;
+        for era in (1..=newest).rev() {
+            base = self.read::<Vec<Option<Stamp>>>(&self.heads_name(era))?.map(|heads| (era, heads));
+            if base.is_some() {
+                break;
+            }
+        }
+        let (era, heads) = base.unwrap_or_default();
+        let mut lists = Vec::new();
+        while let Some(list) = self.read(&self.list_name(era, lists.len() as u32 + 1))? {
+            lists.push(list);
+        }
+        Ok(Known { newest, era, heads, lists })
+    }
+
+    fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        let Some(bytes) = self.store.length(name)? else { return Ok(None) };
+        read_json(self.store, (name, bytes), (BYTES_MAX, "what a crawl says of an era")).map(Some)
+    }
+}
+
+/// What the store says of a crawl, where no registry can be asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    /// The era that has begun last.
+    pub newest: u32,
+    /// The last one in which nodes have worked.
+    pub era: u32,
+    /// From which checkpoints they went on then; nothing of era 0.
+    heads: Vec<Option<Stamp>>,
+    /// The lists of seeds, in order.
+    pub lists: Vec<SeedsRecord>,
+}
+
+impl Known {
+    /// The checkpoint from which the shard goes on: the newest that is whole. What a node of an earlier era has put
+    /// since is not taken: the others went on without it.
+    pub fn head(&self, store: &dyn ObjectStore, names: &Names, shard: u32) -> Result<Option<Manifest>> {
+        let base = self.heads.get(shard as usize).copied().flatten();
+        newest_since(store, names, shard, (self.era, base.map(|stamp| (stamp.claim(), stamp.number))))
+    }
+}
+
+fn json(value: &impl Serialize) -> Body {
+    Body::of(serde_json::to_vec(value).expect("it is plain data"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ship::Claim;
+    use crate::store::{StoreOptions, open};
+
+    #[test]
+    fn an_era_has_one_author_and_what_was_cut_off_counts_for_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(&format!("file://{}", dir.path().display()), &StoreOptions::default()).unwrap();
+        let eras = Eras { store: &*store, prefix: "abc/" };
+        let list = |object: &str| SeedsRecord { object: object.to_owned(), count: 2, ..SeedsRecord::default() };
+        eras.note_list(0, 1, &list("a")).unwrap();
+        eras.note_list(0, 1, &list("a")).unwrap();
+        eras.note_list(0, 2, &list("b")).unwrap();
+        assert!(eras.note_list(0, 2, &list("c")).is_err());
+        let known = eras.known().unwrap();
+        assert_eq!((known.newest, known.era, known.lists), (0, 0, vec![list("a"), list("b")]));
+        eras.begin(1, 7).unwrap();
+        eras.begin(1, 7).unwrap();
+        assert!(eras.begin(1, 8).is_err(), "another process was faster");
+        assert!(!eras.is_newest(0).unwrap() && eras.is_newest(1).unwrap());
+        eras.note_list(1, 1, &list("a")).unwrap();
+        let known = eras.known().unwrap();
+        assert_eq!((known.newest, known.era, known.lists.len()), (1, 0, 2), "it has no heads");
+        eras.begin(2, 9).unwrap();
+        eras.note_list(2, 1, &list("a")).unwrap();
+        let heads = vec![None, Some(Stamp::new(Claim { era: 0, epoch: 9 }, 4))];
+        eras.put_heads(2, &heads).unwrap();
+        let known = eras.known().unwrap();
+        assert_eq!((known.newest, known.era, known.lists.len(), known.heads), (2, 2, 1, heads));
+    }
+}
