@@ -46,8 +46,10 @@ fn assert_sound(site: &Site) {
     assert!(told.contains("no damage"), "{told}{said}");
 }
 
-/// Pages that are due again in some days: so many to a slot that slots have files.
-const AGAIN: &str = "\n[recrawl]\nmode = \"fixed\"\ninterval = \"10d\"\n";
+/// Pages that are due again in some days: so many to a slot that slots have files. Half of them are due days before
+/// the others, so that two slots at least have one at whatever time of the day.
+const AGAIN: &str = "\n[recrawl]\nmode = \"fixed\"\ninterval = \"10d\"\n\
+                     patterns = [{ include = \"[02468](\\\\D*)$\", interval = \"5d\" }]\n";
 
 fn site(seed: u64) -> Site {
     site_with(seed, "")
