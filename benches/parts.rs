@@ -241,6 +241,7 @@ fn options(keys: &Arc<KeyMaker>) -> ProcessOptions {
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: None,
+        sites: None,
     }
 }
 

@@ -41,6 +41,7 @@ mod shard_directory;
 mod shard_run;
 mod share;
 pub(crate) mod signals;
+pub mod sites;
 pub mod sizes;
 mod threads;
 pub mod verify;
@@ -88,7 +89,7 @@ pub fn run_by(mut request: CrawlRequest, clock: Arc<dyn Clock>) -> Result<Finish
     let known = directory.listed(&request)?;
     let ceiling = memory::Ceiling::of(&request.config, threads::cores()).with_seeds(lines + known, file.len() as u64);
     let dedup = dedup::prepare(&request.config, &Disk::real(), &request.dir)?;
-    let process = ProcessOptions { dedup, ..options::process(&request.config, directory.keys.clone(), guard.clone()) };
+    let process = ProcessOptions { dedup, ..options::process(&request.config, directory.keys.clone(), guard.clone())? };
     let network = Network { idle_max, guard, lease: Permission::default() };
     let mut runtime = Runtime::start(&request, clock, network, &process)?;
     let mut ports = runtime.ports(&request)?;

@@ -15,7 +15,6 @@
 
 use std::time::Duration;
 
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::past::{Gone, History, Past};
@@ -24,6 +23,7 @@ use super::rate::{Classes, Posterior};
 use super::stretch::Stretch;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
+use crate::web::site::SiteMatch;
 
 /// Intervals are up to this part longer or shorter.
 pub const JITTER: f64 = 0.05;
@@ -137,12 +137,21 @@ pub struct Bounds {
 /// What holds for pages whose URL matches.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// Which they are.
-    pub include: Regex,
+    /// What it is called by those who ask for it.
+    pub name: String,
+    /// Which URLs they are.
+    pub include: Vec<SiteMatch>,
     /// How their intervals are found.
     pub mode: Mode,
     /// Within which bounds.
     pub bounds: Bounds,
+}
+
+impl Rule {
+    /// Whether `url` is one of its URLs.
+    pub fn holds_for(&self, url: &str) -> bool {
+        self.include.iter().any(|matched| matched.holds_for(url))
+    }
 }
 
 /// Settings of a schedule.
@@ -320,7 +329,7 @@ impl Schedule {
                 (mode, options.maps)
             }
             PageKind::Page => {
-                let rule = options.rules.iter().find(|rule| rule.include.is_match(url));
+                let rule = options.rules.iter().find(|rule| rule.holds_for(url));
                 rule.map_or((options.mode, options.bounds), |rule| (rule.mode, rule.bounds))
             }
         }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use regex::Regex;
 
+use crate::web::site::SiteMatch;
+
 use super::schedule::{GONE_AFTER, JITTER};
 use super::{Bounds, Found, History, Mode, PageKind, Past, Plan, Rule, Schedule, ScheduleOptions, Visit};
 use crate::clock::Time;
@@ -134,7 +136,8 @@ fn visits_in_a_row_within_an_hour_are_one_where_a_page_is_missing_and_one_that_i
 #[test]
 fn fixed_intervals_rules_and_sitemaps_have_what_they_say() {
     let rule = |include: &str, mode, max| Rule {
-        include: Regex::new(include).unwrap(),
+        name: String::new(),
+        include: vec![SiteMatch::Pattern(Regex::new(include).unwrap())],
         mode,
         bounds: Bounds { min: HOUR, max },
     };

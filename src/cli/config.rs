@@ -7,8 +7,10 @@ use clap::Args;
 
 use super::exit::Exit;
 use super::run::LimitArgs;
-use crate::config::Origin;
+use crate::config::{Config, Origin};
+use crate::crawl::sites;
 use crate::text::escape::is_terminal_control;
+use crate::web::url::CanonicalUrl;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -18,6 +20,7 @@ an option of the command line. The user name and password of a proxy are left ou
 Examples:
   crawler config                              all settings, their defaults
   crawler config --config my.toml --changed   what my.toml changes
+  crawler config --for https://example.org/   as they hold for a URL
   crawler config > my.toml                    a file to start from")]
 pub(super) struct ConfigArgs {
     /// Settings in TOML
@@ -28,6 +31,9 @@ pub(super) struct ConfigArgs {
     /// Only settings that differ from their default
     #[arg(long)]
     changed: bool,
+    /// The settings as they hold for URL: what [[site]] tables say is in its place
+    #[arg(long = "for", value_name = "URL")]
+    of_url: Option<String>,
 }
 
 impl ConfigArgs {
@@ -35,14 +41,38 @@ impl ConfigArgs {
         let (config, origins) = self.limits.configure(self.config.as_deref())?;
         let shown = config.without_secrets();
         let proxy = if shown == config { "" } else { "; its user name and password are left out here" };
+        let tables = self.tables(&config)?;
+        let shown = if self.of_url.is_some() { sites::overlaid(&shown, &tables) } else { shown };
         let comment = |key: &str, _: &str| {
-            let origin = origins.of(key);
+            let by_site = tables.iter().find_map(|&number| {
+                let own = config.site[usize::from(number)].sets(key)?;
+                Some(origins.of(&format!("site.{number}.{own}")))
+            });
+            let origin = by_site.unwrap_or_else(|| origins.of(key));
             let left_out = if key == "fetch.proxy" { proxy } else { "" };
             (!self.changed || origin != Origin::Default).then(|| format!("{origin}{left_out}"))
         };
         let mut out = io::stdout().lock();
         out.write_all(inert(&shown.to_toml_with(comment)).as_bytes())?;
+        let priority = tables.iter().find_map(|&number| {
+            let site = &config.site[usize::from(number)];
+            site.priority
+                .map(|_| origins.of(&format!("site.{number}.priority")))
+                .map(|origin| (site.line(number.into()), origin))
+        });
+        if let Some((line, origin)) = priority {
+            writeln!(out, "\n# priority ({origin}): {}", inert(&line))?;
+        }
         Ok(out.flush().map(|()| Exit::Done)?)
+    }
+}
+
+impl ConfigArgs {
+    /// The tables that hold for the URL that is asked about.
+    fn tables(&self, config: &Config) -> anyhow::Result<Vec<u16>> {
+        let Some(url) = &self.of_url else { return Ok(Vec::new()) };
+        let url = CanonicalUrl::parse(url).map_err(|error| anyhow::anyhow!("--for {url}: {error}"))?;
+        Ok(sites::index(config)?.of_url(url.as_str()))
     }
 }
 
@@ -63,7 +93,6 @@ fn inert(toml: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
 
     #[test]
     fn what_a_terminal_would_obey_is_written_by_its_code_and_means_the_same() {

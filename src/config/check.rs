@@ -1,18 +1,44 @@
 //! The limits of settings: values of the right type that no crawl can be run with.
 
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use regex::RegexBuilder;
 
-use super::Config;
+use super::site::HOST_KEYS;
 use super::value::{Bytes, Workers};
+use super::{Config, ConfigError, SITE, Site, SourceLine};
 use crate::container::{Keep, VERSIONS_MAX};
 
 /// A key whose value breaks a limit.
 pub(super) struct Limit {
-    pub key: &'static str,
+    /// As `section.key`.
+    pub key: String,
     pub problem: String,
+    /// The `[[site]]` table that breaks it.
+    pub site: Option<usize>,
+}
+
+impl Limit {
+    /// The error, where `places` has the lines of keys and `name` stands for the whole.
+    pub fn error(self, places: &HashMap<String, SourceLine>, name: &str) -> ConfigError {
+        let (key, place) = match self.site {
+            None => (self.key.clone(), places.get(&self.key)),
+            Some(number) => {
+                let (section, name) = self.key.split_once('.').unwrap_or(("", &self.key));
+                // a table has the keys of that section as one setting
+                let (own, key) = match section {
+                    "recrawl" => (section, format!("{section}.{name}")),
+                    _ => (name, name.to_owned()),
+                };
+                let table = || places.get(&format!("{SITE}.{number}"));
+                (format!("{SITE}.{key}"), places.get(&format!("{SITE}.{number}.{own}")).or_else(table))
+            }
+        };
+        let place = place.cloned().unwrap_or_else(|| SourceLine::new(name, 0));
+        ConfigError::Limit { place, key, problem: self.problem }
+    }
 }
 
 /// The most sitemaps that the reader of robots.txt keeps.
@@ -38,7 +64,42 @@ pub(super) fn limits(config: &Config) -> Checked {
     names_and_addresses(config)?;
     stores(config)?;
     recrawl(config)?;
-    cluster(config)
+    cluster(config)?;
+    config
+        .site
+        .iter()
+        .enumerate()
+        .try_for_each(|(number, table)| site(config, table).map_err(|limit| Limit { site: Some(number), ..limit }))
+}
+
+/// A table breaks a limit where the settings break one that hold where it does.
+fn site(config: &Config, table: &Site) -> Checked {
+    let is_whole = table.prefix.is_empty() && table.pattern.is_empty();
+    let names = table.host.len() + table.domain.len();
+    require(!is_whole || names > 0, "site.host", "say which URLs it holds for: by host, domain, prefix or pattern")?;
+    for (key, value) in [("site.host", &table.host), ("site.domain", &table.domain)] {
+        let plain = value.iter().all(|name| url::Host::parse(name).is_ok_and(|host| host.to_string() == *name));
+        require(plain, key, "must be names in lower case, without scheme, port and path; xn-- names as such")?;
+    }
+    let is_url = |start: &String| start.starts_with("http://") || start.starts_with("https://");
+    let starts =
+        table.prefix.iter().all(|start| is_url(start) && url::Url::parse(start).is_ok_and(|url| url.has_host()));
+    require(
+        starts,
+        "site.prefix",
+        "must be the start of URLs up to a / at least, such as \"https://example.org/docs/\"",
+    )?;
+    let whole = table.prefix.iter().all(|start| start.splitn(4, '/').count() == 4);
+    require(whole, "site.prefix", "must have a / behind the host, such as \"https://example.org/\"")?;
+    table.pattern.iter().try_for_each(|pattern| regex("site.pattern", pattern))?;
+    let of_host = table.set_keys().into_iter().find(|key| HOST_KEYS.contains(key)).filter(|_| !is_whole);
+    if let Some(key) = of_host {
+        let problem = "is a setting of whole hosts: find them by host or domain, without prefix and pattern";
+        return Err(Limit { key: format!("{SITE}.{key}"), problem: problem.to_owned(), site: None });
+    }
+    let mut there = Config { site: Vec::new(), ..config.clone() };
+    table.apply_to(&mut there, config);
+    limits(&there)
 }
 
 /// The product token that `agent` starts with.
@@ -54,8 +115,14 @@ pub(super) fn whole_token(agent: &str) -> Option<&str> {
     (is_whole && !token.is_empty()).then_some(token)
 }
 
+fn regex(key: &'static str, pattern: &str) -> Checked {
+    let built = RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build();
+    let problem = |error: regex::Error| format!("{pattern:?} is not a regular expression: {error}");
+    built.map_or_else(|error| require(false, key, problem(error)), |_| Ok(()))
+}
+
 fn require(holds: bool, key: &'static str, problem: impl Into<String>) -> Checked {
-    if holds { Ok(()) } else { Err(Limit { key, problem: problem.into() }) }
+    if holds { Ok(()) } else { Err(Limit { key: key.to_owned(), problem: problem.into(), site: None }) }
 }
 
 fn identity(config: &Config) -> Checked {
@@ -98,8 +165,7 @@ fn scope(config: &Config) -> Checked {
     let scope = &config.scope;
     for (key, patterns) in [("scope.include", &scope.include), ("scope.exclude", &scope.exclude)] {
         for pattern in patterns {
-            let built = RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build();
-            built.map_err(|e| Limit { key, problem: format!("{pattern:?} is not a regular expression: {e}") })?;
+            regex(key, pattern)?;
         }
     }
     let hops = (1..=10).contains(&scope.requisite_hops);
@@ -166,11 +232,62 @@ fn fetch(config: &Config) -> Checked {
         let known = proxy.is_some_and(|url| matches!(url.scheme(), "http" | "https"));
         require(known, "fetch.proxy", "must be an http or https URL, such as \"http://127.0.0.1:3128\"")?;
     }
+    headers(config)?;
     require(config.robots.max_bytes >= ROBOTS_BYTES_MIN, "robots.max_bytes", "must be at least \"500KiB\" (RFC 9309)")?;
     require(config.robots.max_bytes <= Bytes::mib(64), "robots.max_bytes", "must be at most \"64MiB\"")?;
     let sitemaps = (1..=SITEMAPS_MAX).contains(&config.robots.max_sitemaps);
     require(sitemaps, "robots.max_sitemaps", "must be from 1 to 1000; robots.sitemaps = false reads none")?;
     at_least(config.robots.cache, "1m", "robots.cache")
+}
+
+/// Fields that the program makes itself, from other settings or for its own ends; and those that frame a message.
+const OWN_FIELDS: [&str; 24] = [
+    "accept-encoding",
+    "authorization",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "cookie",
+    "expect",
+    "host",
+    "http2-settings",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "range",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+];
+
+fn headers(config: &Config) -> Checked {
+    let fetch = &config.fetch;
+    let printable = |text: &str| text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && text.trim() == text;
+    let language = printable(&fetch.accept_language) && fetch.accept_language.len() <= 200;
+    require(language, "fetch.accept_language", "write languages, such as \"de, en;q=0.5\"")?;
+    let (key, fields) = ("fetch.headers", &fetch.headers.0);
+    require(fields.len() <= 50, key, "must be at most 50")?;
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    for (name, value) in fields {
+        let named = !name.is_empty() && name.len() <= 100 && name.bytes().all(is_token);
+        require(named, key, format!("{name:?} is no name of a field: write letters, digits and -"))?;
+        let lower = name.to_ascii_lowercase();
+        let own = if lower == "accept-language" { "fetch.accept_language" } else { "another key, or no key at all" };
+        let is_own = OWN_FIELDS.contains(&lower.as_str()) || lower == "accept-language";
+        require(!is_own, key, format!("{name} cannot be set here: it is made from {own}"))?;
+        let value = printable(value) && value.len() <= 8_000;
+        require(value, key, format!("{name}: write at most 8000 printable ASCII characters"))?;
+    }
+    let lower = fields.keys().map(|name| name.to_ascii_lowercase()).collect::<HashSet<_>>();
+    require(lower.len() == fields.len(), key, "has a name twice")
 }
 
 fn names_and_addresses(config: &Config) -> Checked {
@@ -274,8 +391,7 @@ fn recrawl(config: &Config) -> Checked {
     let key = "recrawl.patterns";
     for pattern in &recrawl.patterns {
         let include = &pattern.include;
-        let built = RegexBuilder::new(include).size_limit(REGEX_BYTES_MAX).build();
-        built.map_err(|e| Limit { key, problem: format!("{include:?} is not a regular expression: {e}") })?;
+        regex(key, include)?;
         let (min, max) = (pattern.min.unwrap_or(recrawl.min), pattern.max.unwrap_or(recrawl.max));
         require(min <= max, key, format!("{include:?}: its min is more than its max; write both"))?;
         for duration in [pattern.min, pattern.interval].into_iter().flatten() {

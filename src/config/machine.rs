@@ -1,7 +1,7 @@
 //! Which settings are a machine's own, where many machines share a crawl. All others are the crawl's: they decide what
 //! it fetches, how gently and in which form, so they are the same for every machine and fixed when the crawl is made.
 
-use super::{Config, ConfigError, Origin, Origins};
+use super::{Config, ConfigError, Origin, Origins, SITE};
 
 /// Keys that each machine may set for itself; of a name with `.` at its end all of the section. What it does not set is
 /// as the crawl was made with.
@@ -50,7 +50,11 @@ impl Config {
             }
             text.push_str(&format!("{name} = {value}\n"));
         }
-        Ok((Config::parse(&text, "the settings of the crawl")?, ignored))
+        if !own.site.is_empty() && own.site != self.site {
+            ignored.push(format!("[[{SITE}]] ({})", origins.of(&format!("{SITE}.0"))));
+        }
+        let config = Config::parse(&text, "the settings of the crawl")?;
+        Ok((Config { site: self.site.clone(), ..config }, ignored))
     }
 }
 

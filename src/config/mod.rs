@@ -12,6 +12,7 @@ mod machine;
 mod nearest;
 mod pattern;
 mod sections;
+mod site;
 mod value;
 mod written;
 
@@ -29,6 +30,7 @@ pub use sections::{
     Budget, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, LogFormat, Network, Politeness,
     ReadableBy, Recrawl, RecrawlChange, Report, Robots, Scope, Seen,
 };
+pub use site::{Headers, Priority, Site, SiteRecrawl};
 pub use value::{Bytes, Workers, parse_bytes, parse_duration, parse_keep, show_duration};
 pub use written::{Origin, Origins};
 
@@ -71,6 +73,9 @@ pub struct Config {
     pub cluster: Cluster,
     /// What is told while it runs.
     pub report: Report,
+    /// What holds for some hosts or URLs only, in the order in which it counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub site: Vec<Site>,
 }
 
 /// Applies `$act` to every section of a [`Config`], each under its name.
@@ -88,6 +93,9 @@ macro_rules! each_section {
 }
 
 use each_section;
+
+/// The name of the tables for single sites.
+const SITE: &str = "site";
 
 /// Names of the sections, in the order of the file.
 const SECTIONS: [&str; 15] = [
@@ -144,26 +152,27 @@ impl Config {
         let mut places = HashMap::new();
         for (section, content) in table.get_ref() {
             let section_name: &str = section.get_ref();
+            if section_name == SITE {
+                config.site = read_sites(content, &lines, &mut places)?;
+                continue;
+            }
+            let is_tables = |list: &toml::de::DeArray<'_>| list.iter().all(|item| item.get_ref().is_table());
             let Some(content) = content.get_ref().as_table() else {
+                if !SECTIONS.contains(&section_name) && content.get_ref().as_array().is_some_and(is_tables) {
+                    return Err(lines.unknown_section(section));
+                }
                 return Err(lines.loose_key(section, content));
             };
             let mut act = |target: &mut dyn Section| read_section(target, section_name, content, &lines, &mut places);
             each_section!(config, section_name, act).unwrap_or_else(|| Err(lines.unknown_section(section)))?;
         }
-        check::limits(&config).map_err(|limit| {
-            let place = places.get(limit.key).cloned().unwrap_or_else(|| SourceLine::new(name, 0));
-            ConfigError::Limit { place, key: limit.key.to_owned(), problem: limit.problem }
-        })?;
+        check::limits(&config).map_err(|limit| limit.error(&places, name))?;
         Ok((config, Origins::of_file(places)))
     }
 
     /// Checks the limits again, after settings were changed in code.
     pub fn check(&self) -> Result<(), ConfigError> {
-        check::limits(self).map_err(|limit| ConfigError::Limit {
-            place: SourceLine::new("the configuration", 0),
-            key: limit.key.to_owned(),
-            problem: limit.problem,
-        })
+        check::limits(self).map_err(|limit| limit.error(&HashMap::new(), "the configuration"))
     }
 
     /// What is sent as `User-Agent`: `NAME/VERSION (+CONTACT)`.
@@ -213,6 +222,31 @@ impl Config {
         }
         keys
     }
+}
+
+/// Reads the `[[site]]` tables. The places of their keys are `site.NUMBER.KEY`, numbers from 0.
+fn read_sites(
+    content: &Spanned<DeValue<'_>>,
+    lines: &SourceText<'_>,
+    places: &mut HashMap<String, SourceLine>,
+) -> Result<Vec<Site>, ConfigError> {
+    let wrong = || ConfigError::Syntax {
+        place: lines.place(content.span().start),
+        problem: "sites are tables: write [[site]] and the keys of one below".to_owned(),
+    };
+    let tables = content.get_ref().as_array().ok_or_else(wrong)?;
+    let mut sites = Vec::new();
+    for table in tables.iter() {
+        let mut site = Site::default();
+        let mut own = HashMap::new();
+        read_section(&mut site, SITE, table.get_ref().as_table().ok_or_else(wrong)?, lines, &mut own)?;
+        let number = sites.len();
+        let placed = own.into_iter().map(|(key, place)| (format!("{SITE}.{number}.{}", &key[SITE.len() + 1..]), place));
+        places.extend(placed);
+        places.insert(format!("{SITE}.{number}"), lines.place(table.span().start));
+        sites.push(site);
+    }
+    Ok(sites)
 }
 
 /// Reads the keys of one `[section]` into `target`.
@@ -279,7 +313,7 @@ impl SourceText<'_> {
         ConfigError::UnknownSection {
             place: self.place(section.span().start),
             section: section.get_ref().to_string(),
-            nearest: nearest(section.get_ref(), SECTIONS.into_iter()).map(str::to_owned),
+            nearest: nearest(section.get_ref(), SECTIONS.into_iter().chain([SITE])).map(str::to_owned),
         }
     }
 

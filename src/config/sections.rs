@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use toml::de::DeValue;
 
 use super::pattern::{RecrawlMode, RecrawlPattern};
+use super::site::Headers;
 use super::value::{Bytes, Mismatch, Setting, Workers};
 use crate::container::{ContainerOptions, Keep};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
@@ -261,6 +262,10 @@ section! {
         retries: u8 = 3,
         /// Whether HTTP/2 is offered to servers.
         http2: bool = true,
+        /// Languages that answers are wanted in; empty for any.
+        accept_language: String = String::new(),
+        /// More fields of the head of every request.
+        headers: Headers = Headers::default(),
         /// URL of a proxy for all requests; empty for none.
         proxy: String = String::new(),
         /// File with root certificates in PEM that are trusted beside Mozilla's; empty for none.

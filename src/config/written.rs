@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::sections::Section;
-use super::{Config, SECTIONS, SourceLine, each_section};
+use super::{Config, SECTIONS, SITE, SourceLine, each_section};
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +94,21 @@ impl Config {
                 text.push('\n');
             }
         }
+        self.push_sites(&mut text, comment);
         text
+    }
+
+    fn push_sites(&self, text: &mut String, comment: impl Fn(&str, &str) -> Option<String>) {
+        for (number, site) in self.site.iter().enumerate() {
+            text.push_str(&format!("{}[[{SITE}]]\n", if text.is_empty() { "" } else { "\n" }));
+            for (key, value) in site.written() {
+                let line = format!("{key} = {value}");
+                match comment(&format!("{SITE}.{number}.{key}"), &value).filter(|comment| !comment.is_empty()) {
+                    Some(comment) => text.push_str(&format!("{line:<31} # {comment}\n")),
+                    None => text.push_str(&format!("{line}\n")),
+                }
+            }
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use super::archives::Archives;
 use super::dirs::CrawlDirs;
-use super::{CrawlError, control, options};
+use super::{CrawlError, control, options, sites};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::Config;
 use crate::container::retention::list::ForgottenList;
@@ -77,6 +77,9 @@ fn explain_on(disk: &Disk, dir: &Path, url: &CanonicalUrl, config: Option<Config
     };
     let now = SystemClock::new().now();
     let config = settings(disk, dirs.home(), config, &mut explanation)?;
+    let tables = sites::index(&config)?.of_url(url.as_str());
+    let there = sites::overlaid(&config, &tables);
+    explanation.sites = tables.iter().map(|&number| config.site[usize::from(number)].line(number.into())).collect();
     let prints = keys.keys(url);
     let hex = |print: crate::fingerprint::Fingerprint| format!("{:016x}", print.bits());
     explanation.fingerprints = model::Fingerprints {
@@ -90,7 +93,8 @@ fn explain_on(disk: &Disk, dir: &Path, url: &CanonicalUrl, config: Option<Config
     let state = state::read(disk, &dirs.shards()[place], prints)?;
     // opened after the state was read: what left the queue before is there
     let archive = Archive::new(Archives::new(disk.clone(), CrawlDirs::open(disk, dir)?, keys));
-    let mut gatherer = Gatherer { disk, dirs: &dirs, place, url, config: &config, now, archive, told: explanation };
+    let mut gatherer =
+        Gatherer { disk, dirs: &dirs, place, url, config: &config, there: &there, now, archive, told: explanation };
     gatherer.standing(state.as_ref());
     let sent = gatherer.sent(state.as_ref(), prints.key)?;
     gatherer.stored(state.as_ref(), sent.as_ref())?;
@@ -102,7 +106,7 @@ fn explain_on(disk: &Disk, dir: &Path, url: &CanonicalUrl, config: Option<Config
     gatherer.logs()?;
     let mut told = gatherer.told;
     let key_bytes = state.as_ref().map(|state| state.checkpoint.container.key_bytes);
-    told.verdict = verdict::verdict(&told, &verdict::Facts { config: &config, key_bytes, now });
+    told.verdict = verdict::verdict(&told, &verdict::Facts { config: &there, key_bytes, now });
     Ok(told)
 }
 
@@ -134,6 +138,8 @@ struct Gatherer<'a> {
     place: usize,
     url: &'a CanonicalUrl,
     config: &'a Config,
+    /// The settings as they hold for the URL.
+    there: &'a Config,
     now: Time,
     archive: Archive,
     told: Explanation,
@@ -164,9 +170,9 @@ impl Gatherer<'_> {
             self.told.notes.push(format!("only the newest {VERSIONS_MAX} versions are shown"));
         }
         self.told.fetched_as = self.archive.other_spelling(self.url)?;
-        if self.config.robots.respect_nofollow {
-            let bytes_max = self.config.fetch.max_body.as_usize();
-            self.told.nofollow = self.archive.nofollow(self.url, self.config.agent_token(), bytes_max)?;
+        if self.there.robots.respect_nofollow {
+            let bytes_max = self.there.fetch.max_body.as_usize();
+            self.told.nofollow = self.archive.nofollow(self.url, self.there.agent_token(), bytes_max)?;
         }
         let archived = self.archive.found(self.url)?;
         if let Some(found) = &archived {
@@ -248,7 +254,7 @@ impl Gatherer<'_> {
             attempts: queued.url.attempts,
             not_before: queued.not_before,
         });
-        let options = options::frontier(self.config, 1);
+        let options = options::frontier(self.there, 1);
         self.told.host = state.look.host.as_ref().map(|host| host_of(host, state, &options));
     }
 
@@ -259,7 +265,7 @@ impl Gatherer<'_> {
     }
 
     fn scope(&mut self, state: Option<&State>) -> Result<(), CrawlError> {
-        let options = options::scope(self.config);
+        let options = options::scope(self.config)?;
         let number = self.told.found.as_ref().map(|found| found.seed_number);
         let (mut taking_in, mut ancestor) = (None, None);
         let there = reader::for_each_listed(self.disk, self.dirs.home(), |at, seed| {
@@ -350,7 +356,7 @@ impl Gatherer<'_> {
     fn robots(&mut self, state: Option<&State>) -> Result<(), Error> {
         let bytes_max = self.config.robots.max_bytes.as_usize();
         let archived = self.archive.robots(self.url, bytes_max)?;
-        let mut told = model::Robots { obeyed: self.config.robots.obey, ..model::Robots::default() };
+        let mut told = model::Robots { obeyed: self.there.robots.obey, ..model::Robots::default() };
         let mut rules = None;
         if let Some((answer, term)) = state.and_then(|state| state.robots.as_ref()).map(|robots| robots.told()) {
             (told.learnt, told.expires, told.fresh) = (Some(term.from), Some(term.until), term.holds(self.now));
@@ -377,7 +383,7 @@ impl Gatherer<'_> {
 
     /// The deciding rule of `rules` or, where they are not known, of the archived file.
     fn decide(&self, told: &mut model::Robots, rules: Option<RobotsRules>, archived: Option<&ArchivedRobots>) {
-        let agent = self.config.agent_token();
+        let agent = self.there.agent_token();
         let text = archived.and_then(|archived| archived.text.as_deref());
         if rules.is_none()
             && told.unreachable_since.is_none()
@@ -401,7 +407,7 @@ impl Gatherer<'_> {
             told.group = Some(line.group.clone());
         }
         if let Some(rules) = file.as_ref().map(RobotsFile::rules).or(rules.as_ref()) {
-            let politeness = options::frontier(self.config, 1).politeness;
+            let politeness = options::frontier(self.there, 1).politeness;
             let forbidden = politeness.forbidden(rules, self.url.as_str());
             told.allowed = Some(forbidden.is_none());
             match rules.deciding(self.url.as_str()) {

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::files::{self, IDLE_CONNECTIONS_MAX, WORKERS_MOST};
-use super::{machine, share, threads};
+use super::{machine, share, sites, threads};
 use crate::config::{Config, Workers};
 use crate::disk::{self, Disk};
 use crate::drum::{UNMERGED_BYTES, VALUE_BYTES_PER_ENTRY};
@@ -179,10 +179,9 @@ fn stores(config: &Config) -> Vec<Part> {
 }
 
 fn network(config: &Config, requests: u64) -> Vec<Part> {
-    let fetch = &config.fetch;
-    let body = fetch.max_body.get();
+    let body = sites::body_max(config) as u64;
     // a place lasts until the records that were made of the body are in the archive
-    let large = large_bodies(fetch.max_body.as_usize()) as u64 * 2 * body;
+    let large = large_bodies(sites::body_max(config)) as u64 * 2 * body;
     vec![
         part("requests in flight: connection, head, small body", "fetch.workers, fetch.slow_workers", {
             requests * (CONNECTION + 2 * SMALL_BODY_BYTES as u64)
@@ -193,7 +192,7 @@ fn network(config: &Config, requests: u64) -> Vec<Part> {
 }
 
 fn processing(config: &Config, requests: u64, cores: u64) -> Vec<Part> {
-    let body = config.fetch.max_body.get();
+    let body = sites::body_max(config) as u64;
     let links = config.scope.max_links_per_page as u64 * (BYTES_PER_LINK as u64 + LINK);
     let listed = SITEMAP_LINK_BYTES as u64 + sitemap::URLS_MAX * LINK;
     let waiting = links.max(listed);

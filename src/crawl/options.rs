@@ -12,6 +12,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::files::{IDLE_CONNECTIONS_MAX, WORKERS_MOST};
+use super::sites::{self, SiteTables};
 use super::{CrawlError, CrawlRequest, share};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
@@ -20,10 +21,10 @@ use crate::container::{ContainerOptions, RetentionOptions, WarcInfo};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{
-    Commons, Executors, Identity, ListedSeeds, Opening, Settings, SlotOptions, WORKERS_START, Waker, mend,
+    Commons, Executors, Identity, ListedSeeds, Opening, Settings, Sites, SlotOptions, WORKERS_START, Waker, mend,
 };
 use crate::fetch::{FetchOptions, Permission};
-use crate::frontier::{Budget, FrontierOptions, Politeness};
+use crate::frontier::{Budget, FrontierOptions, Politeness, Treatments};
 use crate::process::ProcessOptions;
 use crate::record::{CrawlLog, SkippedLog};
 use crate::web::address::{AddressGuard, Cidr};
@@ -125,12 +126,10 @@ pub(super) fn fetch(config: &Config, dir: &Path) -> Result<FetchOptions, CrawlEr
             .map_err(|_| CrawlError::Usage(format!("dns.nameservers: {text} is not an address")))
     };
     Ok(FetchOptions {
-        user_agent: config.user_agent(),
+        usual: Arc::new(sites::request(config)),
         timeout_connect: fetch.timeout_connect,
-        timeout_head: fetch.timeout_head,
-        timeout_total: fetch.timeout_total,
         rate_min: fetch.rate_min.get(),
-        body_max: fetch.max_body.as_usize(),
+        body_max: sites::body_max(config),
         spool_dir: dir.to_owned(),
         spool_max: fetch.spool_max.as_usize(),
         http2: fetch.http2,
@@ -164,8 +163,8 @@ fn roots(path: &Path) -> Result<Vec<CertificateDer<'static>>, CrawlError> {
 }
 
 /// Options of processing.
-pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard) -> ProcessOptions {
-    ProcessOptions {
+pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard) -> Result<ProcessOptions, CrawlError> {
+    Ok(ProcessOptions {
         keys,
         agent_token: config.agent_token().to_owned(),
         links_max: config.scope.max_links_per_page,
@@ -182,7 +181,8 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         compression: config.container.compression,
         guard,
         dedup: None,
-    }
+        sites: SiteTables::of(config)?.map(|tables| tables as Arc<dyn Sites>),
+    })
 }
 
 /// An engine's executors, and how it is woken.
@@ -201,6 +201,7 @@ pub(super) fn opening(
     let crawl_id = identity.id;
     let force = request.force;
     let recrawl = Some(super::recrawl::options(request)?);
+    let (tables, scope) = (SiteTables::of(&config)?, scope(&config)?);
     Ok(move |(executors, wake), (crawl_log, skipped_log), seeds| Opening {
         disk,
         dir,
@@ -210,12 +211,15 @@ pub(super) fn opening(
         commons,
         wake,
         drum: drum(&own, identity.buckets),
-        frontier: frontier(&own, identity.partitions),
+        frontier: FrontierOptions {
+            treatments: tables.clone().map(|tables| tables as Arc<dyn Treatments>),
+            ..frontier(&own, identity.partitions)
+        },
         identity,
         is_new,
         keys,
-        settings: settings(&config),
-        scope: scope(&config),
+        settings: Settings { sites: tables.map(|tables| tables as Arc<dyn Sites>), ..settings(&config) },
+        scope,
         force,
         name_settings: name_settings(&config),
         seeds,
@@ -294,6 +298,7 @@ pub(super) fn settings(config: &Config) -> Settings {
         urls_per_pattern: config.scope.max_urls_per_pattern,
         follow_seed_redirects: config.scope.follow_seed_redirects,
         obey_robots: config.robots.obey,
+        sites: None,
         robots_cache: config.robots.cache,
         negative_ttl: config.dns.negative_ttl,
         merge_pace: PaceOptions {
@@ -321,9 +326,10 @@ pub(super) fn ships(config: &Config) -> bool {
     config.cluster.store != "off"
 }
 
-pub(super) fn scope(config: &Config) -> ScopeOptions {
+/// The rules of the scope.
+pub(super) fn scope(config: &Config) -> Result<ScopeOptions, CrawlError> {
     let scope = &config.scope;
-    ScopeOptions {
+    Ok(ScopeOptions {
         mode: scope.mode,
         include: scope.include.clone(),
         exclude: scope.exclude.clone(),
@@ -334,7 +340,8 @@ pub(super) fn scope(config: &Config) -> ScopeOptions {
         max_depth: config.crawl.max_depth,
         requisites: scope.requisites,
         requisite_hops: scope.requisite_hops,
-    }
+        sites: sites::scopes(config)?,
+    })
 }
 
 pub(super) fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
@@ -388,7 +395,7 @@ mod tests {
             format!("{:?}", drum(&config, config.drum.buckets)),
             format!("{:?}", seen_front(&config)),
             format!("{:?}", container(&config, 0)),
-            format!("{:?}", scope(&config)),
+            format!("{:?}", scope(&config).unwrap()),
             format!("{:?}", settings(&config).merge_pace),
         ];
         let own = [

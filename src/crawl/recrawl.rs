@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use regex::RegexBuilder;
 
-use super::{CrawlError, CrawlRequest};
+use super::{CrawlError, CrawlRequest, sites};
 use crate::calendar::{Bounds, Mode, Rule, ScheduleOptions, WheelOptions};
 use crate::config::{Config, RecrawlChange, RecrawlMode, RecrawlPattern};
 use crate::engine::RecrawlOptions;
+use crate::web::site::SiteMatch;
 
 /// Memory that a compiled regular expression may take, as the scope has it.
 const REGEX_BYTES_MAX: usize = 1 << 20;
@@ -41,8 +42,25 @@ pub fn schedule(config: &Config) -> Result<Option<ScheduleOptions>, CrawlError> 
         mode: mode(recrawl.mode, recrawl.interval, recrawl.gain),
         bounds: Bounds { min: recrawl.min, max: recrawl.max },
         maps: Bounds { min: recrawl.sitemap_min, max: recrawl.sitemap_max },
-        rules: recrawl.patterns.iter().map(|pattern| rule(config, pattern)).collect::<Result<_, _>>()?,
+        rules: site_rules(config)
+            .chain(recrawl.patterns.iter().map(|pattern| rule(config, pattern)))
+            .collect::<Result<_, _>>()?,
     }))
+}
+
+/// The rules of sites, which come before patterns.
+fn site_rules(config: &Config) -> impl Iterator<Item = Result<Rule, CrawlError>> {
+    config.site.iter().enumerate().filter(|(_, site)| site.recrawl.is_some()).map(|(number, site)| {
+        let mut there = config.clone();
+        site.apply_to(&mut there, config);
+        let recrawl = &there.recrawl;
+        Ok(Rule {
+            name: format!("[[site]] {}", number + 1),
+            include: sites::matches("[[site]]", site)?,
+            mode: mode(recrawl.mode, recrawl.interval, recrawl.gain),
+            bounds: Bounds { min: recrawl.min, max: recrawl.max },
+        })
+    })
 }
 
 fn rule(config: &Config, pattern: &RecrawlPattern) -> Result<Rule, CrawlError> {
@@ -51,7 +69,8 @@ fn rule(config: &Config, pattern: &RecrawlPattern) -> Result<Rule, CrawlError> {
     let include = include.map_err(|e| CrawlError::Usage(format!("recrawl.patterns: {:?}: {e}", pattern.include)))?;
     let (interval, gain) = (pattern.interval.unwrap_or(recrawl.interval), pattern.gain.unwrap_or(recrawl.gain));
     Ok(Rule {
-        include,
+        name: format!("recrawl.patterns: {}", pattern.include),
+        include: vec![SiteMatch::Pattern(include)],
         mode: mode(pattern.mode.unwrap_or(recrawl.mode), interval, gain),
         bounds: Bounds { min: pattern.min.unwrap_or(recrawl.min), max: pattern.max.unwrap_or(recrawl.max) },
     })
@@ -89,7 +108,7 @@ mod tests {
         assert_eq!(options.bounds, Bounds { min: hours(2), max: hours(720) });
         assert_eq!(options.maps, Bounds { min: hours(1), max: hours(24) });
         let [news, x] = &options.rules[..] else { panic!("{:?}", options.rules) };
-        assert!(news.include.is_match("https://a.example/news/1"));
+        assert!(news.include[0].holds_for("https://a.example/news/1"));
         assert_eq!((news.mode, news.bounds), (options.mode, Bounds { min: hours(2), max: hours(24) }));
         assert_eq!((x.mode, x.bounds), (Mode::Fixed { interval: hours(168) }, options.bounds));
     }

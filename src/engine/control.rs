@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::{Engine, Settings};
 use crate::disk::Result;
-use crate::frontier::{Budget, Politeness};
+use crate::frontier::{Budget, Politeness, Treatments};
 use crate::web::scope::ScopeRules;
 use crate::web::seeds::Seed;
 
@@ -23,6 +23,8 @@ pub struct Reconfiguration {
     pub politeness: Politeness,
     /// How much of a host or domain is fetched.
     pub budget: Budget,
+    /// Hosts that are treated otherwise.
+    pub treatments: Option<Arc<dyn Treatments>>,
     /// How long a host may be dead before its URLs are dropped.
     pub give_up: Duration,
     /// Patterns and limits of the scope, of the same mode as before; URLs that are queued are left out by them too.
@@ -85,7 +87,7 @@ impl Engine {
         self.stores.patterns.limit(new.settings.urls_per_pattern);
         self.settings = new.settings;
         let frontier = &mut self.stores.arrival.frontier;
-        frontier.reconfigure(new.politeness, new.budget, new.give_up);
+        frontier.reconfigure((new.politeness, new.budget), new.treatments, new.give_up);
         frontier.exclude_by(rules);
     }
 

@@ -15,6 +15,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::sites::RequestSettings;
 use crate::calendar::Past;
 use crate::clock::Time;
 use crate::container::{Condition, Referrer};
@@ -45,6 +46,8 @@ pub struct FetchJob {
     pub addresses: Arc<[IpAddr]>,
     /// The scope by which links of the answer are judged.
     pub scope: Arc<Scope>,
+    /// What the request is made with, where that is not what is usual.
+    pub settings: Option<Arc<RequestSettings>>,
     /// The page that named this one. Anyone who builds the records, or tells the engine of a failure, reads its record.
     pub via: Referrer,
     /// What is asked only if it holds no more; a 304 says that it still holds.

@@ -44,6 +44,7 @@ mod rule;
 mod seeding;
 pub mod seeds;
 mod shipping;
+mod sites;
 mod stores;
 mod upkeep;
 pub mod values;
@@ -80,6 +81,7 @@ pub use rests::HoldSync;
 pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use shipping::{Durable, Shipping};
+pub use sites::{Rank, RequestSettings, Sites};
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
@@ -128,6 +130,8 @@ pub struct Settings {
     pub follow_seed_redirects: bool,
     /// Whether robots.txt is asked.
     pub obey_robots: bool,
+    /// Sites that are fetched otherwise, if there are any.
+    pub sites: Option<Arc<dyn Sites>>,
     /// For how long rules hold.
     pub robots_cache: Duration,
     /// For how long a name that does not exist, or has no public address, is not asked for again.

@@ -140,7 +140,7 @@ impl Engine {
         }
         let verdict = self.judge(&discovery)?;
         let named_by = discovery.parent().map(|parent| parent.domain);
-        let mut url = discovery.into_url(&self.home.keys, &self.scope, self.home.shard);
+        let mut url = self.ranked(discovery.into_url(&self.home.keys, &self.scope, self.home.shard));
         url.recrawl = hint.map(|hint| hint.to_bytes());
         let verdict = match (verdict, named_by) {
             (Ok(()), Some(domain)) => self.charge_requisite(domain, &url)?,
@@ -159,12 +159,12 @@ impl Engine {
         if let Some((target, keys)) = findings.redirect {
             let redirect = Discovery::Redirect { parent: &parent, target: &target, keys };
             if self.judge(&redirect)?.is_ok() {
-                self.send_again(redirect.into_url(&self.home.keys, &self.scope, self.home.shard))?;
+                self.send_again(self.ranked(redirect.into_url(&self.home.keys, &self.scope, self.home.shard)))?;
             }
         }
         for link in findings.links {
             let link = Discovery::Link { parent: &parent, link };
-            self.send_again(link.into_url(&self.home.keys, &self.scope, self.home.shard))?;
+            self.send_again(self.ranked(link.into_url(&self.home.keys, &self.scope, self.home.shard)))?;
         }
         Ok(())
     }
@@ -178,7 +178,7 @@ impl Engine {
     ) -> Result<()> {
         for link in sitemaps {
             let sitemap = Discovery::Sitemap { provenance, record, link };
-            self.send_again(sitemap.into_url(&self.home.keys, &self.scope, self.home.shard))?;
+            self.send_again(self.ranked(sitemap.into_url(&self.home.keys, &self.scope, self.home.shard)))?;
         }
         Ok(())
     }

@@ -96,11 +96,16 @@ impl Bodies {
         done.map_err(|error| Error::io("keep a large body in a temporary file in", &self.dir, error))
     }
 
-    /// Reads the body of `answer` to its end or to a limit, and says which limit.
-    pub(super) async fn read(&self, answer: &mut reqwest::Response, deadline: Instant) -> Result<(Arrived<'_>, End)> {
+    /// Reads the body of `answer` to its end or to a limit, `body_max` bytes at most, and says which limit.
+    pub(super) async fn read(
+        &self,
+        answer: &mut reqwest::Response,
+        body_max: usize,
+        deadline: Instant,
+    ) -> Result<(Arrived<'_>, End)> {
         let mut began = Instant::now();
         let expected = usize::try_from(answer.content_length().unwrap_or(0)).unwrap_or(usize::MAX);
-        let memory = Vec::with_capacity(expected.min(SMALL_BODY_BYTES).min(self.body_max));
+        let memory = Vec::with_capacity(expected.min(SMALL_BODY_BYTES).min(body_max));
         let mut body = Arrived { bodies: self, memory, spooled: None };
         loop {
             let slow_at = began + patience(body.len(), self.rate_min);
@@ -110,7 +115,7 @@ impl Bodies {
                 Ok(Ok(None)) => return Ok((body, End::Whole)),
                 Ok(Ok(Some(chunk))) => chunk,
             };
-            let room = self.body_max - body.len();
+            let room = body_max - body.len();
             let taken = &chunk[..chunk.len().min(room)];
             if body.memory.len() + taken.len() > SMALL_BODY_BYTES {
                 let asked = Instant::now();

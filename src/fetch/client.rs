@@ -59,7 +59,7 @@ fn client(
     idle_per_host: usize,
 ) -> Result<reqwest::Client, StartError> {
     let mut builder = reqwest::Client::builder()
-        .user_agent(&options.user_agent)
+        .user_agent(&options.usual.user_agent)
         .default_headers(HeaderMap::from_iter(
             head::EVERY_REQUEST.map(|(name, value)| (name, HeaderValue::from_static(value))),
         ))

@@ -27,7 +27,7 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::clock::Clock;
-use crate::engine::{Addressed, Event, FetchJob, Fetched, ReplyTo, ResolveJob};
+use crate::engine::{Addressed, Event, FetchJob, Fetched, ReplyTo, RequestSettings, ResolveJob};
 use crate::web::address::AddressGuard;
 use body::Bodies;
 pub use body::large_bodies;
@@ -56,17 +56,13 @@ fn threads() -> usize {
 /// How requests are made.
 #[derive(Clone, Debug)]
 pub struct FetchOptions {
-    /// The `User-Agent` of every request.
-    pub user_agent: String,
+    /// What requests are made with that say nothing else.
+    pub usual: Arc<RequestSettings>,
     /// Time for name, connection and TLS together.
     pub timeout_connect: Duration,
-    /// Time from the connection to the end of the answer's head.
-    pub timeout_head: Duration,
-    /// Time for the whole exchange.
-    pub timeout_total: Duration,
     /// Bytes a second below which a body is given up.
     pub rate_min: u64,
-    /// Bytes of a body that are read.
+    /// Bytes of the longest body that any request reads.
     pub body_max: usize,
     /// Where large bodies lie while they come, in files without names.
     pub spool_dir: PathBuf,

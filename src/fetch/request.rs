@@ -12,7 +12,7 @@ use super::{Arrived, FILES_PAUSE, Shared, head, transfer};
 use crate::clock::Time;
 use crate::container::Referrer;
 use crate::disk;
-use crate::engine::{Addressed, Event, Fault, FetchFailed, FetchJob, Fetched, Response};
+use crate::engine::{Addressed, Event, Fault, FetchFailed, FetchJob, Fetched, RequestSettings, Response};
 use crate::outcome::Cause;
 use crate::web::warc::{HttpVersion, Truncation};
 
@@ -71,8 +71,9 @@ async fn exchange(shared: &Shared, job: &FetchJob, started: Time, clock: Instant
     let _pinned = (!job.addresses.is_empty()).then(|| shared.resolver.pin(job.url.host(), &job.addresses));
     let origin = job.url.origin();
     let keeps = shared.idle.take(&origin, clock.into_std());
-    let deadline = clock + shared.options.timeout_total;
-    let result = Exchange { shared, job, origin: &origin, keeps, deadline }.make(started, clock).await;
+    let settings = job.settings.as_ref().unwrap_or(&shared.options.usual);
+    let deadline = clock + settings.timeout_total;
+    let result = Exchange { shared, job, settings, origin: &origin, keeps, deadline }.make(started, clock).await;
     if keeps {
         shared.idle.leave_idle(&origin, Instant::now().into_std());
     }
@@ -93,6 +94,7 @@ async fn behind_proxy(shared: &Shared, job: &FetchJob) -> Result<(), NoAnswer> {
 struct Exchange<'a> {
     shared: &'a Shared,
     job: &'a FetchJob,
+    settings: &'a RequestSettings,
     origin: &'a str,
     /// Whether the connection is kept behind it.
     keeps: bool,
@@ -114,7 +116,7 @@ impl Exchange<'_> {
     async fn make(&self, started: Time, clock: Instant) -> Result<Placed, NoAnswer> {
         let head = self.head().await;
         let mut answer = head.map_err(|failed| NoAnswer::Failed(failed.cause, failed.detail))?;
-        let (arrived, end) = self.shared.bodies.read(&mut answer, self.deadline).await?;
+        let (arrived, end) = self.shared.bodies.read(&mut answer, self.settings.body_max, self.deadline).await?;
         let duration = clock.elapsed();
         match end {
             End::Broken(Some(fault)) if answer.version() == reqwest::Version::HTTP_2 => {
@@ -147,7 +149,7 @@ impl Exchange<'_> {
             headers: headers.collect(),
             truncated,
             address: address.map(|socket| socket.ip()),
-            request: head::text(self.job, &self.shared.options.user_agent),
+            request: head::text(self.job, self.settings),
             started,
             duration,
             body,
@@ -177,11 +179,11 @@ impl Exchange<'_> {
         let client = self.shared.clients.get(http1_only, self.keeps);
         let url = self.job.url.as_str();
         let request = || {
-            let of_job = head::of_job(self.job);
-            of_job.fold(client.get(url), |request, (name, value)| request.header(name, value))
+            let fields = head::of_settings(self.settings).chain(head::of_job(self.job));
+            fields.fold(client.get(url), |request, (name, value)| request.header(name, value))
         };
         // the connection has a time of its own within this one
-        let head_until = (Instant::now() + options.timeout_connect + options.timeout_head).min(self.deadline);
+        let head_until = (Instant::now() + options.timeout_connect + self.settings.timeout_head).min(self.deadline);
         let late = |cause, detail| Failed { cause, detail, http2: None };
         let answer = async {
             loop {
@@ -208,9 +210,9 @@ impl Exchange<'_> {
                 Err(Failed { cause: cause_of(&error), detail: describe(&error), http2: http2_fault(&error) })
             }
             Err(_) if head_until < self.deadline => {
-                Err(late(Cause::TooSlow, format!("no whole head in {:?}", options.timeout_head)))
+                Err(late(Cause::TooSlow, format!("no whole head in {:?}", self.settings.timeout_head)))
             }
-            Err(_) => Err(late(Cause::Timeout, format!("no answer in {:?}", options.timeout_total))),
+            Err(_) => Err(late(Cause::Timeout, format!("no answer in {:?}", self.settings.timeout_total))),
         }
     }
 }

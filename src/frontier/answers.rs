@@ -104,20 +104,22 @@ impl Frontier {
         match answer {
             RobotsAnswer::Rules { rules, expires, duration, bytes } => {
                 self.set_rules(index, rules, expires.max(now + HOLDS_MIN));
+                let politeness = self.politeness_of(index);
                 let standing = &mut self.active.host_mut(index).standing;
                 (standing.failures, standing.robots_level) = (0, 0);
                 standing.bytes = standing.bytes.saturating_add(bytes);
-                self.options.politeness.learn(standing, duration, false);
+                politeness.learn(standing, duration, false);
             }
             RobotsAnswer::NoServer => self.give_up(index, Reason::HostGivenUp, now + SILENT_FOR),
             RobotsAnswer::PrivateAddress => self.give_up(index, Reason::PrivateAddress, now + HOLDS_MIN),
             RobotsAnswer::Unreachable { duration, retry_after } => {
+                let politeness = self.politeness_of(index);
                 let standing = &mut self.active.host_mut(index).standing;
                 if standing.robots_level == 0 {
                     standing.robots_failing_since = now;
                 }
                 let since = standing.robots_failing_since;
-                self.options.politeness.learn(standing, duration, false);
+                politeness.learn(standing, duration, false);
                 if now.since(since) >= self.options.give_up {
                     self.give_up(index, Reason::HostGivenUp, now + self.options.give_up.max(SILENT_FOR));
                 }
@@ -233,8 +235,9 @@ impl Frontier {
 
     /// Delays.
     fn learn(&mut self, index: u32, feedback: &Feedback, now: Time) {
+        let politeness = self.politeness_of(index);
         let standing = &mut self.active.host_mut(index).standing;
-        self.options.politeness.learn(standing, feedback.duration, feedback.may_lower_delay);
+        politeness.learn(standing, feedback.duration, feedback.may_lower_delay);
         self.rest(index, now);
         self.count_contact(index, feedback.address, feedback.started, now);
     }
@@ -330,8 +333,9 @@ impl Frontier {
         started: Time,
         now: Time,
     ) -> Time {
+        let politeness = self.politeness_of(index);
         let standing = &mut self.active.host_mut(index).standing;
-        self.options.politeness.back_off(standing, trouble, retry_after, started, now, &mut self.rng)
+        politeness.back_off(standing, trouble, retry_after, started, now, &mut self.rng)
     }
 
     pub(super) fn hold_back(&mut self, index: u32, until: Time, now: Time) {

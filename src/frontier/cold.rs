@@ -46,7 +46,10 @@ impl Frontier {
 
     /// Gives a host a place on the active side. `known` is what the disk side knows of its domain's pages.
     pub(super) fn activate(&mut self, mut host: Host, known: u64) -> u32 {
-        host.standing.due = host.standing.due.max(self.unclean_floor(host.standing.pace, host.crawl_delay()));
+        host.treatment = self.treatment_of(host.name());
+        let politeness = self.politeness_by(host.treatment.as_deref());
+        let floor = self.unclean_floor(&politeness, host.standing.pace, host.crawl_delay());
+        host.standing.due = host.standing.due.max(floor);
         if let Some(until) = self.holds.meet(host.origin) {
             host.standing.backoff_until = host.standing.backoff_until.max(until);
         }

@@ -11,7 +11,6 @@ use super::Frontier;
 use super::budget::Allowance;
 use super::host::{Item, Pending, WaitState};
 use super::ledger::Turn;
-use super::options::Politeness;
 use super::partition::HostKey;
 use super::policy::{HostSnapshot, Wish};
 use super::schedule::{Entry, HostRef};
@@ -85,7 +84,7 @@ impl Frontier {
         }
         self.rest_with_name(index);
         let host = self.active.host(index);
-        let connections = self.options.politeness.connections_per_host.max(1);
+        let connections = self.connections_of(index);
         if host.standing.available() > now || host.flights.len() >= connections || self.awaits_budget(index) {
             self.settle(index, now);
             return None;
@@ -145,7 +144,7 @@ impl Frontier {
     /// more, or the others.
     pub(super) fn drops_all(&self, index: u32, now: Time, are_due: bool) -> Option<Reason> {
         let host = self.active.host(index);
-        let is_slow = || host.rules_at(now).is_some_and(|rules| self.options.politeness.skips(rules.crawl_delay()));
+        let is_slow = || host.rules_at(now).is_some_and(|rules| self.politeness_of(index).skips(rules.crawl_delay()));
         let spent = || match self.left(index) {
             Allowance::UsedUp(budget) if !are_due => Some(budget),
             _ => None,
@@ -163,7 +162,7 @@ impl Frontier {
     fn left(&self, index: u32) -> Allowance {
         let host = self.active.host(index);
         let domain = self.domains.get(host.domain).expect("the domain of an active host is known");
-        self.options.budget.allows(&host.standing, host.flights.len(), domain)
+        self.budget_of(index).allows(&host.standing, host.flights.len(), domain)
     }
 
     fn awaits_budget(&self, index: u32) -> bool {
@@ -257,8 +256,8 @@ impl Frontier {
         let (Some(ledger), Some(name)) = (self.options.ledger.clone(), self.active.host(index).name_key) else {
             return true;
         };
-        let Politeness { delay_per_ip, connections_per_host, .. } = self.options.politeness;
-        let (connections, delay) = (connections_per_host.max(1), self.delay_of(index));
+        let delay_per_ip = self.options.politeness.delay_per_ip;
+        let (connections, delay) = (self.connections_of(index), self.delay_of(index));
         let origin = self.active.host(index).origin;
         match ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now) {
             Ok(()) => true,
@@ -312,7 +311,7 @@ impl Frontier {
     /// The delay between two requests of a host, as known now.
     pub(super) fn delay_of(&self, index: u32) -> std::time::Duration {
         let host = self.active.host(index);
-        self.options.politeness.delay(host.standing.pace, host.crawl_delay())
+        self.politeness_of(index).delay(host.standing.pace, host.crawl_delay())
     }
 
     /// A host that could not be asked now comes up at `again`.
@@ -325,7 +324,7 @@ impl Frontier {
         self.ripen(index, now);
         self.want_refill(index);
         self.note_thirst(index);
-        let connections = self.options.politeness.connections_per_host.max(1);
+        let connections = self.connections_of(index);
         let host = self.active.host(index);
         let place = if host.pending.is_some() {
             WaitState::Nowhere

@@ -9,6 +9,7 @@ use super::QueuedUrl;
 use super::first_contacts::Contact;
 use super::record::{HostRecord, Standing};
 use super::task::{Rules, RulesDecoder};
+use super::treatment::Treatment;
 use super::tuning::{RULES_IN_MEMORY, URL_WAIT_MAX, USUAL_RULES_BYTES};
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
@@ -114,6 +115,8 @@ pub(super) struct Host {
     pub is_named: bool,
     /// `http://host:port`.
     pub origin_text: Box<str>,
+    /// How it is treated, if otherwise than the rest.
+    pub treatment: Option<Arc<Treatment>>,
     pub standing: Standing,
     pub rules: Option<(Arc<dyn Rules>, Time)>,
     pub rules_bytes: usize,
@@ -173,6 +176,7 @@ impl Host {
             name_key: None,
             is_named: false,
             origin_text,
+            treatment: None,
             standing: Standing::default(),
             rules: None,
             rules_bytes: 0,

@@ -57,6 +57,7 @@ mod silence;
 mod state;
 mod suspects;
 mod task;
+mod treatment;
 mod tuning;
 mod turns;
 pub mod verify;
@@ -67,6 +68,7 @@ mod wire;
 mod tests;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Time;
@@ -103,6 +105,7 @@ pub use state::{FrontierCut, FrontierState, PartitionState};
 pub use task::{
     Feedback, Held, HostId, Known, NameAnswer, Permit, Provenance, RobotsAnswer, Rules, RulesDecoder, Task,
 };
+pub use treatment::{Treatment, Treatments};
 pub use turns::DUE_PRIORITY;
 
 /// All queues of a crawl.
@@ -306,10 +309,18 @@ impl Frontier {
     }
 
     /// Takes over politeness, budgets and the time after which hosts are given up, where they were changed.
-    pub fn reconfigure(&mut self, politeness: Politeness, budget: Budget, give_up: Duration) {
-        self.options.politeness = politeness;
-        self.options.budget = budget;
+    pub fn reconfigure(
+        &mut self,
+        (politeness, budget): (Politeness, Budget),
+        treatments: Option<Arc<dyn Treatments>>,
+        give_up: Duration,
+    ) {
+        (self.options.politeness, self.options.budget) = (politeness, budget);
         self.options.give_up = give_up;
+        let had_some = std::mem::replace(&mut self.options.treatments, treatments).is_some();
+        if had_some || self.options.treatments.is_some() {
+            self.treat_anew();
+        }
     }
 
     /// From now on, URLs that `rules` exclude leave by [`Task::Drop`], however long they have been queued.

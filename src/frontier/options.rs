@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
+use super::treatment::Treatments;
 use crate::clock::Time;
 
 /// Sizes and limits of a frontier.
@@ -29,6 +30,8 @@ pub struct FrontierOptions {
     pub politeness: Politeness,
     /// How much of a host or domain is fetched.
     pub budget: Budget,
+    /// Hosts that are treated otherwise, if there are any.
+    pub treatments: Option<Arc<dyn Treatments>>,
     /// How long a host may be dead, or its robots.txt unreachable, before its URLs are dropped.
     pub give_up: Duration,
     /// What was known of hosts before that time is not held against those that were given up, or never answered: they
@@ -55,6 +58,7 @@ impl Default for FrontierOptions {
             block_bytes: 32 << 10,
             politeness: Politeness::default(),
             budget: Budget::default(),
+            treatments: None,
             give_up: Duration::from_secs(24 * 3_600),
             forgiven: Time::ZERO,
             per_address_active_max: 512,
@@ -66,7 +70,7 @@ impl Default for FrontierOptions {
 }
 
 /// How a host is treated. `delay_factor = 0`, `delay_min = 0` and `delay_per_ip = 0` together mean no delay at all.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Politeness {
     /// The least time between two requests of a host.
     pub delay_min: Duration,

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::Frontier;
 use super::host::Pending;
 use super::ledger::Turn;
+use super::options::Politeness;
 use super::task::HostId;
 use super::tuning::ERRAND_ASKS_AGAIN;
 use crate::clock::Time;
@@ -25,23 +26,25 @@ pub struct Asked {
     pub name: Fingerprint,
     /// Whether its URLs belong to another shard.
     pub is_foreign: bool,
+    /// How its host is treated.
+    pub politeness: Politeness,
 }
 
 impl Frontier {
     /// Takes `asked`, and `address` for a request at `now`; or says when to ask again.
     /// Once it is made, [`Frontier::end_prerequisite`] has to be called.
     pub fn begin_prerequisite(&mut self, asked: Asked, address: IpAddr, now: Time) -> Result<(), Time> {
-        let Asked { origin, name, .. } = asked;
+        let Asked { origin, name, politeness, .. } = asked;
         self.now = self.now.max(now);
         let there = self.active.find(origin);
         let held = [origin, name].map(|key| self.holds.until(key));
         let mut due = self.names.due(name).max(held[0]).max(held[1]);
-        due = due.max(self.unclean_floor(Duration::ZERO, None));
+        due = due.max(self.unclean_floor(&politeness, Duration::ZERO, None));
         if let Some(index) = there {
             let standing = &self.active.host(index).standing;
             due = due.max(standing.due).max(standing.backoff_until);
         }
-        if self.names.requests(name) >= self.options.politeness.connections_per_host.max(1) {
+        if self.names.requests(name) >= politeness.connections_per_host.max(1) {
             return Err(now + ERRAND_ASKS_AGAIN);
         }
         let delay_per_ip = self.options.politeness.delay_per_ip;
@@ -52,12 +55,12 @@ impl Frontier {
             return Err(due);
         }
         if let Some(ledger) = &self.options.ledger {
-            let connections = self.options.politeness.connections_per_host.max(1);
-            let usual = || self.options.politeness.delay_after(Duration::ZERO);
+            let connections = politeness.connections_per_host.max(1);
+            let usual = || politeness.delay_after(Duration::ZERO);
             let delay = there.map_or_else(usual, |index| self.delay_of(index)) * self.turns_of(asked);
             ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now)?;
         }
-        let delay = self.rest_after_prerequisite(there, now) * self.turns_of(asked);
+        let delay = self.rest_after_prerequisite(asked, there, now) * self.turns_of(asked);
         self.names.begin(name, now + delay, now);
         if !delay_per_ip.is_zero() {
             self.addresses.delay_until(address, now + delay_per_ip, now);
@@ -67,14 +70,14 @@ impl Frontier {
 
     /// The request of a prerequisite to `asked` took `duration` and is over, answered or not.
     pub fn end_prerequisite(&mut self, asked: Asked, duration: Duration, now: Time) {
-        let Asked { origin, name, .. } = asked;
+        let Asked { origin, name, politeness, .. } = asked;
         self.now = self.now.max(now);
         let there = self.active.find(origin);
         if let Some(index) = there {
             let standing = &mut self.active.host_mut(index).standing;
-            self.options.politeness.learn(standing, duration, false);
+            politeness.learn(standing, duration, false);
         }
-        let delay = self.rest_after_prerequisite(there, now).max(self.options.politeness.delay_after(duration));
+        let delay = self.rest_after_prerequisite(asked, there, now).max(politeness.delay_after(duration));
         let delay = delay * self.turns_of(asked);
         self.names.end(name);
         self.names.rest(name, now + delay, now);
@@ -90,8 +93,9 @@ impl Frontier {
     pub fn robots_moved(&mut self, host: HostId, duration: Duration, now: Time) {
         self.now = self.now.max(now);
         let Some(index) = self.active.resolve_id(host) else { return };
+        let politeness = self.politeness_of(index);
         let waiting = self.active.host_mut(index);
-        self.options.politeness.learn(&mut waiting.standing, duration, false);
+        politeness.learn(&mut waiting.standing, duration, false);
         // hops are prerequisites, whose requests are their own
         let is_over = match &mut waiting.pending {
             Some(Pending::Robots { moved, .. }) => !std::mem::replace(moved, true),
@@ -110,17 +114,16 @@ impl Frontier {
         ledger.map_or(1, |ledger| ledger.foreign_factor())
     }
 
-    fn rest_after_prerequisite(&mut self, there: Option<u32>, now: Time) -> Duration {
-        let Some(index) = there else { return self.options.politeness.delay_after(Duration::ZERO) };
+    fn rest_after_prerequisite(&mut self, asked: Asked, there: Option<u32>, now: Time) -> Duration {
+        let Some(index) = there else { return asked.politeness.delay_after(Duration::ZERO) };
         self.rest(index, now);
         self.delay_of(index)
     }
 
     /// After a stop that was none of ours, a host may have been contacted until the start of this process, by a pace
-    /// that was not saved. It is not asked before the longest delay that its pace can have come to.
-    pub(super) fn unclean_floor(&self, pace: Duration, crawl_delay: Option<Duration>) -> Time {
+    /// that was not saved. It is not asked before the longest delay that its pace can have come to by `politeness`.
+    pub(super) fn unclean_floor(&self, politeness: &Politeness, pace: Duration, crawl_delay: Option<Duration>) -> Time {
         let Some(since) = self.holds.unclean_since else { return Time::ZERO };
-        let politeness = &self.options.politeness;
         let longest = if politeness.delay_factor > 0.0 { politeness.delay_max } else { politeness.delay_min };
         since + politeness.delay(pace.max(longest), crawl_delay)
     }

@@ -146,7 +146,8 @@ impl Frontier {
             }
             if under_way {
                 // its requests ended with the process that saved it, at the latest: nobody knows when
-                let delay = self.options.politeness.delay(host.standing.pace, host.crawl_delay());
+                let politeness = self.politeness_for(host.name());
+                let delay = politeness.delay(host.standing.pace, host.crawl_delay());
                 host.standing.due = host.standing.due.max(now + delay);
             }
             let index = self.activate(host, 0);
@@ -179,7 +180,7 @@ impl Frontier {
         }
         for _ in 0..reader.varint()? {
             let (key, until, under_way) = (reader.fingerprint()?, reader.time()?, reader.u8()? != 0);
-            let rest = self.options.politeness.delay_after(Duration::ZERO);
+            let rest = self.delay_of_any();
             // a time that only a set clock can have made says that there was a delay, and not which
             let (until, is_sane) = if is_sane(until, now) { (until, true) } else { (now, false) };
             let rest = if under_way || !is_sane { rest } else { Duration::ZERO };

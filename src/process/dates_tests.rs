@@ -31,6 +31,7 @@ fn options() -> ProcessOptions {
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: None,
+        sites: None,
     }
 }
 

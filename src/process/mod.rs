@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use crate::container::dedup::DedupIndex;
 use crate::disk;
-use crate::engine::{FetchJob, Fetched, Findings, Processed, Purpose, Response, Room, Target};
+use crate::engine::{FetchJob, Fetched, Findings, Processed, Purpose, RequestSettings, Response, Room, Sites, Target};
 use crate::frontier::Hops;
 use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
@@ -75,11 +75,15 @@ pub struct ProcessOptions {
     pub guard: AddressGuard,
     /// Which payloads earlier archives have, where they are not to be stored again.
     pub dedup: Option<Arc<DedupIndex>>,
+    /// Sites that are fetched otherwise, if there are any: what was archived of them is read by their settings.
+    pub sites: Option<Arc<dyn Sites>>,
 }
 
 /// One thread's tools, reused from answer to answer.
 pub struct Processor {
     options: ProcessOptions,
+    /// Of the options, the product token and the decoded bytes where no site has others.
+    usual: (String, usize),
     decoder: BodyDecoder,
     scan: LinkScan,
     wording: Wording,
@@ -110,6 +114,7 @@ impl Processor {
             .with_script_files(options.script_files);
         let encoder = Encoder::new(options.compression);
         Processor {
+            usual: (options.agent_token.clone(), options.decoded_max),
             options,
             decoder: BodyDecoder::default(),
             scan,
@@ -133,7 +138,8 @@ impl Processor {
             self.referrers.resize_with(engine + 1, Referrers::default);
         }
         self.referrers[engine].resolve(&mut job.via)?;
-        let mut findings = self.findings(&job.url, job.target.purpose(), &response, &job.scope);
+        self.meet(job.settings.as_deref());
+        let mut findings = self.find(&job.url, job.target.purpose(), &response, &job.scope);
         let statements = self.statements(&job, &response, &mut findings);
         let records = self.records(&job, &response, findings.canonical.as_deref(), &statements)?;
         let mime = mime::essence(response.content_type().as_deref());
@@ -153,6 +159,31 @@ impl Processor {
         response: &Response,
         scope: &Scope,
     ) -> Findings {
+        if let Some(sites) = self.options.sites.clone() {
+            let first = match purpose {
+                Purpose::Robots { origin, .. } => CanonicalUrl::parse(origin).ok(),
+                Purpose::Page { .. } => None,
+            };
+            self.meet(sites.request(first.as_ref().unwrap_or(url)).as_deref());
+        }
+        self.find(url, purpose, response, scope)
+    }
+
+    /// An answer comes that was asked for with `settings`; with none, as usual.
+    fn meet(&mut self, settings: Option<&RequestSettings>) {
+        if self.options.sites.is_none() {
+            return;
+        }
+        let (token, decoded_max) =
+            settings.map_or((&*self.usual.0, self.usual.1), |settings| (&*settings.agent_token, settings.body_max));
+        if self.options.agent_token != token {
+            token.clone_into(&mut self.options.agent_token);
+            self.scan.obey(token);
+        }
+        self.options.decoded_max = decoded_max;
+    }
+
+    fn find(&mut self, url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response, scope: &Scope) -> Findings {
         let mut findings = Findings::none();
         if (300..400).contains(&response.status) && response.status != 304 {
             let location = headers::location(&response.headers);

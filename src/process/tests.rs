@@ -27,6 +27,7 @@ fn processor(text_digests: bool) -> Processor {
         compression: Compression::None,
         guard: AddressGuard::new(&[]),
         dedup: None,
+        sites: None,
     })
 }
 

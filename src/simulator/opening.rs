@@ -243,6 +243,7 @@ impl Machine {
             compression: self.case().container.compression,
             guard: AddressGuard::new(&[loopback]),
             dedup: None,
+            sites: None,
         }
     }
 

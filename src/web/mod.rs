@@ -53,6 +53,7 @@ pub mod scope;
 pub(crate) mod script;
 pub mod seeds;
 pub(crate) mod shortcut;
+pub mod site;
 pub mod sitemap;
 pub mod statements;
 pub mod surt;

@@ -12,6 +12,7 @@
 //! old one holds and costs little beside it.
 
 mod explain;
+mod sites;
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -21,11 +22,13 @@ use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::forgotten::Forgotten;
+use super::site::SiteMatch;
 use super::url::CanonicalUrl;
 use crate::outcome::Reason;
 
 use explain::Exception;
 pub use explain::{Judgement, Rule};
+use sites::Sites;
 
 /// Bound of a compiled pattern in bytes: matching takes linear time anyhow, this keeps its memory small.
 const REGEX_BYTES_MAX: usize = 1 << 20;
@@ -74,6 +77,8 @@ pub struct ScopeOptions {
     pub max_redirects: usize,
     /// Most links between a seed and a URL.
     pub max_depth: Option<u16>,
+    /// What holds for some sites beside that; of each setting the first table counts that holds for a URL and has it.
+    pub sites: Vec<SiteScope>,
     /// Where what pages embed may lie.
     pub requisites: Requisites,
     /// Most embeds in a row: with 3 a page's sheet, a sheet that it imports, and the font that this one names.
@@ -91,10 +96,24 @@ impl Default for ScopeOptions {
             max_repeated_segments: 3,
             max_redirects: 10,
             max_depth: None,
+            sites: Vec::new(),
             requisites: Requisites::default(),
             requisite_hops: 5,
         }
     }
+}
+
+/// What holds for the URLs of a site only.
+#[derive(Clone, Debug, Default)]
+pub struct SiteScope {
+    /// Which URLs they are.
+    pub matches: Vec<SiteMatch>,
+    /// Regular expressions that take in URLs of the site beside those of all.
+    pub include: Option<Vec<String>>,
+    /// Regular expressions that leave out URLs of the site beside those of all.
+    pub exclude: Option<Vec<String>>,
+    /// Most links between a seed and a URL of the site, in place of what holds for all.
+    pub max_depth: Option<Option<u16>>,
 }
 
 /// A pattern that cannot be used.
@@ -119,6 +138,7 @@ impl ScopeRules {
         Ok(ScopeRules(Arc::new(Limits {
             include: compile("include", &options.include)?,
             exclude: compile("exclude", &options.exclude)?,
+            sites: Sites::compile(&options.sites)?,
             forgotten: Arc::default(),
             options: options.clone(),
         })))
@@ -126,14 +146,13 @@ impl ScopeRules {
 
     /// Whether a pattern leaves `url`, in the fetch form, out whatever else says.
     pub fn excludes(&self, url: &str) -> bool {
-        self.0.forgotten.covers(url) || self.0.exclude.iter().any(|regex| regex.is_match(url))
+        let by_site = || self.0.sites.of(url).exclude.iter().any(|regex| regex.is_match(url));
+        self.0.forgotten.covers(url) || self.0.exclude.iter().any(|regex| regex.is_match(url)) || by_site()
     }
 
     /// These rules, which leave out what is `forgotten` too.
     pub fn forgetting(&self, forgotten: Arc<Forgotten>) -> ScopeRules {
-        let Limits { options, include, exclude, .. } = &*self.0;
-        let (options, include, exclude) = (options.clone(), include.clone(), exclude.clone());
-        ScopeRules(Arc::new(Limits { options, include, exclude, forgotten }))
+        ScopeRules(Arc::new(Limits { forgotten, ..(*self.0).clone() }))
     }
 }
 
@@ -168,11 +187,12 @@ impl GrowingScope {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Limits {
     options: ScopeOptions,
     include: Vec<Regex>,
     exclude: Vec<Regex>,
+    sites: Sites,
     /// What an operator had removed.
     forgotten: Arc<Forgotten>,
 }

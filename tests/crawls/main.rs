@@ -15,4 +15,5 @@ mod shards;
 mod sheets;
 #[path = "../site/mod.rs"]
 mod site;
+mod sites;
 mod terminal;

@@ -298,6 +298,7 @@ fn settings() -> Settings {
         urls_per_pattern: Some(1_000),
         follow_seed_redirects: true,
         obey_robots: true,
+        sites: None,
         robots_cache: Duration::from_secs(86_400),
         negative_ttl: Duration::from_secs(600),
         merge_pace: PaceOptions::default(),
@@ -353,6 +354,7 @@ fn try_open(
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: web.dedup(),
+        sites: None,
     };
     let record = Rc::new(RefCell::new(Record::default()));
     let mut frontier = FrontierOptions { partitions: identity.partitions, buffer_urls: 4, ..Default::default() };

@@ -71,6 +71,9 @@ impl Page<'_> {
             self.row("as of", format!("checkpoint {number}, {} ago ({})", span(crawl.now.since(time)), date(time)));
         }
         self.row("settings of", &crawl.settings);
+        for site in &self.told.sites {
+            self.row("settings for it", site);
+        }
     }
 
     fn scope(&mut self) {

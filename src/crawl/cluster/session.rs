@@ -149,7 +149,7 @@ fn session(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let keys = Arc::new(object.identity.key_maker());
     let guard = options::guard(&crawl.config)?;
-    let process: ProcessOptions = options::process(&crawl.config, keys.clone(), guard.clone());
+    let process: ProcessOptions = options::process(&crawl.config, keys.clone(), guard.clone())?;
     let lease = Arc::new(SessionLease::new(NodeLease(ownership.clone())));
     let network = Network { idle_max, guard, lease: Permission::by(Some(lease.clone())) };
     let mut runtime = Runtime::start(crawl, clock.clone(), network, &process)?;

@@ -5,14 +5,17 @@
 //! the disk was fixed when the crawl was created. Those that stay are named, each with the reason.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::wire::{Change, NotChanged, SettingsChanged};
 use crate::config::{self, Config};
 use crate::crawl::request::GivenLimits;
-use crate::crawl::{CrawlRequest, files, options};
+use crate::crawl::sites::SiteTables;
+use crate::crawl::{CrawlError, CrawlRequest, files, options};
 use crate::disk::Disk;
-use crate::engine::Reconfiguration;
-use crate::web::scope::{ScopeError, ScopeRules};
+use crate::engine::{Reconfiguration, Settings, Sites};
+use crate::frontier::Treatments;
+use crate::web::scope::ScopeRules;
 
 /// Keys that shape what lies on disk.
 const FIXED: [&str; 4] = ["crawl.readable_by", "crawl.shards", "drum.buckets", "scope.strip_query_params"];
@@ -110,26 +113,39 @@ fn effective(current: &Config, new: &Config) -> Config {
         politeness: new.politeness.clone(),
         budget: new.budget.clone(),
         fetch: config::Fetch { retries: new.fetch.retries, ..current.fetch.clone() },
+        site: new.site.clone(),
         ..current.clone()
     }
 }
 
-fn reconfiguration(config: &Config) -> Result<Reconfiguration, ScopeError> {
+fn reconfiguration(config: &Config) -> Result<Reconfiguration, CrawlError> {
+    let tables = SiteTables::of(config)?;
     // the number of partitions is not looked at
     let frontier = options::frontier(config, 1);
     Ok(Reconfiguration {
-        settings: options::settings(config),
+        settings: Settings {
+            sites: tables.clone().map(|tables| tables as Arc<dyn Sites>),
+            ..options::settings(config)
+        },
         politeness: frontier.politeness,
         budget: frontier.budget,
+        treatments: tables.map(|tables| tables as Arc<dyn Treatments>),
         give_up: frontier.give_up,
-        rules: ScopeRules::compile(&options::scope(config))?,
+        rules: ScopeRules::compile(&options::scope(config)?).map_err(|error| CrawlError::Usage(error.to_string()))?,
     })
 }
 
 fn differences(old: &Config, new: &Config) -> Vec<Change> {
+    let sites = (old.site != new.site).then(|| Change { key: "site".to_owned(), old: tables(old), new: tables(new) });
     let (old, new) = (old.without_secrets().entries(), new.without_secrets().entries());
     let pairs = old.into_iter().zip(new).filter(|(old, new)| old != new);
-    pairs.map(|((key, old), (_, new))| Change { key, old, new }).collect()
+    let keys = pairs.map(|((key, old), (_, new))| Change { key, old, new });
+    keys.chain(sites).collect()
+}
+
+/// How many tables of sites there are, as a value.
+fn tables(config: &Config) -> String {
+    format!("{} tables", config.site.len())
 }
 
 #[cfg(test)]

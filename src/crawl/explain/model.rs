@@ -31,6 +31,9 @@ pub struct Explanation {
     pub shard: Option<String>,
     /// How the crawl stands.
     pub crawl: Standing,
+    /// The `[[site]]` tables that hold for it, in the order in which they count.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<String>,
     /// Whether it belongs to the crawl.
     pub scope: Scope,
     /// Whether its origin lets it be fetched.

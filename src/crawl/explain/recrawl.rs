@@ -97,8 +97,8 @@ impl Visits {
 fn why(url: &str, past: &Past, options: &ScheduleOptions, schedule: &Schedule, host: Fingerprint) -> String {
     let kind = if past.is_map { PageKind::Map } else { PageKind::Page };
     let (mode, bounds) = schedule.rule_of(url, kind);
-    let pattern = options.rules.iter().find(|rule| !past.is_map && rule.include.is_match(url));
-    let by = pattern.map_or(String::new(), |rule| format!(" (recrawl.patterns: {})", rule.include.as_str()));
+    let pattern = options.rules.iter().find(|rule| !past.is_map && rule.holds_for(url));
+    let by = pattern.map_or(String::new(), |rule| format!(" ({})", rule.name));
     if let Some(gone) = past.gone {
         let (visits, since) = (times(gone.visits), date(gone.since));
         return format!(

@@ -50,9 +50,11 @@ impl Engine {
             _ if may_have_versions(&url) => self.container.condition(url.key, &url.url)?,
             _ => None,
         };
+        let at = queued_url(&url.url);
         let job = FetchJob {
             host,
-            url: queued_url(&url.url),
+            settings: self.request_settings(&at),
+            url: at,
             via: self.referrer(url.via),
             target: Target::Page { url, permit },
             addresses,

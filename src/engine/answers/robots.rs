@@ -18,6 +18,11 @@ use crate::web::url::CanonicalUrl;
 /// Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2).
 const ROBOTS_REDIRECTS_MAX: u8 = 5;
 
+/// The robots.txt of an origin.
+fn robots_txt(origin: &str) -> CanonicalUrl {
+    CanonicalUrl::parse(&format!("{origin}/robots.txt")).expect("an origin makes a URL")
+}
+
 impl Engine {
     pub(in crate::engine) fn start_robots(
         &mut self,
@@ -26,11 +31,11 @@ impl Engine {
         addresses: Arc<[IpAddr]>,
         provenance: Provenance,
     ) -> Result<()> {
-        let url = CanonicalUrl::parse(&format!("{origin}/robots.txt")).expect("an origin makes a URL");
+        let url = robots_txt(origin);
         let key = self.home.keys.keys(&url).origin;
-        if !self.settings.obey_robots {
+        if !self.obeys_robots(url.host()) {
             let rules = Arc::new(RobotsRules::allow_all());
-            return self.rules_known(host, key, rules, Duration::ZERO, 0);
+            return self.tell_rules(host, rules, Duration::ZERO, 0);
         }
         let target = Target::Robots { origin: url.origin().into(), key, redirects: 0, provenance };
         self.fetch_robots(host, target, url, addresses, Referrer::Nobody)
@@ -46,7 +51,13 @@ impl Engine {
     ) -> Result<()> {
         let id_seed = self.requests.id_seed();
         let (scope, condition) = (self.scope.clone(), None);
-        let job = FetchJob { host, target, url, addresses, scope, via, condition, past: None, id_seed };
+        let settings = match &target {
+            Target::Robots { origin, .. } if self.settings.sites.is_some() => {
+                self.robots_settings(&robots_txt(origin), &url)
+            }
+            _ => self.request_settings(&url),
+        };
+        let job = FetchJob { host, target, url, addresses, scope, settings, via, condition, past: None, id_seed };
         self.fetch(job, self.clock.now());
         Ok(())
     }
@@ -77,8 +88,8 @@ impl Engine {
         self.stores.arrival.frontier.heard(host);
         match rules_of(response.status, findings.rules) {
             Some(rules) => {
-                let politeness = self.stores.arrival.frontier.politeness();
-                self.books.tell_crawl_delay(&origin, &rules, politeness);
+                let politeness = self.stores.arrival.frontier.politeness_for(robots_txt(&origin).host());
+                self.books.tell_crawl_delay(&origin, &rules, &politeness);
                 self.rules_known(host, key, Arc::new(rules), duration, bytes)?;
                 self.books.count_dropped_links(url.as_str(), &findings.dropped);
                 self.route_sitemaps(&provenance, stored.record, findings.links)
@@ -101,12 +112,16 @@ impl Engine {
         bytes: u64,
     ) -> Result<()> {
         let now = self.stores.arrival.now;
+        self.books.statistics.robots_fetched += 1;
+        let term = Term { from: now, until: now + self.settings.robots_cache };
+        self.stores.robots.put(origin, Robots::new(Stored::Rules(rules.clone()), term))?;
+        self.tell_rules(host, rules, duration, bytes)
+    }
+
+    /// The frontier hears the rules of a host, whether they were asked for or not.
+    fn tell_rules(&mut self, host: HostId, rules: Arc<RobotsRules>, duration: Duration, bytes: u64) -> Result<()> {
+        let now = self.stores.arrival.now;
         let expires = now + self.settings.robots_cache;
-        if self.settings.obey_robots {
-            self.books.statistics.robots_fetched += 1;
-            let term = Term { from: now, until: expires };
-            self.stores.robots.put(origin, Robots::new(Stored::Rules(rules.clone()), term))?;
-        }
         self.stores.arrival.frontier.robots(host, RobotsAnswer::Rules { rules, expires, duration, bytes }, now)
     }
 

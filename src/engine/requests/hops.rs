@@ -116,7 +116,7 @@ impl Engine {
             Some(NameAnswer::Unanswered) => return Step::Fail(Cause::Dns),
         };
         let keys = self.home.keys.keys(&hop.url);
-        let asked = self.asked(keys);
+        let asked = self.asked(keys, hop.url.host());
         let began = self.stores.arrival.frontier.begin_prerequisite(asked, addresses[0], now);
         match began {
             Ok(()) => Step::Go(addresses),
@@ -128,8 +128,9 @@ impl Engine {
     }
 
     /// Who is asked that has these keys.
-    fn asked(&self, keys: Keys) -> Asked {
-        Asked { origin: keys.origin, name: keys.host, is_foreign: !self.home.shard.owns(keys.domain) }
+    fn asked(&self, keys: Keys, host: &str) -> Asked {
+        let politeness = self.stores.arrival.frontier.politeness_for(host);
+        Asked { origin: keys.origin, name: keys.host, is_foreign: !self.home.shard.owns(keys.domain), politeness }
     }
 
     /// A redirect that cannot be followed is a robots.txt that cannot be had.
@@ -172,7 +173,7 @@ impl Engine {
         duration: Duration,
     ) {
         let at = self.home.keys.keys(url);
-        let asked = self.asked(at);
+        let asked = self.asked(at, url.host());
         let arrival = &mut self.stores.arrival;
         if redirects > 0 {
             arrival.frontier.end_prerequisite(asked, duration, arrival.now);

@@ -179,7 +179,8 @@ fn n15_a_robots_txt_that_moves_to_another_origin_of_the_name_is_followed() {
         }
     };
     let now = crawl.clock.now();
-    let asked = Asked { origin: there.origin, name: there.host, is_foreign: false };
+    let asked =
+        Asked { origin: there.origin, name: there.host, is_foreign: false, politeness: *crawl.frontier.politeness() };
     let begin = |crawl: &mut Crawl, now| crawl.frontier.begin_prerequisite(asked, IpAddr::V4(Ipv4Addr::LOCALHOST), now);
     assert!(begin(&mut crawl, now).is_err(), "one request to the name is in flight");
     crawl.frontier.robots_moved(host, MS * 10, now);
@@ -199,7 +200,8 @@ fn a_host_of_another_shard_is_asked_by_each_machine_so_much_more_seldom() {
     let mut crawl = Crawl::new(FrontierOptions { ledger: Some(ledger.clone()), ..small_options() }, plain);
     let now = crawl.clock.now();
     let (there, ip) = (url(1, 0, 1), IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let foreign = Asked { origin: there.origin, name: there.host, is_foreign: true };
+    let foreign =
+        Asked { origin: there.origin, name: there.host, is_foreign: true, politeness: *crawl.frontier.politeness() };
     // machines, and the delays that lie between two requests of each, from the moment on at which there are so many
     let mut at = now;
     for (machines, delays) in [(1, 1), (3, 3), (2, 2)] {

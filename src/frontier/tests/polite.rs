@@ -214,7 +214,7 @@ fn p6_a_request_for_the_sake_of_another_host_keeps_the_delays_of_its_own_host_an
     crawl.run();
     let (there, name, ip) =
         (url(2, 0, 1).origin, url(2, 0, 1).host, crawl.requests.iter().find(|request| request.host == 2).unwrap().ip);
-    let asked = Asked { origin: there, name, is_foreign: false };
+    let asked = Asked { origin: there, name, is_foreign: false, politeness: *crawl.frontier.politeness() };
     let begin = |crawl: &mut Crawl, now| crawl.frontier.begin_prerequisite(asked, ip, now);
     let now = crawl.clock.now();
     let again = begin(&mut crawl, now).unwrap_err();

@@ -56,6 +56,7 @@ fn settings() -> Settings {
         urls_per_pattern: None,
         follow_seed_redirects: true,
         obey_robots: true,
+        sites: None,
         robots_cache: Duration::from_secs(24 * 3_600),
         negative_ttl: Duration::from_secs(600),
         merge_pace: PaceOptions::default(),

@@ -61,8 +61,13 @@ impl LinkScan {
 
     /// A scan that also obeys `<meta name=TOKEN>`, not only `<meta name=robots>`.
     pub fn with_agent(mut self, agent_token: &str) -> Self {
-        self.rules.agent_token = agent_token.to_owned();
+        self.obey(agent_token);
         self
+    }
+
+    /// From now on `<meta name=TOKEN>` is obeyed of this token.
+    pub fn obey(&mut self, agent_token: &str) {
+        agent_token.clone_into(&mut self.rules.agent_token);
     }
 
     /// A scan that takes `names` for the attributes whose pictures scripts load, not [`LAZY_ATTRIBUTES`].

@@ -5,6 +5,7 @@ use std::fmt;
 
 use regex::Regex;
 
+use super::sites::OfUrl;
 use super::{Requisites, Scope, ScopeMode, is_trap, territory};
 use crate::outcome::Reason;
 use crate::web::url::CanonicalUrl;
@@ -21,6 +22,8 @@ pub enum Rule<'a> {
     },
     /// A pattern of `scope.exclude` matches.
     Excluded(&'a str),
+    /// A pattern of `exclude` of a `[[site]]` matches.
+    SiteExcluded(&'a str),
     /// The operator had it removed from the archive.
     Forgotten,
     /// The mode takes everything in.
@@ -29,6 +32,8 @@ pub enum Rule<'a> {
     Seed(ScopeMode, &'a str),
     /// A pattern of `scope.include` matches.
     Included(&'a str),
+    /// A pattern of `include` of a `[[site]]` matches.
+    SiteIncluded(&'a str),
     /// It is a sitemap of the registrable domain of what names it.
     Near(&'a str),
     /// It is what a page needs that embeds it.
@@ -69,6 +74,13 @@ pub enum Rule<'a> {
         /// Links from a seed.
         depth: u16,
         /// `crawl.max_depth`.
+        max: u16,
+    },
+    /// Deeper than a `[[site]]` allows.
+    SiteDepth {
+        /// Links from a seed.
+        depth: u16,
+        /// `max_depth` of the site.
         max: u16,
     },
 }
@@ -152,7 +164,8 @@ impl Scope {
         if bytes > options.max_url_length {
             return refused(Reason::TooLong, Rule::TooLong { bytes, max: options.max_url_length });
         }
-        let rule = match self.taking_in(url, exception) {
+        let site = self.limits.sites.of(url.as_str());
+        let rule = match self.taking_in_at(url, site, exception) {
             Ok(rule) => rule,
             Err(rule) => return refused(Reason::Scope, rule),
         };
@@ -165,8 +178,9 @@ impl Scope {
         if redirects > options.max_redirects {
             return refused(Reason::Redirects, Rule::Redirects { count: redirects, max: options.max_redirects });
         }
-        match options.max_depth {
-            Some(max) if depth > max => refused(Reason::Depth, Rule::Depth { depth, max }),
+        match (site.max_depth, options.max_depth) {
+            (Some(Some(max)), _) if depth > max => refused(Reason::Depth, Rule::SiteDepth { depth, max }),
+            (None, Some(max)) if depth > max => refused(Reason::Depth, Rule::Depth { depth, max }),
             _ => Judgement { verdict: Ok(()), rule },
         }
     }
@@ -177,10 +191,22 @@ impl Scope {
         url: &'a CanonicalUrl,
         exception: Exception<'_>,
     ) -> Result<Rule<'a>, Rule<'a>> {
+        self.taking_in_at(url, self.limits.sites.of(url.as_str()), exception)
+    }
+
+    fn taking_in_at<'a>(
+        &'a self,
+        url: &'a CanonicalUrl,
+        site: OfUrl<'a>,
+        exception: Exception<'_>,
+    ) -> Result<Rule<'a>, Rule<'a>> {
         let limits = &self.limits;
         let matching = |list: &'a [Regex]| list.iter().find(|regex| regex.is_match(url.as_str())).map(Regex::as_str);
         if let Some(pattern) = matching(&limits.exclude) {
             return Err(Rule::Excluded(pattern));
+        }
+        if let Some(pattern) = matching(site.exclude) {
+            return Err(Rule::SiteExcluded(pattern));
         }
         if limits.forgotten.covers(url.as_str()) {
             return Err(Rule::Forgotten);
@@ -199,6 +225,9 @@ impl Scope {
         }
         if let Some(pattern) = matching(&limits.include) {
             return Ok(Rule::Included(pattern));
+        }
+        if let Some(pattern) = matching(site.include) {
+            return Ok(Rule::SiteIncluded(pattern));
         }
         let max = limits.options.requisite_hops;
         match exception {
@@ -238,10 +267,12 @@ impl fmt::Display for Rule<'_> {
         match self {
             Rule::TooLong { bytes, max } => write!(f, "{bytes} bytes are more than scope.max_url_length = {max}"),
             Rule::Excluded(pattern) => write!(f, "scope.exclude: {pattern}"),
+            Rule::SiteExcluded(pattern) => write!(f, "exclude of a [[site]]: {pattern}"),
             Rule::Forgotten => f.write_str("crawler forget"),
             Rule::Anything => f.write_str("scope.mode = \"any\""),
             Rule::Seed(mode, territory) => write!(f, "scope.mode = \"{mode}\", seed: {territory}"),
             Rule::Included(pattern) => write!(f, "scope.include: {pattern}"),
+            Rule::SiteIncluded(pattern) => write!(f, "include of a [[site]]: {pattern}"),
             Rule::Near(domain) => write!(f, "a sitemap of the domain of what names it: {domain}"),
             Rule::Requisite { embeds, max } => {
                 write!(f, "scope.requisites = \"page\": a page embeds it, hop {embeds} of {max}")
@@ -258,6 +289,7 @@ impl fmt::Display for Rule<'_> {
                 write!(f, "{count} redirects in a row are more than scope.max_redirects = {max}")
             }
             Rule::Depth { depth, max } => write!(f, "depth {depth} is more than crawl.max_depth = {max}"),
+            Rule::SiteDepth { depth, max } => write!(f, "depth {depth} is more than max_depth = {max} of a [[site]]"),
         }
     }
 }

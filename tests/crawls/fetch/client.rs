@@ -7,7 +7,7 @@ use std::time::Duration;
 use crawler::clock::{Clock, SystemClock};
 use crawler::container::Referrer;
 use crawler::engine::{
-    Addressed, Event, Fault, FetchFailed, FetchJob, ReplyTo, ResolveJob, Response, Target, Unresolved,
+    Addressed, Event, Fault, FetchFailed, FetchJob, ReplyTo, RequestSettings, ResolveJob, Response, Target, Unresolved,
 };
 use crawler::fetch::{Arrived, FetchOptions, Fetcher};
 use crawler::fingerprint::Fingerprint;
@@ -34,13 +34,25 @@ pub struct Client {
     reply: ReplyTo,
 }
 
+/// What requests are made with, after `change`.
+pub fn usual(change: impl FnOnce(&mut RequestSettings)) -> Arc<RequestSettings> {
+    let mut usual = RequestSettings {
+        user_agent: "ourbot/1.0".to_owned(),
+        agent_token: "ourbot".to_owned(),
+        fields: Vec::new(),
+        body_max: 1 << 20,
+        timeout_head: Duration::from_secs(30),
+        timeout_total: Duration::from_secs(60),
+    };
+    change(&mut usual);
+    Arc::new(usual)
+}
+
 /// Options that ask nobody for names.
 pub fn options() -> FetchOptions {
     FetchOptions {
-        user_agent: "ourbot/1.0".to_owned(),
+        usual: usual(|_| ()),
         timeout_connect: Duration::from_secs(20),
-        timeout_head: Duration::from_secs(30),
-        timeout_total: Duration::from_secs(60),
         rate_min: 1,
         body_max: 1 << 20,
         spool_dir: std::env::temp_dir(),
@@ -84,6 +96,7 @@ impl Client {
         let scope = ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() };
         let provenance = Provenance { depth: 0, seed: 0, hops: Hops::default() };
         let job = FetchJob {
+            settings: None,
             host: HostId::NONE,
             target: Target::Robots { origin: "".into(), key: Fingerprint::from_bits(0), redirects: 0, provenance },
             url: CanonicalUrl::parse(url).unwrap(),

@@ -1,25 +1,31 @@
 //! HTTP servers that drip, flood, lie about lengths and break off: every request ends, with a failure or with what came
 //! of the body and why it is not all.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use crawler::engine::Response;
+use crawler::engine::{RequestSettings, Response};
 use crawler::fetch::FetchOptions;
 use crawler::outcome::Failure;
 use crawler::web::warc::Truncation;
 
 use crossbeam_channel::{Receiver, unbounded};
 
-use super::client::{Client, Outcome, PATIENCE, options};
+use super::client::{Client, Outcome, PATIENCE, options, usual};
 use super::http::{Connection, HttpServer, page};
 
 /// Between two pieces of something that drips.
 const DRIP: Duration = Duration::from_millis(20);
 
+/// What requests are made with that read so many bytes of a body.
+fn body_max(bytes: usize) -> Arc<RequestSettings> {
+    usual(|usual| usual.body_max = bytes)
+}
+
 fn impatient() -> FetchOptions {
     FetchOptions {
         timeout_connect: Duration::from_secs(1),
-        timeout_head: Duration::from_secs(1),
+        usual: usual(|usual| (usual.timeout_head, usual.body_max) = (Duration::from_secs(1), 64 << 10)),
         body_max: 64 << 10,
         ..options()
     }
@@ -72,7 +78,7 @@ fn s9_interim_answers_without_end_are_too_slow() {
 
 #[test]
 fn s8_the_total_time_ends_what_the_other_limits_let_pass() {
-    let options = FetchOptions { timeout_total: Duration::from_secs(1), ..options() };
+    let options = FetchOptions { usual: usual(|usual| usual.timeout_total = Duration::from_secs(1)), ..options() };
     assert_eq!(fetch(options.clone(), Connection::wait_for_end).unwrap_err().failure, Failure::Timeout);
     let response = response(options, |connection| {
         connection.send("HTTP/1.1 200 OK\r\n\r\n");
@@ -129,7 +135,11 @@ fn what_is_no_http_is_told_from_a_connection_that_broke() {
 
 #[test]
 fn s8_a_body_that_stops_or_drips_is_cut_by_its_rate_though_no_byte_comes() {
-    let slow = FetchOptions { rate_min: 100_000, timeout_total: Duration::from_secs(600), ..options() };
+    let slow = FetchOptions {
+        rate_min: 100_000,
+        usual: usual(|usual| usual.timeout_total = Duration::from_secs(600)),
+        ..options()
+    };
     std::thread::scope(|threads| {
         for piece in [None, Some(b"a")] {
             let options = slow.clone();
@@ -257,7 +267,7 @@ fn many_large_bodies_at_once_share_the_memory_and_all_come() {
     let body = varied(2 << 20);
     let server = HttpServer::answering(page("", &body));
     // there are places for three bodies of this size
-    let client = Client::start(FetchOptions { body_max: 16 << 20, ..options() });
+    let client = Client::start(FetchOptions { usual: body_max(16 << 20), body_max: 16 << 20, ..options() });
     for number in 0..24 {
         client.begin(&server.url(&format!("host{number}.test")), &["127.0.0.1"]);
     }
@@ -270,7 +280,8 @@ fn many_large_bodies_at_once_share_the_memory_and_all_come() {
 #[test]
 fn a_large_body_comes_whole_or_up_to_where_it_was_cut_whatever_its_length() {
     const BLOCK: usize = 256 << 10;
-    let options = || FetchOptions { body_max: 3 * BLOCK, spool_max: 3 * BLOCK, ..options() };
+    let options =
+        || FetchOptions { usual: body_max(3 * BLOCK), body_max: 3 * BLOCK, spool_max: 3 * BLOCK, ..options() };
     for bytes in [BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK - 1, 3 * BLOCK] {
         let body = varied(bytes);
         let sent = body.clone();
@@ -309,7 +320,7 @@ fn stalling(bytes: usize) -> (HttpServer, Receiver<()>) {
 #[test]
 fn s8_large_bodies_that_trickle_keep_no_other_large_body_waiting() {
     let (server, stalled) = stalling(1 << 20);
-    let client = Client::start(FetchOptions { body_max: 16 << 20, ..options() });
+    let client = Client::start(FetchOptions { usual: body_max(16 << 20), body_max: 16 << 20, ..options() });
     // twice as many as there are places in memory
     for number in 0..6 {
         client.begin(&server.url(&format!("slow{number}.test")), &["127.0.0.1"]);
@@ -328,7 +339,8 @@ fn s8_large_bodies_that_trickle_keep_no_other_large_body_waiting() {
 fn s8_a_large_body_for_which_the_disk_has_no_room_is_cut_when_its_time_is_over() {
     let (server, stalled) = stalling(900 << 10);
     let limits = FetchOptions { body_max: 1 << 20, spool_max: 1 << 20, ..options() };
-    let client = Client::start(FetchOptions { timeout_total: Duration::from_secs(4), ..limits });
+    let client =
+        Client::start(FetchOptions { usual: usual(|usual| usual.timeout_total = Duration::from_secs(4)), ..limits });
     client.begin(&server.url("slow.test"), &["127.0.0.1"]);
     stalled.recv_timeout(PATIENCE).unwrap();
     let others = HttpServer::answering(page("", &varied(1 << 20)));

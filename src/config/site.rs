@@ -1,0 +1,371 @@
+//! `[[site]]`: settings that hold for some hosts or URLs only.
+//!
+//! ```toml
+//! [[site]]
+//! domain = "example.org"
+//! delay_min = "5s"
+//!
+//! [[site]]
+//! prefix = "https://example.org/archive/"
+//! max_depth = 2
+//! ```
+//! A table says which URLs it holds for by `host`, `domain` (a name with all names below it), `prefix` (the start of
+//! URLs) or `pattern` (a regular expression); several of them, and lists, are alternatives. Of each setting the first
+//! table of the file counts that holds for the URL and has the setting; the sections have the last word.
+//!
+//! Some settings are of hosts as a whole ([`HOST_KEYS`]): a table with one of them is found by `host` or `domain`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use toml::de::{DeTable, DeValue};
+
+use super::Config;
+use super::pattern::RecrawlMode;
+use super::sections::{CrawlDelayBeyond, Section};
+use super::value::{Bytes, Mismatch, Setting};
+
+/// Which keys of a table are settings of hosts as a whole, not of single URLs.
+pub(super) const HOST_KEYS: [&str; 10] = [
+    "delay_min",
+    "delay_max",
+    "delay_factor",
+    "crawl_delay_max",
+    "crawl_delay_beyond",
+    "connections_per_host",
+    "pages_per_host",
+    "bytes_per_host",
+    "obey",
+    "user_agent",
+];
+
+/// Settings of a table, each with its reader, from one list of keys.
+macro_rules! site {
+    (match { $($(#[$match_doc:meta])* $match_key:ident,)* } $($(#[$doc:meta])* $key:ident: $type:ty,)*) => {
+        /// A `[[site]]` table. What it does not set is as other tables or the sections say.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct Site {
+            $($(#[$match_doc])* #[serde(skip_serializing_if = "Vec::is_empty")] pub $match_key: Vec<String>,)*
+            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none", with = "explicit")] pub $key: Option<$type>,)*
+        }
+
+        impl Section for Site {
+            fn keys(&self) -> Vec<&'static str> {
+                vec![$(stringify!($match_key),)* $(stringify!($key)),*]
+            }
+
+            fn set(&mut self, key: &str, value: &DeValue<'_>) -> Option<Result<(), Mismatch>> {
+                $(if key == stringify!($match_key) {
+                    return Some(OneOrMore::read(value).map(|value| self.$match_key = value.0));
+                })*
+                $(if key == stringify!($key) {
+                    return Some(<$type>::read(value).map(|value| self.$key = Some(value)));
+                })*
+                None
+            }
+
+            fn written(&self) -> Vec<(&'static str, String)> {
+                let mut written = Vec::new();
+                $(if !self.$match_key.is_empty() {
+                    written.push((stringify!($match_key), OneOrMore(self.$match_key.clone()).to_toml()));
+                })*
+                $(if let Some(value) = &self.$key {
+                    written.push((stringify!($key), value.to_toml()));
+                })*
+                written
+            }
+        }
+    };
+}
+
+site! {
+    match {
+        /// Names of hosts.
+        host,
+        /// Names, each with all that are below it.
+        domain,
+        /// What URLs start with.
+        prefix,
+        /// Regular expressions for URLs.
+        pattern,
+    }
+    /// As `politeness.delay_min`.
+    delay_min: Duration,
+    /// As `politeness.delay_max`.
+    delay_max: Duration,
+    /// As `politeness.delay_factor`.
+    delay_factor: f64,
+    /// As `politeness.crawl_delay_max`.
+    crawl_delay_max: Duration,
+    /// As `politeness.crawl_delay_beyond`.
+    crawl_delay_beyond: CrawlDelayBeyond,
+    /// As `politeness.connections_per_host`.
+    connections_per_host: usize,
+    /// As `budget.pages_per_host`.
+    pages_per_host: Option<u64>,
+    /// As `budget.bytes_per_host`.
+    bytes_per_host: Option<Bytes>,
+    /// As `robots.obey`.
+    obey: bool,
+    /// As `crawl.user_agent`, the contact behind it.
+    user_agent: String,
+    /// As `crawl.max_depth`.
+    max_depth: Option<u16>,
+    /// Regular expressions: a URL of the site that one of them matches is taken in.
+    include: Vec<String>,
+    /// Regular expressions: a URL of the site that one of them matches is left out.
+    exclude: Vec<String>,
+    /// Before or behind other URLs of the host.
+    priority: Priority,
+    /// Fields of the head of requests, in place of `fetch.headers`.
+    headers: Headers,
+    /// As `fetch.accept_language`.
+    accept_language: String,
+    /// As `fetch.max_body`.
+    max_body: Bytes,
+    /// As `fetch.timeout_head`.
+    timeout_head: Duration,
+    /// As `fetch.timeout_total`.
+    timeout_total: Duration,
+    /// As keys of `[recrawl]`.
+    recrawl: SiteRecrawl,
+}
+
+/// The section of each setting.
+const PLACES: [(&str, &str); 19] = [
+    ("delay_min", "politeness"),
+    ("delay_max", "politeness"),
+    ("delay_factor", "politeness"),
+    ("crawl_delay_max", "politeness"),
+    ("crawl_delay_beyond", "politeness"),
+    ("connections_per_host", "politeness"),
+    ("pages_per_host", "budget"),
+    ("bytes_per_host", "budget"),
+    ("obey", "robots"),
+    ("user_agent", "crawl"),
+    ("max_depth", "crawl"),
+    ("include", "scope"),
+    ("exclude", "scope"),
+    ("headers", "fetch"),
+    ("accept_language", "fetch"),
+    ("max_body", "fetch"),
+    ("timeout_head", "fetch"),
+    ("timeout_total", "fetch"),
+    ("recrawl", "recrawl"),
+];
+
+/// Whether `key` is the one of a section that `own` stands for; that of `[recrawl]` stands for all of it.
+fn is_at(key: &str, section: &str, own: &str) -> bool {
+    key.split_once('.').is_some_and(|(of, name)| of == section && (name == own || own == "recrawl"))
+}
+
+impl Site {
+    /// The settings that it has.
+    pub(super) fn set_keys(&self) -> Vec<&'static str> {
+        let written = self.written().into_iter().map(|(key, _)| key);
+        written.filter(|key| !["host", "domain", "prefix", "pattern"].contains(key)).collect()
+    }
+
+    /// It on one line, as the table behind `number` others.
+    pub fn line(&self, number: usize) -> String {
+        let written = self.written().into_iter().map(|(key, value)| format!("{key} = {value}"));
+        format!("[[site]] {}: {}", number + 1, written.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The key by which it sets `key`, written `section.key`; none where it leaves that as it is.
+    pub fn sets(&self, key: &str) -> Option<&'static str> {
+        let own = self.set_keys().into_iter();
+        own.filter(|own| PLACES.iter().any(|(name, section)| name == own && is_at(key, section, own))).next()
+    }
+
+    /// Writes its settings over those of `there`, which then holds where the table does; `all` has what holds for all.
+    pub fn apply_to(&self, there: &mut Config, all: &Config) {
+        fn put<T: Clone>(to: &mut T, from: &Option<T>) {
+            from.iter().for_each(|value| to.clone_from(value));
+        }
+        let Config { crawl, scope, politeness, budget, fetch, robots, recrawl, .. } = there;
+        put(&mut politeness.delay_min, &self.delay_min);
+        put(&mut politeness.delay_max, &self.delay_max);
+        put(&mut politeness.delay_factor, &self.delay_factor);
+        put(&mut politeness.crawl_delay_max, &self.crawl_delay_max);
+        put(&mut politeness.crawl_delay_beyond, &self.crawl_delay_beyond);
+        put(&mut politeness.connections_per_host, &self.connections_per_host);
+        put(&mut budget.pages_per_host, &self.pages_per_host);
+        put(&mut budget.bytes_per_host, &self.bytes_per_host);
+        put(&mut robots.obey, &self.obey);
+        put(&mut crawl.user_agent, &self.user_agent);
+        put(&mut crawl.max_depth, &self.max_depth);
+        let beside = |own: &Option<Vec<String>>, of_all: &[String]| own.as_ref().map(|own| [own, of_all].concat());
+        put(&mut scope.include, &beside(&self.include, &all.scope.include));
+        put(&mut scope.exclude, &beside(&self.exclude, &all.scope.exclude));
+        put(&mut fetch.headers, &self.headers);
+        put(&mut fetch.accept_language, &self.accept_language);
+        put(&mut fetch.max_body, &self.max_body);
+        put(&mut fetch.timeout_head, &self.timeout_head);
+        put(&mut fetch.timeout_total, &self.timeout_total);
+        let Some(SiteRecrawl { mode, min, max, interval, gain }) = self.recrawl else { return };
+        recrawl.clone_from(&all.recrawl);
+        recrawl.patterns.clear();
+        put(&mut recrawl.mode, &mode);
+        put(&mut recrawl.min, &min);
+        put(&mut recrawl.max, &max);
+        put(&mut recrawl.interval, &interval);
+        put(&mut recrawl.gain, &gain);
+    }
+}
+
+/// An option whose value may be an option itself: one that is there says so, whatever its value.
+mod explicit {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<T: Serialize, S: Serializer>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error> {
+        value.serialize(to)
+    }
+
+    pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+        T::deserialize(from).map(Some)
+    }
+}
+
+/// A string, or a list of them.
+struct OneOrMore(Vec<String>);
+
+impl Setting for OneOrMore {
+    const EXPECTED: &'static str = "a string or a list of strings";
+    const EXAMPLE: &'static str = "\"example.org\"";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        String::from_toml(value).map(|one| vec![one]).or_else(|| Vec::from_toml(value)).map(OneOrMore)
+    }
+
+    fn to_toml(&self) -> String {
+        match &self.0[..] {
+            [one] => one.to_toml(),
+            more => more.to_vec().to_toml(),
+        }
+    }
+}
+
+/// The place of URLs among those of their host: smaller numbers come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Priority {
+    /// Before all others.
+    High,
+    /// By depth, as URLs without this setting.
+    Normal,
+    /// Behind all others.
+    Low,
+    /// So many places behind the first.
+    #[serde(untagged)]
+    Rank(u8),
+}
+
+impl Setting for Priority {
+    const EXPECTED: &'static str = "\"high\", \"normal\", \"low\", or a whole number from 0 to 255";
+    const EXAMPLE: &'static str = "\"high\"";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        match value.as_str() {
+            Some("high") => Some(Priority::High),
+            Some("normal") => Some(Priority::Normal),
+            Some("low") => Some(Priority::Low),
+            Some(_) => None,
+            None => u8::from_toml(value).map(Priority::Rank),
+        }
+    }
+
+    fn to_toml(&self) -> String {
+        match self {
+            Priority::High => "\"high\"".to_owned(),
+            Priority::Normal => "\"normal\"".to_owned(),
+            Priority::Low => "\"low\"".to_owned(),
+            Priority::Rank(rank) => rank.to_toml(),
+        }
+    }
+}
+
+/// Fields of the head of a request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Headers(pub BTreeMap<String, String>);
+
+impl Setting for Headers {
+    const EXPECTED: &'static str = "a table of names and values, both strings";
+    const EXAMPLE: &'static str = "{ \"X-Api-Version\" = \"2\" }";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        let field = |(name, value): (&toml::Spanned<toml::de::DeString<'_>>, &toml::Spanned<DeValue<'_>>)| {
+            Some((name.get_ref().to_string(), String::from_toml(value.get_ref())?))
+        };
+        value.as_table()?.iter().map(field).collect::<Option<_>>().map(Headers)
+    }
+
+    fn to_toml(&self) -> String {
+        let fields: Vec<_> =
+            self.0.iter().map(|(name, value)| format!("{} = {}", name.to_toml(), value.to_toml())).collect();
+        if fields.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", fields.join(", ")) }
+    }
+}
+
+/// Keys of `[recrawl]` that a site may have otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SiteRecrawl {
+    /// As `recrawl.mode`.
+    pub mode: Option<RecrawlMode>,
+    /// As `recrawl.min`.
+    pub min: Option<Duration>,
+    /// As `recrawl.max`.
+    pub max: Option<Duration>,
+    /// As `recrawl.interval`.
+    pub interval: Option<Duration>,
+    /// As `recrawl.gain`.
+    pub gain: Option<Duration>,
+}
+
+impl SiteRecrawl {
+    fn set(&mut self, table: &DeTable<'_>) -> Option<()> {
+        for (key, value) in table {
+            let value = value.get_ref();
+            match key.get_ref().as_ref() {
+                "mode" => self.mode = Some(RecrawlMode::from_toml(value)?),
+                "min" => self.min = Some(Duration::from_toml(value)?),
+                "max" => self.max = Some(Duration::from_toml(value)?),
+                "interval" => self.interval = Some(Duration::from_toml(value)?),
+                "gain" => self.gain = Some(Duration::from_toml(value)?),
+                _ => return None,
+            }
+        }
+        Some(())
+    }
+}
+
+impl Setting for SiteRecrawl {
+    const EXPECTED: &'static str = "a table with mode, min, max, interval or gain";
+    const EXAMPLE: &'static str = "{ max = \"24h\" }";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        let mut recrawl = SiteRecrawl::default();
+        recrawl.set(value.as_table()?).map(|()| recrawl)
+    }
+
+    fn to_toml(&self) -> String {
+        let duration = |value: Option<Duration>| value.map(|duration| duration.to_toml());
+        let values = [
+            ("mode", self.mode.map(|mode| mode.to_toml())),
+            ("min", duration(self.min)),
+            ("max", duration(self.max)),
+            ("interval", duration(self.interval)),
+            ("gain", duration(self.gain)),
+        ];
+        let written = values.into_iter().filter_map(|(key, value)| Some(format!("{key} = {}", value?)));
+        format!("{{ {} }}", written.collect::<Vec<_>>().join(", "))
+    }
+}
+
+#[cfg(test)]
+#[path = "site_tests.rs"]
+mod tests;

@@ -1,0 +1,58 @@
+//! Tables of sites: read, written, refused, applied.
+
+use super::*;
+
+const TABLES: &str = "[[site]]\nhost = [\"a.example\", \"b.example\"]\ndelay_min = \"5s\"\npages_per_host = \"unlimited\"\n\
+                      headers = { \"X-Api\" = \"2\" }\npriority = 7\n\n[[site]]\nprefix = \"https://c.example/x/\"\n\
+                      max_depth = 2\npriority = \"high\"\n[site.recrawl]\nmax = \"24h\"\n";
+
+#[test]
+fn tables_are_read_and_written_back_the_same_in_toml_and_json() {
+    let (config, origins) = Config::parse_with_origins(TABLES, "my.toml").unwrap();
+    let [first, second] = &config.site[..] else { panic!("{:?}", config.site) };
+    assert_eq!((first.host.len(), first.delay_min), (2, Some(Duration::from_secs(5))));
+    assert_eq!((first.pages_per_host, first.max_depth), (Some(None), None));
+    assert_eq!(first.headers.as_ref().unwrap().0["X-Api"], "2");
+    assert_eq!((first.priority, second.priority), (Some(Priority::Rank(7)), Some(Priority::High)));
+    assert_eq!(second.recrawl.unwrap().max, Some(Duration::from_secs(86_400)));
+    assert_eq!(Config::parse(&config.to_toml(), "written.toml").unwrap(), config);
+    let json = serde_json::to_string(&config).unwrap();
+    assert_eq!(serde_json::from_str::<Config>(&json).unwrap(), config, "{json}");
+    assert_eq!(origins.of("site.0.delay_min").to_string(), "my.toml:3");
+    assert_eq!(origins.of("site.1.max_depth").to_string(), "my.toml:10");
+    assert_eq!(origins.of("site.1").to_string(), "my.toml:8");
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_line_and_what_to_write() {
+    for (table, said) in [
+        ("[site]\nhost = \"a\"\n", "write [[site]]"),
+        ("[[sites]]\nhost = \"a\"\n", "did you mean [site]?"),
+        ("[[site]]\ndelay_min = \"1s\"\n", "site.host: say which URLs it holds for"),
+        (
+            "[[site]]\nhost = \"a\"\ndelay_mn = \"1s\"\n",
+            "my.toml:3: unknown key site.delay_mn; did you mean site.delay_min?",
+        ),
+        ("[[site]]\nhost = \"a\"\ndelay_min = 1\n", "my.toml:3: site.delay_min: expected a duration"),
+        (
+            "[[site]]\nhost = \"a\"\ndelay_min = \"1h\"\n",
+            "my.toml:3: site.delay_min: 3600s is more than politeness.delay_max",
+        ),
+        (
+            "[[site]]\nprefix = \"http://a/\"\ndelay_min = \"2s\"\n",
+            "my.toml:3: site.delay_min: is a setting of whole hosts",
+        ),
+        ("[[site]]\nhost = \"http://a/\"\n", "my.toml:2: site.host: must be names"),
+        ("[[site]]\ndomain = \"A.example\"\n", "my.toml:2: site.domain: must be names in lower case"),
+        ("[[site]]\nprefix = \"a.example/x\"\n", "my.toml:2: site.prefix: must be the start of URLs"),
+        ("[[site]]\nprefix = \"https://a.example\"\n", "my.toml:2: site.prefix: must have a / behind the host"),
+        ("[[site]]\npattern = \"(\"\n", "my.toml:2: site.pattern: \"(\" is not a regular expression"),
+        ("[[site]]\nhost = \"a\"\nheaders = { Host = \"x\" }\n", "my.toml:3: site.headers: Host cannot be set here"),
+        ("[[site]]\nhost = \"a\"\nheaders = { X = \"a\\nb\" }\n", "printable"),
+        ("[[site]]\nhost = \"a\"\npriority = \"first\"\n", "my.toml:3: site.priority: expected \"high\""),
+        ("[[site]]\nhost = \"a\"\n[site.recrawl]\nmin = \"1s\"\n", "my.toml:3: site.recrawl.min: 1s is too short"),
+    ] {
+        let error = Config::parse(table, "my.toml").unwrap_err().to_string();
+        assert!(error.contains(said), "{table}: {error}");
+    }
+}

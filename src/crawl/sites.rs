@@ -1,0 +1,194 @@
+//! `[[site]]`, turned into what frontier and engine ask for.
+//!
+//! There is one rule: of each setting the first table counts that holds and has it. It is kept in one place: the tables
+//! that hold are written over the settings of all from the last to the first ([`Site::apply_to`]), and what comes of
+//! that is compiled by the code that compiles the settings of all. Which tables hold together is a short list of
+//! numbers; what a list compiles to is made once and kept.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use regex::RegexBuilder;
+
+use super::{CrawlError, options};
+use crate::config::{Config, Priority, Site};
+use crate::engine::{Rank, RequestSettings, Sites};
+use crate::frontier::{Treatment, Treatments};
+use crate::web::scope::SiteScope;
+use crate::web::site::{SiteIndex, SiteMatch, TableNumber};
+use crate::web::url::CanonicalUrl;
+
+/// Memory that a compiled regular expression may take, as the scope has it.
+const REGEX_BYTES_MAX: usize = 1 << 20;
+/// So many lists of tables are kept compiled; regular expressions may hold together in any way.
+const COMPILED_MAX: usize = 4_096;
+
+/// The tables of a crawl.
+#[derive(Debug)]
+pub struct SiteTables {
+    /// What holds for all.
+    config: Config,
+    index: SiteIndex,
+    usual: Arc<RequestSettings>,
+    delay_max: Duration,
+    compiled: Mutex<HashMap<Vec<TableNumber>, Arc<Compiled>>>,
+}
+
+/// What a list of tables comes to.
+#[derive(Debug)]
+struct Compiled {
+    treatment: Arc<Treatment>,
+    /// None where it is what is usual.
+    request: Option<Arc<RequestSettings>>,
+    rank: Rank,
+    obeys: bool,
+}
+
+impl SiteTables {
+    /// The tables of `config`; none where it has none, so that nothing is asked of them.
+    pub fn of(config: &Config) -> Result<Option<Arc<SiteTables>>, CrawlError> {
+        if config.site.is_empty() {
+            return Ok(None);
+        }
+        let index = index(config)?;
+        let delays = config.site.iter().map(|site| {
+            let mut there = config.clone();
+            site.apply_to(&mut there, config);
+            options::frontier(&there, 1).politeness.delay_min
+        });
+        Ok(Some(Arc::new(SiteTables {
+            index,
+            usual: Arc::new(request(config)),
+            delay_max: delays.max().unwrap_or_default(),
+            config: config.clone(),
+            compiled: Mutex::default(),
+        })))
+    }
+
+    fn compiled(&self, numbers: Vec<TableNumber>) -> Option<Arc<Compiled>> {
+        if numbers.is_empty() {
+            return None;
+        }
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = compiled.get(&numbers) {
+            return Some(known.clone());
+        }
+        let made = Arc::new(self.compile(&numbers));
+        if compiled.len() >= COMPILED_MAX {
+            compiled.clear();
+        }
+        compiled.insert(numbers, made.clone());
+        Some(made)
+    }
+
+    fn compile(&self, numbers: &[TableNumber]) -> Compiled {
+        let there = overlaid(&self.config, numbers);
+        let frontier = options::frontier(&there, 1);
+        let request = request(&there);
+        let priority = numbers.iter().find_map(|&number| self.config.site[usize::from(number)].priority);
+        Compiled {
+            treatment: Arc::new(Treatment { politeness: frontier.politeness, budget: frontier.budget }),
+            request: (request != *self.usual).then(|| Arc::new(request)),
+            rank: match priority {
+                None | Some(Priority::Normal) => Rank::Usual,
+                Some(Priority::High) => Rank::At(0),
+                Some(Priority::Low) => Rank::At(u8::MAX),
+                Some(Priority::Rank(rank)) => Rank::At(rank),
+            },
+            obeys: there.robots.obey,
+        }
+    }
+}
+
+impl Treatments for SiteTables {
+    fn of(&self, host: &str) -> Option<Arc<Treatment>> {
+        Some(self.compiled(self.index.of_host(host))?.treatment.clone())
+    }
+
+    fn delay_max(&self) -> Duration {
+        self.delay_max
+    }
+}
+
+impl Sites for SiteTables {
+    fn usual(&self) -> Arc<RequestSettings> {
+        self.usual.clone()
+    }
+
+    fn request(&self, url: &CanonicalUrl) -> Option<Arc<RequestSettings>> {
+        self.compiled(self.index.of_url(url.as_str()))?.request.clone()
+    }
+
+    fn rank(&self, url: &str) -> Rank {
+        self.compiled(self.index.of_url(url)).map_or(Rank::Usual, |compiled| compiled.rank)
+    }
+
+    fn obeys_robots(&self, host: &str) -> Option<bool> {
+        Some(self.compiled(self.index.of_host(host))?.obeys)
+    }
+}
+
+/// The tables of `config` by what they hold for.
+pub fn index(config: &Config) -> Result<SiteIndex, CrawlError> {
+    let tables = config.site.iter().map(|site| matches("[[site]]", site)).collect::<Result<_, _>>()?;
+    Ok(SiteIndex::new(tables))
+}
+
+/// `config` as it holds where the tables with these numbers do.
+pub fn overlaid(config: &Config, numbers: &[TableNumber]) -> Config {
+    let mut there = Config { site: Vec::new(), ..config.clone() };
+    numbers.iter().rev().for_each(|&number| config.site[usize::from(number)].apply_to(&mut there, config));
+    there
+}
+
+/// Which URLs a table holds for.
+pub(super) fn matches(key: &str, site: &Site) -> Result<Vec<SiteMatch>, CrawlError> {
+    let bare = |name: &String| Box::from(name.trim_matches(['[', ']']));
+    let hosts = site.host.iter().map(|name| Ok(SiteMatch::Host(bare(name))));
+    let domains = site.domain.iter().map(|name| Ok(SiteMatch::Domain(bare(name))));
+    let prefixes = site.prefix.iter().map(|start| {
+        let start = CanonicalUrl::parse(start);
+        let start = start.map_err(|error| CrawlError::Usage(format!("{key}: prefix: {error}")))?;
+        Ok(SiteMatch::Prefix { host: start.host().trim_matches(['[', ']']).into(), start: start.as_str().into() })
+    });
+    let patterns = site.pattern.iter().map(|pattern| {
+        let regex = RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build();
+        regex.map(SiteMatch::Pattern).map_err(|error| CrawlError::Usage(format!("{key}: pattern: {error}")))
+    });
+    hosts.chain(domains).chain(prefixes).chain(patterns).collect()
+}
+
+/// What the tables say of the scope.
+pub(super) fn scopes(config: &Config) -> Result<Vec<SiteScope>, CrawlError> {
+    let scope = |site: &Site| {
+        let (include, exclude, max_depth) = (site.include.clone(), site.exclude.clone(), site.max_depth);
+        Ok(SiteScope { matches: matches("[[site]]", site)?, include, exclude, max_depth })
+    };
+    config.site.iter().map(scope).collect()
+}
+
+/// What requests are made with by the sections of `config`.
+pub(super) fn request(config: &Config) -> RequestSettings {
+    let fetch = &config.fetch;
+    let language =
+        (!fetch.accept_language.is_empty()).then(|| ("accept-language".to_owned(), fetch.accept_language.clone()));
+    let more = fetch.headers.0.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
+    RequestSettings {
+        user_agent: config.user_agent(),
+        agent_token: config.agent_token().to_owned(),
+        fields: language.into_iter().chain(more).collect(),
+        body_max: fetch.max_body.as_usize(),
+        timeout_head: fetch.timeout_head,
+        timeout_total: fetch.timeout_total,
+    }
+}
+
+/// The longest body that any request reads.
+pub(super) fn body_max(config: &Config) -> usize {
+    let of_sites = config.site.iter().filter_map(|site| site.max_body);
+    of_sites.chain([config.fetch.max_body]).max().map_or(0, |bytes| bytes.as_usize())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Hosts that are treated otherwise than the rest: who knows them is beside the frontier, and is asked once for each
+//! host that becomes active.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Frontier;
+use super::options::{Budget, Politeness};
+
+/// How a host is treated. Addresses have one delay, whatever hosts they have, so that of the politeness here does not
+/// count; nor do the pages of a domain in the budget.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Treatment {
+    /// Its delays and connections.
+    pub politeness: Politeness,
+    /// What may be fetched of it.
+    pub budget: Budget,
+}
+
+/// Knows the hosts that are treated otherwise than the rest.
+pub trait Treatments: Debug + Send + Sync {
+    /// How `host` is treated, a name or an address; none where it is treated as the rest.
+    fn of(&self, host: &str) -> Option<Arc<Treatment>>;
+    /// The longest delay after a request that any of them has.
+    fn delay_max(&self) -> Duration;
+}
+
+impl Frontier {
+    /// How `host` is treated, a name or an address.
+    pub fn politeness_for(&self, host: &str) -> Politeness {
+        self.politeness_by(self.treatment_of(host).as_deref())
+    }
+
+    /// What may be fetched of `host`.
+    pub fn budget_for(&self, host: &str) -> Budget {
+        self.treatment_of(host).map_or(self.options.budget, |treatment| treatment.budget)
+    }
+
+    pub(super) fn treatment_of(&self, host: &str) -> Option<Arc<Treatment>> {
+        self.options.treatments.as_ref()?.of(host)
+    }
+
+    /// How a host with this treatment is treated.
+    pub(super) fn politeness_by(&self, treatment: Option<&Treatment>) -> Politeness {
+        treatment.map_or(self.options.politeness, |treatment| treatment.politeness)
+    }
+
+    /// How an active host is treated.
+    pub(super) fn politeness_of(&self, index: u32) -> Politeness {
+        self.politeness_by(self.active.host(index).treatment.as_deref())
+    }
+
+    /// What may be fetched of an active host.
+    pub(super) fn budget_of(&self, index: u32) -> Budget {
+        let pages_per_domain = self.options.budget.pages_per_domain;
+        let own = self.active.host(index).treatment.as_ref();
+        own.map_or(self.options.budget, |treatment| Budget { pages_per_domain, ..treatment.budget })
+    }
+
+    /// Requests that may be made to an active host at the same time.
+    pub(super) fn connections_of(&self, index: u32) -> usize {
+        self.politeness_of(index).connections_per_host.max(1)
+    }
+
+    /// The delay after a request to a host of which only a fingerprint is known.
+    pub(super) fn delay_of_any(&self) -> Duration {
+        let usual = self.options.politeness.delay_after(Duration::ZERO);
+        self.options.treatments.as_ref().map_or(usual, |treatments| usual.max(treatments.delay_max()))
+    }
+
+    /// Takes over what hosts are treated by, where it was changed.
+    pub(super) fn treat_anew(&mut self) {
+        let indices: Vec<u32> = self.active.indices().collect();
+        for index in indices {
+            let treatment = self.treatment_of(self.active.host(index).name());
+            self.active.host_mut(index).treatment = treatment;
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Sites with tables of their own: delays, names, fields, robots.txt, limits, by the log of a server.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::site::{Crawl, RUSH};
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+struct Asked {
+    host: u8,
+    path: String,
+    /// Its fields, names in lower case.
+    fields: Vec<(String, String)>,
+    at: Instant,
+}
+
+impl Asked {
+    fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Serves `127.0.0.1` to `127.0.0.3` on one port: pages that link to one another, and a robots.txt for each host.
+struct Three {
+    port: u16,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+const ROBOTS: [&str; 3] = [
+    "User-agent: crawler\nDisallow: /secret\n\nUser-agent: other\nDisallow: /\n",
+    "User-agent: other\nDisallow: /secret\n\nUser-agent: crawler\nDisallow: /\n",
+    "User-agent: *\nDisallow: /\n",
+];
+
+const PAGE: &str = "<html><title>page</title><a href=/low/1>1</a><a href=/low/2>2</a><a href=/no/3>3</a>\
+                    <a href=/secret>s</a><a href=/high/4>4</a>";
+const DEEP: &str = "<html><title>page</title><a href=/deep/1>1</a>";
+
+impl Three {
+    fn start() -> Three {
+        let first = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = first.local_addr().unwrap().port();
+        let others = [2, 3].map(|last| (last, TcpListener::bind((Ipv4Addr::new(127, 0, 0, last), port)).unwrap()));
+        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+        for (host, listener) in others.into_iter().chain([(1, first)]) {
+            let asked = asked.clone();
+            std::thread::spawn(move || {
+                for stream in listener.incoming() {
+                    let mut stream = stream.unwrap();
+                    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+                    let Some(line) = lines.next() else { continue };
+                    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+                    let fields = lines.take_while(|line| !line.is_empty());
+                    let field = |line: String| {
+                        let (name, value) = line.split_once(": ").unwrap();
+                        (name.to_lowercase(), value.to_owned())
+                    };
+                    let asking =
+                        Asked { host, path: path.clone(), fields: fields.map(field).collect(), at: Instant::now() };
+                    asked.lock().unwrap().push(asking);
+                    let (mime, body) = match path.as_str() {
+                        "/robots.txt" => ("text/plain", ROBOTS[usize::from(host) - 1]),
+                        "/" => ("text/html", PAGE),
+                        "/low/1" => ("text/html", DEEP),
+                        _ => ("text/html", "<html><title>leaf</title>"),
+                    };
+                    let head = format!("content-type: {mime}\r\ncontent-length: {}", body.len());
+                    // a client that is gone is no fault
+                    let _ = write!(stream, "HTTP/1.1 200 OK\r\n{head}\r\nconnection: close\r\n\r\n{body}");
+                }
+            });
+        }
+        Three { port, asked }
+    }
+
+    fn seeds(&self) -> String {
+        [1, 2, 3].map(|host| format!("http://127.0.0.{host}:{}/\n", self.port)).concat()
+    }
+
+    fn asked_of(&self, host: u8) -> Vec<Asked> {
+        self.asked.lock().unwrap().iter().filter(|asked| asked.host == host).cloned().collect()
+    }
+
+    fn paths_of(&self, host: u8) -> Vec<String> {
+        self.asked_of(host).into_iter().map(|asked| asked.path).collect()
+    }
+}
+
+/// Settings for all, and tables: for the second host a name of its own and fields, for the third no robots.txt.
+fn config(more: &str) -> String {
+    format!(
+        "[network]\nallow = [\"127.0.0.0/8\"]\n[scope]\nfavicon = false\n[fetch]\nheaders = {{ X-All = \"1\" }}\n\
+         [politeness]\n{RUSH}\n{more}"
+    )
+}
+
+const TABLES: &str = "[[site]]\nhost = \"127.0.0.2\"\nuser_agent = \"other/2\"\naccept_language = \"de\"\n\
+                      headers = { X-Site = \"two\" }\nexclude = [\"/no/\"]\ndelay_min = \"300ms\"\n\
+                      [[site]]\nhost = \"127.0.0.3\"\nobey = false\nmax_depth = 1\npages_per_host = 4\n\
+                      [[site]]\npattern = \"/high/\"\npriority = \"high\"\n";
+
+/// What a command about the crawl prints.
+fn said(crawl: &Crawl, command: &[&str]) -> String {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let output = process.args(command).arg("--dir").arg(crawl.path("crawl")).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn every_host_is_asked_by_its_own_table() {
+    let three = Three::start();
+    let crawl = Crawl::new(&three.seeds(), &config(TABLES));
+    crawl.run(&[]).expect(0, &["complete"]);
+    let (first, second, third) = (three.asked_of(1), three.asked_of(2), three.asked_of(3));
+    let sorted = |host| {
+        let mut paths = three.paths_of(host);
+        paths.sort();
+        paths
+    };
+    // each by the group that names it
+    assert_eq!(sorted(1), ["/", "/deep/1", "/high/4", "/low/1", "/low/2", "/no/3", "/robots.txt"]);
+    assert_eq!(sorted(2), ["/", "/deep/1", "/high/4", "/low/1", "/low/2", "/robots.txt"]);
+    // nobody asks for a robots.txt that is not obeyed; four pages are all, and one link is as far as it goes
+    let third_paths = sorted(3);
+    assert_eq!(third_paths.len(), 4, "{third_paths:?}");
+    assert!(!third_paths.iter().any(|path| path == "/robots.txt" || path == "/deep/1"), "{third_paths:?}");
+    // fields
+    assert!(
+        first.iter().chain(&third).all(|asked| asked.field("x-all") == Some("1") && asked.field("x-site").is_none())
+    );
+    assert!(first.iter().all(|asked| asked.field("user-agent").unwrap().starts_with("crawler/")));
+    for asked in &second {
+        assert!(asked.field("user-agent").unwrap().starts_with("other/2"), "{asked:?}");
+        assert_eq!((asked.field("x-site"), asked.field("x-all")), (Some("two"), None), "{asked:?}");
+        assert_eq!(asked.field("accept-language"), Some("de"), "{asked:?}");
+    }
+    // delays: never less than its own, which the others do not have
+    let gaps = |asked: &[Asked]| asked.windows(2).map(|two| two[1].at - two[0].at).collect::<Vec<_>>();
+    assert!(gaps(&second).iter().all(|gap| *gap >= Duration::from_millis(299)), "{:?}", gaps(&second));
+    // priority: before all others that were found with it
+    assert_eq!(three.paths_of(1)[2], "/high/4", "{:?}", three.paths_of(1));
+}
+
+#[test]
+fn the_archive_has_the_fields_that_were_sent_and_explain_names_the_tables() {
+    let three = Three::start();
+    let crawl = Crawl::new(&three.seeds(), &config(TABLES));
+    crawl.run(&[]).expect(0, &["complete"]);
+    let at = format!("http://127.0.0.2:{}/low/1", three.port);
+    let request = said(&crawl, &["get", "--warc", &at]);
+    for line in ["user-agent: other/2", "accept-language: de", "x-site: two"] {
+        assert!(request.contains(line), "{line}: {request}");
+    }
+    let told = said(&crawl, &["explain", &at]);
+    assert!(told.contains("settings for it") && told.contains("[[site]] 1: host = \"127.0.0.2\""), "{told}");
+    let left_out = said(&crawl, &["explain", &format!("http://127.0.0.2:{}/no/3", three.port)]);
+    assert!(left_out.contains("exclude of a [[site]]: /no/"), "{left_out}");
+}
