@@ -37,6 +37,7 @@ mod request;
 pub mod retention;
 mod runtime;
 mod seat;
+mod secrets;
 mod shard_directory;
 mod shard_run;
 mod share;

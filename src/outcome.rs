@@ -43,6 +43,8 @@ pub enum Reason {
     PageLimit,
     /// It lies elsewhere, and `budget.pages_per_domain` of the domain that embeds it is used up.
     EmbeddedPages,
+    /// Its site lets nobody in without a login, and that failed.
+    Login,
 }
 
 impl Reason {
@@ -58,6 +60,8 @@ impl Reason {
             Reason::PrivateAddress => -5004,
             Reason::Trap | Reason::Pattern => -5005,
             Reason::HostGivenUp => -8,
+            // another prerequisite than name and robots.txt
+            Reason::Login => -62,
             Reason::Robots => -9998,
         }
     }
@@ -80,6 +84,7 @@ impl fmt::Display for Reason {
             Reason::HostGivenUp => "host given up",
             Reason::PageLimit => "beyond a limit of its page",
             Reason::EmbeddedPages => "page budget of what embeds it",
+            Reason::Login => "its site's login failed",
         })
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use regex::RegexBuilder;
 
+use super::access::{Auth, Login};
+use super::reference::refers;
 use super::site::HOST_KEYS;
 use super::value::{Bytes, Workers};
 use super::{Config, ConfigError, SITE, Site, SourceLine};
@@ -56,6 +58,17 @@ const ROBOTS_BYTES_MIN: Bytes = Bytes::kib(500);
 
 /// Checks every limit; the first one broken is the answer.
 pub(super) fn limits(config: &Config) -> Checked {
+    of_all(config)?;
+    let refers = |(name, value): (&String, &String)| (refers(value) == Ok(true)).then(|| name.clone());
+    let secret = config.fetch.headers.0.iter().find_map(refers);
+    let problem = |name| format!("{name} refers to a secret, which not every server may hear: write it in a [[site]]");
+    secret.map_or(Ok(()), |name| require(false, "fetch.headers", problem(name)))?;
+    let mut tables = config.site.iter().enumerate();
+    tables.try_for_each(|(number, table)| site(config, table).map_err(|limit| Limit { site: Some(number), ..limit }))
+}
+
+/// The limits of all settings but those of sites.
+fn of_all(config: &Config) -> Checked {
     identity(config)?;
     crawl(config)?;
     scope(config)?;
@@ -64,12 +77,7 @@ pub(super) fn limits(config: &Config) -> Checked {
     names_and_addresses(config)?;
     stores(config)?;
     recrawl(config)?;
-    cluster(config)?;
-    config
-        .site
-        .iter()
-        .enumerate()
-        .try_for_each(|(number, table)| site(config, table).map_err(|limit| Limit { site: Some(number), ..limit }))
+    cluster(config)
 }
 
 /// A table breaks a limit where the settings break one that hold where it does.
@@ -97,9 +105,25 @@ fn site(config: &Config, table: &Site) -> Checked {
         let problem = "is a setting of whole hosts: find them by host or domain, without prefix and pattern";
         return Err(Limit { key: format!("{SITE}.{key}"), problem: problem.to_owned(), site: None });
     }
+    access(table, is_whole)?;
     let mut there = Config { site: Vec::new(), ..config.clone() };
     table.apply_to(&mut there, config);
-    limits(&there)
+    of_all(&there)
+}
+
+/// What is secret is only said where it is known who hears it.
+fn access(table: &Site, is_whole: bool) -> Checked {
+    let wrong = |key: &str, problem: Option<String>| {
+        let limit = |problem| Limit { key: format!("{SITE}.{key}"), problem, site: None };
+        problem.map_or(Ok(()), |problem| Err(limit(problem)))
+    };
+    let by_pattern = !is_whole && !table.pattern.is_empty() && table.has_secrets();
+    wrong("pattern", by_pattern.then(|| "finds URLs of any host: a table with secrets is found otherwise".to_owned()))?;
+    for (name, value) in table.headers.iter().flat_map(|headers| &headers.0) {
+        wrong("headers", refers(value).err().map(|problem| format!("{name}: {problem}")))?;
+    }
+    wrong("auth", table.auth.as_ref().and_then(Auth::problem))?;
+    wrong("login", table.login.iter().flat_map(|logins| &logins.0).find_map(Login::problem))
 }
 
 /// The product token that `agent` starts with.
@@ -280,8 +304,14 @@ fn headers(config: &Config) -> Checked {
         let named = !name.is_empty() && name.len() <= 100 && name.bytes().all(is_token);
         require(named, key, format!("{name:?} is no name of a field: write letters, digits and -"))?;
         let lower = name.to_ascii_lowercase();
-        let own = if lower == "accept-language" { "fetch.accept_language" } else { "another key, or no key at all" };
-        let is_own = OWN_FIELDS.contains(&lower.as_str()) || lower == "accept-language";
+        let own = match lower.as_str() {
+            "accept-language" => "fetch.accept_language",
+            "authorization" => "auth of a [[site]], or from a secret that a [[site]] refers to, such as \"Key ${NAME}\"",
+            "cookie" => "cookies and cookies_file",
+            _ => "another key, or no key at all",
+        };
+        let is_secret = lower == "authorization" && refers(value) == Ok(true);
+        let is_own = OWN_FIELDS.contains(&lower.as_str()) && !is_secret || lower == "accept-language";
         require(!is_own, key, format!("{name} cannot be set here: it is made from {own}"))?;
         let value = printable(value) && value.len() <= 8_000;
         require(value, key, format!("{name}: write at most 8000 printable ASCII characters"))?;

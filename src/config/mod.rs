@@ -6,11 +6,13 @@
 
 #[macro_use]
 mod words;
+mod access;
 mod check;
 mod error;
 mod machine;
 mod nearest;
 mod pattern;
+pub mod reference;
 mod sections;
 mod site;
 mod value;
@@ -24,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+pub use access::{Auth, Cookies, Login, Logins};
 pub use error::{ConfigError, SourceLine};
 pub use pattern::{RecrawlMode, RecrawlPattern};
 pub use sections::{

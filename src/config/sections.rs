@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use toml::de::DeValue;
 
+use super::access::Cookies;
 use super::pattern::{RecrawlMode, RecrawlPattern};
 use super::site::Headers;
 use super::value::{Bytes, Mismatch, Setting, Workers};
@@ -264,6 +265,8 @@ section! {
         http2: bool = true,
         /// Languages that answers are wanted in; empty for any.
         accept_language: String = String::new(),
+        /// Whether cookies that servers set are sent back to them.
+        cookies: Cookies = Cookies::Off,
         /// More fields of the head of every request.
         headers: Headers = Headers::default(),
         /// URL of a proxy for all requests; empty for none.
@@ -372,6 +375,8 @@ section! {
         compression: Compression = ContainerOptions::default().compression,
         /// Whether requests are archived beside their responses.
         request_records: bool = true,
+        /// Whether secrets are left out of archived requests and answers.
+        redact_secrets: bool = true,
         /// Memory of the index of payloads, 8 bytes each; what it knows is not stored again. 0 stores everything.
         digest_memory: Bytes = Bytes::of(ContainerOptions::default().digest_memory),
         /// Memory of entries of the index that wait for a checkpoint; what fills it makes the checkpoint come early.

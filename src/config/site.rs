@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
 use super::Config;
+use super::access::{Auth, Cookies, Logins};
 use super::pattern::RecrawlMode;
 use super::sections::{CrawlDelayBeyond, Section};
 use super::value::{Bytes, Mismatch, Setting};
@@ -131,10 +132,18 @@ site! {
     timeout_total: Duration,
     /// As keys of `[recrawl]`.
     recrawl: SiteRecrawl,
+    /// The name and password, or the token, that it asks for.
+    auth: Auth,
+    /// As `fetch.cookies`.
+    cookies: Cookies,
+    /// A file with cookies that are sent from the start, in the format of Netscape.
+    cookies_file: String,
+    /// Logins that come before its pages.
+    login: Logins,
 }
 
 /// The section of each setting.
-const PLACES: [(&str, &str); 19] = [
+const PLACES: [(&str, &str); 20] = [
     ("delay_min", "politeness"),
     ("delay_max", "politeness"),
     ("delay_factor", "politeness"),
@@ -154,6 +163,7 @@ const PLACES: [(&str, &str); 19] = [
     ("timeout_head", "fetch"),
     ("timeout_total", "fetch"),
     ("recrawl", "recrawl"),
+    ("cookies", "fetch"),
 ];
 
 /// Whether `key` is the one of a section that `own` stands for; that of `[recrawl]` stands for all of it.
@@ -166,6 +176,13 @@ impl Site {
     pub(super) fn set_keys(&self) -> Vec<&'static str> {
         let written = self.written().into_iter().map(|(key, _)| key);
         written.filter(|key| !["host", "domain", "prefix", "pattern"].contains(key)).collect()
+    }
+
+    /// Whether it has anything that only its own origins may hear.
+    pub fn has_secrets(&self) -> bool {
+        let of_headers = self.headers.iter().flat_map(|headers| headers.0.values());
+        let refers = of_headers.filter(|value| super::reference::refers(value) == Ok(true)).count() > 0;
+        refers || self.auth.is_some() || self.cookies_file.is_some() || self.login.is_some()
     }
 
     /// It on one line, as the table behind `number` others.
@@ -205,6 +222,7 @@ impl Site {
         put(&mut fetch.max_body, &self.max_body);
         put(&mut fetch.timeout_head, &self.timeout_head);
         put(&mut fetch.timeout_total, &self.timeout_total);
+        put(&mut fetch.cookies, &self.cookies);
         let Some(SiteRecrawl { mode, min, max, interval, gain }) = self.recrawl else { return };
         recrawl.clone_from(&all.recrawl);
         recrawl.patterns.clear();

@@ -4,6 +4,9 @@
 //! that hold are written over the settings of all from the last to the first ([`Site::apply_to`]), and what comes of
 //! that is compiled by the code that compiles the settings of all. Which tables hold together is a short list of
 //! numbers; what a list compiles to is made once and kept.
+//!
+//! What is secret of a table is sent only to origins that it names ([`SiteIndex::names_origin`]). Which tables of a list
+//! do that for a URL is part of what is compiled; of the others only what is no secret counts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,9 +15,11 @@ use std::time::Duration;
 use regex::RegexBuilder;
 
 use super::{CrawlError, options};
-use crate::config::{Config, Priority, Site};
-use crate::engine::{Rank, RequestSettings, Sites};
+use super::secrets::Secrets;
+use crate::config::{Config, Cookies, Priority, Site};
+use crate::engine::{CookieUse, Rank, RequestSettings, Sites};
 use crate::frontier::{Treatment, Treatments};
+use crate::web::cookies::FileCookie;
 use crate::web::scope::SiteScope;
 use crate::web::site::{SiteIndex, SiteMatch, TableNumber};
 use crate::web::url::CanonicalUrl;
@@ -32,7 +37,15 @@ pub struct SiteTables {
     index: SiteIndex,
     usual: Arc<RequestSettings>,
     delay_max: Duration,
-    compiled: Mutex<HashMap<Vec<TableNumber>, Arc<Compiled>>>,
+    secrets: Secrets,
+    compiled: Mutex<HashMap<Holding, Arc<Compiled>>>,
+}
+
+/// Tables that hold for a URL, and those of them that have secrets which it may hear.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Holding {
+    tables: Vec<TableNumber>,
+    confided: Vec<TableNumber>,
 }
 
 /// What a list of tables comes to.
@@ -51,7 +64,7 @@ impl SiteTables {
         if config.site.is_empty() {
             return Ok(None);
         }
-        let index = index(config)?;
+        let (index, secrets) = (index(config)?, Secrets::of(config)?);
         let delays = config.site.iter().map(|site| {
             let mut there = config.clone();
             site.apply_to(&mut there, config);
@@ -62,31 +75,44 @@ impl SiteTables {
             usual: Arc::new(request(config)),
             delay_max: delays.max().unwrap_or_default(),
             config: config.clone(),
+            secrets,
             compiled: Mutex::default(),
         })))
     }
 
-    fn compiled(&self, numbers: Vec<TableNumber>) -> Option<Arc<Compiled>> {
-        if numbers.is_empty() {
+    fn of_url(&self, url: &str) -> Option<Arc<Compiled>> {
+        let tables = self.index.of_url(url);
+        let confides = |number: &TableNumber| self.secrets.has(*number) && self.index.names_origin(*number, url);
+        let confided = tables.iter().copied().filter(confides).collect();
+        self.compiled(Holding { tables, confided })
+    }
+
+    fn of_host(&self, host: &str) -> Option<Arc<Compiled>> {
+        self.compiled(Holding { tables: self.index.of_host(host), confided: Vec::new() })
+    }
+
+    fn compiled(&self, holding: Holding) -> Option<Arc<Compiled>> {
+        if holding.tables.is_empty() {
             return None;
         }
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = compiled.get(&numbers) {
+        if let Some(known) = compiled.get(&holding) {
             return Some(known.clone());
         }
-        let made = Arc::new(self.compile(&numbers));
+        let made = Arc::new(self.compile(&holding));
         if compiled.len() >= COMPILED_MAX {
             compiled.clear();
         }
-        compiled.insert(numbers, made.clone());
+        compiled.insert(holding, made.clone());
         Some(made)
     }
 
-    fn compile(&self, numbers: &[TableNumber]) -> Compiled {
-        let there = overlaid(&self.config, numbers);
+    fn compile(&self, holding: &Holding) -> Compiled {
+        let there = overlaid(&self.config, &holding.tables);
         let frontier = options::frontier(&there, 1);
-        let request = request(&there);
-        let priority = numbers.iter().find_map(|&number| self.config.site[usize::from(number)].priority);
+        let mut request = request(&there);
+        self.secrets.confide(&self.config, &holding.tables, &holding.confided, &mut request);
+        let priority = holding.tables.iter().find_map(|&number| self.config.site[usize::from(number)].priority);
         Compiled {
             treatment: Arc::new(Treatment { politeness: frontier.politeness, budget: frontier.budget }),
             request: (request != *self.usual).then(|| Arc::new(request)),
@@ -103,7 +129,7 @@ impl SiteTables {
 
 impl Treatments for SiteTables {
     fn of(&self, host: &str) -> Option<Arc<Treatment>> {
-        Some(self.compiled(self.index.of_host(host))?.treatment.clone())
+        Some(self.of_host(host)?.treatment.clone())
     }
 
     fn delay_max(&self) -> Duration {
@@ -117,15 +143,19 @@ impl Sites for SiteTables {
     }
 
     fn request(&self, url: &CanonicalUrl) -> Option<Arc<RequestSettings>> {
-        self.compiled(self.index.of_url(url.as_str()))?.request.clone()
+        self.of_url(url.as_str())?.request.clone()
+    }
+
+    fn cookies(&self) -> &[FileCookie] {
+        &self.secrets.cookies
     }
 
     fn rank(&self, url: &str) -> Rank {
-        self.compiled(self.index.of_url(url)).map_or(Rank::Usual, |compiled| compiled.rank)
+        self.of_url(url).map_or(Rank::Usual, |compiled| compiled.rank)
     }
 
     fn obeys_robots(&self, host: &str) -> Option<bool> {
-        Some(self.compiled(self.index.of_host(host))?.obeys)
+        Some(self.of_host(host)?.obeys)
     }
 }
 
@@ -178,6 +208,10 @@ pub(super) fn request(config: &Config) -> RequestSettings {
         user_agent: config.user_agent(),
         agent_token: config.agent_token().to_owned(),
         fields: language.into_iter().chain(more).collect(),
+        secrets: Vec::new(),
+        cookies: if fetch.cookies == Cookies::Session { CookieUse::Kept } else { CookieUse::Off },
+        redacts: config.container.redact_secrets,
+        logins: Vec::new(),
         body_max: fetch.max_body.as_usize(),
         timeout_head: fetch.timeout_head,
         timeout_total: fetch.timeout_total,

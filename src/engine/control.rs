@@ -86,6 +86,7 @@ impl Engine {
         self.scope = Arc::new(self.scope.with_rules(&rules));
         self.stores.patterns.limit(new.settings.urls_per_pattern);
         self.settings = new.settings;
+        self.settings.sites.iter().for_each(|sites| self.cookies.fill(sites.cookies()));
         let frontier = &mut self.stores.arrival.frontier;
         frontier.reconfigure((new.politeness, new.budget), new.treatments, new.give_up);
         frontier.exclude_by(rules);

@@ -15,6 +15,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::login::{LoginPlan, LoginStep, Submission};
 use super::sites::RequestSettings;
 use crate::calendar::Past;
 use crate::clock::Time;
@@ -24,9 +25,11 @@ use crate::frontier::{Hops, HostId, Permit, Provenance, QueuedUrl};
 use crate::outcome::{Cause, Failure, Reason};
 use crate::web::headers;
 use crate::web::html::LinkKind;
+use crate::web::login::Form;
 use crate::web::mime;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
+use crate::web::secret::Secret;
 use crate::web::sitemap::{self, Summary};
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, Keys};
@@ -50,6 +53,10 @@ pub struct FetchJob {
     pub settings: Option<Arc<RequestSettings>>,
     /// The page that named this one. Anyone who builds the records, or tells the engine of a failure, reads its record.
     pub via: Referrer,
+    /// What is sent as `Cookie`.
+    pub cookie: Option<Secret>,
+    /// By which sessions of a login it is made.
+    pub sessions: u32,
     /// What is asked only if it holds no more; a 304 says that it still holds.
     pub condition: Option<Condition>,
     /// What earlier visits said of it, where it is fetched again.
@@ -80,6 +87,17 @@ pub enum Target {
         /// The URL that waits for it.
         provenance: Provenance,
     },
+    /// A step of a login.
+    Login {
+        /// Which login.
+        plan: Arc<LoginPlan>,
+        /// Which step.
+        step: LoginStep,
+        /// Redirects followed so far.
+        redirects: u8,
+        /// The URL that waits for it.
+        provenance: Provenance,
+    },
 }
 
 impl Target {
@@ -90,6 +108,17 @@ impl Target {
             Target::Robots { origin, provenance: Provenance { depth, hops, .. }, .. } => {
                 Purpose::Robots { origin, depth: *depth, hops }
             }
+            Target::Login { provenance: Provenance { hops, .. }, .. } => Purpose::Login { hops },
+        }
+    }
+}
+
+impl FetchJob {
+    /// What is sent, where that is more than a question.
+    pub fn submission(&self) -> Option<&Submission> {
+        match &self.target {
+            Target::Login { step: LoginStep::Submit(submission), .. } => Some(submission),
+            _ => None,
         }
     }
 }
@@ -102,6 +131,11 @@ pub enum Purpose<'a> {
         /// Links between a seed and the page.
         depth: u16,
         /// How it was found: at the end of some paths a sitemap is expected.
+        hops: &'a Hops,
+    },
+    /// How a login goes.
+    Login {
+        /// How the page was found that waits for it.
         hops: &'a Hops,
     },
     /// Rules and sitemaps.
@@ -266,6 +300,19 @@ pub struct Findings {
     pub statements: Statements,
     /// The URL that the page names as its canonical one, by its `Link` header or else by `<link rel=canonical>`.
     pub canonical: Option<String>,
+    /// What an answer to a step of a login has.
+    pub login: Option<Box<LoginFindings>>,
+    /// Whether the answer is what the site shows to those who are not logged in.
+    pub is_logged_out: bool,
+}
+
+/// What was found in an answer to a step of a login.
+#[derive(Debug)]
+pub struct LoginFindings {
+    /// The form, or why there is none.
+    pub form: Result<Form, String>,
+    /// Whether the page has the element by which a login that worked is known.
+    pub has_success: bool,
 }
 
 impl Findings {
@@ -282,6 +329,8 @@ impl Findings {
             text: 0,
             statements: Statements::default(),
             canonical: None,
+            login: None,
+            is_logged_out: false,
         }
     }
 

@@ -25,6 +25,7 @@ mod figures;
 mod identity;
 mod job;
 mod lease;
+mod login;
 pub mod mend;
 mod merge;
 mod open;
@@ -66,10 +67,11 @@ pub use executors::Executors;
 pub use fault::Fault;
 pub use identity::{Identity, Sharding};
 pub use job::{
-    FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, Processed, Purpose, ResolveJob, Response, Room,
+    FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, LoginFindings, Processed, Purpose, ResolveJob, Response, Room,
     Target, Unresolved,
 };
 pub use lease::Lease;
+pub use login::{LoginPlan, LoginStep, Message, Submission};
 pub use merge::{StoreMerge, StoreMerged};
 pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
@@ -81,7 +83,7 @@ pub use rests::HoldSync;
 pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use shipping::{Durable, Shipping};
-pub use sites::{Rank, RequestSettings, Sites};
+pub use sites::{CookieUse, Rank, RequestSettings, Sites};
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
@@ -90,12 +92,14 @@ use crate::disk::{Disk, Result};
 use crate::drum::PaceOptions;
 use crate::frontier::{QueuedUrl, Task};
 use crate::shard::Shard;
+use crate::web::cookies::CookieJars;
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use books::Books;
 use checkpoint::Checkpoints;
 use course::Course;
 use exchange::Exchange;
+use login::Logins;
 use recrawl::Recrawls;
 use requests::Requests;
 use seeding::Seeding;
@@ -183,6 +187,10 @@ pub struct Engine {
     books: Books,
     seeding: Seeding,
     course: Course,
+    /// Cookies that servers have set.
+    cookies: CookieJars,
+    /// Who is logged in where.
+    logins: Logins,
     /// When pages are fetched again, where they are.
     recrawls: Option<Box<Recrawls>>,
     /// Links from and to other shards, where there are any.

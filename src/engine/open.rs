@@ -1,5 +1,7 @@
 //! Opening a crawl: a new one, or one that goes on from its last checkpoint.
 
+use super::login::Logins;
+use crate::web::cookies::CookieJars;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -129,6 +131,8 @@ impl Engine {
         opening.frontier.forgiven = anew.since;
         opening.frontier.ledger = opening.commons.ledger.clone();
         let recrawls = open_recrawls(&mut opening, saved.as_ref(), &sections, now)?;
+        let mut cookies = CookieJars::from_bytes(&sections.cookies);
+        opening.settings.sites.iter().for_each(|sites| cookies.fill(sites.cookies()));
         let (mut stores, rests) = open_stores(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),
@@ -171,6 +175,8 @@ impl Engine {
             scope: Arc::new(scope),
             seeding: Seeding::new(intake, round, anew, past),
             course: Course::new(now, statistics.elapsed, quota),
+            cookies,
+            logins: Logins::default(),
             books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
             checkpoints: Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests),
             home,

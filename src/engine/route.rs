@@ -280,8 +280,8 @@ impl Engine {
 /// Whether a page that was dropped for this reason is looked for again when it is due the next time: rules, servers and
 /// budgets change, and what the scope says is the crawl's own.
 fn may_come_back(reason: Reason) -> bool {
-    use Reason::{DomainPages, HostBytes, HostGivenUp, HostPages, PrivateAddress, Robots};
-    matches!(reason, Robots | HostPages | HostBytes | DomainPages | PrivateAddress | HostGivenUp)
+    use Reason::{DomainPages, HostBytes, HostGivenUp, HostPages, Login, PrivateAddress, Robots};
+    matches!(reason, Robots | HostPages | HostBytes | DomainPages | PrivateAddress | HostGivenUp | Login)
 }
 
 /// A URL without a history.

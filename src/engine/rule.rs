@@ -23,7 +23,8 @@ pub(super) fn rule_of(scope: &Scope, stores: &mut Stores, url: &QueuedUrl, reaso
             if judgement.verdict == Err(reason) { judgement.rule.to_string() } else { String::new() }
         }
         Reason::HostPages | Reason::HostBytes | Reason::DomainPages => {
-            budget_rule(stores.arrival.frontier.budget(), url, reason)
+            let budget = stores.arrival.frontier.budget_for(queued_url(&url.url).host());
+            budget_rule(&budget, url, reason)
         }
         Reason::EmbeddedPages => {
             let limit = stores.arrival.frontier.budget().pages_per_domain;
@@ -32,7 +33,7 @@ pub(super) fn rule_of(scope: &Scope, stores: &mut Stores, url: &QueuedUrl, reaso
         }
         Reason::PrivateAddress => "network.allow has none of its addresses".to_owned(),
         Reason::HostGivenUp => gone_because(stores, url),
-        Reason::PageLimit => String::new(),
+        Reason::PageLimit | Reason::Login => String::new(),
     }
 }
 
@@ -70,7 +71,7 @@ fn robots_rule(stores: &mut Stores, url: &QueuedUrl) -> String {
     let Some(robots) = stores.robots.peek(url.origin) else { return String::new() };
     let arrival = &mut stores.arrival;
     let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(arrival.now) else { return String::new() };
-    match arrival.frontier.politeness().forbidden(rules, &url.url) {
+    match arrival.frontier.politeness_for(queued_url(&url.url).host()).forbidden(rules, &url.url) {
         Some(Forbidden::Disallow(pattern)) => {
             let cut = &pattern[..pattern.len().min(PATTERN_SHOWN)];
             let rest = if cut.len() < pattern.len() { "..." } else { "" };

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Engine;
+use super::login::LoginPlan;
 use crate::frontier::QueuedUrl;
+use crate::web::cookies::FileCookie;
+use crate::web::secret::Secret;
 use crate::web::url::CanonicalUrl;
 
 /// What requests are made with.
@@ -17,12 +20,32 @@ pub struct RequestSettings {
     pub agent_token: String,
     /// More fields of the head: names in lower case, and values.
     pub fields: Vec<(String, String)>,
+    /// Fields of which nobody may learn the values but the server.
+    pub secrets: Vec<(String, Secret)>,
+    /// What becomes of cookies.
+    pub cookies: CookieUse,
+    /// Whether the archive has markers in the place of what is secret.
+    pub redacts: bool,
+    /// The logins that come before the pages.
+    pub logins: Vec<Arc<LoginPlan>>,
     /// Bytes of a body that are read.
     pub body_max: usize,
     /// Time from the connection to the end of the answer's head.
     pub timeout_head: Duration,
     /// Time for the whole exchange.
     pub timeout_total: Duration,
+}
+
+/// What becomes of the cookies that a server sets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CookieUse {
+    /// They are ignored.
+    #[default]
+    Off,
+    /// They are sent back, and are part of the crawl's state.
+    Kept,
+    /// They are sent back, and kept in memory alone: they come of a login, or of a file.
+    Secret,
 }
 
 /// The place of URLs among those of their host.
@@ -40,6 +63,8 @@ pub trait Sites: Debug + Send + Sync {
     fn usual(&self) -> Arc<RequestSettings>;
     /// What a request for `url` is made with; none for what is usual.
     fn request(&self, url: &CanonicalUrl) -> Option<Arc<RequestSettings>>;
+    /// Cookies that are there from the start.
+    fn cookies(&self) -> &[FileCookie];
     /// The place of `url`, in the fetch form, among those of its host.
     fn rank(&self, url: &str) -> Rank;
     /// Whether robots.txt is obeyed at `host`, where that is not as everywhere.

@@ -102,6 +102,7 @@ impl Engine {
             of_calendar.append(&mut cut.superseded);
             cut.state
         });
+        sections.cookies = self.cookies.to_bytes();
         let mut exchange = self.cut_exchange(number, idle)?;
         let links = (Owner::Frontier, std::mem::take(&mut exchange.superseded));
         let of_calendar = (Owner::Calendar, of_calendar);

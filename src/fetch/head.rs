@@ -4,7 +4,17 @@ use std::fmt::Write as _;
 
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderName};
 
-use crate::engine::{FetchJob, RequestSettings};
+use crate::engine::{CookieUse, FetchJob, RequestSettings};
+use crate::web::secret::REDACTED;
+
+/// A field of a head.
+#[derive(Clone, Copy)]
+pub(super) struct Field<'a> {
+    pub name: &'a str,
+    pub value: &'a [u8],
+    /// Whether nobody may learn the value but the server.
+    pub is_secret: bool,
+}
 
 /// What every request says, beside its host and the user agent.
 pub(super) const EVERY_REQUEST: [(HeaderName, &str); 2] = [
@@ -14,15 +24,31 @@ pub(super) const EVERY_REQUEST: [(HeaderName, &str); 2] = [
 ];
 
 /// What requests with `settings` say, the user agent first.
-pub(super) fn of_settings(settings: &RequestSettings) -> impl Iterator<Item = (&str, &[u8])> {
-    let more = settings.fields.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-    std::iter::once(("user-agent", settings.user_agent.as_bytes())).chain(more)
+pub(super) fn of_settings(settings: &RequestSettings) -> impl Iterator<Item = Field<'_>> {
+    let plain = |name, value| Field { name, value, is_secret: false };
+    let more = settings.fields.iter().map(move |(name, value)| plain(name.as_str(), value.as_bytes()));
+    let secrets = settings.secrets.iter();
+    let secrets = secrets.map(|(name, value)| Field { name, value: value.expose().as_bytes(), is_secret: true });
+    std::iter::once(plain("user-agent", settings.user_agent.as_bytes())).chain(more).chain(secrets)
 }
 
-/// What the request of `job` says beside that: on which conditions it wants an answer.
-pub(super) fn of_job(job: &FetchJob) -> impl Iterator<Item = (&str, &[u8])> {
+/// What the request of `job` says beside that: on which conditions it wants an answer, its cookies, and the type of
+/// what it sends.
+pub(super) fn of_job(job: &FetchJob) -> impl Iterator<Item = Field<'_>> {
     let fields = job.condition.iter().flat_map(|condition| condition.validators.headers());
-    fields.map(|(name, value): (&str, &[u8])| (name, value))
+    let fields = fields.map(|(name, value): (&str, &[u8])| Field { name, value, is_secret: false });
+    let holds_secrets = job.settings.as_ref().is_some_and(|settings| settings.cookies == CookieUse::Secret);
+    let cookie = job.cookie.iter().map(move |cookie| Field {
+        name: "cookie",
+        value: cookie.expose().as_bytes(),
+        is_secret: holds_secrets,
+    });
+    let sent = job.submission().map(|sent| Field {
+        name: "content-type",
+        value: sent.content_type.as_bytes(),
+        is_secret: false,
+    });
+    fields.chain(cookie).chain(sent)
 }
 
 /// The whole head as HTTP/1.1 text, for the archive.
@@ -40,7 +66,8 @@ pub(super) fn text(job: &FetchJob, settings: &RequestSettings) -> Vec<u8> {
         let _ = write!(head, "{name}: {value}\r\n");
     }
     let mut head = head.into_bytes();
-    for (name, value) in of_settings(settings).chain(of_job(job)) {
+    for Field { name, value, is_secret } in of_settings(settings).chain(of_job(job)) {
+        let value = if is_secret && settings.redacts { REDACTED.as_bytes() } else { value };
         head.extend_from_slice(&[name.as_bytes(), b": ", value, b"\r\n"].concat());
     }
     head.extend_from_slice(b"\r\n");

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use reqwest::header::HeaderValue;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -179,8 +180,19 @@ impl Exchange<'_> {
         let client = self.shared.clients.get(http1_only, self.keeps);
         let url = self.job.url.as_str();
         let request = || {
+            let asked = match self.job.submission() {
+                Some(sent) => client.post(url).body(sent.body.expose().to_owned()),
+                None => client.get(url),
+            };
             let fields = head::of_settings(self.settings).chain(head::of_job(self.job));
-            fields.fold(client.get(url), |request, (name, value)| request.header(name, value))
+            fields.fold(asked, |request, field| match HeaderValue::from_bytes(field.value) {
+                Ok(mut value) => {
+                    value.set_sensitive(field.is_secret);
+                    request.header(field.name, value)
+                }
+                // the client says what is wrong with it
+                Err(_) => request.header(field.name, field.value),
+            })
         };
         // the connection has a time of its own within this one
         let head_until = (Instant::now() + options.timeout_connect + self.settings.timeout_head).min(self.deadline);

@@ -181,6 +181,24 @@ impl Frontier {
         Ok(())
     }
 
+    /// Instead of the answer to a [`Task::Fetch`](super::Task::Fetch): the URL waits for something else, and is the
+    /// first of its host again. The host was not asked, and is not before `until`.
+    pub fn put_back(&mut self, host: HostId, until: Time, now: Time) -> Result<()> {
+        self.now = self.now.max(now);
+        let Some((index, item)) = self.land(host) else { return Ok(()) };
+        self.end_contact(index, None);
+        let domain = self.active.host(index).domain;
+        self.landed_of(domain, 0, now);
+        self.buffer(index, Item::again(item.url, item.sequence));
+        let host = self.active.host_mut(index);
+        host.standing.due = until.clamp(now, now + BACKOFF_MAX);
+        host.name_key.into_iter().for_each(|name| self.names.withdraw(name));
+        self.limit_waiting(index, now);
+        self.settle(index, now);
+        self.wake_name(index);
+        Ok(())
+    }
+
     /// Takes the request that `host` names out of flight: its host and its URL.
     fn land(&mut self, host: HostId) -> Option<(u32, Item)> {
         let index = self.active.resolve_id(host)?;

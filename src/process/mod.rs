@@ -10,6 +10,7 @@ mod dates_tests;
 mod findings_semaphore;
 mod linked;
 mod listed;
+mod logins;
 mod pool;
 mod referrers;
 mod stated;
@@ -140,6 +141,10 @@ impl Processor {
         self.referrers[engine].resolve(&mut job.via)?;
         self.meet(job.settings.as_deref());
         let mut findings = self.find(&job.url, job.target.purpose(), &response, &job.scope);
+        if let Target::Login { .. } = &job.target {
+            return Ok(self.login_step(job, response, findings));
+        }
+        findings.is_logged_out = self.is_logged_out(&job, &response, &findings);
         let statements = self.statements(&job, &response, &mut findings);
         let records = self.records(&job, &response, findings.canonical.as_deref(), &statements)?;
         let mime = mime::essence(response.content_type().as_deref());
@@ -162,7 +167,7 @@ impl Processor {
         if let Some(sites) = self.options.sites.clone() {
             let first = match purpose {
                 Purpose::Robots { origin, .. } => CanonicalUrl::parse(origin).ok(),
-                Purpose::Page { .. } => None,
+                Purpose::Page { .. } | Purpose::Login { .. } => None,
             };
             self.meet(sites.request(first.as_ref().unwrap_or(url)).as_deref());
         }
@@ -216,7 +221,7 @@ impl Processor {
                 self.name_sitemaps(url, (origin, depth, hops), &sitemaps, scope, &mut findings);
                 findings.rules = Some(rules);
             }
-            Purpose::Page { .. } | Purpose::Robots { .. } => {}
+            Purpose::Page { .. } | Purpose::Robots { .. } | Purpose::Login { .. } => {}
         }
         findings
     }
@@ -264,8 +269,11 @@ impl Processor {
     ) -> disk::Result<Records> {
         let (depth, hops, seed, attempt) = match &job.target {
             Target::Page { url, .. } => (url.depth, &url.hops, url.seed, url.attempts),
-            Target::Robots { provenance, .. } => (provenance.depth, &provenance.hops, provenance.seed, 0),
+            Target::Robots { provenance, .. } | Target::Login { provenance, .. } => {
+                (provenance.depth, &provenance.hops, provenance.seed, 0)
+            }
         };
+        let headers = logins::archived(job, &response.headers);
         let exchange = Exchange {
             url: job.url.as_str(),
             fetched_at: response.started,
@@ -275,7 +283,7 @@ impl Processor {
             request: self.options.request_records.then_some(response.request.as_slice()),
             status: response.status,
             reason: &response.reason,
-            headers: &response.headers,
+            headers: &headers,
             body: &response.body,
             truncated: response.truncated,
             via: job.via.url(),

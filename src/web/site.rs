@@ -51,6 +51,17 @@ impl SiteMatch {
         }
     }
 
+    /// Whether `url`, in the fetch form, is of an origin that it names, so that it may hear a secret: that of a prefix;
+    /// of a host or domain the one of https alone.
+    fn names_origin_of(&self, url: &str, host: &str) -> bool {
+        let is_usual = || url.strip_prefix("https://").is_some_and(|rest| !has_port(rest));
+        match self {
+            SiteMatch::Prefix { .. } => self.holds_at(url, host),
+            SiteMatch::Host(_) | SiteMatch::Domain(_) => self.holds_for_host(host) && is_usual(),
+            SiteMatch::Pattern(_) => false,
+        }
+    }
+
     /// The name by which it is found; none where any host may have such URLs.
     fn name(&self) -> Option<&str> {
         match self {
@@ -59,6 +70,13 @@ impl SiteMatch {
             SiteMatch::Pattern(_) => None,
         }
     }
+}
+
+/// Whether what stands behind the scheme of a URL names a port.
+fn has_port(rest: &str) -> bool {
+    let authority = rest.split(['/', '?']).next().unwrap_or(rest);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    host.rsplit_once(']').map_or(host, |(_, port)| port).contains(':')
 }
 
 /// `host`, and each name above it: of `a.b.example` that, `b.example` and `example`.
@@ -118,6 +136,12 @@ impl SiteIndex {
     pub fn of_url(&self, url: &str) -> Vec<TableNumber> {
         let host = host_of(url);
         self.holding(self.near(host), |alternative| alternative.holds_at(url, host))
+    }
+
+    /// Whether table `number` names the origin of `url`, in the fetch form, so that it may hear what is secret there.
+    pub fn names_origin(&self, number: TableNumber, url: &str) -> bool {
+        let host = host_of(url);
+        self.tables[usize::from(number)].iter().any(|alternative| alternative.names_origin_of(url, host))
     }
 
     /// The tables that hold for everything of `host`, in order.
@@ -208,6 +232,26 @@ mod tests {
             ("http://[::1]:8080/", "::1"),
         ] {
             assert_eq!(host_of(url), host);
+        }
+    }
+
+    #[test]
+    fn secrets_are_for_origins_that_are_named() {
+        let index = SiteIndex::new(vec![
+            vec![matched("host a.example")],
+            vec![matched("domain example"), matched("prefix http://b.example:8080/api/")],
+            vec![matched("pattern a[.]example")],
+        ]);
+        for (url, hears) in [
+            ("https://a.example/x?y=:1", [true, true, false]),
+            ("http://a.example/", [false, false, false]),
+            ("https://a.example:8443/", [false, false, false]),
+            ("https://b.example/", [false, true, false]),
+            ("http://b.example:8080/api/1", [false, true, false]),
+            ("http://b.example:8080/other", [false, false, false]),
+            ("https://evil.test/?https://a.example/", [false, false, false]),
+        ] {
+            assert_eq!([0, 1, 2].map(|number| index.names_origin(number, url)), hears, "{url}");
         }
     }
 

@@ -28,15 +28,26 @@ impl Engine {
         // what was cut for being slow must not make that usual
         let usual = processed.response.truncated.is_none().then_some(processed.response.duration);
         self.requests.answered(bytes, usual);
+        let has_new_cookie = self.keep_cookies(&processed);
+        if matches!(processed.job.target, Target::Login { .. }) {
+            return self.login_answered(processed, worker);
+        }
+        if self.is_turned_away(&processed, has_new_cookie) {
+            return self.page_turned_away(processed, worker);
+        }
         let stored = self.store(&processed)?;
         self.books.count_stored(&stored);
         let compared = self.compared(&processed, &stored);
         // a first visit is none to speak of
         let note = compared.as_ref().filter(|_| processed.job.past.is_some()).and_then(Compared::note);
         self.books.log_answer(&processed, (&stored, note), worker)?;
+        let back = has_new_cookie.then(|| self.led_back(&processed)).flatten();
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
-            Target::Page { .. } => self.page_answered(processed, (findings, compared), &stored),
+            Target::Page { .. } => {
+                self.page_answered(processed, (findings, compared), &stored)?;
+                back.map_or(Ok(()), |page| self.ask_again(page))
+            }
             Target::Robots { redirects, .. } => {
                 // a redirect leads to the address of another host
                 if let Some(address) = processed.response.address.filter(|_| *redirects == 0) {
@@ -46,6 +57,7 @@ impl Engine {
                 }
                 self.robots_answered(processed, findings, &stored)
             }
+            Target::Login { .. } => Ok(()),
         }
     }
 
@@ -57,16 +69,22 @@ impl Engine {
         }
         let moved = matches!(failed.job.target, Target::Robots { redirects: 1.., .. });
         let blame = if moved { HostFault::RobotsMoved(failed.cause) } else { HostFault::Host(failed.cause) };
-        self.stores.arrival.frontier.blame(failed.job.host, blame);
+        if !matches!(failed.job.target, Target::Login { .. }) {
+            self.stores.arrival.frontier.blame(failed.job.host, blame);
+        }
         tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
         match failed.job.target {
             Target::Page { .. } => self.page_failed(failed, worker),
             Target::Robots { .. } => self.robots_not_answered(failed, worker),
+            Target::Login { .. } => self.login_not_answered(failed, worker),
         }
     }
 
     /// A request begins, in the place that suits its host.
-    fn fetch(&mut self, job: FetchJob, now: Time) {
+    fn fetch(&mut self, mut job: FetchJob, now: Time) {
+        if let Some(settings) = &job.settings {
+            job.cookie = self.cookie_for(&job.target, &job.url, &settings.clone());
+        }
         let contact = self.stores.arrival.frontier.contact_of(job.host);
         self.requests.begin_fetch(&job, contact, now);
         self.executors.fetch(job);
@@ -79,7 +97,7 @@ impl Engine {
         let response = &processed.response;
         let (robots, may_have_versions) = match &processed.job.target {
             Target::Page { url, .. } => (false, may_have_versions(url)),
-            Target::Robots { .. } => (true, true),
+            Target::Robots { .. } | Target::Login { .. } => (true, true),
         };
         self.container.append(&NewPage {
             url: processed.job.url.as_str(),

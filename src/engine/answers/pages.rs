@@ -7,6 +7,7 @@ use super::may_have_versions;
 use crate::container::Stored as StoredPage;
 use crate::disk::Result;
 use crate::engine::books::oddity_of;
+use crate::engine::login::Entrance;
 use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
 use crate::engine::recrawl::Compared;
 use crate::engine::route::{Discovery, Parent};
@@ -32,6 +33,13 @@ impl Engine {
             self.stores.arrival.met.iter_mut().for_each(|met| met.push(url.clone()));
             return self.collect_met();
         }
+        let at = queued_url(&url.url);
+        let settings = self.request_settings(&at);
+        let sessions = match self.enter(settings.as_deref(), (host, &url), now)? {
+            Entrance::Open(sessions) => sessions,
+            Entrance::Wait(until) => return self.stores.arrival.frontier.put_back(host, until, now),
+            Entrance::Shut => return self.turn_back(host, url, now),
+        };
         let Some(past) = self.begin_visit(&url)? else {
             let arrival = &mut self.stores.arrival;
             (arrival.again, arrival.duplicate) = (arrival.again.saturating_sub(1), arrival.duplicate + 1);
@@ -50,10 +58,9 @@ impl Engine {
             _ if may_have_versions(&url) => self.container.condition(url.key, &url.url)?,
             _ => None,
         };
-        let at = queued_url(&url.url);
         let job = FetchJob {
             host,
-            settings: self.request_settings(&at),
+            settings,
             url: at,
             via: self.referrer(url.via),
             target: Target::Page { url, permit },
@@ -61,6 +68,8 @@ impl Engine {
             scope: self.scope.clone(),
             condition,
             past: past.map(Box::new),
+            cookie: None,
+            sessions,
             id_seed: self.container.crawl_id(),
         };
         self.fetch(job, now);
@@ -104,6 +113,30 @@ impl Engine {
         }
         self.page_done(&url, response.status, (findings, has_changed), stored)?;
         self.frontier_done(job.host, &feedback, None)
+    }
+
+    /// The site asks for a login or a cookie instead of showing the page, which is asked for again with it.
+    pub(super) fn page_turned_away(&mut self, processed: Processed, worker: u32) -> Result<()> {
+        let nothing = StoredPage { record: 0, bytes: 0, saved: None, not_modified: false, payload_at: None };
+        let note = if processed.findings.is_logged_out { "sessionLost" } else { "cookieSet" };
+        self.books.log_answer(&processed, (&nothing, Some(note)), worker)?;
+        let Processed { job, response, .. } = processed;
+        let Target::Page { mut url, .. } = job.target else { return Ok(()) };
+        let feedback = Feedback {
+            started: response.started,
+            duration: response.duration,
+            bytes: 0,
+            verdict: Verdict::Retry,
+            blame: blame_of_answer(200, false),
+            failure: None,
+            retry_after: None,
+            address: response.address,
+            counts_as_page: false,
+            may_lower_delay: false,
+        };
+        self.books.statistics.retries += 1;
+        url.attempts = url.attempts.saturating_add(1);
+        self.frontier_done(job.host, &feedback, Some(url))
     }
 
     /// The page of `url` is in the archive: it is counted, and what it names is admitted. Whether it has changed since

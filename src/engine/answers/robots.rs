@@ -57,7 +57,9 @@ impl Engine {
             }
             _ => self.request_settings(&url),
         };
-        let job = FetchJob { host, target, url, addresses, scope, settings, via, condition, past: None, id_seed };
+        let (past, cookie, sessions) = (None, None, 0);
+        let job =
+            FetchJob { host, target, url, addresses, scope, settings, via, condition, cookie, sessions, past, id_seed };
         self.fetch(job, self.clock.now());
         Ok(())
     }

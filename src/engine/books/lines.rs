@@ -82,7 +82,7 @@ impl Books {
 fn history(target: &Target) -> (&Hops, u32) {
     match target {
         Target::Page { url, .. } => (&url.hops, url.seed),
-        Target::Robots { provenance, .. } => (&provenance.hops, provenance.seed),
+        Target::Robots { provenance, .. } | Target::Login { provenance, .. } => (&provenance.hops, provenance.seed),
     }
 }
 

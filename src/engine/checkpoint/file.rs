@@ -12,7 +12,8 @@
 //! checksum, nothing lies behind the last one, and the record has the number of the name, is a state that the crawl can
 //! go on from. Checkpoint 0 has an identity and nothing else.
 //!
-//! Version 6 is that of a crawl with a calendar; all others write version 4, whose record ends before what is said of
+//! Version 7 is that of a crawl that keeps cookies: they stand before the record, behind the three sections of a
+//! calendar, which are empty where there is none. Version 6 is that of a crawl with a calendar; all others write version 4, whose record ends before what is said of
 //! one. Version 5 had visits without a digest of the text: what it says of the calendar is left out, and the calendar
 //! is made from the archive as if fetching again had just been switched on. Version 3 had no count of requisites in its
 //! record (`earlier`). Version 2 was that of a crawl of one shard, and had no section about links. Version 1 had no
@@ -27,7 +28,9 @@ use super::{Checkpoint, earlier};
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
-const VERSION: u16 = 6;
+const VERSION: u16 = 7;
+/// In this version there is a section of cookies, and no section is left out.
+const WITH_COOKIES: u16 = 7;
 /// From this version on visits have a digest of the text.
 const WITH_TEXT: u16 = 6;
 /// From this version on there are the sections of a calendar.
@@ -69,6 +72,8 @@ pub struct Sections {
     /// Positions in the links of other shards, and the link files that others may have to read; nothing in a crawl of
     /// one shard.
     pub exchange: Vec<u8>,
+    /// Cookies that servers have set; nothing where there are none.
+    pub cookies: Vec<u8>,
 }
 
 /// A checkpoint file as it was read.
@@ -108,8 +113,9 @@ impl CheckpointFile {
         let mut of_calendar = || if version >= WITH_CALENDAR { section() } else { Ok(Vec::new()) };
         let mut of_calendar = || of_calendar().map(|read| if version >= WITH_TEXT { read } else { Vec::new() });
         let (visits, calendar, schedule) = (of_calendar()?, of_calendar()?, of_calendar()?);
+        let cookies = if version >= WITH_COOKIES { section()? } else { Vec::new() };
         let sections =
-            Sections { seen, robots, dns, frontier, replayed, patterns, visits, calendar, schedule, exchange };
+            Sections { seen, robots, dns, frontier, replayed, patterns, visits, calendar, schedule, exchange, cookies };
         let record = section().and_then(|record| read_record(&path, (number, version), &record));
         let end = at;
         let record = record.and_then(|record| match end == bytes.len() {
@@ -135,16 +141,23 @@ pub(in crate::engine) fn write(
         replayed.flat_map(|(key, forced)| key.bits().to_le_bytes().into_iter().chain([u8::from(*forced)])).collect();
     let encoded = record.map(|record| postcard::to_stdvec(record).expect("a checkpoint consists of plain data"));
     let (identity, mut encoded) = (identity.to_bytes(), encoded.unwrap_or_default());
-    let Sections { seen, robots, dns, frontier, patterns, visits, calendar, schedule, exchange, .. } = sections;
-    let has_calendar = record.is_some_and(|record| record.calendar.is_some());
-    let version = if has_calendar { WITH_TEXT } else { WITH_REQUISITES };
+    let Sections { seen, robots, dns, frontier, patterns, visits, calendar, schedule, exchange, cookies, .. } =
+        sections;
+    let has_cookies = record.is_some() && !cookies.is_empty();
+    let has_calendar = has_cookies || record.is_some_and(|record| record.calendar.is_some());
+    let version = match (has_cookies, has_calendar) {
+        (true, _) => WITH_COOKIES,
+        (false, true) => WITH_TEXT,
+        (false, false) => WITH_REQUISITES,
+    };
     let of_calendar = [visits, calendar, schedule].into_iter().filter(|_| has_calendar);
+    let of_cookies = [cookies].into_iter().filter(|_| has_cookies);
     if !has_calendar {
         encoded.truncate(encoded.len().saturating_sub(earlier::WITHOUT_CALENDAR.len()));
     }
     let mut bytes = Header { kind: Kind::Checkpoint, version }.to_bytes().to_vec();
     let before = [&identity, seen, robots, dns, frontier, &replayed, patterns, exchange];
-    for section in before.into_iter().chain(of_calendar).chain([&encoded]) {
+    for section in before.into_iter().chain(of_calendar).chain(of_cookies).chain([&encoded]) {
         bytes.extend_from_slice(&(section.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
         bytes.extend_from_slice(section);

@@ -65,6 +65,19 @@ impl Engine {
         self.requests.hops.push(Hop { host, target, via, url, addresses, due });
     }
 
+    /// A step of a login is to be taken, on behalf of a page of `host`.
+    pub(in crate::engine) fn add_step(&mut self, host: HostId, (target, via): (Target, String), url: CanonicalUrl) {
+        let due = self.stores.arrival.now;
+        self.requests.hops.push(Hop { host, target, via, url, addresses: Addresses::Unknown, due });
+    }
+
+    /// A step of a login at `url` is over: the host where it went rests now.
+    pub(in crate::engine) fn end_step(&mut self, url: &CanonicalUrl, duration: Duration) {
+        let asked = self.asked(self.home.keys.keys(url), url.host());
+        let arrival = &mut self.stores.arrival;
+        arrival.frontier.end_prerequisite(asked, duration, arrival.now);
+    }
+
     /// Follows the first redirect whose turn has come, if there is one, and says whether a request was made.
     pub(in crate::engine) fn follow_hop(&mut self, now: Time) -> Result<bool> {
         let mut number = 0;
@@ -138,9 +151,15 @@ impl Engine {
         self.checkpoints.note_change();
         self.books.statistics.count_failure(cause.failure());
         let Hop { host, target, .. } = self.requests.hops.remove(number);
-        self.stores.arrival.frontier.blame(host, HostFault::RobotsMoved(cause));
         match target {
-            Target::Robots { origin, key, .. } => self.robots_failed(host, &origin, key, Duration::ZERO),
+            Target::Robots { origin, key, .. } => {
+                self.stores.arrival.frontier.blame(host, HostFault::RobotsMoved(cause));
+                self.robots_failed(host, &origin, key, Duration::ZERO)
+            }
+            Target::Login { plan, .. } => {
+                self.login_unanswered(&plan, cause.to_string());
+                Ok(())
+            }
             Target::Page { .. } => Ok(()),
         }
     }

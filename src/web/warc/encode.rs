@@ -95,6 +95,13 @@ pub struct Records {
     pub revisit: Option<RevisitDraft>,
 }
 
+impl Records {
+    /// None, of a body that is not archived.
+    pub fn none(payload_sha1: [u8; 20], payload_bytes: u64) -> Records {
+        Records { bytes: Vec::new(), response: 0..0, payload_sha1, payload_bytes, is_external: false, revisit: None }
+    }
+}
+
 /// Makes records; its buffers and its compressor are reused from one to the next.
 pub struct Encoder {
     packer: Packer,

@@ -1,0 +1,258 @@
+//! What a site asks for before it lets anyone in: names and passwords, tokens, cookies, a login by form.
+//!
+//! Whatever is secret is not written here but referred to ([`super::reference`]).
+
+use serde::{Deserialize, Serialize};
+use toml::de::{DeTable, DeValue};
+
+use super::reference::refers;
+use super::site::Headers;
+use super::value::Setting;
+use crate::web::login::Sign;
+
+word! {
+    /// Whether cookies are kept.
+    Cookies, "\"off\" or \"session\"", "\"session\"" {
+        /// None is kept, and none is sent.
+        Off = "off",
+        /// As long as the crawl lives.
+        Session = "session",
+    }
+}
+
+/// Reads keys of an inline table into optional texts; `None` for other keys and types, and for a table without any.
+fn texts(value: &DeValue<'_>, fields: &mut [(&str, &mut String)]) -> Option<()> {
+    let table = value.as_table()?;
+    for (key, value) in table {
+        let (_, text) = fields.iter_mut().find(|(name, _)| *name == key.get_ref().as_ref())?;
+        **text = String::from_toml(value.get_ref())?;
+    }
+    (!table.is_empty()).then_some(())
+}
+
+/// The keys of an inline table that are not empty.
+fn written(fields: &[(&str, &String)]) -> String {
+    let there = fields.iter().filter(|(_, text)| !text.is_empty());
+    let there: Vec<String> = there.map(|(name, text)| format!("{name} = {}", text.to_toml())).collect();
+    if there.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", there.join(", ")) }
+}
+
+/// `Authorization` by a name and a password (RFC 7617), or a token (RFC 6750).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Auth {
+    /// The name.
+    pub user: String,
+    /// The password, referred to.
+    pub password: String,
+    /// A file with it.
+    pub password_file: String,
+    /// The token, referred to.
+    pub bearer: String,
+    /// A file with it.
+    pub bearer_file: String,
+}
+
+/// The reference that a key for a value and one for a file with it come to.
+fn reference(value: &str, file: &str) -> String {
+    if file.is_empty() { value.to_owned() } else { format!("${{file:{file}}}") }
+}
+
+impl Auth {
+    /// What the password is, as a reference.
+    pub fn password(&self) -> String {
+        reference(&self.password, &self.password_file)
+    }
+
+    /// What the token is, as a reference; empty for none.
+    pub fn token(&self) -> String {
+        reference(&self.bearer, &self.bearer_file)
+    }
+
+    /// What is wrong with it.
+    pub(super) fn problem(&self) -> Option<String> {
+        let Auth { user, password, password_file, bearer, bearer_file } = self;
+        let both = |one: &String, other: &String| !one.is_empty() && !other.is_empty();
+        let (has_password, has_token) = (!self.password().is_empty(), !self.token().is_empty());
+        if both(password, password_file) || both(bearer, bearer_file) || has_password && has_token {
+            return Some("has more than one of password, password_file, bearer and bearer_file".to_owned());
+        }
+        if has_token != user.is_empty() || !has_token && !has_password {
+            return Some("write user and password, or bearer alone".to_owned());
+        }
+        if user.contains(':') || !user.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+            return Some("user: must be printable ASCII characters without a colon".to_owned());
+        }
+        let secret = if has_token { ("bearer", self.token()) } else { ("password", self.password()) };
+        is_referred(secret.0, &secret.1).err()
+    }
+}
+
+/// A secret must not stand in the configuration itself.
+pub(super) fn is_referred(name: &str, value: &str) -> Result<(), String> {
+    match refers(value) {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            Err(format!("{name}: write ${{NAME}} for a variable of the environment, or ${{file:PATH}} for a file"))
+        }
+        Err(problem) => Err(format!("{name}: {problem}")),
+    }
+}
+
+impl Setting for Auth {
+    const EXPECTED: &'static str = "a table with user and password or password_file, or with bearer or bearer_file";
+    const EXAMPLE: &'static str = "{ user = \"me\", password = \"${SITE_PASSWORD}\" }";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        let mut auth = Auth::default();
+        let Auth { user, password, password_file, bearer, bearer_file } = &mut auth;
+        let fields = &mut [
+            ("user", user),
+            ("password", password),
+            ("password_file", password_file),
+            ("bearer", bearer),
+            ("bearer_file", bearer_file),
+        ];
+        texts(value, fields).map(|()| auth)
+    }
+
+    fn to_toml(&self) -> String {
+        let Auth { user, password, password_file, bearer, bearer_file } = self;
+        written(&[
+            ("user", user),
+            ("password", password),
+            ("password_file", password_file),
+            ("bearer", bearer),
+            ("bearer_file", bearer_file),
+        ])
+    }
+}
+
+impl Setting for Sign {
+    const EXPECTED: &'static str = "a table with selector, redirect, cookie or status";
+    const EXAMPLE: &'static str = "{ selector = \"a.logout\" }";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        let mut sign = Sign::default();
+        let table = value.as_table()?;
+        for (key, value) in table {
+            let value = value.get_ref();
+            match key.get_ref().as_ref() {
+                "selector" => sign.selector = String::from_toml(value)?,
+                "redirect" => sign.redirect = String::from_toml(value)?,
+                "cookie" => sign.cookie = String::from_toml(value)?,
+                "status" => sign.status = u16::from_toml(value)?,
+                _ => return None,
+            }
+        }
+        (!table.is_empty()).then_some(sign)
+    }
+
+    fn to_toml(&self) -> String {
+        let Sign { selector, redirect, cookie, status } = self;
+        let mut all = written(&[("selector", selector), ("redirect", redirect), ("cookie", cookie)]);
+        if *status != 0 {
+            let start = all.trim_end_matches([' ', '}']).len();
+            all.truncate(start);
+            all.push_str(if start > 1 { ", " } else { " " });
+            all.push_str(&format!("status = {status} }}"));
+        }
+        all
+    }
+}
+
+/// A login by a form, or by a message of JSON.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Login {
+    /// Where the form is found; or where the JSON goes to.
+    pub url: String,
+    /// A selector of the form, where the page has several.
+    pub form: String,
+    /// Fields of the form that are filled in, by name.
+    pub fields: Headers,
+    /// Members of the JSON, in place of a form.
+    pub json: Headers,
+    /// How it is known that the login has succeeded.
+    pub success: Sign,
+    /// How it is known from a page that a new login is needed.
+    pub lost: Sign,
+}
+
+impl Login {
+    fn of(table: &DeTable<'_>) -> Option<Login> {
+        let mut login = Login::default();
+        for (key, value) in table {
+            let value = value.get_ref();
+            match key.get_ref().as_ref() {
+                "url" => login.url = String::from_toml(value)?,
+                "form" => login.form = String::from_toml(value)?,
+                "fields" => login.fields = Headers::from_toml(value)?,
+                "json" => login.json = Headers::from_toml(value)?,
+                "success" => login.success = Sign::from_toml(value)?,
+                "lost" => login.lost = Sign::from_toml(value)?,
+                _ => return None,
+            }
+        }
+        Some(login)
+    }
+
+    /// What is wrong with it.
+    pub(super) fn problem(&self) -> Option<String> {
+        let url = url::Url::parse(&self.url).ok().filter(|url| url.has_host() && url.scheme().starts_with("http"));
+        if url.is_none() {
+            return Some("url: write the URL of the page with the form, or of the API".to_owned());
+        }
+        if self.fields.0.is_empty() == self.json.0.is_empty() {
+            return Some("write fields = { ... } for a form, or json = { ... } for an API".to_owned());
+        }
+        if !self.json.0.is_empty() && !self.form.is_empty() {
+            return Some("form: goes with fields, not with json".to_owned());
+        }
+        let values = self.fields.0.iter().chain(&self.json.0);
+        if let Some(problem) = values.filter_map(|(name, value)| refers(value).err().map(|p| (name, p))).next() {
+            return Some(format!("{}: {}", problem.0, problem.1));
+        }
+        if self.success == Sign::default() {
+            return Some("success: write how a login that worked is known, such as { cookie = \"sid\" }".to_owned());
+        }
+        if !self.lost.cookie.is_empty() {
+            return Some("lost: a cookie says nothing here; write selector, redirect or status".to_owned());
+        }
+        let selectors = [("form", &self.form), ("success", &self.success.selector), ("lost", &self.lost.selector)];
+        let wrong = selectors.into_iter().filter(|(_, text)| !text.is_empty());
+        let wrong = wrong.filter(|(_, text)| scraper::Selector::parse(text).is_err()).map(|(key, _)| key).next();
+        wrong.map(|key| format!("{key}: is no CSS selector"))
+    }
+}
+
+/// The logins of a site, one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Logins(pub Vec<Login>);
+
+impl Setting for Logins {
+    const EXPECTED: &'static str =
+        "[[site.login]] tables with url, fields or json, success, and, where needed, form and lost";
+    const EXAMPLE: &'static str =
+        "[{ url = \"https://example.org/login\", fields = { user = \"me\" }, success = { cookie = \"sid\" } }]";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        let tables = value.as_array()?.iter();
+        tables.map(|table| Login::of(table.get_ref().as_table()?)).collect::<Option<_>>().map(Logins)
+    }
+
+    fn to_toml(&self) -> String {
+        let login = |login: &Login| {
+            let Login { url, form, fields, json, success, lost } = login;
+            let mut all = vec![format!("url = {}", url.to_toml())];
+            all.extend((!form.is_empty()).then(|| format!("form = {}", form.to_toml())));
+            let tables = [("fields", fields), ("json", json)].into_iter().filter(|(_, table)| !table.0.is_empty());
+            all.extend(tables.map(|(key, table)| format!("{key} = {}", table.to_toml())));
+            let signs = [("success", success), ("lost", lost)].into_iter().filter(|(_, sign)| **sign != Sign::default());
+            all.extend(signs.map(|(key, sign)| format!("{key} = {}", sign.to_toml())));
+            format!("{{ {} }}", all.join(", "))
+        };
+        format!("[{}]", self.0.iter().map(login).collect::<Vec<_>>().join(", "))
+    }
+}

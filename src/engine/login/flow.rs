@@ -1,0 +1,248 @@
+//! A login, request by request.
+//!
+//! ```text
+//! [robots.txt] ─► page with the form ─► form ─► redirects ─► the sign of success
+//!                                  JSON ─┘
+//! ```
+//! The steps wait among the hops of robots.txt (`requests::hops`), which know how a request waits for its turn that is
+//! made for the sake of others. A robots.txt is asked for where the store does not know it.
+
+use std::sync::Arc;
+
+use super::{LoginPlan, LoginStep, Message, Submission};
+use crate::container::Stored as StoredPage;
+use crate::disk::Result;
+use crate::engine::Engine;
+use crate::engine::answers::rules_of;
+use crate::engine::job::{FetchFailed, FetchJob, LoginFindings, Processed, Target};
+use crate::engine::values::{Robots, RobotsAnswer, Term};
+use crate::frontier::{HostId, Provenance};
+use crate::web::login::Told;
+use crate::web::robots::RobotsRules;
+use crate::web::secret::Secret;
+use crate::web::url::CanonicalUrl;
+
+/// Redirects that are followed behind a form, and to it.
+const REDIRECTS_MAX: u8 = 10;
+
+/// Why a login does not go on.
+enum Failure {
+    /// It will not work this way.
+    Refused(String),
+    /// It may work another time.
+    Unanswered(String),
+}
+
+/// What is the same for all steps of a login.
+struct Login {
+    host: HostId,
+    plan: Arc<LoginPlan>,
+    provenance: Provenance,
+    redirects: u8,
+}
+
+impl Engine {
+    /// A login begins on behalf of a page of `host`.
+    pub(super) fn begin_login(
+        &mut self,
+        host: HostId,
+        plan: Arc<LoginPlan>,
+        provenance: Provenance,
+    ) -> Result<()> {
+        let step = match &plan.message {
+            Message::Form { .. } => LoginStep::Form,
+            Message::Json(members) => LoginStep::Submit(json(members)),
+        };
+        let (url, via) = (plan.url.clone(), plan.url.as_str().to_owned());
+        let login = Login { host, plan, provenance, redirects: 0 };
+        self.take_step(login, step, url, via);
+        Ok(())
+    }
+
+    /// The next request of a login is to go to `url`, if robots.txt has nothing against it.
+    fn take_step(&mut self, login: Login, step: LoginStep, url: CanonicalUrl, via: String) {
+        let now = self.stores.arrival.now;
+        let known = self.stores.robots.peek(self.home.keys.keys(&url).origin);
+        let rules = known.as_ref().and_then(|known| known.fresh(now)).map(|(answer, _)| answer);
+        match rules {
+            _ if !self.obeys_robots(url.host()) => self.queue_step(login, step, url, via),
+            Some(RobotsAnswer::Rules(rules)) => {
+                let rules = rules.clone();
+                self.step_by_rules(login, step, (url, via), &rules);
+            }
+            _ => {
+                let robots = robots_txt(&url);
+                let step = LoginStep::Robots { then: Box::new(step), url };
+                self.queue_step(login, step, robots, via);
+            }
+        }
+    }
+
+    fn step_by_rules(
+        &mut self,
+        login: Login,
+        step: LoginStep,
+        (url, via): (CanonicalUrl, String),
+        rules: &RobotsRules,
+    ) {
+        match rules.allows(url.as_str()) {
+            true => self.queue_step(login, step, url, via),
+            false => {
+                let why = format!("robots.txt forbids {} (obey = false is for sites of your own)", url.as_str());
+                self.login_failed(&login.plan, Failure::Refused(why));
+            }
+        }
+    }
+
+    fn queue_step(&mut self, login: Login, step: LoginStep, url: CanonicalUrl, via: String) {
+        let Login { host, plan, provenance, redirects } = login;
+        self.add_step(host, (Target::Login { plan, step, redirects, provenance }, via), url);
+    }
+
+    /// A step was answered.
+    pub(in crate::engine) fn login_answered(&mut self, mut processed: Processed, worker: u32) -> Result<()> {
+        let nothing = StoredPage { record: 0, bytes: 0, saved: None, not_modified: false, payload_at: None };
+        self.books.log_answer(&processed, (&nothing, Some("login")), worker)?;
+        self.end_step(&processed.job.url, processed.response.duration);
+        let findings = processed.findings.login.take();
+        let redirect = processed.findings.redirect.take().map(|(target, _)| target);
+        let rules = processed.findings.rules.take();
+        let FetchJob { host, url, target, .. } = processed.job;
+        let Target::Login { plan, step, redirects, provenance } = target else { return Ok(()) };
+        let login = Login { host, plan, provenance, redirects };
+        let status = processed.response.status;
+        let via = url.as_str().to_owned();
+        if let LoginStep::Robots { then, url } = step {
+            return self.login_robots(login, *then, (url, via), rules_of(status, rules));
+        }
+        let is_form = matches!(step, LoginStep::Form);
+        let cookies = self.cookies.names(&url);
+        let told = Told {
+            status,
+            redirect: redirect.as_ref().map(CanonicalUrl::as_str),
+            cookies: &cookies,
+            has_element: findings.as_ref().is_some_and(|findings| findings.has_success),
+        };
+        // who opens the form with a cookie of before has not logged in by that
+        let by_cookie_alone = is_form && status == 200;
+        if login.plan.success.is_in(&told) && !by_cookie_alone {
+            self.logins.succeeded(&login.plan);
+            return Ok(());
+        }
+        match self.next_step(&login, is_form, (status, redirect), (&url, findings)) {
+            Ok((step, to)) => {
+                let redirects = login.redirects + u8::from(!matches!(step, LoginStep::Submit(_)));
+                self.take_step(Login { redirects, ..login }, step, to, via);
+            }
+            Err(failure) => self.login_failed(&login.plan, failure),
+        }
+        Ok(())
+    }
+
+    /// What follows from an answer that is not the last.
+    fn next_step(
+        &self,
+        login: &Login,
+        is_form: bool,
+        (status, redirect): (u16, Option<CanonicalUrl>),
+        (url, findings): (&CanonicalUrl, Option<Box<LoginFindings>>),
+    ) -> std::result::Result<(LoginStep, CanonicalUrl), Failure> {
+        let home = login.plan.url.origin();
+        if status >= 500 || status == 429 {
+            return Err(Failure::Unanswered(format!("{} answered {status}", url.as_str())));
+        }
+        if let Some(to) = redirect {
+            if login.redirects >= REDIRECTS_MAX {
+                return Err(Failure::Refused("more than ten redirects".to_owned()));
+            }
+            if to.origin() != home {
+                return Err(Failure::Refused(format!("it leads to {}, another origin than its URL", to.as_str())));
+            }
+            return Ok((if is_form { LoginStep::Form } else { LoginStep::Follow }, to));
+        }
+        let (true, Message::Form { filled, .. }) = (is_form && status < 300, &login.plan.message) else {
+            return Err(Failure::Refused(format!("{} answered {status} without the sign of success", url.as_str())));
+        };
+        let form = findings.map_or_else(|| Err("the page was not read".to_owned()), |findings| findings.form);
+        let form = form.map_err(|why| Failure::Refused(format!("{}: {why}", url.as_str())))?;
+        let action = if form.action.is_empty() { Ok(url.clone()) } else { url.join(&form.action) };
+        let action = action.map_err(|_| Failure::Refused("the form is sent to what is no URL".to_owned()))?;
+        if action.origin() != home {
+            let why = format!("the form is sent to {}, another origin than the login's URL", action.as_str());
+            return Err(Failure::Refused(why));
+        }
+        let body = form.body(filled.iter().map(|(name, value)| (name.as_str(), value.expose())));
+        let content_type = "application/x-www-form-urlencoded";
+        Ok((LoginStep::Submit(Submission { content_type, body: Secret::new(body) }), action))
+    }
+
+    /// The robots.txt came that a step waits for.
+    fn login_robots(
+        &mut self,
+        login: Login,
+        step: LoginStep,
+        (url, via): (CanonicalUrl, String),
+        rules: Option<RobotsRules>,
+    ) -> Result<()> {
+        let Some(rules) = rules.map(Arc::new) else {
+            let why = format!("the robots.txt of {} cannot be had", url.origin());
+            self.login_failed(&login.plan, Failure::Unanswered(why));
+            return Ok(());
+        };
+        let now = self.stores.arrival.now;
+        let term = Term { from: now, until: now + self.settings.robots_cache };
+        let origin = self.home.keys.keys(&url).origin;
+        self.stores.robots.put(origin, Robots::new(RobotsAnswer::Rules(rules.clone()), term))?;
+        self.step_by_rules(login, step, (url, via), &rules);
+        Ok(())
+    }
+
+    /// A step was not answered.
+    pub(in crate::engine) fn login_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
+        self.books.statistics.count_failure(failed.failure);
+        self.books.log_failure(&failed, failed.failure.code(), worker)?;
+        self.end_step(&failed.job.url, failed.duration);
+        let Target::Login { plan, .. } = failed.job.target else { return Ok(()) };
+        self.login_unanswered(&plan, failed.cause.to_string());
+        Ok(())
+    }
+
+    /// A step cannot be taken, for a reason that may pass.
+    pub(in crate::engine) fn login_unanswered(&mut self, plan: &Arc<LoginPlan>, why: String) {
+        self.login_failed(plan, Failure::Unanswered(why));
+    }
+
+    fn login_failed(&mut self, plan: &Arc<LoginPlan>, failure: Failure) {
+        let now = self.stores.arrival.now;
+        match failure {
+            Failure::Refused(why) => self.logins.failed(plan, &why, true, now),
+            Failure::Unanswered(why) => self.logins.failed(plan, &why, false, now),
+        }
+    }
+
+    /// Whether `processed` is what a site shows to those who are not logged in, and its URL is to be asked for again;
+    /// then a new login is due.
+    /// Or a page that sets a cookie and leads to itself, to see whether the cookie comes back.
+    pub(in crate::engine) fn is_turned_away(&mut self, processed: &Processed, has_new_cookie: bool) -> bool {
+        let Target::Page { url, .. } = &processed.job.target else { return false };
+        let Some(settings) = processed.job.settings.as_ref().filter(|_| url.attempts < self.settings.retries) else {
+            return false;
+        };
+        if processed.findings.is_logged_out {
+            self.logins.lost(&settings.logins, processed.job.sessions);
+            return true;
+        }
+        has_new_cookie && processed.findings.redirect.as_ref().is_some_and(|(_, keys)| keys.key == url.key)
+    }
+}
+
+fn robots_txt(url: &CanonicalUrl) -> CanonicalUrl {
+    url.join("/robots.txt").unwrap_or_else(|_| url.clone())
+}
+
+fn json(members: &[(String, Secret)]) -> Submission {
+    let object: serde_json::Map<String, serde_json::Value> =
+        members.iter().map(|(name, value)| (name.clone(), value.expose().into())).collect();
+    let body = Secret::new(serde_json::Value::Object(object).to_string());
+    Submission { content_type: "application/json", body }
+}

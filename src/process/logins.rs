@@ -1,0 +1,77 @@
+//! What answers say of logins: how a step of one went, and whether a page was shown to somebody who is logged in.
+//!
+//! A step of a login is not archived, so it has no records.
+
+use std::borrow::Cow;
+
+use super::Processor;
+use crate::engine::{CookieUse, FetchJob, Findings, LoginFindings, LoginStep, Message, Processed, Response, Room, Target};
+use crate::web::charset;
+use crate::web::cookies::redacted;
+use crate::web::login::{PAGE_BYTES_MAX, Sign, Told, form, has_element};
+use crate::web::mime;
+use crate::web::secret::REDACTED;
+use crate::web::warc::{Header, Records, payload_sha1};
+
+/// The header as it is archived: where cookies are secret, without their values.
+pub(super) fn archived<'a>(job: &FetchJob, headers: &'a [Header]) -> Cow<'a, [Header]> {
+    let is_secret = job.settings.as_ref().is_some_and(|of| of.redacts && of.cookies == CookieUse::Secret);
+    let sets = |(name, _): &Header| name.eq_ignore_ascii_case(b"set-cookie");
+    if !is_secret || !headers.iter().any(sets) {
+        return Cow::Borrowed(headers);
+    }
+    let archived = headers.iter().map(|header| match sets(header) {
+        true => (header.0.clone(), redacted(&header.1, REDACTED).into()),
+        false => header.clone(),
+    });
+    Cow::Owned(archived.collect())
+}
+
+impl Processor {
+    /// A step of a login with what its answer says.
+    pub(super) fn login_step(&mut self, job: FetchJob, mut response: Response, mut findings: Findings) -> Processed {
+        if let Target::Login { plan, step, .. } = &job.target
+            && !matches!(step, LoginStep::Robots { .. })
+        {
+            let page = self.text(&response);
+            let form = match (&plan.message, step) {
+                (Message::Form { selector, .. }, LoginStep::Form) => form(&page, selector),
+                _ => Err("no form was wanted".to_owned()),
+            };
+            let selector = &plan.success.selector;
+            let has_success = !selector.is_empty() && has_element(&page, selector);
+            findings.login = Some(Box::new(LoginFindings { form, has_success }));
+        }
+        let records = Records::none(payload_sha1(&response.body), response.body.len() as u64);
+        let mime = mime::essence(response.content_type().as_deref());
+        response.body = Vec::new();
+        let keys = self.options.keys.keys(&job.url);
+        let (retry_after, has_statements, room) = (None, false, Room::default());
+        Processed { job, keys, response, mime, retry_after, findings, records, has_statements, room }
+    }
+
+    /// Whether an answer is what its site shows to those who are not logged in.
+    pub(super) fn is_logged_out(&mut self, job: &FetchJob, response: &Response, findings: &Findings) -> bool {
+        let Some(settings) = job.settings.as_ref().filter(|settings| !settings.logins.is_empty()) else { return false };
+        let redirect = findings.redirect.as_ref().map(|(target, _)| target.as_str());
+        let told = |sign: &Sign, page: &str| {
+            let has_element = !sign.selector.is_empty() && has_element(page, &sign.selector);
+            sign.is_in(&Told { status: response.status, redirect, cookies: &[], has_element })
+        };
+        let page = match settings.logins.iter().any(|plan| !plan.lost.selector.is_empty()) {
+            true => self.text(response),
+            false => String::new(),
+        };
+        settings.logins.iter().any(|plan| match plan.lost.is_empty() {
+            true => response.status == 401 || redirect.is_some_and(|to| to.starts_with(plan.url.as_str())),
+            false => told(&plan.lost, &page),
+        })
+    }
+
+    /// The text of a page, as much of it as is looked at.
+    fn text(&mut self, response: &Response) -> String {
+        let decoded = self.decoder.decode(response.content_encoding().as_deref(), &response.body, PAGE_BYTES_MAX);
+        let content_type = response.content_type();
+        charset::to_utf8(&decoded.bytes, charset::of_html(&decoded.bytes, content_type.as_deref())).into_owned()
+    }
+}

@@ -1,0 +1,206 @@
+//! A login as a person does it: the form of a page, what is sent with it, and the signs by which it is known how it
+//! went.
+//!
+//! A [`Form`] has what a browser would send if its first button were pressed (HTML, "constructing the entry list"):
+//! hidden fields with their tokens, choices as they are preset, and whatever is filled in over them.
+
+use scraper::{ElementRef, Html, Selector};
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a page that are looked at for a form or a sign.
+pub const PAGE_BYTES_MAX: usize = 1 << 20;
+/// Fields of a form that are sent.
+const FIELDS_MAX: usize = 500;
+
+/// How an answer is told from others: by all that is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sign {
+    /// An element of the page.
+    pub selector: String,
+    /// A part of the URL that the answer redirects to.
+    pub redirect: String,
+    /// The name of a cookie that is there from then on.
+    pub cookie: String,
+    /// The status.
+    pub status: u16,
+}
+
+/// What of an answer a sign is looked for in.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    /// The status.
+    pub status: u16,
+    /// Where it redirects to.
+    pub redirect: Option<&'a str>,
+    /// Names of cookies that the next request to this place would have.
+    pub cookies: &'a [String],
+    /// Whether the page has the element of the sign.
+    pub has_element: bool,
+}
+
+impl Sign {
+    /// Whether nothing is written.
+    pub fn is_empty(&self) -> bool {
+        *self == Sign::default()
+    }
+
+    /// Whether an answer has it.
+    pub fn is_in(&self, told: &Told<'_>) -> bool {
+        let redirect = self.redirect.is_empty() || told.redirect.is_some_and(|to| to.contains(&*self.redirect));
+        let cookie = self.cookie.is_empty() || told.cookies.contains(&self.cookie);
+        let status = self.status == 0 || self.status == told.status;
+        let element = self.selector.is_empty() || told.has_element;
+        !self.is_empty() && redirect && cookie && status && element
+    }
+}
+
+/// Whether the page `html` has an element that `selector` matches; one that is no selector matches nothing.
+pub fn has_element(html: &str, selector: &str) -> bool {
+    let Ok(selector) = Selector::parse(selector) else { return false };
+    Html::parse_document(within(html)).select(&selector).next().is_some()
+}
+
+fn within(html: &str) -> &str {
+    let mut end = html.len().min(PAGE_BYTES_MAX);
+    while !html.is_char_boundary(end) {
+        end -= 1;
+    }
+    &html[..end]
+}
+
+/// A form, ready to be filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Where it is sent to, as it is written; empty for the page itself.
+    pub action: String,
+    /// Names and values.
+    pub fields: Vec<(String, String)>,
+}
+
+/// The form of the page `html` that `selector` finds, or with an empty one the first form that has a password; an error
+/// says why there is none.
+pub fn form(html: &str, selector: &str) -> Result<Form, String> {
+    let page = Html::parse_document(within(html));
+    let wanted = if selector.is_empty() { "form:has(input[type=password i])" } else { selector };
+    let found = Selector::parse(wanted).ok().and_then(|wanted| page.select(&wanted).next());
+    let Some(element) = found else {
+        let what = if selector.is_empty() { "a password field".to_owned() } else { format!("the selector {selector}") };
+        return Err(format!("the page has no form with {what}"));
+    };
+    if element.value().name() != "form" {
+        return Err(format!("the selector {selector} finds no form but <{}>", element.value().name()));
+    }
+    let value_of = |name: &str| element.value().attr(name).unwrap_or_default();
+    if !value_of("method").eq_ignore_ascii_case("post") {
+        return Err("the form sends its fields in the URL (method GET), where a password must not stand".to_owned());
+    }
+    let coding = value_of("enctype");
+    if !coding.is_empty() && !coding.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        return Err(format!("the form is sent as {coding}, which is not supported"));
+    }
+    Ok(Form { action: value_of("action").trim().to_owned(), fields: fields(element) })
+}
+
+/// What is sent of the controls of a form that nobody has touched but its first button.
+fn fields(form: ElementRef<'_>) -> Vec<(String, String)> {
+    let controls = Selector::parse("input, select, textarea, button").expect("a selector of names");
+    let mut has_button = false;
+    let mut fields = Vec::new();
+    for control in form.select(&controls).take(FIELDS_MAX) {
+        let element = control.value();
+        let Some(name) = element.attr("name").filter(|name| !name.is_empty()) else { continue };
+        if element.attr("disabled").is_some() {
+            continue;
+        }
+        let kind = element.attr("type").unwrap_or_default().to_ascii_lowercase();
+        let value = element.attr("value");
+        let sent = match (element.name(), &*kind) {
+            ("textarea", _) => Some(control.text().collect()),
+            ("select", _) => chosen(control),
+            ("input", "checkbox" | "radio") => {
+                element.attr("checked").is_some().then(|| value.unwrap_or("on").to_owned())
+            }
+            ("input", "image" | "file" | "reset" | "button") | ("button", "reset" | "button") => None,
+            ("input", "submit") | ("button", _) => {
+                (!std::mem::replace(&mut has_button, true)).then(|| value.unwrap_or_default().to_owned())
+            }
+            _ => Some(value.unwrap_or_default().to_owned()),
+        };
+        fields.extend(sent.map(|value| (name.to_owned(), value)));
+    }
+    fields
+}
+
+/// The value of a `<select>`: of the option that is marked, or of the first.
+fn chosen(select: ElementRef<'_>) -> Option<String> {
+    let options = Selector::parse("option").expect("a selector of a name");
+    let all: Vec<ElementRef<'_>> = select.select(&options).collect();
+    let marked = all.iter().find(|option| option.value().attr("selected").is_some());
+    let option = marked.or_else(|| all.first())?;
+    let text = || option.text().collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(option.value().attr("value").map_or_else(text, str::to_owned))
+}
+
+impl Form {
+    /// The body of the request, with `filled` in the place of fields of the same names.
+    pub fn body<'a>(&'a self, filled: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> String {
+        let is_filled = |name: &str| filled.clone().any(|(own, _)| own == name);
+        let preset = self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let preset = preset.filter(|(name, _)| !is_filled(name));
+        let mut body = url::form_urlencoded::Serializer::new(String::new());
+        body.extend_pairs(preset).extend_pairs(filled.clone());
+        body.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = r#"<form action=/search><input name=q></form>
+        <form id=in method=POST action="/session?next=%2F">
+          <input type=hidden name=csrf value="t&amp;1"><input name=user><input type=password name=pass>
+          <input type=checkbox name=stay checked><input type=checkbox name=news>
+          <input type=radio name=where value=a><input type=radio name=where value=b checked>
+          <select name=lang><option>en<option selected value=de>German</select><textarea name=note>a b</textarea>
+          <input name=off disabled value=1><button name=go value=1>In</button><input type=submit name=other value=2>
+        </form>"#;
+
+    #[test]
+    fn a_form_is_sent_as_a_browser_sends_it() {
+        let form = form(PAGE, "").unwrap();
+        assert_eq!(form.action, "/session?next=%2F");
+        let filled = [("user", "me"), ("pass", "p&w ü")];
+        assert_eq!(
+            form.body(filled.into_iter()),
+            "csrf=t%261&stay=on&where=b&lang=de&note=a+b&go=1&user=me&pass=p%26w+%C3%BC"
+        );
+    }
+
+    #[test]
+    fn what_is_no_login_form_is_said() {
+        for (selector, said) in [
+            ("#no", "no form with the selector #no"),
+            ("form", "in the URL (method GET)"),
+            ("input", "finds no form but <input>"),
+        ] {
+            assert!(form(PAGE, selector).unwrap_err().contains(said), "{selector}");
+        }
+        assert!(form("<p>", "").unwrap_err().contains("a password field"));
+        let upload = "<form method=post enctype=multipart/form-data><input type=password name=p></form>";
+        assert!(form(upload, "").unwrap_err().contains("multipart/form-data"));
+    }
+
+    #[test]
+    fn a_sign_is_all_that_is_written_in_it() {
+        let sign = Sign { redirect: "/login".to_owned(), status: 302, ..Sign::default() };
+        let told = Told { status: 302, redirect: Some("https://a/login?x"), cookies: &[], has_element: false };
+        assert!(sign.is_in(&told));
+        assert!(!sign.is_in(&Told { status: 303, ..told }) && !sign.is_in(&Told { redirect: None, ..told }));
+        assert!(!Sign::default().is_in(&told), "nothing is no sign");
+        let cookie = Sign { cookie: "sid".to_owned(), ..Sign::default() };
+        assert!(!cookie.is_in(&told) && cookie.is_in(&Told { cookies: &["sid".to_owned()], ..told }));
+        assert!(has_element("<p><a class=out>", "a.out") && !has_element("<p>", "a.out") && !has_element("<p>", "("));
+    }
+}
