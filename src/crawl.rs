@@ -45,6 +45,7 @@ pub(crate) mod signals;
 pub mod sites;
 pub mod sizes;
 mod threads;
+mod treatment;
 pub mod verify;
 mod warnings;
 

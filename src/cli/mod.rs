@@ -29,6 +29,7 @@ mod get;
 mod init;
 mod lines;
 mod list;
+mod login;
 mod ordered;
 mod parts;
 mod plan;
@@ -109,6 +110,8 @@ enum Command {
     Report(report::ReportArgs),
     /// Explain everything that a crawl knows and decides about a URL
     Explain(explain::ExplainArgs),
+    /// Try the login of a site, and see what came of each step
+    Login(login::LoginArgs),
     /// Check which URLs a robots.txt allows an agent to fetch, and by which line
     Robots(robots::RobotsArgs),
     /// Show the forms in which URLs are fetched, compared and sorted
@@ -268,6 +271,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Status(args)) => args.run(),
         Some(Command::Report(args)) => args.run(),
         Some(Command::Explain(args)) => args.run(),
+        Some(Command::Login(args)) => args.run(crawl),
         Some(Command::Robots(args)) => args.run(),
         Some(Command::Canonical(args)) => args.run(),
         Some(Command::Verify(args)) => args.run(),

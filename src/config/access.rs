@@ -5,8 +5,8 @@
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
+use super::headers::Headers;
 use super::reference::refers;
-use super::site::Headers;
 use super::value::Setting;
 use crate::web::login::Sign;
 
@@ -249,7 +249,8 @@ impl Setting for Logins {
             all.extend((!form.is_empty()).then(|| format!("form = {}", form.to_toml())));
             let tables = [("fields", fields), ("json", json)].into_iter().filter(|(_, table)| !table.0.is_empty());
             all.extend(tables.map(|(key, table)| format!("{key} = {}", table.to_toml())));
-            let signs = [("success", success), ("lost", lost)].into_iter().filter(|(_, sign)| **sign != Sign::default());
+            let signs =
+                [("success", success), ("lost", lost)].into_iter().filter(|(_, sign)| **sign != Sign::default());
             all.extend(signs.map(|(key, sign)| format!("{key} = {}", sign.to_toml())));
             format!("{{ {} }}", all.join(", "))
         };

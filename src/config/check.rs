@@ -306,7 +306,9 @@ fn headers(config: &Config) -> Checked {
         let lower = name.to_ascii_lowercase();
         let own = match lower.as_str() {
             "accept-language" => "fetch.accept_language",
-            "authorization" => "auth of a [[site]], or from a secret that a [[site]] refers to, such as \"Key ${NAME}\"",
+            "authorization" => {
+                "auth of a [[site]], or from a secret that a [[site]] refers to, such as \"Key ${NAME}\""
+            }
             "cookie" => "cookies and cookies_file",
             _ => "another key, or no key at all",
         };

@@ -9,6 +9,7 @@ mod words;
 mod access;
 mod check;
 mod error;
+mod headers;
 mod machine;
 mod nearest;
 mod pattern;
@@ -28,12 +29,13 @@ use toml::de::{DeTable, DeValue};
 
 pub use access::{Auth, Cookies, Login, Logins};
 pub use error::{ConfigError, SourceLine};
+pub use headers::Headers;
 pub use pattern::{RecrawlMode, RecrawlPattern};
 pub use sections::{
     Budget, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, LogFormat, Network, Politeness,
     ReadableBy, Recrawl, RecrawlChange, Report, Robots, Scope, Seen,
 };
-pub use site::{Headers, Priority, Site, SiteRecrawl};
+pub use site::{Priority, Site, SiteRecrawl};
 pub use value::{Bytes, Workers, parse_bytes, parse_duration, parse_keep, show_duration};
 pub use written::{Origin, Origins};
 

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use toml::de::DeValue;
 
 use super::access::Cookies;
+use super::headers::Headers;
 use super::pattern::{RecrawlMode, RecrawlPattern};
-use super::site::Headers;
 use super::value::{Bytes, Mismatch, Setting, Workers};
 use crate::container::{ContainerOptions, Keep};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};

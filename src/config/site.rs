@@ -15,7 +15,6 @@
 //!
 //! Some settings are of hosts as a whole ([`HOST_KEYS`]): a table with one of them is found by `host` or `domain`.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +22,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::Config;
 use super::access::{Auth, Cookies, Logins};
+use super::headers::Headers;
 use super::pattern::RecrawlMode;
 use super::sections::{CrawlDelayBeyond, Section};
 use super::value::{Bytes, Mismatch, Setting};
@@ -49,7 +49,9 @@ macro_rules! site {
         #[serde(default)]
         pub struct Site {
             $($(#[$match_doc])* #[serde(skip_serializing_if = "Vec::is_empty")] pub $match_key: Vec<String>,)*
-            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none", with = "explicit")] pub $key: Option<$type>,)*
+            $($(#[$doc])*
+            #[serde(skip_serializing_if = "Option::is_none", with = "explicit")]
+            pub $key: Option<$type>,)*
         }
 
         impl Section for Site {
@@ -193,8 +195,8 @@ impl Site {
 
     /// The key by which it sets `key`, written `section.key`; none where it leaves that as it is.
     pub fn sets(&self, key: &str) -> Option<&'static str> {
-        let own = self.set_keys().into_iter();
-        own.filter(|own| PLACES.iter().any(|(name, section)| name == own && is_at(key, section, own))).next()
+        let mut own = self.set_keys().into_iter();
+        own.find(|own| PLACES.iter().any(|(name, section)| name == own && is_at(key, section, own)))
     }
 
     /// Writes its settings over those of `there`, which then holds where the table does; `all` has what holds for all.
@@ -302,29 +304,6 @@ impl Setting for Priority {
             Priority::Low => "\"low\"".to_owned(),
             Priority::Rank(rank) => rank.to_toml(),
         }
-    }
-}
-
-/// Fields of the head of a request.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Headers(pub BTreeMap<String, String>);
-
-impl Setting for Headers {
-    const EXPECTED: &'static str = "a table of names and values, both strings";
-    const EXAMPLE: &'static str = "{ \"X-Api-Version\" = \"2\" }";
-
-    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
-        let field = |(name, value): (&toml::Spanned<toml::de::DeString<'_>>, &toml::Spanned<DeValue<'_>>)| {
-            Some((name.get_ref().to_string(), String::from_toml(value.get_ref())?))
-        };
-        value.as_table()?.iter().map(field).collect::<Option<_>>().map(Headers)
-    }
-
-    fn to_toml(&self) -> String {
-        let fields: Vec<_> =
-            self.0.iter().map(|(name, value)| format!("{} = {}", name.to_toml(), value.to_toml())).collect();
-        if fields.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", fields.join(", ")) }
     }
 }
 

@@ -2,20 +2,49 @@
 
 use super::*;
 
-const TABLES: &str = "[[site]]\nhost = [\"a.example\", \"b.example\"]\ndelay_min = \"5s\"\npages_per_host = \"unlimited\"\n\
-                      headers = { \"X-Api\" = \"2\" }\npriority = 7\n\n[[site]]\nprefix = \"https://c.example/x/\"\n\
-                      max_depth = 2\npriority = \"high\"\n[site.recrawl]\nmax = \"24h\"\n";
+const TABLES: &str = r##"[[site]]
+host = ["a.example", "b.example"]
+delay_min = "5s"
+pages_per_host = "unlimited"
+headers = { "X-Api" = "2" }
+priority = 7
+
+[[site]]
+prefix = "https://c.example/x/"
+max_depth = 2
+priority = "high"
+[site.recrawl]
+max = "24h"
+
+[[site]]
+host = "d.example"
+cookies = "session"
+headers = { Authorization = "Key ${KEY}" }
+auth = { user = "me", password_file = "/p" }
+[[site.login]]
+url = "https://d.example/in"
+form = "#in"
+fields = { u = "me", p = "${P}" }
+success = { cookie = "sid", status = 302 }
+lost = { status = 403 }
+[[site.login]]
+url = "https://d.example/api"
+json = { k = "${P}" }
+success = { selector = "a.out", redirect = "/home" }
+"##;
 
 #[test]
 fn tables_are_read_and_written_back_the_same_in_toml_and_json() {
     let (config, origins) = Config::parse_with_origins(TABLES, "my.toml").unwrap();
-    let [first, second] = &config.site[..] else { panic!("{:?}", config.site) };
+    let [first, second, third] = &config.site[..] else { panic!("{:?}", config.site) };
     assert_eq!((first.host.len(), first.delay_min), (2, Some(Duration::from_secs(5))));
     assert_eq!((first.pages_per_host, first.max_depth), (Some(None), None));
     assert_eq!(first.headers.as_ref().unwrap().0["X-Api"], "2");
     assert_eq!((first.priority, second.priority), (Some(Priority::Rank(7)), Some(Priority::High)));
     assert_eq!(second.recrawl.unwrap().max, Some(Duration::from_secs(86_400)));
-    assert_eq!(Config::parse(&config.to_toml(), "written.toml").unwrap(), config);
+    assert_eq!(third.auth.as_ref().unwrap().password(), "${file:/p}");
+    assert_eq!((third.login.as_ref().unwrap().0.len(), third.has_secrets()), (2, true));
+    assert_eq!(Config::parse(&config.to_toml(), "written.toml").unwrap(), config, "{}", config.to_toml());
     let json = serde_json::to_string(&config).unwrap();
     assert_eq!(serde_json::from_str::<Config>(&json).unwrap(), config, "{json}");
     assert_eq!(origins.of("site.0.delay_min").to_string(), "my.toml:3");
@@ -49,6 +78,24 @@ fn what_cannot_be_is_refused_with_its_line_and_what_to_write() {
         ("[[site]]\npattern = \"(\"\n", "my.toml:2: site.pattern: \"(\" is not a regular expression"),
         ("[[site]]\nhost = \"a\"\nheaders = { Host = \"x\" }\n", "my.toml:3: site.headers: Host cannot be set here"),
         ("[[site]]\nhost = \"a\"\nheaders = { X = \"a\\nb\" }\n", "printable"),
+        (
+            "[[site]]\nhost = \"a\"\nauth = { user = \"me\", password = \"plain\" }\n",
+            "site.auth: password: write ${NAME}",
+        ),
+        ("[[site]]\nhost = \"a\"\nauth = { user = \"me\", bearer = \"${T}\" }\n", "user and password, or bearer alone"),
+        ("[[site]]\nhost = \"a\"\nauth = { passwort = \"${T}\" }\n", "expected a table with user and password"),
+        ("[[site]]\nhost = \"a\"\nheaders = { Authorization = \"Key 1\" }\n", "Authorization cannot be set here"),
+        ("[[site]]\nhost = \"a\"\nheaders = { X = \"${1}\" }\n", "site.headers: X: ${1} is no variable"),
+        ("[[site]]\npattern = \"a\"\nheaders = { X = \"${ONE}\" }\n", "site.pattern: finds URLs of any host"),
+        (
+            "[[site]]\nhost = \"a\"\n[[site.login]]\nurl = \"https://a/in\"\nfields = { u = \"me\" }\n",
+            "success: write how",
+        ),
+        (
+            "[[site]]\nhost = \"a\"\n[[site.login]]\nurl = \"https://a/in\"\nsuccess = { cookie = \"s\" }\n",
+            "write fields =",
+        ),
+        ("[[site]]\nhost = \"a\"\ncookies = \"all\"\n", "site.cookies: expected \"off\" or \"session\""),
         ("[[site]]\nhost = \"a\"\npriority = \"first\"\n", "my.toml:3: site.priority: expected \"high\""),
         ("[[site]]\nhost = \"a\"\n[site.recrawl]\nmin = \"1s\"\n", "my.toml:3: site.recrawl.min: 1s is too short"),
     ] {

@@ -13,6 +13,7 @@ use rustls::pki_types::pem::PemObject;
 
 use super::files::{IDLE_CONNECTIONS_MAX, WORKERS_MOST};
 use super::sites::{self, SiteTables};
+use super::treatment;
 use super::{CrawlError, CrawlRequest, share};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
@@ -24,7 +25,7 @@ use crate::engine::{
     Commons, Executors, Identity, ListedSeeds, Opening, Settings, Sites, SlotOptions, WORKERS_START, Waker, mend,
 };
 use crate::fetch::{FetchOptions, Permission};
-use crate::frontier::{Budget, FrontierOptions, Politeness, Treatments};
+use crate::frontier::{FrontierOptions, Treatments};
 use crate::process::ProcessOptions;
 use crate::record::{CrawlLog, SkippedLog};
 use crate::web::address::{AddressGuard, Cidr};
@@ -345,27 +346,14 @@ pub(super) fn scope(config: &Config) -> Result<ScopeOptions, CrawlError> {
 }
 
 pub(super) fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
-    let politeness = &config.politeness;
+    let treatment = treatment::of(config);
     FrontierOptions {
         partitions,
         memory: config.frontier.memory.as_usize(),
         active_hosts: config.frontier.active_hosts,
-        politeness: Politeness {
-            delay_min: politeness.delay_min,
-            delay_max: politeness.delay_max,
-            delay_factor: politeness.delay_factor,
-            crawl_delay_max: politeness.crawl_delay_max,
-            skip_beyond: politeness.crawl_delay_beyond == config::CrawlDelayBeyond::Skip,
-            connections_per_host: politeness.connections_per_host,
-            delay_per_ip: politeness.delay_per_ip,
-            ..Politeness::default()
-        },
-        budget: Budget {
-            pages_per_host: config.budget.pages_per_host,
-            pages_per_domain: config.budget.pages_per_domain,
-            bytes_per_host: config.budget.bytes_per_host.map(config::Bytes::get),
-        },
-        give_up: politeness.give_up,
+        politeness: treatment.politeness,
+        budget: treatment.budget,
+        give_up: config.politeness.give_up,
         due_share: config.recrawl.share as f32,
         ..FrontierOptions::default()
     }

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use data_encoding::BASE64;
 
 use super::CrawlError;
 use crate::config::reference::{private_file, refers, resolved};
@@ -83,11 +82,6 @@ impl Secrets {
             _ => CookieUse::Secret,
         };
     }
-
-    /// The logins of the table `number`.
-    pub fn logins(&self, number: TableNumber) -> &[Arc<LoginPlan>] {
-        self.of_tables.get(&number).and_then(|own| own.logins.as_deref()).unwrap_or_default()
-    }
 }
 
 impl OfTable {
@@ -122,7 +116,7 @@ fn authorization(auth: &Auth, look_up: &LookUp<'_>) -> Result<Secret, CrawlError
         return Ok(Secret::new(format!("Bearer {}", look_up("auth.bearer", &token)?.expose())));
     }
     let password = look_up("auth.password", &auth.password())?;
-    let pair = STANDARD.encode(format!("{}:{}", auth.user, password.expose()));
+    let pair = BASE64.encode(format!("{}:{}", auth.user, password.expose()).as_bytes());
     Ok(Secret::new(format!("Basic {pair}")))
 }
 

@@ -5,8 +5,8 @@
 //! that is compiled by the code that compiles the settings of all. Which tables hold together is a short list of
 //! numbers; what a list compiles to is made once and kept.
 //!
-//! What is secret of a table is sent only to origins that it names ([`SiteIndex::names_origin`]). Which tables of a list
-//! do that for a URL is part of what is compiled; of the others only what is no secret counts.
+//! What is secret of a table is sent only to origins that it names ([`SiteIndex::names_origin`]). Which tables of a
+//! list do that for a URL is part of what is compiled; of the others only what is no secret counts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use regex::RegexBuilder;
 
-use super::{CrawlError, options};
 use super::secrets::Secrets;
+use super::{CrawlError, treatment};
 use crate::config::{Config, Cookies, Priority, Site};
 use crate::engine::{CookieUse, Rank, RequestSettings, Sites};
 use crate::frontier::{Treatment, Treatments};
@@ -59,16 +59,16 @@ struct Compiled {
 }
 
 impl SiteTables {
-    /// The tables of `config`; none where it has none, so that nothing is asked of them.
+    /// The tables of `config`; none where it has none and keeps no cookies, so that nothing is asked of them.
     pub fn of(config: &Config) -> Result<Option<Arc<SiteTables>>, CrawlError> {
-        if config.site.is_empty() {
+        if config.site.is_empty() && config.fetch.cookies == Cookies::Off {
             return Ok(None);
         }
         let (index, secrets) = (index(config)?, Secrets::of(config)?);
         let delays = config.site.iter().map(|site| {
             let mut there = config.clone();
             site.apply_to(&mut there, config);
-            options::frontier(&there, 1).politeness.delay_min
+            treatment::of(&there).politeness.delay_min
         });
         Ok(Some(Arc::new(SiteTables {
             index,
@@ -109,12 +109,11 @@ impl SiteTables {
 
     fn compile(&self, holding: &Holding) -> Compiled {
         let there = overlaid(&self.config, &holding.tables);
-        let frontier = options::frontier(&there, 1);
         let mut request = request(&there);
         self.secrets.confide(&self.config, &holding.tables, &holding.confided, &mut request);
         let priority = holding.tables.iter().find_map(|&number| self.config.site[usize::from(number)].priority);
         Compiled {
-            treatment: Arc::new(Treatment { politeness: frontier.politeness, budget: frontier.budget }),
+            treatment: Arc::new(treatment::of(&there)),
             request: (request != *self.usual).then(|| Arc::new(request)),
             rank: match priority {
                 None | Some(Priority::Normal) => Rank::Usual,

@@ -15,8 +15,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::login::{LoginPlan, LoginStep, Submission};
-use super::sites::RequestSettings;
+use super::login_plan::{LoginPlan, LoginStep, Submission};
+use super::request_settings::RequestSettings;
 use crate::calendar::Past;
 use crate::clock::Time;
 use crate::container::{Condition, Referrer};

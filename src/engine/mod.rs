@@ -26,6 +26,7 @@ mod identity;
 mod job;
 mod lease;
 mod login;
+mod login_plan;
 pub mod mend;
 mod merge;
 mod open;
@@ -35,6 +36,7 @@ mod quota;
 pub mod recovery;
 mod recrawl;
 mod reply;
+mod request_settings;
 mod requests;
 mod requisites;
 mod resend;
@@ -67,23 +69,24 @@ pub use executors::Executors;
 pub use fault::Fault;
 pub use identity::{Identity, Sharding};
 pub use job::{
-    FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, LoginFindings, Processed, Purpose, ResolveJob, Response, Room,
-    Target, Unresolved,
+    FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, LoginFindings, Processed, Purpose, ResolveJob,
+    Response, Room, Target, Unresolved,
 };
 pub use lease::Lease;
-pub use login::{LoginPlan, LoginStep, Message, Submission};
+pub use login_plan::{LoginPlan, LoginStep, Message, Submission};
 pub use merge::{StoreMerge, StoreMerged};
 pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
 pub use quota::Quota;
 pub use recrawl::{RecrawlOptions, learnt};
 pub use reply::{Addressed, ReplyTo};
+pub use request_settings::{CookieUse, RequestSettings};
 pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};
 pub use rests::HoldSync;
 pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use shipping::{Durable, Shipping};
-pub use sites::{CookieUse, Rank, RequestSettings, Sites};
+pub use sites::{Rank, Sites};
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};

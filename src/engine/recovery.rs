@@ -14,7 +14,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::answers::rules_of;
 use super::recrawl::Answer;
 use super::route::queued;
 use super::stores::{Arrival, known_by};
@@ -27,6 +26,7 @@ use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::outcome::{Verdict, judge_answer};
 use crate::web::mime;
 use crate::web::retry_after::retry_after;
+use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
 use crate::web::sitemap;
 use crate::web::url::{CanonicalUrl, Keys};
@@ -182,7 +182,7 @@ impl Engine {
             return Ok(());
         }
         let Keys { origin, domain, .. } = self.home.keys.keys(asked);
-        let rules = rules_of(page.status, findings.rules);
+        let rules = RobotsRules::of_answer(page.status, findings.rules);
         let Arrival { now, frontier, anew, .. } = &mut self.stores.arrival;
         if rules.is_some() {
             frontier.charge((origin, domain), 0, page.body.len() as u64)?;

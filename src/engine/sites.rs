@@ -2,51 +2,13 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::Engine;
-use super::login::LoginPlan;
+use super::job::FetchJob;
+use super::request_settings::RequestSettings;
 use crate::frontier::QueuedUrl;
 use crate::web::cookies::FileCookie;
-use crate::web::secret::Secret;
 use crate::web::url::CanonicalUrl;
-
-/// What requests are made with.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RequestSettings {
-    /// The `User-Agent`.
-    pub user_agent: String,
-    /// The product token in it, which robots.txt files name.
-    pub agent_token: String,
-    /// More fields of the head: names in lower case, and values.
-    pub fields: Vec<(String, String)>,
-    /// Fields of which nobody may learn the values but the server.
-    pub secrets: Vec<(String, Secret)>,
-    /// What becomes of cookies.
-    pub cookies: CookieUse,
-    /// Whether the archive has markers in the place of what is secret.
-    pub redacts: bool,
-    /// The logins that come before the pages.
-    pub logins: Vec<Arc<LoginPlan>>,
-    /// Bytes of a body that are read.
-    pub body_max: usize,
-    /// Time from the connection to the end of the answer's head.
-    pub timeout_head: Duration,
-    /// Time for the whole exchange.
-    pub timeout_total: Duration,
-}
-
-/// What becomes of the cookies that a server sets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CookieUse {
-    /// They are ignored.
-    #[default]
-    Off,
-    /// They are sent back, and are part of the crawl's state.
-    Kept,
-    /// They are sent back, and kept in memory alone: they come of a login, or of a file.
-    Secret,
-}
 
 /// The place of URLs among those of their host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +51,11 @@ impl Engine {
     /// What a request for `url` is made with.
     pub(super) fn request_settings(&self, url: &CanonicalUrl) -> Option<Arc<RequestSettings>> {
         self.settings.sites.as_ref()?.request(url)
+    }
+
+    /// What `job` is made with; none where nothing is known but what is usual for all.
+    pub(super) fn settings_of(&self, job: &FetchJob) -> Option<Arc<RequestSettings>> {
+        job.settings.clone().or_else(|| self.settings.sites.as_ref().map(|sites| sites.usual()))
     }
 
     /// What a request for `url` is made with that is to bring the robots.txt of another origin, whose first URL is

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::QueuedUrl;
 use super::first_contacts::Contact;
+use super::options::Treatment;
 use super::record::{HostRecord, Standing};
 use super::task::{Rules, RulesDecoder};
-use super::treatment::Treatment;
 use super::tuning::{RULES_IN_MEMORY, URL_WAIT_MAX, USUAL_RULES_BYTES};
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;

@@ -95,7 +95,7 @@ pub use busiest::BusyHost;
 pub use first_contacts::Contact;
 pub use ledger::Ledger;
 pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
-pub use options::{Budget, FrontierOptions, Politeness};
+pub use options::{Budget, FrontierOptions, Politeness, Treatment, Treatments};
 pub use partition::{FileState, PartitionDone, PartitionJob};
 pub use politeness::Forbidden;
 pub use prerequisite::Asked;
@@ -105,7 +105,6 @@ pub use state::{FrontierCut, FrontierState, PartitionState};
 pub use task::{
     Feedback, Held, HostId, Known, NameAnswer, Permit, Provenance, RobotsAnswer, Rules, RulesDecoder, Task,
 };
-pub use treatment::{Treatment, Treatments};
 pub use turns::DUE_PRIORITY;
 
 /// All queues of a crawl.

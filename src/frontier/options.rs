@@ -3,13 +3,13 @@
 //! Sizes are taken when the frontier is opened (the number of partitions only when it is made); politeness and
 //! budgets may change between two runs or by [`super::Frontier::reconfigure`].
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
-use super::treatment::Treatments;
 use crate::clock::Time;
 
 /// Sizes and limits of a frontier.
@@ -126,4 +126,22 @@ impl Default for Budget {
     fn default() -> Self {
         Budget { pages_per_host: Some(100_000), pages_per_domain: Some(500_000), bytes_per_host: None }
     }
+}
+
+/// How a host is treated. Addresses have one delay, whatever hosts they have, so that of the politeness here does not
+/// count; nor do the pages of a domain in the budget.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Treatment {
+    /// Its delays and connections.
+    pub politeness: Politeness,
+    /// What may be fetched of it.
+    pub budget: Budget,
+}
+
+/// Knows the hosts that are treated otherwise than the rest.
+pub trait Treatments: Debug + Send + Sync {
+    /// How `host` is treated, a name or an address; none where it is treated as the rest.
+    fn of(&self, host: &str) -> Option<Arc<Treatment>>;
+    /// The longest delay after a request that any of them has.
+    fn delay_max(&self) -> Duration;
 }

@@ -1,30 +1,11 @@
 //! Hosts that are treated otherwise than the rest: who knows them is beside the frontier, and is asked once for each
 //! host that becomes active.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Frontier;
-use super::options::{Budget, Politeness};
-
-/// How a host is treated. Addresses have one delay, whatever hosts they have, so that of the politeness here does not
-/// count; nor do the pages of a domain in the budget.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Treatment {
-    /// Its delays and connections.
-    pub politeness: Politeness,
-    /// What may be fetched of it.
-    pub budget: Budget,
-}
-
-/// Knows the hosts that are treated otherwise than the rest.
-pub trait Treatments: Debug + Send + Sync {
-    /// How `host` is treated, a name or an address; none where it is treated as the rest.
-    fn of(&self, host: &str) -> Option<Arc<Treatment>>;
-    /// The longest delay after a request that any of them has.
-    fn delay_max(&self) -> Duration;
-}
+use super::options::{Budget, Politeness, Treatment};
 
 impl Frontier {
     /// How `host` is treated, a name or an address.

@@ -5,7 +5,9 @@
 use std::borrow::Cow;
 
 use super::Processor;
-use crate::engine::{CookieUse, FetchJob, Findings, LoginFindings, LoginStep, Message, Processed, Response, Room, Target};
+use crate::engine::{
+    CookieUse, FetchJob, Findings, LoginFindings, LoginStep, Message, Processed, Response, Room, Target,
+};
 use crate::web::charset;
 use crate::web::cookies::redacted;
 use crate::web::login::{PAGE_BYTES_MAX, Sign, Told, form, has_element};

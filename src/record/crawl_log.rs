@@ -126,8 +126,8 @@ impl CrawlLog {
         if self.noted.as_ref() == Some(politeness) {
             return Ok(());
         }
-        self.noted = Some(politeness.clone());
-        let note = PolitenessNote { since: now, politeness: politeness.clone() };
+        self.noted = Some(*politeness);
+        let note = PolitenessNote { since: now, politeness: *politeness };
         let mut line = serde_json::to_vec(&note).expect("settings consist of plain data");
         line.push(b'\n');
         self.notes.push(&line)?;

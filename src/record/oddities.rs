@@ -42,11 +42,11 @@ impl Oddity {
     fn meaning(self) -> &'static str {
         match self {
             Oddity::CookieWall => {
-                "a redirect to itself that sets a cookie; the crawler sends no cookies, so the pages behind it are \
-                 missing"
+                "a redirect to itself that sets a cookie; without cookies = \"session\" none is sent back, so the \
+                 pages behind it are missing"
             }
             Oddity::Login => {
-                "a seed that requires a user name and password; the crawler has none, so the pages behind it are \
+                "a seed that requires a user name and password; without auth in a [[site]] the pages behind it are \
                  missing"
             }
             Oddity::Scripts => {

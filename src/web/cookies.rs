@@ -60,7 +60,8 @@ impl CookieJars {
         let request = Url::parse(url.as_str()).ok()?;
         let mut matching = jar.store.matches(&request);
         matching.sort_by_key(|cookie| std::cmp::Reverse(String::from(&cookie.path).len()));
-        let pairs: Vec<String> = matching.iter().map(|cookie| format!("{}={}", cookie.name(), cookie.value())).collect();
+        let pairs: Vec<String> =
+            matching.iter().map(|cookie| format!("{}={}", cookie.name(), cookie.value())).collect();
         self.touch(domain);
         (!pairs.is_empty()).then(|| Secret::new(pairs.join("; ")))
     }
@@ -113,10 +114,8 @@ impl CookieJars {
         let mut is_news = known.as_deref() != Some(cookie.value());
         if known.is_some() || jar.store.iter_unexpired().count() < PER_DOMAIN_MAX {
             // a cookie that the rules refuse is not kept
-            is_news &= matches!(
-                jar.store.insert(cookie, request),
-                Ok(StoreAction::Inserted | StoreAction::UpdatedExisting)
-            );
+            is_news &=
+                matches!(jar.store.insert(cookie, request), Ok(StoreAction::Inserted | StoreAction::UpdatedExisting));
         }
         let size = |cookie: &Cookie<'_>| OVERHEAD + cookie.name().len() + cookie.value().len();
         let bytes = jar.store.iter_any().map(size).sum();
@@ -201,7 +200,8 @@ pub fn netscape(text: &str) -> Result<Vec<FileCookie>, String> {
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
-        let wrong = || format!("line {}: expected domain, TRUE or FALSE, path, TRUE or FALSE, time, name, value", number + 1);
+        let wrong =
+            || format!("line {}: expected domain, TRUE or FALSE, path, TRUE or FALSE, time, name, value", number + 1);
         let columns: Vec<&str> = line.split('\t').collect();
         let &[domain, below, path, secure, expires, name, value] = columns.as_slice() else { return Err(wrong()) };
         let expires: u64 = expires.split('.').next().and_then(|seconds| seconds.parse().ok()).ok_or_else(wrong)?;
@@ -245,8 +245,16 @@ mod tests {
     #[test]
     fn cookies_go_back_to_where_they_came_from_and_nowhere_else() {
         let mut jars = CookieJars::default();
-        set(&mut jars, "https://a.site.example/x/y", &["own=1", "all=2; Domain=site.example", "deep=3; Path=/x"]);
-        set(&mut jars, "https://a.site.example/", &["safe=4; Secure", "gone=5; Max-Age=0", "evil=6; Domain=other.example"]);
+        set(
+            &mut jars,
+            "https://a.site.example/x/y",
+            &["own=1", "all=2; Domain=site.example; Path=/", "deep=3; Path=/x"],
+        );
+        set(
+            &mut jars,
+            "https://a.site.example/",
+            &["safe=4; Secure", "gone=5; Max-Age=0", "evil=6; Domain=other.example"],
+        );
         let there = sent(&mut jars, "https://a.site.example/x/z");
         for pair in ["own=1", "all=2", "deep=3", "safe=4"] {
             assert!(there.contains(pair), "{there}");
@@ -308,7 +316,8 @@ mod tests {
     #[test]
     fn a_file_of_netscape_is_read() {
         let text = "# Netscape HTTP Cookie File\n\n.site.example\tTRUE\t/\tTRUE\t9999999999\tsid\ta=b\n\
-                    #HttpOnly_www.site.example\tFALSE\t/in\tFALSE\t0\town\t1\nsite.example\tFALSE\t/\tFALSE\t5\told\t1\n";
+                    #HttpOnly_www.site.example\tFALSE\t/in\tFALSE\t0\town\t1\n\
+                    site.example\tFALSE\t/\tFALSE\t5\told\t1\n";
         let cookies = netscape(text).unwrap();
         let mut jars = CookieJars::default();
         jars.fill(&cookies);

@@ -36,9 +36,9 @@
 pub mod address;
 pub mod charset;
 pub mod coding;
+pub mod cookies;
 pub(crate) mod css;
 mod directives;
-pub mod cookies;
 pub mod forgotten;
 pub mod headers;
 pub mod html;

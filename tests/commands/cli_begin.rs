@@ -80,7 +80,7 @@ fn init_refuses_what_is_no_seed_and_writes_nothing_then() {
 fn config_prints_the_settings_and_where_each_comes_from() {
     let dir = tempfile::tempdir().unwrap();
     let text = "[crawl]\nmax_pages = 5\ncontact = \"me@example.com\"\n\n[politeness]\ndelay_min = \"1500ms\"\n\
-                [fetch]\nproxy = \"http://me:secret@127.0.0.1:3128\"\n[scope]\nexclude = [\"a\\u202Eb\"]\n";
+                [fetch]\nproxy = \"http://me:sesame@127.0.0.1:3128\"\n[scope]\nexclude = [\"a\\u202Eb\"]\n";
     fs::write(dir.path().join("my.toml"), text).unwrap();
     let limits = ["--max-pages", "9", "--max-time", "90m", "--max-depth", "3"];
     let shown = prints(dir.path(), &[&["config", "--config", "my.toml"], &limits[..]].concat());
@@ -97,7 +97,7 @@ fn config_prints_the_settings_and_where_each_comes_from() {
         assert!(shown.lines().any(|found| found == line), "{line}\nis not in\n{shown}");
     }
     assert!(
-        !shown.contains("secret") && shown.contains("# my.toml:8; its user name and password are left out here"),
+        !shown.contains("sesame") && shown.contains("# my.toml:8; its user name and password are left out here"),
         "{shown}"
     );
     let read = Config::parse(&shown, "shown").unwrap();

@@ -116,6 +116,7 @@ fn every_reading_command_answers_with_each_of_its_options() {
         ("export links", "\tfollow\t"),
         ("export links --jsonl --mime text/*", "\"text\":"),
         ("config --config crawler.toml", "# crawler.toml:"),
+        ("config --for SEED", "[crawl]"),
         ("extract --status 4xx --mime text/* --since 2020-01-01 --until 2199-12-31 --robots", "url\ttitle\n"),
         ("export warc --prefix SEED --since 2020-01-01 --until 2199-12-31 --robots --output -", ""),
         ("export cdxj --prefix SEED --status 200 --mime text/* --since 2020-01-01 --until 2199-12-31 --robots", "{"),

@@ -57,6 +57,9 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("fetch.max_body", "\"2GiB\"", "must be from \"1KiB\" to \"1GiB\""),
     ("fetch.spool_max", "\"1MiB\"", "must be at least fetch.max_body"),
     ("fetch.retries", "21", "must be at most 20"),
+    ("fetch.accept_language", "\"d\\ne\"", "write languages, such as"),
+    ("fetch.headers", "{ Host = \"x\" }", "Host cannot be set here"),
+    ("fetch.headers", "{ X = \"${NAME}\" }", "refers to a secret, which not every server may hear"),
     ("fetch.proxy", "\"socks5://127.0.0.1\"", "must be an http or https URL"),
     ("robots.max_bytes", "\"1KiB\"", "must be at least \"500KiB\" (RFC 9309)"),
     ("robots.max_bytes", "\"65MiB\"", "must be at most \"64MiB\""),
@@ -105,6 +108,10 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("report.interval", "\"1ms\"", "write at least \"100ms\""),
     ("report.log_bytes", "1", "must be at least \"64KiB\", or \"unlimited\""),
     ("report.metrics", "\"localhost:80\"", "is not an address; write \"127.0.0.1:9150\""),
+    ("site.host", "\"http://a/\"", "must be names in lower case"),
+    ("site.domain", "\"A.example\"", "must be names in lower case"),
+    ("site.prefix", "\"a.example/\"", "must be the start of URLs"),
+    ("site.pattern", "\"(\"", "is not a regular expression"),
     ("report.console", "\"9151\"", "is not an address; write \"127.0.0.1:9151\""),
 ];
 
@@ -113,7 +120,8 @@ fn every_limit_of_a_setting_is_told_with_its_line_and_what_to_write() {
     let dir = tempfile::tempdir().unwrap();
     for (key, value, words) in LIMITS {
         let (section, name) = key.split_once('.').unwrap();
-        fs::write(dir.path().join("my.toml"), format!("# mine\n[{section}]\n{name} = {value}\n")).unwrap();
+        let table = if section == "site" { "[[site]]".to_owned() } else { format!("[{section}]") };
+        fs::write(dir.path().join("my.toml"), format!("# mine\n{table}\n{name} = {value}\n")).unwrap();
         let said = refused(dir.path(), &["config", "--config", "my.toml"]);
         assert!(said.starts_with(&format!("crawler: my.toml:3: {key}: ")) && said.contains(words), "{words}: {said}");
     }

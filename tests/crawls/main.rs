@@ -2,12 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod access;
 mod cluster;
 mod end_to_end;
 mod endings;
 mod etcd;
 mod fetch;
 mod hostile;
+mod hosts;
 mod kills;
 mod power_cut;
 mod requisites;

@@ -1,34 +1,10 @@
 //! Sites with tables of their own: delays, names, fields, robots.txt, limits, by the log of a server.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::hosts::{Answer, Asked, Hosts};
 use crate::site::{Crawl, RUSH};
-
-/// A request as it came.
-#[derive(Clone, Debug)]
-struct Asked {
-    host: u8,
-    path: String,
-    /// Its fields, names in lower case.
-    fields: Vec<(String, String)>,
-    at: Instant,
-}
-
-impl Asked {
-    fn field(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
-    }
-}
-
-/// Serves `127.0.0.1` to `127.0.0.3` on one port: pages that link to one another, and a robots.txt for each host.
-struct Three {
-    port: u16,
-    asked: Arc<Mutex<Vec<Asked>>>,
-}
 
 const ROBOTS: [&str; 3] = [
     "User-agent: crawler\nDisallow: /secret\n\nUser-agent: other\nDisallow: /\n",
@@ -40,54 +16,18 @@ const PAGE: &str = "<html><title>page</title><a href=/low/1>1</a><a href=/low/2>
                     <a href=/secret>s</a><a href=/high/4>4</a>";
 const DEEP: &str = "<html><title>page</title><a href=/deep/1>1</a>";
 
-impl Three {
-    fn start() -> Three {
-        let first = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = first.local_addr().unwrap().port();
-        let others = [2, 3].map(|last| (last, TcpListener::bind((Ipv4Addr::new(127, 0, 0, last), port)).unwrap()));
-        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
-        for (host, listener) in others.into_iter().chain([(1, first)]) {
-            let asked = asked.clone();
-            std::thread::spawn(move || {
-                for stream in listener.incoming() {
-                    let mut stream = stream.unwrap();
-                    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
-                    let Some(line) = lines.next() else { continue };
-                    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
-                    let fields = lines.take_while(|line| !line.is_empty());
-                    let field = |line: String| {
-                        let (name, value) = line.split_once(": ").unwrap();
-                        (name.to_lowercase(), value.to_owned())
-                    };
-                    let asking =
-                        Asked { host, path: path.clone(), fields: fields.map(field).collect(), at: Instant::now() };
-                    asked.lock().unwrap().push(asking);
-                    let (mime, body) = match path.as_str() {
-                        "/robots.txt" => ("text/plain", ROBOTS[usize::from(host) - 1]),
-                        "/" => ("text/html", PAGE),
-                        "/low/1" => ("text/html", DEEP),
-                        _ => ("text/html", "<html><title>leaf</title>"),
-                    };
-                    let head = format!("content-type: {mime}\r\ncontent-length: {}", body.len());
-                    // a client that is gone is no fault
-                    let _ = write!(stream, "HTTP/1.1 200 OK\r\n{head}\r\nconnection: close\r\n\r\n{body}");
-                }
-            });
-        }
-        Three { port, asked }
-    }
+/// `127.0.0.1` to `127.0.0.3`: pages that link to one another, and a robots.txt for each host.
+fn three() -> Hosts {
+    Hosts::start(3, |asked| match asked.path.as_str() {
+        "/robots.txt" => Answer::text(ROBOTS[usize::from(asked.host) - 1]),
+        "/" => Answer::page(PAGE),
+        "/low/1" => Answer::page(DEEP),
+        _ => Answer::page("<html><title>leaf</title>"),
+    })
+}
 
-    fn seeds(&self) -> String {
-        [1, 2, 3].map(|host| format!("http://127.0.0.{host}:{}/\n", self.port)).concat()
-    }
-
-    fn asked_of(&self, host: u8) -> Vec<Asked> {
-        self.asked.lock().unwrap().iter().filter(|asked| asked.host == host).cloned().collect()
-    }
-
-    fn paths_of(&self, host: u8) -> Vec<String> {
-        self.asked_of(host).into_iter().map(|asked| asked.path).collect()
-    }
+fn seeds(three: &Hosts) -> String {
+    [1, 2, 3].map(|host| format!("{}\n", three.url(host, "/"))).concat()
 }
 
 /// Settings for all, and tables: for the second host a name of its own and fields, for the third no robots.txt.
@@ -112,8 +52,8 @@ fn said(crawl: &Crawl, command: &[&str]) -> String {
 
 #[test]
 fn every_host_is_asked_by_its_own_table() {
-    let three = Three::start();
-    let crawl = Crawl::new(&three.seeds(), &config(TABLES));
+    let three = three();
+    let crawl = Crawl::new(&seeds(&three), &config(TABLES));
     crawl.run(&[]).expect(0, &["complete"]);
     let (first, second, third) = (three.asked_of(1), three.asked_of(2), three.asked_of(3));
     let sorted = |host| {
@@ -147,8 +87,8 @@ fn every_host_is_asked_by_its_own_table() {
 
 #[test]
 fn the_archive_has_the_fields_that_were_sent_and_explain_names_the_tables() {
-    let three = Three::start();
-    let crawl = Crawl::new(&three.seeds(), &config(TABLES));
+    let three = three();
+    let crawl = Crawl::new(&seeds(&three), &config(TABLES));
     crawl.run(&[]).expect(0, &["complete"]);
     let at = format!("http://127.0.0.2:{}/low/1", three.port);
     let request = said(&crawl, &["get", "--warc", &at]);

@@ -16,7 +16,6 @@ use crate::container::{KeyRecord, NewPage, Stored as StoredPage};
 use crate::disk::Result;
 use crate::frontier::{Feedback, HostId, QueuedUrl};
 use crate::outcome::HostFault;
-pub(super) use robots::rules_of;
 
 impl Engine {
     /// An answer came and was processed.
@@ -82,8 +81,8 @@ impl Engine {
 
     /// A request begins, in the place that suits its host.
     fn fetch(&mut self, mut job: FetchJob, now: Time) {
-        if let Some(settings) = &job.settings {
-            job.cookie = self.cookie_for(&job.target, &job.url, &settings.clone());
+        if let Some(settings) = self.settings_of(&job) {
+            job.cookie = self.cookie_for(&job.target, &job.url, &settings);
         }
         let contact = self.stores.arrival.frontier.contact_of(job.host);
         self.requests.begin_fetch(&job, contact, now);

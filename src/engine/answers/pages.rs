@@ -7,12 +7,12 @@ use super::may_have_versions;
 use crate::container::Stored as StoredPage;
 use crate::disk::Result;
 use crate::engine::books::oddity_of;
-use crate::engine::login::Entrance;
 use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
+use crate::engine::login::Entrance;
 use crate::engine::recrawl::Compared;
 use crate::engine::route::{Discovery, Parent};
 use crate::engine::seeds::SeedStatus;
-use crate::engine::{Engine, is_of_seed, queued_url};
+use crate::engine::{CookieUse, Engine, is_of_seed, queued_url};
 use crate::frontier::{Feedback, HostId, Permit, QueuedUrl};
 use crate::outcome::{
     Cause, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer, judge_failure,
@@ -83,6 +83,7 @@ impl Engine {
         stored: &StoredPage,
     ) -> Result<()> {
         let Processed { job, keys: processed_keys, response, retry_after, records, .. } = processed;
+        let keeps_cookies = self.settings_of(&job).is_some_and(|settings| settings.cookies != CookieUse::Off);
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
         // budgets count a page once, however often it is visited
@@ -104,7 +105,8 @@ impl Engine {
             url.attempts = url.attempts.saturating_add(1);
             return self.frontier_done(job.host, &feedback, Some(url));
         }
-        if let Some(oddity) = oddity_of((&job.url, job.via.url()), &url, &response, &findings, processed_keys.key) {
+        let (asked, answer) = ((&job.url, job.via.url()), (&response, keeps_cookies));
+        if let Some(oddity) = oddity_of(asked, &url, answer, &findings, processed_keys.key) {
             self.books.tell_oddity(oddity, &job.url);
         }
         let has_changed = compared.as_ref().is_some_and(Compared::has_changed);

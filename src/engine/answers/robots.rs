@@ -88,7 +88,7 @@ impl Engine {
             return Ok(());
         }
         self.stores.arrival.frontier.heard(host);
-        match rules_of(response.status, findings.rules) {
+        match RobotsRules::of_answer(response.status, findings.rules) {
             Some(rules) => {
                 let politeness = self.stores.arrival.frontier.politeness_for(robots_txt(&origin).host());
                 self.books.tell_crawl_delay(&origin, &rules, &politeness);
@@ -179,17 +179,5 @@ impl Engine {
             return arrival.frontier.robots(job.host, RobotsAnswer::PrivateAddress, arrival.now);
         }
         self.robots_failed(job.host, &origin, key, duration)
-    }
-}
-
-/// The rules that follow from an answer to a request for robots.txt (RFC 9309, section 2.3.1): 2xx brings them, 4xx
-/// means that there are none. `None` where nothing follows: 5xx, and 429, which speaks of load; redirects; and a file
-/// that broke off, of which nobody knows what it would have forbidden.
-pub(in crate::engine) fn rules_of(status: u16, found: Option<RobotsRules>) -> Option<RobotsRules> {
-    match status {
-        200..300 => found,
-        429 => None,
-        400..500 => Some(RobotsRules::allow_all()),
-        _ => None,
     }
 }

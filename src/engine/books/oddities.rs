@@ -12,11 +12,11 @@ use crate::web::url::{CanonicalUrl, Keys};
 pub(in crate::engine) fn oddity_of(
     (asked, via): (&CanonicalUrl, Option<&str>),
     url: &QueuedUrl,
-    response: &Response,
+    (response, keeps_cookies): (&Response, bool),
     findings: &Findings,
     key: Fingerprint,
 ) -> Option<Oddity> {
-    let sets_cookie = || headers::named(&response.headers, "set-cookie").next().is_some();
+    let sets_cookie = || !keeps_cookies && headers::named(&response.headers, "set-cookie").next().is_some();
     let leads_back = |(target, keys): &(CanonicalUrl, Keys)| {
         let came_from = url.hops.redirects() > 0 && via == Some(target.as_str()) && target.host() == asked.host();
         keys.key == key || came_from

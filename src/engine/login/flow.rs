@@ -9,12 +9,11 @@
 
 use std::sync::Arc;
 
-use super::{LoginPlan, LoginStep, Message, Submission};
 use crate::container::Stored as StoredPage;
 use crate::disk::Result;
 use crate::engine::Engine;
-use crate::engine::answers::rules_of;
 use crate::engine::job::{FetchFailed, FetchJob, LoginFindings, Processed, Target};
+use crate::engine::login_plan::{LoginPlan, LoginStep, Message, Submission};
 use crate::engine::values::{Robots, RobotsAnswer, Term};
 use crate::frontier::{HostId, Provenance};
 use crate::web::login::Told;
@@ -43,12 +42,7 @@ struct Login {
 
 impl Engine {
     /// A login begins on behalf of a page of `host`.
-    pub(super) fn begin_login(
-        &mut self,
-        host: HostId,
-        plan: Arc<LoginPlan>,
-        provenance: Provenance,
-    ) -> Result<()> {
+    pub(super) fn begin_login(&mut self, host: HostId, plan: Arc<LoginPlan>, provenance: Provenance) -> Result<()> {
         let step = match &plan.message {
             Message::Form { .. } => LoginStep::Form,
             Message::Json(members) => LoginStep::Submit(json(members)),
@@ -113,7 +107,7 @@ impl Engine {
         let status = processed.response.status;
         let via = url.as_str().to_owned();
         if let LoginStep::Robots { then, url } = step {
-            return self.login_robots(login, *then, (url, via), rules_of(status, rules));
+            return self.login_robots(login, *then, (url, via), RobotsRules::of_answer(status, rules));
         }
         let is_form = matches!(step, LoginStep::Form);
         let cookies = self.cookies.names(&url);
@@ -213,11 +207,11 @@ impl Engine {
     }
 
     fn login_failed(&mut self, plan: &Arc<LoginPlan>, failure: Failure) {
-        let now = self.stores.arrival.now;
-        match failure {
-            Failure::Refused(why) => self.logins.failed(plan, &why, true, now),
-            Failure::Unanswered(why) => self.logins.failed(plan, &why, false, now),
-        }
+        let (why, is_refused) = match &failure {
+            Failure::Refused(why) => (why, true),
+            Failure::Unanswered(why) => (why, false),
+        };
+        self.logins.failed(plan, (why, is_refused), self.settings.retries, self.stores.arrival.now);
     }
 
     /// Whether `processed` is what a site shows to those who are not logged in, and its URL is to be asked for again;
@@ -225,10 +219,10 @@ impl Engine {
     /// Or a page that sets a cookie and leads to itself, to see whether the cookie comes back.
     pub(in crate::engine) fn is_turned_away(&mut self, processed: &Processed, has_new_cookie: bool) -> bool {
         let Target::Page { url, .. } = &processed.job.target else { return false };
-        let Some(settings) = processed.job.settings.as_ref().filter(|_| url.attempts < self.settings.retries) else {
+        if url.attempts >= self.settings.retries {
             return false;
-        };
-        if processed.findings.is_logged_out {
+        }
+        if let Some(settings) = processed.job.settings.as_ref().filter(|_| processed.findings.is_logged_out) {
             self.logins.lost(&settings.logins, processed.job.sessions);
             return true;
         }

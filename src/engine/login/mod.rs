@@ -9,8 +9,8 @@
 //! - An answer that has the sign of a lost session is not stored. Its URL is asked for again behind a new login; as
 //!   often as one that failed, and then it is stored as it comes.
 //! - A login that was refused twice is not tried a third time, lest it lock somebody out: the site's pages are given
-//!   up. One that brings no answer is tried more often, at growing intervals.
-//! - Nothing of this is in a checkpoint: a crawl that is started again logs in anew.
+//!   up. One that brings no answer is tried as often as a page, at growing intervals.
+//! - Nothing of this is in a checkpoint: a crawl that is started again logs in again.
 
 mod flow;
 
@@ -18,14 +18,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Engine;
-use super::route::queued;
 use super::job::{Processed, Target};
-use super::sites::{CookieUse, RequestSettings};
+use super::login_plan::LoginPlan;
+use super::request_settings::{CookieUse, RequestSettings};
+use super::route::queued;
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::frontier::{HostId, Provenance, QueuedUrl};
 use crate::outcome::Reason;
-use crate::web::login::Sign;
 use crate::web::secret::Secret;
 use crate::web::url::CanonicalUrl;
 
@@ -33,67 +33,12 @@ use crate::web::url::CanonicalUrl;
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Before a login is tried again that was not answered; each time four times as long.
 const UNANSWERED_WAIT: Duration = Duration::from_secs(15);
-/// So often is one tried that is not answered.
-const UNANSWERED_MAX: u32 = 5;
+/// But no longer than this.
+const UNANSWERED_WAIT_MAX: Duration = Duration::from_secs(3_600);
 /// Before a login is tried again that was refused.
 const REFUSED_WAIT: Duration = Duration::from_secs(30);
 /// So often is one tried that is refused.
 const REFUSED_MAX: u32 = 2;
-
-/// A login as it is configured.
-#[derive(Debug, PartialEq)]
-pub struct LoginPlan {
-    /// Where the form is found, or where the message goes.
-    pub url: CanonicalUrl,
-    /// What is sent.
-    pub message: Message,
-    /// How a login that worked is known.
-    pub success: Sign,
-    /// How a page is known that asks for a new login; where nothing is said, it redirects to the login's URL, or has
-    /// the status 401.
-    pub lost: Sign,
-}
-
-/// What a login sends.
-#[derive(Debug, PartialEq)]
-pub enum Message {
-    /// The form that a selector finds, or the first with a password, with these fields filled in.
-    Form {
-        /// The selector, or nothing.
-        selector: String,
-        /// Names and values.
-        filled: Vec<(String, Secret)>,
-    },
-    /// An object of JSON with these members.
-    Json(Vec<(String, Secret)>),
-}
-
-/// The next request of a login.
-#[derive(Debug)]
-pub enum LoginStep {
-    /// The robots.txt of the origin that the step inside goes to.
-    Robots {
-        /// The step that waits for it.
-        then: Box<LoginStep>,
-        /// Where that goes.
-        url: CanonicalUrl,
-    },
-    /// The page with the form.
-    Form,
-    /// The form, or the message.
-    Submit(Submission),
-    /// Where the answer to it redirects.
-    Follow,
-}
-
-/// The body of a POST.
-#[derive(Debug)]
-pub struct Submission {
-    /// Its media type.
-    pub content_type: &'static str,
-    /// Itself.
-    pub body: Secret,
-}
 
 /// The logins of a crawl that were needed so far.
 #[derive(Debug, Default)]
@@ -161,13 +106,16 @@ impl Logins {
     }
 
     /// A try has failed: by an answer that refuses it, or without one.
-    fn failed(&mut self, plan: &Arc<LoginPlan>, why: &str, is_refused: bool, now: Time) {
+    fn failed(&mut self, plan: &Arc<LoginPlan>, (why, is_refused): (&str, bool), retries: u8, now: Time) {
         let session = self.session(plan);
         *(if is_refused { &mut session.refused } else { &mut session.unanswered }) += 1;
-        let is_last = session.refused >= REFUSED_MAX || session.unanswered >= UNANSWERED_MAX;
+        let is_last =
+            session.refused >= u32::from(retries).clamp(1, REFUSED_MAX) || session.unanswered > u32::from(retries);
         let wait = match is_refused {
             true => REFUSED_WAIT,
-            false => UNANSWERED_WAIT * 4_u32.pow(session.unanswered.saturating_sub(1).min(UNANSWERED_MAX)),
+            false => {
+                (UNANSWERED_WAIT * 4_u32.pow(session.unanswered.saturating_sub(1).min(8))).min(UNANSWERED_WAIT_MAX)
+            }
         };
         session.state = if is_last { State::Shut } else { State::Out(now + wait) };
         let next = if is_last { "its pages are given up".to_owned() } else { format!("tried again in {wait:?}") };
@@ -216,7 +164,7 @@ impl Engine {
     pub(super) fn keep_cookies(&mut self, processed: &Processed) -> bool {
         let job = &processed.job;
         let is_login = matches!(job.target, Target::Login { .. });
-        let of_site = job.settings.as_ref().map_or(CookieUse::Off, |settings| settings.cookies);
+        let of_site = self.settings_of(job).map_or(CookieUse::Off, |settings| settings.cookies);
         if !is_login && of_site == CookieUse::Off {
             return false;
         }

@@ -116,6 +116,18 @@ impl RobotsRules {
         self.rules.shrink_to_fit();
     }
 
+    /// The rules that follow from an answer to a request for robots.txt (RFC 9309, section 2.3.1), in which these were
+    /// `found`: 2xx brings them, 4xx means that there are none. `None` where nothing follows: 5xx, and 429, which
+    /// speaks of load; redirects; and a file that broke off, of which nobody knows what it would have forbidden.
+    pub fn of_answer(status: u16, found: Option<RobotsRules>) -> Option<RobotsRules> {
+        match status {
+            200..300 => found,
+            429 => None,
+            400..500 => Some(RobotsRules::allow_all()),
+            _ => None,
+        }
+    }
+
     /// Everything is allowed: no file, or one that says nothing to us.
     pub fn allow_all() -> Self {
         RobotsRules::default()

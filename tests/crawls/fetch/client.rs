@@ -39,10 +39,10 @@ pub fn usual(change: impl FnOnce(&mut RequestSettings)) -> Arc<RequestSettings> 
     let mut usual = RequestSettings {
         user_agent: "ourbot/1.0".to_owned(),
         agent_token: "ourbot".to_owned(),
-        fields: Vec::new(),
         body_max: 1 << 20,
         timeout_head: Duration::from_secs(30),
         timeout_total: Duration::from_secs(60),
+        ..RequestSettings::default()
     };
     change(&mut usual);
     Arc::new(usual)
@@ -103,6 +103,8 @@ impl Client {
             addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
             scope: Arc::new(Scope::new(&scope, std::iter::empty()).unwrap()),
             via: Referrer::Nobody,
+            cookie: None,
+            sessions: 0,
             condition: None,
             past: None,
             id_seed: 0,

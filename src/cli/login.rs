@@ -1,0 +1,177 @@
+//! `crawler login test URL`: does the login that a page needs, and says step by step what came of it.
+//!
+//! It is a crawl of that one page, with the settings of the file, in a directory that is removed behind it. So
+//! robots.txt, delays, the address guard and the login itself are those of a crawl; what is printed is its log.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::exit::{Exit, UsageError};
+use super::{CrawlFn, run};
+use crate::config::{Bytes, Config};
+use crate::console::RecentWarnings;
+use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, sites};
+use crate::disk;
+use crate::report::Screen;
+use crate::text::escape::Escaped;
+use crate::web::url::CanonicalUrl;
+
+/// A login takes no longer, whatever its site does.
+const TIME_MAX: Duration = Duration::from_secs(180);
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crawler login test https://example.org/members/ --config my.toml
+
+Exit codes: 0 logged in, 1 not, 2 no [[site.login]] holds for the URL, or a secret is missing.")]
+pub(super) struct LoginArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Log in as a crawl would, fetch one page, and print each request and what came of it
+    ///
+    /// The page is one behind the login. Nothing is kept.
+    Test(TestArgs),
+}
+
+#[derive(Debug, Args)]
+struct TestArgs {
+    /// A page behind the login
+    #[arg(value_name = "URL")]
+    url: String,
+    /// Settings in TOML, with the [[site.login]]
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+}
+
+impl LoginArgs {
+    pub(super) fn run(&self, crawl: CrawlFn) -> anyhow::Result<Exit> {
+        let What::Test(test) = &self.what;
+        test.run(crawl)
+    }
+}
+
+impl TestArgs {
+    fn run(&self, crawl: CrawlFn) -> anyhow::Result<Exit> {
+        let url = CanonicalUrl::parse(&self.url)
+            .map_err(|error| UsageError::because(format!("{}: {error}", Escaped(&self.url))))?;
+        let config = Config::load(Some(&self.config))?;
+        let tables = sites::index(&config)?.of_url(url.as_str());
+        let has_login = tables.iter().any(|&number| config.site[usize::from(number)].login.is_some());
+        if !has_login {
+            let problem = format!("no [[site.login]] of {} holds for {}", self.config.display(), url.as_str());
+            return Err(UsageError::because(problem));
+        }
+        let place = Place::new()?;
+        let (screen, warnings) = (Screen::stderr(), RecentWarnings::default());
+        run::log_to(&screen, Verbosity::Quiet, config.report.log_format, Some(warnings.clone()))?;
+        let request = CrawlRequest {
+            config: of_one_page(config),
+            config_path: None,
+            limits: GivenLimits::default(),
+            seeds_path: None,
+            urls: vec![url.as_str().to_owned()],
+            seeds: url.as_str().into(),
+            dir: place.0.clone(),
+            force: false,
+            until_fresh: false,
+            json_path: None,
+            verbosity: Verbosity::Quiet,
+            warnings: None,
+            screen,
+        };
+        // without a page it ends with an error, and the log says why
+        let ended = crawl(request);
+        let log = fs::read_to_string(place.0.join("logs/crawl.log")).unwrap_or_default();
+        if log.is_empty() {
+            ended?;
+        }
+        let steps: Vec<Step> = log.lines().filter_map(Step::of).collect();
+        let mut out = io::stdout().lock();
+        for step in &steps {
+            writeln!(out, "{:<11} {:>4}  {}", step.what, step.status, Escaped(step.url))?;
+        }
+        let mut failures = warnings.newest_first().into_iter().map(|warning| warning.message);
+        let failure = failures.find(|message| message.starts_with("the login at "));
+        let is_in = steps.iter().any(|step| step.what == "login") && steps.iter().any(|step| step.what == "page");
+        match failure {
+            _ if is_in => writeln!(out, "logged in")?,
+            Some(why) => writeln!(out, "not logged in: {}", Escaped(&why))?,
+            None => writeln!(out, "not logged in")?,
+        }
+        out.flush()?;
+        Ok(if is_in { Exit::Done } else { Exit::Internal })
+    }
+}
+
+/// A crawl of one page, which leaves nothing anywhere.
+fn of_one_page(mut config: Config) -> Config {
+    config.crawl.max_pages = Some(1);
+    config.crawl.max_depth = Some(0);
+    config.crawl.max_time = Some(TIME_MAX);
+    config.crawl.shards = 1;
+    config.crawl.disk_floor = Bytes::mib(1);
+    config.scope.favicon = false;
+    config.robots.sitemaps = false;
+    config.cluster.store = "off".to_owned();
+    // one try that is refused is enough to know
+    config.fetch.retries = 1;
+    config.container.dedup_against = Vec::new();
+    config.report.console = "off".to_owned();
+    config.report.metrics = "off".to_owned();
+    config
+}
+
+/// A line of crawl.log.
+struct Step<'a> {
+    what: &'static str,
+    status: &'a str,
+    url: &'a str,
+}
+
+impl Step<'_> {
+    fn of(line: &str) -> Option<Step<'_>> {
+        let columns: Vec<&str> = line.split_ascii_whitespace().collect();
+        let (&status, &url, &hops, notes) = (columns.get(1)?, columns.get(3)?, columns.get(4)?, columns.last()?);
+        let has = |wanted: &str| notes.split(',').any(|note| note == wanted);
+        let what = match () {
+            () if has("sessionLost") => "turned away",
+            () if url.ends_with("/robots.txt") && hops.ends_with('P') => "robots.txt",
+            () if has("login") || hops.ends_with('P') => "login",
+            () => "page",
+        };
+        Some(Step { what, status, url })
+    }
+}
+
+/// A directory for one crawl, for this user alone, and gone behind it.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> anyhow::Result<Place> {
+        let path = std::env::temp_dir().join(format!("crawler-login-{}", std::process::id()));
+        let create = |path: &Path| {
+            let mut builder = fs::DirBuilder::new();
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.create(path)
+        };
+        create(&path).map_err(|error| disk::Error::io("create", &path, error))?;
+        Ok(Place(path))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // what stays is in the directory for what nobody needs
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,60 @@
+//! A login as it is configured, and the steps that it is done in.
+
+use crate::web::login::Sign;
+use crate::web::secret::Secret;
+use crate::web::url::CanonicalUrl;
+
+/// A login as it is configured.
+#[derive(Debug, PartialEq)]
+pub struct LoginPlan {
+    /// Where the form is found, or where the message goes.
+    pub url: CanonicalUrl,
+    /// What is sent.
+    pub message: Message,
+    /// How a login that worked is known.
+    pub success: Sign,
+    /// How a page is known that asks for a new login; where nothing is said, it redirects to the login's URL, or has
+    /// the status 401.
+    pub lost: Sign,
+}
+
+/// What a login sends.
+#[derive(Debug, PartialEq)]
+pub enum Message {
+    /// The form that a selector finds, or the first with a password, with these fields filled in.
+    Form {
+        /// The selector, or nothing.
+        selector: String,
+        /// Names and values.
+        filled: Vec<(String, Secret)>,
+    },
+    /// An object of JSON with these members.
+    Json(Vec<(String, Secret)>),
+}
+
+/// The next request of a login.
+#[derive(Debug)]
+pub enum LoginStep {
+    /// The robots.txt of the origin that the step inside goes to.
+    Robots {
+        /// The step that waits for it.
+        then: Box<LoginStep>,
+        /// Where that goes.
+        url: CanonicalUrl,
+    },
+    /// The page with the form.
+    Form,
+    /// The form, or the message.
+    Submit(Submission),
+    /// Where the answer to it redirects.
+    Follow,
+}
+
+/// The body of a POST.
+#[derive(Debug)]
+pub struct Submission {
+    /// Its media type.
+    pub content_type: &'static str,
+    /// Itself.
+    pub body: Secret,
+}

@@ -1,0 +1,44 @@
+//! What requests are made with: one list for those of all sites, and others for some.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::login_plan::LoginPlan;
+use crate::web::secret::Secret;
+
+/// What requests are made with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RequestSettings {
+    /// The `User-Agent`.
+    pub user_agent: String,
+    /// The product token in it, which robots.txt files name.
+    pub agent_token: String,
+    /// More fields of the head: names in lower case, and values.
+    pub fields: Vec<(String, String)>,
+    /// Fields of which nobody may learn the values but the server.
+    pub secrets: Vec<(String, Secret)>,
+    /// What becomes of cookies.
+    pub cookies: CookieUse,
+    /// Whether the archive has markers in the place of what is secret.
+    pub redacts: bool,
+    /// The logins that come before the pages.
+    pub logins: Vec<Arc<LoginPlan>>,
+    /// Bytes of a body that are read.
+    pub body_max: usize,
+    /// Time from the connection to the end of the answer's head.
+    pub timeout_head: Duration,
+    /// Time for the whole exchange.
+    pub timeout_total: Duration,
+}
+
+/// What becomes of the cookies that a server sets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CookieUse {
+    /// They are ignored.
+    #[default]
+    Off,
+    /// They are sent back, and are part of the crawl's state.
+    Kept,
+    /// They are sent back, and kept in memory alone: they come of a login, or of a file.
+    Secret,
+}
