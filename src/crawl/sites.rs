@@ -37,6 +37,7 @@ pub struct SiteTables {
     index: SiteIndex,
     usual: Arc<RequestSettings>,
     delay_max: Duration,
+    told: String,
     secrets: Secrets,
     compiled: Mutex<HashMap<Holding, Arc<Compiled>>>,
 }
@@ -74,6 +75,7 @@ impl SiteTables {
             index,
             usual: Arc::new(request(config)),
             delay_max: delays.max().unwrap_or_default(),
+            told: told(config),
             config: config.clone(),
             secrets,
             compiled: Mutex::default(),
@@ -134,6 +136,10 @@ impl Treatments for SiteTables {
     fn delay_max(&self) -> Duration {
         self.delay_max
     }
+
+    fn told(&self) -> &str {
+        &self.told
+    }
 }
 
 impl Sites for SiteTables {
@@ -155,6 +161,28 @@ impl Sites for SiteTables {
 
     fn obeys_robots(&self, host: &str) -> Option<bool> {
         Some(self.of_host(host)?.obeys)
+    }
+}
+
+/// What `config` says of the delays and connections of hosts, as far as tables say anything of them: an excerpt from
+/// which `overlaid` makes the same.
+fn told(config: &Config) -> String {
+    let politeness = |site: &Site| Site {
+        host: site.host.clone(),
+        domain: site.domain.clone(),
+        delay_min: site.delay_min,
+        delay_max: site.delay_max,
+        delay_factor: site.delay_factor,
+        crawl_delay_max: site.crawl_delay_max,
+        crawl_delay_beyond: site.crawl_delay_beyond,
+        connections_per_host: site.connections_per_host,
+        ..Site::default()
+    };
+    let says = |site: &Site| *site != Site { host: site.host.clone(), domain: site.domain.clone(), ..Site::default() };
+    let sites: Vec<Site> = config.site.iter().map(politeness).filter(says).collect();
+    match sites.is_empty() {
+        true => String::new(),
+        false => serde_json::json!({ "politeness": config.politeness, "site": sites }).to_string(),
     }
 }
 

@@ -108,7 +108,10 @@ impl Target {
             Target::Robots { origin, provenance: Provenance { depth, hops, .. }, .. } => {
                 Purpose::Robots { origin, depth: *depth, hops }
             }
-            Target::Login { provenance: Provenance { hops, .. }, .. } => Purpose::Login { hops },
+            Target::Login { step: LoginStep::Robots { origin, .. }, provenance, .. } => {
+                Purpose::Robots { origin, depth: provenance.depth, hops: &provenance.hops }
+            }
+            Target::Login { .. } => Purpose::Login,
         }
     }
 }
@@ -134,10 +137,7 @@ pub enum Purpose<'a> {
         hops: &'a Hops,
     },
     /// How a login goes.
-    Login {
-        /// How the page was found that waits for it.
-        hops: &'a Hops,
-    },
+    Login,
     /// Rules and sitemaps.
     Robots {
         /// The origin that the rules hold for, as a URL.

@@ -41,6 +41,8 @@ pub enum LoginStep {
         then: Box<LoginStep>,
         /// Where that goes.
         url: CanonicalUrl,
+        /// Its origin, whose rules these are.
+        origin: Box<str>,
     },
     /// The page with the form.
     Form,

@@ -250,7 +250,8 @@ impl Engine {
         if self.course.is_crawling() && self.may_request_now() {
             self.serve_calendar(now)?;
             self.books.seeds.make_durable()?;
-            self.books.crawl_log.note(self.stores.arrival.frontier.politeness(), now)?;
+            let frontier = &self.stores.arrival.frontier;
+            self.books.crawl_log.note(frontier.politeness(), frontier.treatments_told(), now)?;
             self.request(now)?;
             self.requests.settle(self.stores.arrival.frontier.has_ready(now), now);
             self.course.quota.give_back();

@@ -144,4 +144,6 @@ pub trait Treatments: Debug + Send + Sync {
     fn of(&self, host: &str) -> Option<Arc<Treatment>>;
     /// The longest delay after a request that any of them has.
     fn delay_max(&self) -> Duration;
+    /// How they are treated, as JSON for those who judge the log of requests; empty where that is as the rest.
+    fn told(&self) -> &str;
 }

@@ -18,6 +18,11 @@ impl Frontier {
         self.treatment_of(host).map_or(self.options.budget, |treatment| treatment.budget)
     }
 
+    /// How hosts are treated that are treated otherwise than the rest, for the log.
+    pub fn treatments_told(&self) -> &str {
+        self.options.treatments.as_ref().map_or("", |treatments| treatments.told())
+    }
+
     pub(super) fn treatment_of(&self, host: &str) -> Option<Arc<Treatment>> {
         self.options.treatments.as_ref()?.of(host)
     }

@@ -167,7 +167,7 @@ impl Processor {
         if let Some(sites) = self.options.sites.clone() {
             let first = match purpose {
                 Purpose::Robots { origin, .. } => CanonicalUrl::parse(origin).ok(),
-                Purpose::Page { .. } | Purpose::Login { .. } => None,
+                Purpose::Page { .. } | Purpose::Login => None,
             };
             self.meet(sites.request(first.as_ref().unwrap_or(url)).as_deref());
         }
@@ -221,7 +221,7 @@ impl Processor {
                 self.name_sitemaps(url, (origin, depth, hops), &sitemaps, scope, &mut findings);
                 findings.rules = Some(rules);
             }
-            Purpose::Page { .. } | Purpose::Robots { .. } | Purpose::Login { .. } => {}
+            Purpose::Page { .. } | Purpose::Robots { .. } | Purpose::Login => {}
         }
         findings
     }

@@ -82,6 +82,9 @@ pub struct PolitenessNote {
     pub since: Time,
     /// How a host is treated.
     pub politeness: Politeness,
+    /// Of settings that hold for some hosts only, those that say how they are treated: an excerpt of the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sites: Option<serde_json::Value>,
 }
 
 /// The open log.
@@ -89,7 +92,7 @@ pub struct PolitenessNote {
 pub struct CrawlLog {
     lines: LogFile,
     notes: LogFile,
-    noted: Option<Politeness>,
+    noted: Option<(Politeness, String)>,
 }
 
 impl CrawlLog {
@@ -121,13 +124,15 @@ impl CrawlLog {
         self.lines.push(line.render().as_bytes())
     }
 
-    /// Notes that requests are made by `politeness` from `now` on, if that was not noted last.
-    pub fn note(&mut self, politeness: &Politeness, now: Time) -> Result<()> {
-        if self.noted.as_ref() == Some(politeness) {
+    /// Notes that requests are made by `politeness` from `now` on, and at some hosts by what `sites` says, if that was
+    /// not noted last.
+    pub fn note(&mut self, politeness: &Politeness, sites: &str, now: Time) -> Result<()> {
+        if self.noted.as_ref().is_some_and(|(noted, of_sites)| noted == politeness && of_sites == sites) {
             return Ok(());
         }
-        self.noted = Some(*politeness);
-        let note = PolitenessNote { since: now, politeness: *politeness };
+        self.noted = Some((*politeness, sites.to_owned()));
+        let sites = serde_json::from_str(sites).ok();
+        let note = PolitenessNote { since: now, politeness: *politeness, sites };
         let mut line = serde_json::to_vec(&note).expect("settings consist of plain data");
         line.push(b'\n');
         self.notes.push(&line)?;
@@ -187,12 +192,16 @@ mod tests {
         for _ in 0..2 {
             let mut log = CrawlLog::open(&disk, dir.path()).unwrap();
             for (ms, politeness) in [(1, &usual), (2, &usual), (3, &other), (4, &usual)] {
-                log.note(politeness, Time::from_ms(ms)).unwrap();
+                log.note(politeness, "", Time::from_ms(ms)).unwrap();
             }
+            let sites = r#"{"site":[{"host":["a.example"],"delay_min":null}]}"#;
+            log.note(&usual, sites, Time::from_ms(5)).unwrap();
+            log.note(&usual, sites, Time::from_ms(6)).unwrap();
         }
         let text = std::fs::read_to_string(CrawlLog::notes_path(dir.path())).unwrap();
         let notes: Vec<PolitenessNote> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(notes.iter().map(|note| note.since.ms()).collect::<Vec<_>>(), [1, 3, 4, 1, 3, 4]);
+        assert_eq!(notes.iter().map(|note| note.since.ms()).collect::<Vec<_>>(), [1, 3, 4, 5, 1, 3, 4, 5]);
+        assert!(notes[2].sites.is_none() && notes[3].sites.is_some());
         assert_eq!(notes[1].politeness, other);
     }
 

@@ -302,3 +302,20 @@ fn a_login_is_tried_by_command_and_its_failures_are_said() {
     assert!(unset.contains("the variable FORM_PASSWORD is not set"), "{unset}");
     assert!(unset.contains("[[site]] 1: login.fields.pass"), "{unset}");
 }
+
+#[test]
+fn a_crawl_that_is_resumed_has_its_cookies_and_logs_in_again() {
+    let run = Run::new(|_| String::new());
+    run.run(&[]).expect(0, &["complete"]);
+    let posts = || run.hosts.asked_of(1).iter().filter(|asked| asked.method == "POST").count();
+    assert_eq!(posts(), 2);
+    let late = [run.hosts.url(1, "/members/7"), run.hosts.url(2, "/late"), run.hosts.url(4, "/late")];
+    fs::write(run.crawl.path("seeds.txt"), late.join("\n")).unwrap();
+    run.run(&[]).expect(0, &["complete", "logged in at"]);
+    assert_eq!(posts(), 3, "cookies of a login are not kept");
+    let asked = run.hosts.asked();
+    let late = |host| asked.iter().find(|asked| asked.host == host && asked.path == "/late").unwrap();
+    assert_eq!(late(2).cookie("passed"), Some("yes"), "those of a wall are: {:?}", late(2));
+    assert_eq!(late(4).field("cookie"), None, "and go nowhere else");
+    assert_eq!(run.crawl.stored()[&run.hosts.url(1, "/members/7")], 200);
+}

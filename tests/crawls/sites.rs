@@ -100,3 +100,17 @@ fn the_archive_has_the_fields_that_were_sent_and_explain_names_the_tables() {
     let left_out = said(&crawl, &["explain", &format!("http://127.0.0.2:{}/no/3", three.port)]);
     assert!(left_out.contains("exclude of a [[site]]: /no/"), "{left_out}");
 }
+
+#[test]
+fn the_report_judges_each_host_by_its_own_table() {
+    let three = three();
+    let slow = "delay_factor = 0.0\ndelay_min = \"1s\"\ndelay_per_ip = \"0s\"\n";
+    let quick = "[[site]]\nhost = \"127.0.0.1\"\ndelay_min = \"0s\"\n";
+    let crawl = Crawl::new(&format!("{}\n", three.url(1, "/")), &config(quick).replace(RUSH, slow));
+    crawl.run(&[]).expect(0, &["complete"]);
+    let report = said(&crawl, &["report", "hosts", "--json"]);
+    let rows = report.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let row = rows.into_iter().find(|row| row["host"] == "127.0.0.1").unwrap();
+    assert_eq!((row["requests"].as_u64(), row["violations"].as_u64()), (Some(7), Some(0)), "{report}");
+    assert!(row["gap_min_ms"].as_u64().unwrap() < 1_000, "{report}");
+}

@@ -3,18 +3,22 @@
 //! The lines of crawl.log and the queue are sorted by host on disk, in bounded memory, so that it does not matter how
 //! many hosts there are. The rows are sorted once more: those with violations first, then by requests.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use super::remaining;
 use super::tally::{HostRow, Request, Rules, Tally};
 use crate::clock::Time;
+use crate::config::Config;
 use crate::crawl::dirs::CrawlDirs;
-use crate::crawl::options;
+use crate::crawl::{options, sites, treatment};
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{Disk, Result};
 use crate::record::log_files::for_each_line;
 use crate::record::{CrawlLog, PolitenessNote, ReadLine, name_of};
+use crate::web::site::SiteIndex;
 
 /// Memory of each of the two sorters.
 const SORTER_BYTES: usize = 32 << 20;
@@ -108,19 +112,39 @@ fn rank(row: &HostRow) -> Vec<u8> {
 struct Notes<'a> {
     dirs: &'a CrawlDirs,
     by_shard: Vec<Vec<PolitenessNote>>,
+    /// By the number of the shard and of the note: what holds for some hosts only.
+    of_sites: BTreeMap<(usize, usize), (Config, SiteIndex)>,
 }
 
 impl Notes<'_> {
     fn read<'a>(disk: &Disk, dirs: &'a CrawlDirs) -> Result<Notes<'a>> {
         let by_shard = dirs.shards().iter().map(|dir| notes(disk, dir, dirs.home())).collect::<Result<_>>()?;
-        Ok(Notes { dirs, by_shard })
+        let by_shard: Vec<Vec<PolitenessNote>> = by_shard;
+        let mut of_sites = BTreeMap::new();
+        for (shard, notes) in by_shard.iter().enumerate() {
+            for (number, note) in notes.iter().enumerate() {
+                let Some(excerpt) = note.sites.clone() else { continue };
+                let Ok(config) = serde_json::from_value::<Config>(excerpt) else { continue };
+                let Ok(index) = sites::index(&config) else { continue };
+                of_sites.insert((shard, number), (config, index));
+            }
+        }
+        Ok(Notes { dirs, by_shard, of_sites })
     }
 
-    /// Those of the shard that owns the host of this name.
-    fn of(&self, host: &str) -> &[PolitenessNote] {
+    /// Those of the shard that owns the host of this name, as they held for it.
+    fn of(&self, host: &str) -> Cow<'_, [PolitenessNote]> {
         let is_sharded = self.dirs.is_sharded();
         let place = if is_sharded { self.dirs.place_of_text(&format!("http://{host}/")) } else { 0 };
-        &self.by_shard[place]
+        let mut notes = Cow::Borrowed(&*self.by_shard[place]);
+        for ((_, number), (config, index)) in self.of_sites.range((place, 0)..(place + 1, 0)) {
+            let tables = index.of_host(host.trim_matches(['[', ']']));
+            if !tables.is_empty() {
+                let of_site = treatment::of(&sites::overlaid(config, &tables)).politeness;
+                notes.to_mut()[*number].politeness = of_site;
+            }
+        }
+        notes
     }
 }
 
@@ -136,7 +160,8 @@ fn notes(disk: &Disk, dir: &Path, home: &Path) -> Result<Vec<PolitenessNote>> {
     })?;
     if notes.is_empty() {
         let config = options::read_copy(disk, home)?.unwrap_or_default();
-        notes.push(PolitenessNote { since: Time::ZERO, politeness: options::frontier(&config, 1).politeness });
+        let politeness = options::frontier(&config, 1).politeness;
+        notes.push(PolitenessNote { since: Time::ZERO, politeness, sites: None });
     }
     notes.sort_by_key(|note| note.since);
     Ok(notes)

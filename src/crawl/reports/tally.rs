@@ -6,6 +6,7 @@
 //! that says so, its Retry-After, up to a day. All origins of the name are one host here. A Crawl-delay is that of one
 //! origin, and is owed after its requests and before them, whichever origin was asked before.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -89,7 +90,7 @@ pub struct HostRow {
 
 /// Counts and judges one host: rules and requests in the order of their times.
 pub(super) struct Tally<'a> {
-    notes: &'a [PolitenessNote],
+    notes: Cow<'a, [PolitenessNote]>,
     row: HostRow,
     /// By origin.
     crawl_delays: BTreeMap<Box<str>, Duration>,
@@ -101,9 +102,9 @@ pub(super) struct Tally<'a> {
 
 impl<'a> Tally<'a> {
     /// The tally of `host` by the settings that held when, the oldest first.
-    pub(super) fn new(host: &str, notes: &'a [PolitenessNote]) -> Self {
+    pub(super) fn new(host: &str, notes: impl Into<Cow<'a, [PolitenessNote]>>) -> Self {
         Tally {
-            notes,
+            notes: notes.into(),
             row: HostRow { host: host.to_owned(), ..HostRow::default() },
             crawl_delays: BTreeMap::new(),
             gaps: Gaps::default(),
@@ -129,8 +130,8 @@ impl<'a> Tally<'a> {
         let end = request.started + request.took;
         self.count(request);
         let pause = self.pause(request, end);
-        if let Some(politeness) = at(self.notes, request.started) {
-            self.judge(request, end, pause, politeness);
+        if let Some(politeness) = at(&self.notes, request.started).copied() {
+            self.judge(request, end, pause, &politeness);
         }
         if let Some(before) = self.ended {
             self.gaps.count(request.started.since(before));
@@ -185,7 +186,7 @@ impl<'a> Tally<'a> {
         let crawl_delay = self.crawl_delays.get(request.origin).copied();
         let delay = |politeness: &Politeness| politeness.delay(politeness.pace(request.took), crawl_delay);
         // settings may change while a request is in progress
-        let owed = [request.started, end].into_iter().filter_map(|time| at(self.notes, time)).map(delay).min();
+        let owed = [request.started, end].into_iter().filter_map(|time| at(&self.notes, time)).map(delay).min();
         let owed = owed.unwrap_or_default();
         let ms = u64::try_from(owed.as_millis()).unwrap_or(u64::MAX);
         self.row.owed_min_ms = Some(self.row.owed_min_ms.map_or(ms, |least| least.min(ms)));

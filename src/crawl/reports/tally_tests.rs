@@ -5,7 +5,7 @@ use super::*;
 const START: u64 = 1_700_000_000_000;
 
 fn notes(politeness: Politeness) -> Vec<PolitenessNote> {
-    vec![PolitenessNote { since: Time::from_ms(START), politeness }]
+    vec![PolitenessNote { since: Time::from_ms(START), politeness, sites: None }]
 }
 
 fn request(at_ms: u64, took_ms: u64) -> Request<'static> {
@@ -96,7 +96,7 @@ fn requests_at_once_are_counted_and_judged_by_how_many_there_may_be() {
 fn each_request_is_judged_by_the_settings_of_its_time() {
     let slower = Politeness { delay_min: Duration::from_secs(5), ..Politeness::default() };
     let mut notes = notes(Politeness::default());
-    notes.push(PolitenessNote { since: Time::from_ms(START + 10_000), politeness: slower });
+    notes.push(PolitenessNote { since: Time::from_ms(START + 10_000), politeness: slower, sites: None });
     let requests = [request(0, 1), request(1_001, 1), request(11_000, 1), request(16_001, 1)];
     assert_eq!(judged(&notes, None, &requests).violations, 0);
     let requests = [request(0, 1), request(1_001, 1), request(11_000, 1), request(15_000, 1)];

@@ -24,7 +24,7 @@ fn rows(name: Name, dir: &Path) -> Vec<serde_json::Value> {
 /// A log over several files, of so many hosts with three requests each, a second apart.
 fn logged(dir: &Path, hosts: u64, notes: &[&str]) {
     let mut log = CrawlLog::open(&Disk::real(), dir).unwrap().rolled_at(Some(64 << 10));
-    log.note(&Politeness::default(), Time::from_ms(START)).unwrap();
+    log.note(&Politeness::default(), "", Time::from_ms(START)).unwrap();
     for round in 0..3 {
         for host in 0..hosts {
             let started = Time::from_ms(START + round * 1_010 + host % 7);

@@ -66,7 +66,7 @@ impl Engine {
             }
             _ => {
                 let robots = robots_txt(&url);
-                let step = LoginStep::Robots { then: Box::new(step), url };
+                let step = LoginStep::Robots { then: Box::new(step), origin: url.origin().into(), url };
                 self.queue_step(login, step, robots, via);
             }
         }
@@ -106,7 +106,7 @@ impl Engine {
         let login = Login { host, plan, provenance, redirects };
         let status = processed.response.status;
         let via = url.as_str().to_owned();
-        if let LoginStep::Robots { then, url } = step {
+        if let LoginStep::Robots { then, url, .. } = step {
             return self.login_robots(login, *then, (url, via), RobotsRules::of_answer(status, rules));
         }
         let is_form = matches!(step, LoginStep::Form);
