@@ -57,6 +57,8 @@ pub enum LoginStep {
 pub struct Submission {
     /// Its media type.
     pub content_type: &'static str,
+    /// The page that it is sent from, by which servers know that the form is their own.
+    pub referrer: Option<CanonicalUrl>,
     /// Itself.
     pub body: Secret,
 }

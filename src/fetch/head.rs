@@ -43,11 +43,8 @@ pub(super) fn of_job(job: &FetchJob) -> impl Iterator<Item = Field<'_>> {
         value: cookie.expose().as_bytes(),
         is_secret: holds_secrets,
     });
-    let sent = job.submission().map(|sent| Field {
-        name: "content-type",
-        value: sent.content_type.as_bytes(),
-        is_secret: false,
-    });
+    let plain = |name, value: &'static str| Field { name, value: value.as_bytes(), is_secret: false };
+    let sent = job.submission().map(|sent| plain("content-type", sent.content_type));
     fields.chain(cookie).chain(sent)
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use reqwest::header::HeaderValue;
+use reqwest::RequestBuilder;
+use reqwest::header::{HeaderValue, ORIGIN, REFERER};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -15,6 +16,7 @@ use crate::container::Referrer;
 use crate::disk;
 use crate::engine::{Addressed, Event, Fault, FetchFailed, FetchJob, Fetched, RequestSettings, Response};
 use crate::outcome::Cause;
+use crate::web::url::CanonicalUrl;
 use crate::web::warc::{HttpVersion, Truncation};
 
 /// Makes the request of `job` and hands on what came of it.
@@ -181,7 +183,13 @@ impl Exchange<'_> {
         let url = self.job.url.as_str();
         let request = || {
             let asked = match self.job.submission() {
-                Some(sent) => client.post(url).body(sent.body.expose().to_owned()),
+                Some(sent) => {
+                    let asked = client.post(url).body(sent.body.expose().to_owned());
+                    let from = |request: RequestBuilder, page: &CanonicalUrl| {
+                        request.header(REFERER, page.as_str()).header(ORIGIN, page.authority())
+                    };
+                    sent.referrer.iter().fold(asked, from)
+                }
                 None => client.get(url),
             };
             let fields = head::of_settings(self.settings).chain(head::of_job(self.job));

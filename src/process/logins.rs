@@ -13,7 +13,13 @@ use crate::web::cookies::redacted;
 use crate::web::login::{PAGE_BYTES_MAX, Sign, Told, form, has_element};
 use crate::web::mime;
 use crate::web::secret::REDACTED;
+use crate::web::url::CanonicalUrl;
 use crate::web::warc::{Header, Records, payload_sha1};
+
+/// Whether two URLs are of one page, whatever is asked of it.
+fn is_same_page(one: &CanonicalUrl, other: &CanonicalUrl) -> bool {
+    one.path() == other.path() && one.origin() == other.origin()
+}
 
 /// The header as it is archived: where cookies are secret, without their values.
 pub(super) fn archived<'a>(job: &FetchJob, headers: &'a [Header]) -> Cow<'a, [Header]> {
@@ -64,7 +70,9 @@ impl Processor {
             true => self.text(response),
             false => String::new(),
         };
-        settings.logins.iter().any(|plan| match plan.lost.is_empty() {
+        // the page with the form looks so to everybody
+        let plans = settings.logins.iter().filter(|plan| !is_same_page(&plan.url, &job.url));
+        plans.into_iter().any(|plan| match plan.lost.is_empty() {
             true => response.status == 401 || redirect.is_some_and(|to| to.starts_with(plan.url.as_str())),
             false => told(&plan.lost, &page),
         })

@@ -19,6 +19,8 @@ const FROM_FILE: &str = "c00kie-of-a-file";
 /// What the form's site remembers: sessions that are open, tokens that were given out, pages shown.
 #[derive(Default)]
 struct Members {
+    /// Whether whoever is not in sees the form at once, or is sent to its page.
+    shows_form: bool,
     open: HashSet<String>,
     tokens: HashSet<String>,
     given: usize,
@@ -31,7 +33,7 @@ impl Members {
         let is_in = asked.cookie("sid").is_some_and(|sid| self.open.contains(sid));
         match (asked.method.as_str(), asked.path.as_str()) {
             (_, "/robots.txt") => Answer::text("User-agent: *\nDisallow: /admin\n"),
-            (_, "/login") => {
+            (_, "/login" | "/login?from=link" | "/login?next=1") => {
                 self.given += 1;
                 let token = format!("csrf-{}", self.given);
                 self.tokens.insert(token.clone());
@@ -47,14 +49,21 @@ impl Members {
                 let is_right = body.contains("user=me") && body.contains(&format!("pass={PASSWORD}"));
                 // the token counts once, and with the cookie that came with it
                 let is_fresh = self.tokens.remove(token) && asked.cookie("pre") == Some(token);
-                if !is_right || !is_fresh {
+                // as servers look at it that want to know their own form
+                let home = format!("http://{}", asked.field("host").unwrap());
+                let is_own =
+                    asked.field("origin") == Some(&home) && asked.field("referer") == Some(&format!("{home}/login"));
+                if !is_right || !is_fresh || !is_own {
                     return Answer::page("<p class=error>wrong</p>");
                 }
                 let sid = format!("s3ssion-{}", self.given);
                 self.open.insert(sid.clone());
                 Answer::redirect("/welcome").with("set-cookie", format!("sid={sid}; Path=/; HttpOnly"))
             }
-            (_, "/") => Answer::page("<a href=/members/1>in</a><a href=/admin>no</a>"),
+            (_, "/") => {
+                Answer::page("<a href=/members/1>in</a><a href=/admin>no</a><a href='/login?from=link'>login</a>")
+            }
+            _ if !is_in && self.shows_form => Answer::page("<form method=post><input type=password name=pass></form>"),
             _ if !is_in => Answer::redirect("/login?next=1"),
             (_, "/welcome") => Answer::page("<a class=logout href=/out>out</a>"),
             (_, path) => {
@@ -104,8 +113,8 @@ fn named(asked: &Asked, curious: &str) -> Answer {
     }
 }
 
-fn start() -> Hosts {
-    let members = Mutex::<Members>::default();
+fn start(shows_form: bool) -> Hosts {
+    let members = Mutex::new(Members { shows_form, ..Members::default() });
     Hosts::start(4, move |asked| match asked.host {
         1 => members.lock().unwrap().answer(asked),
         2 => wall(asked),
@@ -114,14 +123,15 @@ fn start() -> Hosts {
     })
 }
 
-fn config(hosts: &Hosts, dir: &Path) -> String {
+fn config(hosts: &Hosts, dir: &Path, shows_form: bool) -> String {
+    let lost = if shows_form { "lost = { selector = \"form [name=pass]\" }\n" } else { "" };
     let at = |host| hosts.url(host, "/");
     let (form, wall, basic) = (at(1), at(2), at(3));
     let files = dir.display();
     format!(
         "[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}\n\
          [[site]]\nprefix = \"{form}\"\n[[site.login]]\nurl = \"{form}login\"\n\
-         fields = {{ user = \"me\", pass = \"${{FORM_PASSWORD}}\" }}\nsuccess = {{ selector = \"a.logout\" }}\n\
+         fields = {{ user = \"me\", pass = \"${{FORM_PASSWORD}}\" }}\nsuccess = {{ selector = \"a.logout\" }}\n{lost}\
          [[site]]\nprefix = \"{wall}\"\ncookies = \"session\"\n\
          [[site]]\nprefix = \"{basic}api/\"\nauth = {{ bearer = \"${{API_TOKEN}}\" }}\n\
          headers = {{ X-Key = \"${{file:{files}/key}}\" }}\n\
@@ -142,11 +152,11 @@ struct Run {
 }
 
 impl Run {
-    fn new(more: impl Fn(&Hosts) -> String) -> Run {
-        let hosts = start();
+    fn new(shows_form: bool, more: &str) -> Run {
+        let hosts = start(shows_form);
         let seeds = [1, 2, 3].map(|host| hosts.url(host, "/") + "\n").concat() + &hosts.url(3, "/api/items?page=1\n");
         let crawl = Crawl::new(&seeds, "");
-        let config = config(&hosts, crawl.dir.path()) + &more(&hosts);
+        let config = config(&hosts, crawl.dir.path(), shows_form) + more;
         fs::write(crawl.path("crawler.toml"), format!("[scope]\nmode = \"any\"\nfavicon = false\n{config}")).unwrap();
         private(&crawl.path("key"), KEY);
         private(&crawl.path("password"), &format!("{BASIC}\n"));
@@ -206,7 +216,7 @@ fn find(text: &[u8], secret: &str) -> bool {
 
 #[test]
 fn sites_let_the_crawl_in_and_no_secret_gets_out() {
-    let run = Run::new(|_| String::new());
+    let run = Run::new(true, "");
     let ended = run.run(&["--verbose"]);
     ended.expect(0, &["complete", "logged in at", "has ended; it is repeated"]);
     let stored = run.crawl.stored();
@@ -233,7 +243,7 @@ fn sites_let_the_crawl_in_and_no_secret_gets_out() {
     assert_eq!(posts, 2, "{asked:#?}");
     assert!(!run.hosts.paths_of(1).iter().any(|path| path == "/admin"));
     // the login is nowhere in the archive
-    assert!(!stored.keys().any(|url| url.contains("/login") || url.contains("/session")), "{stored:#?}");
+    assert!(!stored.keys().any(|url| url.ends_with("/login") || url.contains("/session")), "{stored:#?}");
     // who may know what
     let curious = run.hosts.asked_of(4);
     assert!(curious.iter().any(|asked| asked.path == "/"), "it was asked");
@@ -268,7 +278,7 @@ fn sites_let_the_crawl_in_and_no_secret_gets_out() {
 
 #[test]
 fn the_archive_can_keep_what_was_sent() {
-    let run = Run::new(|_| "[container]\nredact_secrets = false\n".to_owned());
+    let run = Run::new(false, "[container]\nredact_secrets = false\n");
     run.run(&[]).expect(0, &["complete"]);
     let request = run.said(&["get", "--warc", "--dir", "crawl", &run.hosts.url(3, "/")]);
     assert!(request.contains("authorization: Basic bWU6"), "{request}");
@@ -277,7 +287,7 @@ fn the_archive_can_keep_what_was_sent() {
 
 #[test]
 fn a_login_is_tried_by_command_and_its_failures_are_said() {
-    let run = Run::new(|_| String::new());
+    let run = Run::new(false, "");
     let page = run.hosts.url(1, "/members/1");
     let test = |password: &str| {
         let mut process = Command::new(env!("CARGO_BIN_EXE_crawler"));
@@ -305,7 +315,7 @@ fn a_login_is_tried_by_command_and_its_failures_are_said() {
 
 #[test]
 fn a_crawl_that_is_resumed_has_its_cookies_and_logs_in_again() {
-    let run = Run::new(|_| String::new());
+    let run = Run::new(false, "");
     run.run(&[]).expect(0, &["complete"]);
     let posts = || run.hosts.asked_of(1).iter().filter(|asked| asked.method == "POST").count();
     assert_eq!(posts(), 2);

@@ -167,7 +167,10 @@ impl Engine {
         }
         let body = form.body(filled.iter().map(|(name, value)| (name.as_str(), value.expose())));
         let content_type = "application/x-www-form-urlencoded";
-        Ok((LoginStep::Submit(Submission { content_type, body: Secret::new(body) }), action))
+        Ok((
+            LoginStep::Submit(Submission { content_type, referrer: Some(url.clone()), body: Secret::new(body) }),
+            action,
+        ))
     }
 
     /// The robots.txt came that a step waits for.
@@ -238,5 +241,5 @@ fn json(members: &[(String, Secret)]) -> Submission {
     let object: serde_json::Map<String, serde_json::Value> =
         members.iter().map(|(name, value)| (name.clone(), value.expose().into())).collect();
     let body = Secret::new(serde_json::Value::Object(object).to_string());
-    Submission { content_type: "application/json", body }
+    Submission { content_type: "application/json", referrer: None, body }
 }

@@ -178,6 +178,8 @@ impl Engine {
         let (target, keys) = processed.findings.redirect.as_ref()?;
         let came_from = processed.job.via.url().and_then(|via| CanonicalUrl::parse(via).ok())?;
         let is_back = self.home.keys.keys(&came_from).key == keys.key && keys.key != url.key;
+        // a page of another shard is asked for there
+        let is_back = is_back && self.home.shard.owns(keys.domain);
         let hops = url.hops.then('R');
         let (priority, depth, seed, via) = (url.priority, url.depth, url.seed, url.via);
         let first = queued(target.as_str(), *keys);
