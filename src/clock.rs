@@ -86,6 +86,12 @@ pub trait Clock: Send + Sync {
     /// The present moment; never earlier than an answer given before.
     fn now(&self) -> Time;
 
+    /// The present moment by the clock on the wall, which may have been set meanwhile: for what others compare with
+    /// their own clocks. No delay and no due time is computed from it.
+    fn wall(&self) -> Time {
+        self.now()
+    }
+
     /// Time on a stopwatch that began to run at some moment: finer than [`Clock::now`] where the clock can tell, and
     /// good for differences only. What the crawl does never depends on it.
     fn elapsed(&self) -> Duration {
@@ -121,6 +127,10 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     fn now(&self) -> Time {
         self.started_at + self.started.elapsed()
+    }
+
+    fn wall(&self) -> Time {
+        Time::ZERO + SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
     }
 
     fn elapsed(&self) -> Duration {

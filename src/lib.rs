@@ -27,6 +27,7 @@
 //! | [`outcome`] | how a URL ends; the one table of what follows from a status or an error |
 //! | [`disk`] | files as a trait, headers, checksums, atomic replacement, the directory's lock |
 //! | [`web`] | the web's formats, pure: URLs, scope, robots.txt, HTML links, codings, WARC |
+//! | [`signature`] | who sends a request, proved: keys, their directory, signatures of requests |
 //! | [`connections`] | the bounded number of connections to a server of this process |
 //! | [`text`] | text for people: figures with units, foreign text made harmless |
 //! | [`store`] | objects by name, in a store that machines share |
@@ -81,6 +82,7 @@ pub mod record;
 pub mod report;
 pub mod shard;
 pub mod ship;
+pub mod signature;
 pub mod simulator;
 pub mod simweb;
 pub mod store;

@@ -12,6 +12,8 @@ use super::site::HOST_KEYS;
 use super::value::{Bytes, Workers};
 use super::{Config, ConfigError, SITE, Site, SourceLine};
 use crate::container::{Keep, VERSIONS_MAX};
+use crate::signature::Component;
+use crate::web::mailbox::is_mailbox;
 
 /// A key whose value breaks a limit.
 pub(super) struct Limit {
@@ -70,6 +72,7 @@ pub(super) fn limits(config: &Config) -> Checked {
 /// The limits of all settings but those of sites.
 fn of_all(config: &Config) -> Checked {
     identity(config)?;
+    signatures(config)?;
     crawl(config)?;
     scope(config)?;
     politeness(config)?;
@@ -164,6 +167,29 @@ fn identity(config: &Config) -> Checked {
     let bare = contact.is_empty() || contact.trim() == contact && !contact.contains(['(', ')']);
     let problem = "write a URL or an e-mail address, such as \"https://example.com/bot\"";
     require(bare && printable(contact) && contact.len() <= 200, "crawl.contact", problem)
+}
+
+fn signatures(config: &Config) -> Checked {
+    let identity = &config.identity;
+    let agent = &identity.signature_agent;
+    let origin = url::Url::parse(agent).ok().filter(|url| url.scheme() == "https");
+    let is_origin = agent.is_empty() || origin.is_some_and(|url| url.origin().ascii_serialization() == *agent);
+    let problem = "must be the https origin that serves the key directory, such as \"https://bot.example\", \
+                   in lower case and without a path";
+    require(is_origin && agent.len() <= 300, "identity.signature_agent", problem)?;
+    let is_named = identity.key_file.is_empty() || !agent.is_empty();
+    require(is_named, "identity.key_file", "signs nothing that anyone can check: set identity.signature_agent too")?;
+    let lifetime = (Duration::from_secs(10)..=Duration::from_secs(86_400)).contains(&identity.expires);
+    require(lifetime, "identity.expires", "must be from \"10s\" to \"24h\"; clocks differ by some seconds")?;
+    let binds = identity.components.iter().any(|part| matches!(part, Component::Authority | Component::TargetUri));
+    let once = identity.components.iter().map(|part| part.name()).collect::<HashSet<_>>();
+    require(
+        binds && once.len() == identity.components.len(),
+        "identity.components",
+        "must have \"@authority\" or \"@target-uri\", and nothing twice",
+    )?;
+    let from = identity.from.is_empty() || identity.from.len() <= 300 && is_mailbox(&identity.from);
+    require(from, "identity.from", "must be a mailbox, such as \"bot@example.org\" or \"My Bot <bot@example.org>\"")
 }
 
 fn crawl(config: &Config) -> Checked {
@@ -265,7 +291,7 @@ fn fetch(config: &Config) -> Checked {
 }
 
 /// Fields that the program makes itself, from other settings or for its own ends; and those that frame a message.
-const OWN_FIELDS: [&str; 24] = [
+const OWN_FIELDS: [&str; 28] = [
     "accept-encoding",
     "authorization",
     "connection",
@@ -274,6 +300,7 @@ const OWN_FIELDS: [&str; 24] = [
     "content-type",
     "cookie",
     "expect",
+    "from",
     "host",
     "http2-settings",
     "if-match",
@@ -285,6 +312,9 @@ const OWN_FIELDS: [&str; 24] = [
     "proxy-authorization",
     "proxy-connection",
     "range",
+    "signature",
+    "signature-agent",
+    "signature-input",
     "te",
     "trailer",
     "transfer-encoding",
@@ -310,6 +340,7 @@ fn headers(config: &Config) -> Checked {
                 "auth of a [[site]], or from a secret that a [[site]] refers to, such as \"Key ${NAME}\""
             }
             "cookie" => "cookies and cookies_file",
+            "from" => "identity.from",
             _ => "another key, or no key at all",
         };
         let is_secret = lower == "authorization" && refers(value) == Ok(true);

@@ -32,8 +32,8 @@ pub use error::{ConfigError, SourceLine};
 pub use headers::Headers;
 pub use pattern::{RecrawlMode, RecrawlPattern};
 pub use sections::{
-    Budget, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, LogFormat, Network, Politeness,
-    ReadableBy, Recrawl, RecrawlChange, Report, Robots, Scope, Seen,
+    Budget, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, Identity, LogFormat, Network,
+    Politeness, ReadableBy, Recrawl, RecrawlChange, Report, Robots, Scope, Seen,
 };
 pub use site::{Priority, Site, SiteRecrawl};
 pub use value::{Bytes, Workers, parse_bytes, parse_duration, parse_keep, show_duration};
@@ -48,6 +48,9 @@ use sections::Section;
 pub struct Config {
     /// Who crawls, and how far.
     pub crawl: Crawl,
+    /// How servers can know that it is this crawler that asks.
+    #[serde(default)]
+    pub identity: Identity,
     /// Which URLs belong to the crawl.
     pub scope: Scope,
     /// How gently servers are asked.
@@ -86,7 +89,7 @@ pub struct Config {
 /// Applies `$act` to every section of a [`Config`], each under its name.
 macro_rules! each_section {
     ($config:expr, $name:ident, $act:expr) => {
-        each_section!(@ $config, $name, $act, crawl, scope, politeness, budget, fetch, robots, dns, network, drum, seen,
+        each_section!(@ $config, $name, $act, crawl, identity, scope, politeness, budget, fetch, robots, dns, network, drum, seen,
             frontier, container, recrawl, cluster, report)
     };
     (@ $config:expr, $name:ident, $act:expr, $($section:ident),*) => {
@@ -103,8 +106,9 @@ use each_section;
 const SITE: &str = "site";
 
 /// Names of the sections, in the order of the file.
-const SECTIONS: [&str; 15] = [
+const SECTIONS: [&str; 16] = [
     "crawl",
+    "identity",
     "scope",
     "politeness",
     "budget",

@@ -16,6 +16,7 @@ use super::value::{Bytes, Mismatch, Setting, Workers};
 use crate::container::{ContainerOptions, Keep};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::frontier::{self, FrontierOptions};
+use crate::signature::{AgentForm, Component};
 use crate::web::html::LAZY_ATTRIBUTES;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
 use crate::web::warc::Compression;
@@ -68,6 +69,33 @@ macro_rules! section {
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
+
+words! {
+    AgentForm, "\"dictionary\" or \"string\"", "\"dictionary\"" {
+        Dictionary = "dictionary",
+        String = "string",
+    }
+}
+
+section! {
+    /// How servers can know that it is this crawler that asks.
+    Identity {
+        /// File with the private key that requests are signed with, made by `crawler identity init`; empty for none.
+        key_file: String = String::new(),
+        /// The origin that serves the public key, such as `https://bot.example`.
+        signature_agent: String = String::new(),
+        /// How `Signature-Agent` names it.
+        signature_agent_form: AgentForm = AgentForm::Dictionary,
+        /// Whether requests are signed, where there is a key.
+        sign: bool = true,
+        /// Time for which a signature holds.
+        expires: Duration = MINUTE * 5,
+        /// What of a request a signature covers.
+        components: Vec<Component> = vec![Component::Authority],
+        /// The mailbox of the person behind the crawl, sent as `From`; empty for none.
+        from: String = String::new(),
+    }
+}
 
 word! {
     /// Who may read a crawl directory that is made; the umask takes away more.

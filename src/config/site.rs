@@ -26,6 +26,7 @@ use super::headers::Headers;
 use super::pattern::RecrawlMode;
 use super::sections::{CrawlDelayBeyond, Section};
 use super::value::{Bytes, Mismatch, Setting};
+use crate::signature::AgentForm;
 
 /// Which keys of a table are settings of hosts as a whole, not of single URLs.
 pub(super) const HOST_KEYS: [&str; 10] = [
@@ -126,6 +127,10 @@ site! {
     headers: Headers,
     /// As `fetch.accept_language`.
     accept_language: String,
+    /// As `identity.sign`.
+    sign: bool,
+    /// As `identity.signature_agent_form`.
+    signature_agent_form: AgentForm,
     /// As `fetch.max_body`.
     max_body: Bytes,
     /// As `fetch.timeout_head`.
@@ -145,7 +150,7 @@ site! {
 }
 
 /// The section of each setting.
-const PLACES: [(&str, &str); 20] = [
+const PLACES: [(&str, &str); 22] = [
     ("delay_min", "politeness"),
     ("delay_max", "politeness"),
     ("delay_factor", "politeness"),
@@ -161,6 +166,8 @@ const PLACES: [(&str, &str); 20] = [
     ("exclude", "scope"),
     ("headers", "fetch"),
     ("accept_language", "fetch"),
+    ("sign", "identity"),
+    ("signature_agent_form", "identity"),
     ("max_body", "fetch"),
     ("timeout_head", "fetch"),
     ("timeout_total", "fetch"),
@@ -204,7 +211,7 @@ impl Site {
         fn put<T: Clone>(to: &mut T, from: &Option<T>) {
             from.iter().for_each(|value| to.clone_from(value));
         }
-        let Config { crawl, scope, politeness, budget, fetch, robots, recrawl, .. } = there;
+        let Config { crawl, scope, politeness, budget, fetch, identity, robots, recrawl, .. } = there;
         put(&mut politeness.delay_min, &self.delay_min);
         put(&mut politeness.delay_max, &self.delay_max);
         put(&mut politeness.delay_factor, &self.delay_factor);
@@ -221,6 +228,8 @@ impl Site {
         put(&mut scope.exclude, &beside(&self.exclude, &all.scope.exclude));
         put(&mut fetch.headers, &self.headers);
         put(&mut fetch.accept_language, &self.accept_language);
+        put(&mut identity.sign, &self.sign);
+        put(&mut identity.signature_agent_form, &self.signature_agent_form);
         put(&mut fetch.max_body, &self.max_body);
         put(&mut fetch.timeout_head, &self.timeout_head);
         put(&mut fetch.timeout_total, &self.timeout_total);

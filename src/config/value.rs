@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use toml::de::DeValue;
 
 use crate::container::Keep;
+use crate::signature::Component;
 
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -298,6 +299,20 @@ impl Setting for Vec<String> {
 
     fn to_toml(&self) -> String {
         format!("[{}]", self.iter().map(|text| written(text)).collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl Setting for Vec<Component> {
+    const EXPECTED: &'static str = "a list of \"@authority\", \"@method\", \"@path\", \"@query\" and \"@target-uri\"";
+    const EXAMPLE: &'static str = "[\"@authority\", \"@method\", \"@path\"]";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        let named = |name: String| Component::ALL.into_iter().find(|part| part.name() == name);
+        Vec::<String>::from_toml(value)?.into_iter().map(named).collect()
+    }
+
+    fn to_toml(&self) -> String {
+        self.iter().map(|part| part.name().to_owned()).collect::<Vec<_>>().to_toml()
     }
 }
 

@@ -28,6 +28,7 @@ use crate::fetch::{FetchOptions, Permission};
 use crate::frontier::{FrontierOptions, Treatments};
 use crate::process::ProcessOptions;
 use crate::record::{CrawlLog, SkippedLog};
+use crate::signature::{Signer, SignerOptions, SigningKey, SystemNonces};
 use crate::web::address::{AddressGuard, Cidr};
 use crate::web::scope::ScopeOptions;
 use crate::web::url::KeyMaker;
@@ -127,7 +128,7 @@ pub(super) fn fetch(config: &Config, dir: &Path) -> Result<FetchOptions, CrawlEr
             .map_err(|_| CrawlError::Usage(format!("dns.nameservers: {text} is not an address")))
     };
     Ok(FetchOptions {
-        usual: Arc::new(sites::request(config)),
+        usual: Arc::new(sites::request(config, signer(config)?.as_ref())),
         timeout_connect: fetch.timeout_connect,
         rate_min: fetch.rate_min.get(),
         body_max: sites::body_max(config),
@@ -144,6 +145,23 @@ pub(super) fn fetch(config: &Config, dir: &Path) -> Result<FetchOptions, CrawlEr
         negative_ttl: config.dns.negative_ttl,
         lease: Permission::default(),
     })
+}
+
+/// What signs requests, with the key in `identity.key_file`.
+pub(super) fn signer(config: &Config) -> Result<Option<Arc<Signer>>, CrawlError> {
+    let identity = &config.identity;
+    if identity.key_file.is_empty() {
+        return Ok(None);
+    }
+    let key = SigningKey::load(Path::new(&identity.key_file));
+    let key = key.map_err(|error| CrawlError::Usage(format!("identity.key_file: {error}")))?;
+    let options = SignerOptions {
+        agent: identity.signature_agent.clone(),
+        form: identity.signature_agent_form,
+        components: identity.components.clone(),
+        lifetime: identity.expires,
+    };
+    Ok(Some(Arc::new(Signer::new(Arc::new(key), options, Arc::new(SystemNonces)))))
 }
 
 /// The certificates of `fetch.ca_file`.
@@ -182,7 +200,8 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         compression: config.container.compression,
         guard,
         dedup: None,
-        sites: SiteTables::of(config)?.map(|tables| tables as Arc<dyn Sites>),
+        // it makes no requests
+        sites: SiteTables::of(config, None)?.map(|tables| tables as Arc<dyn Sites>),
     })
 }
 
@@ -202,7 +221,7 @@ pub(super) fn opening(
     let crawl_id = identity.id;
     let force = request.force;
     let recrawl = Some(super::recrawl::options(request)?);
-    let (tables, scope) = (SiteTables::of(&config)?, scope(&config)?);
+    let (tables, scope) = (SiteTables::of(&config, signer(&config)?)?, scope(&config)?);
     Ok(move |(executors, wake), (crawl_log, skipped_log), seeds| Opening {
         disk,
         dir,

@@ -19,6 +19,7 @@ use super::{CrawlError, treatment};
 use crate::config::{Config, Cookies, Priority, Site};
 use crate::engine::{CookieUse, Rank, RequestSettings, Sites};
 use crate::frontier::{Treatment, Treatments};
+use crate::signature::Signer;
 use crate::web::cookies::FileCookie;
 use crate::web::scope::SiteScope;
 use crate::web::site::{SiteIndex, SiteMatch, TableNumber};
@@ -36,6 +37,8 @@ pub struct SiteTables {
     config: Config,
     index: SiteIndex,
     usual: Arc<RequestSettings>,
+    /// Signs requests where the settings say so.
+    signer: Option<Arc<Signer>>,
     delay_max: Duration,
     told: String,
     secrets: Secrets,
@@ -60,8 +63,9 @@ struct Compiled {
 }
 
 impl SiteTables {
-    /// The tables of `config`; none where it has none and keeps no cookies, so that nothing is asked of them.
-    pub fn of(config: &Config) -> Result<Option<Arc<SiteTables>>, CrawlError> {
+    /// The tables of `config`; none where it has none and keeps no cookies, so that nothing is asked of them. Requests
+    /// are signed by `signer`.
+    pub fn of(config: &Config, signer: Option<Arc<Signer>>) -> Result<Option<Arc<SiteTables>>, CrawlError> {
         if config.site.is_empty() && config.fetch.cookies == Cookies::Off {
             return Ok(None);
         }
@@ -73,7 +77,8 @@ impl SiteTables {
         });
         Ok(Some(Arc::new(SiteTables {
             index,
-            usual: Arc::new(request(config)),
+            usual: Arc::new(request(config, signer.as_ref())),
+            signer,
             delay_max: delays.max().unwrap_or_default(),
             told: told(config),
             config: config.clone(),
@@ -111,7 +116,7 @@ impl SiteTables {
 
     fn compile(&self, holding: &Holding) -> Compiled {
         let there = overlaid(&self.config, &holding.tables);
-        let mut request = request(&there);
+        let mut request = request(&there, self.signer.as_ref());
         self.secrets.confide(&self.config, &holding.tables, &holding.confided, &mut request);
         let priority = holding.tables.iter().find_map(|&number| self.config.site[usize::from(number)].priority);
         Compiled {
@@ -225,17 +230,20 @@ pub(super) fn scopes(config: &Config) -> Result<Vec<SiteScope>, CrawlError> {
     config.site.iter().map(scope).collect()
 }
 
-/// What requests are made with by the sections of `config`.
-pub(super) fn request(config: &Config) -> RequestSettings {
-    let fetch = &config.fetch;
+/// What requests are made with by the sections of `config`, signed by `signer` where they say so.
+pub(super) fn request(config: &Config, signer: Option<&Arc<Signer>>) -> RequestSettings {
+    let (fetch, identity) = (&config.fetch, &config.identity);
+    let from = (!identity.from.is_empty()).then(|| ("from".to_owned(), identity.from.clone()));
+    let signer = signer.filter(|_| identity.sign).map(|signer| signer.in_form(identity.signature_agent_form));
     let language =
         (!fetch.accept_language.is_empty()).then(|| ("accept-language".to_owned(), fetch.accept_language.clone()));
     let more = fetch.headers.0.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
     RequestSettings {
         user_agent: config.user_agent(),
         agent_token: config.agent_token().to_owned(),
-        fields: language.into_iter().chain(more).collect(),
+        fields: from.into_iter().chain(language).chain(more).collect(),
         secrets: Vec::new(),
+        signer: signer.map(Arc::new),
         cookies: if fetch.cookies == Cookies::Session { CookieUse::Kept } else { CookieUse::Off },
         redacts: config.container.redact_secrets,
         logins: Vec::new(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::login_plan::LoginPlan;
+use crate::signature::Signer;
 use crate::web::secret::Secret;
 
 /// What requests are made with.
@@ -17,6 +18,8 @@ pub struct RequestSettings {
     pub fields: Vec<(String, String)>,
     /// Fields of which nobody may learn the values but the server.
     pub secrets: Vec<(String, Secret)>,
+    /// Signs them; none for requests without signatures.
+    pub signer: Option<Arc<Signer>>,
     /// What becomes of cookies.
     pub cookies: CookieUse,
     /// Whether the archive has markers in the place of what is secret.

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderName};
 
+use crate::clock::Time;
 use crate::engine::{CookieUse, FetchJob, RequestSettings};
+use crate::signature::SignatureFields;
 use crate::web::secret::REDACTED;
 
 /// A field of a head.
@@ -48,8 +50,20 @@ pub(super) fn of_job(job: &FetchJob) -> impl Iterator<Item = Field<'_>> {
     fields.chain(cookie).chain(sent)
 }
 
-/// The whole head as HTTP/1.1 text, for the archive.
-pub(super) fn text(job: &FetchJob, settings: &RequestSettings) -> Vec<u8> {
+/// The fields that sign the request of `job`, made at `now`; none where it is not signed.
+pub(super) fn of_signature(job: &FetchJob, settings: &RequestSettings, now: Time) -> Option<SignatureFields> {
+    let method = if job.submission().is_some() { "POST" } else { "GET" };
+    settings.signer.as_ref().map(|signer| signer.sign(method, &job.url, now))
+}
+
+/// Those fields; they are no secrets.
+pub(super) fn of_signed(signature: Option<&SignatureFields>) -> impl Iterator<Item = Field<'_>> {
+    let fields = signature.into_iter().flatten();
+    fields.map(|(name, value)| Field { name, value: value.as_bytes(), is_secret: false })
+}
+
+/// The whole head as HTTP/1.1 text, for the archive; `signature` as it was sent.
+pub(super) fn text(job: &FetchJob, settings: &RequestSettings, signature: Option<&SignatureFields>) -> Vec<u8> {
     let url = &job.url;
     let mut head = format!("GET {} HTTP/1.1\r\n", url.path_and_query());
     let default_port = if url.is_https() { 443 } else { 80 };
@@ -63,7 +77,7 @@ pub(super) fn text(job: &FetchJob, settings: &RequestSettings) -> Vec<u8> {
         let _ = write!(head, "{name}: {value}\r\n");
     }
     let mut head = head.into_bytes();
-    for Field { name, value, is_secret } in of_settings(settings).chain(of_job(job)) {
+    for Field { name, value, is_secret } in of_settings(settings).chain(of_job(job)).chain(of_signed(signature)) {
         let value = if is_secret && settings.redacts { REDACTED.as_bytes() } else { value };
         head.extend_from_slice(&[name.as_bytes(), b": ", value, b"\r\n"].concat());
     }

@@ -16,6 +16,7 @@ use crate::container::Referrer;
 use crate::disk;
 use crate::engine::{Addressed, Event, Fault, FetchFailed, FetchJob, Fetched, RequestSettings, Response};
 use crate::outcome::Cause;
+use crate::signature::SignatureFields;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::{HttpVersion, Truncation};
 
@@ -107,6 +108,9 @@ struct Exchange<'a> {
 /// An answer, and the place of its body if it is a large one.
 type Placed = (Response, Option<OwnedSemaphorePermit>);
 
+/// The head of an answer, and how the request was signed that it answers.
+type Signed = (reqwest::Response, Option<SignatureFields>);
+
 /// Why no head came.
 struct Failed {
     cause: Cause,
@@ -118,7 +122,7 @@ impl Exchange<'_> {
     /// The answer, head and body.
     async fn make(&self, started: Time, clock: Instant) -> Result<Placed, NoAnswer> {
         let head = self.head().await;
-        let mut answer = head.map_err(|failed| NoAnswer::Failed(failed.cause, failed.detail))?;
+        let (mut answer, signature) = head.map_err(|failed| NoAnswer::Failed(failed.cause, failed.detail))?;
         let (arrived, end) = self.shared.bodies.read(&mut answer, self.settings.body_max, self.deadline).await?;
         let duration = clock.elapsed();
         match end {
@@ -152,7 +156,7 @@ impl Exchange<'_> {
             headers: headers.collect(),
             truncated,
             address: address.map(|socket| socket.ip()),
-            request: head::text(self.job, self.settings),
+            request: head::text(self.job, self.settings, signature.as_ref()),
             started,
             duration,
             body,
@@ -162,7 +166,7 @@ impl Exchange<'_> {
 
     /// The answer's head. A server whose HTTP/2 turns out to be useless is asked once more, and from then on, over
     /// HTTP/1.1.
-    async fn head(&self) -> Result<reqwest::Response, Failed> {
+    async fn head(&self) -> Result<Signed, Failed> {
         let protocols = &self.shared.protocols;
         let offers_http2 = self.shared.options.http2 && self.job.url.is_https();
         if !offers_http2 || protocols.is_http1_only(self.origin) {
@@ -177,11 +181,11 @@ impl Exchange<'_> {
         }
     }
 
-    async fn head_over(&self, http1_only: bool) -> Result<reqwest::Response, Failed> {
+    async fn head_over(&self, http1_only: bool) -> Result<Signed, Failed> {
         let options = &self.shared.options;
         let client = self.shared.clients.get(http1_only, self.keeps);
         let url = self.job.url.as_str();
-        let request = || {
+        let request = |signature: Option<&SignatureFields>| {
             let asked = match self.job.submission() {
                 Some(sent) => {
                     let asked = client.post(url).body(sent.body.expose().to_owned());
@@ -193,13 +197,15 @@ impl Exchange<'_> {
                 None => client.get(url),
             };
             let fields = head::of_settings(self.settings).chain(head::of_job(self.job));
-            fields.fold(asked, |request, field| match HeaderValue::from_bytes(field.value) {
-                Ok(mut value) => {
-                    value.set_sensitive(field.is_secret);
-                    request.header(field.name, value)
+            fields.chain(head::of_signed(signature)).fold(asked, |request, field| {
+                match HeaderValue::from_bytes(field.value) {
+                    Ok(mut value) => {
+                        value.set_sensitive(field.is_secret);
+                        request.header(field.name, value)
+                    }
+                    // the client says what is wrong with it
+                    Err(_) => request.header(field.name, field.value),
                 }
-                // the client says what is wrong with it
-                Err(_) => request.header(field.name, field.value),
             })
         };
         // the connection has a time of its own within this one
@@ -208,11 +214,13 @@ impl Exchange<'_> {
         let answer = async {
             loop {
                 options.lease.may_send().await;
+                // each attempt has a time and a nonce of its own
+                let signature = head::of_signature(self.job, self.settings, self.shared.clock.wall());
                 let answer = tokio::select! {
                     biased;
                     // before anything of the request moves on, whenever the process was away
                     () = options.lease.lost() => continue,
-                    answer = request().send() => answer,
+                    answer = request(signature.as_ref()).send() => answer,
                 };
                 match answer {
                     // that is no fault of the server: a connection that ends leaves a file for this one
@@ -220,7 +228,7 @@ impl Exchange<'_> {
                         self.shared.tell_out_of_files(&error);
                         sleep(FILES_PAUSE).await;
                     }
-                    answer => return answer,
+                    answer => return answer.map(|answer| (answer, signature)),
                 }
             }
         };

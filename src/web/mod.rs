@@ -24,6 +24,7 @@
 //! - [`charset`]: the encoding of a page
 //! - [`coding`]: content codings, capped on decoded bytes
 //! - [`headers`]: fields of an answer, which are bytes
+//! - [`mailbox`]: who is behind the crawl, as the `From` field says it
 //! - [`mime`]: the Content-Type of an answer
 //! - [`address`]: which addresses may be connected to
 //! - [`surt`](mod@surt): the keys of archive indexes
@@ -44,6 +45,7 @@ pub mod headers;
 pub mod html;
 pub(crate) mod json;
 pub mod login;
+pub mod mailbox;
 pub mod mime;
 pub mod pattern;
 pub(crate) mod percent;

@@ -15,6 +15,7 @@ use crate::crawl::{CrawlError, CrawlRequest, files, options};
 use crate::disk::Disk;
 use crate::engine::{Reconfiguration, Settings, Sites};
 use crate::frontier::Treatments;
+use crate::signature::Signer;
 use crate::web::scope::ScopeRules;
 
 /// Keys that shape what lies on disk.
@@ -26,6 +27,8 @@ pub(super) struct Reloader {
     path: Option<PathBuf>,
     limits: GivenLimits,
     current: Config,
+    /// What signs requests from the start on; why it could not be had.
+    signer: Result<Option<Arc<Signer>>, String>,
 }
 
 /// A configuration that may take effect.
@@ -42,6 +45,7 @@ impl Reloader {
             path: request.config_path.clone(),
             limits: request.limits.clone(),
             current: request.config.clone(),
+            signer: options::signer(&request.config).map_err(|error| error.to_string()),
         }
     }
 
@@ -56,7 +60,7 @@ impl Reloader {
         files::fit(&mut new, files::raise_limit()).map_err(|error| error.to_string())?;
         new.check().map_err(|error| error.to_string())?;
         let effective = effective(&self.current, &new);
-        let reconfiguration = reconfiguration(&effective).map_err(|error| error.to_string())?;
+        let reconfiguration = reconfiguration(&effective, self.signer.clone()?).map_err(|error| error.to_string())?;
         let settings = SettingsChanged {
             changed: differences(&self.current, &effective),
             refused: differences(&effective, &new).into_iter().map(not_changed).collect(),
@@ -118,8 +122,8 @@ fn effective(current: &Config, new: &Config) -> Config {
     }
 }
 
-fn reconfiguration(config: &Config) -> Result<Reconfiguration, CrawlError> {
-    let tables = SiteTables::of(config)?;
+fn reconfiguration(config: &Config, signer: Option<Arc<Signer>>) -> Result<Reconfiguration, CrawlError> {
+    let tables = SiteTables::of(config, signer)?;
     // the number of partitions is not looked at
     let frontier = options::frontier(config, 1);
     Ok(Reconfiguration {
@@ -166,6 +170,7 @@ mod tests {
                     crawl: config::Crawl { max_pages: Some(9), ..Default::default() },
                     ..Config::default()
                 },
+                signer: Ok(None),
             }
         };
         let mut unchanged = reloader("[crawl]\nmax_pages = 5\n");
@@ -203,6 +208,7 @@ mod tests {
             path: Some(path.clone()),
             limits: GivenLimits::default(),
             current: Config::default(),
+            signer: Ok(None),
         };
         assert!(reloader.read().is_err_and(|why| why.contains("crawler.toml")));
         for (text, said) in [

@@ -4,7 +4,7 @@ use super::*;
 use crate::config::Bytes;
 
 fn tables(text: &str) -> Arc<SiteTables> {
-    SiteTables::of(&Config::parse(text, "my.toml").unwrap()).unwrap().unwrap()
+    SiteTables::of(&Config::parse(text, "my.toml").unwrap(), None).unwrap().unwrap()
 }
 
 fn url(text: &str) -> CanonicalUrl {
@@ -13,7 +13,7 @@ fn url(text: &str) -> CanonicalUrl {
 
 #[test]
 fn without_tables_nobody_is_asked() {
-    assert!(SiteTables::of(&Config::default()).unwrap().is_none());
+    assert!(SiteTables::of(&Config::default(), None).unwrap().is_none());
 }
 
 #[test]
