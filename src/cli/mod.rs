@@ -26,6 +26,7 @@ mod forget;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod get;
+mod identity;
 mod init;
 mod lines;
 mod list;
@@ -128,6 +129,8 @@ enum Command {
     Export(export::ExportArgs),
     /// Write a seeds file and a settings file to start from
     Init(init::InitArgs),
+    /// Make and show the key that signs requests, its public directory, and a page about the bot
+    Identity(identity::IdentityArgs),
     /// Print the settings in effect, and where each comes from
     Config(config::ConfigArgs),
     /// Print completions for a shell
@@ -280,6 +283,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Forget(args)) => args.run(),
         Some(Command::Export(args)) => args.run(open_archive),
         Some(Command::Init(args)) => args.run(),
+        Some(Command::Identity(args)) => args.run(),
         Some(Command::Config(args)) => args.run(),
         Some(Command::Completions(args)) => args.run(Cli::command()),
         Some(Command::Man(args)) => args.run(Cli::command()),
