@@ -10,6 +10,7 @@ mod console;
 mod ctl;
 mod explain;
 mod export;
+mod identity;
 mod metrics;
 mod packages;
 mod recipes;

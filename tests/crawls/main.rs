@@ -15,6 +15,7 @@ mod power_cut;
 mod requisites;
 mod shards;
 mod sheets;
+mod signed;
 #[path = "../site/mod.rs"]
 mod site;
 mod sites;

@@ -21,7 +21,8 @@ The page says what the settings say: name, contact, robots.txt, delays, signatur
 
 Examples:
   crawler identity page --config my.toml > bot.html
-  crawler identity page --config my.toml --address 192.0.2.7 --about \"It archives news.\" --output bot.html")]
+  crawler identity page --config my.toml --address 192.0.2.7 --output bot.html
+  crawler identity page --config my.toml --about \"It archives news.\"")]
 pub(super) struct PageArgs {
     /// Settings in TOML
     #[arg(long, value_name = "FILE")]

@@ -16,7 +16,7 @@ Make them again before they end, and whenever the key directory changes: they ho
 
 Examples:
   crawler identity response --agent https://bot.example
-  crawler identity response --agent https://bot.example --form nginx > directory.conf")]
+  crawler identity response --agent https://bot.example --form nginx")]
 pub(super) struct ResponseArgs {
     #[command(flatten)]
     keys: KeysArg,
