@@ -91,7 +91,7 @@ impl KeyDirectory {
         json + "\n"
     }
 
-    /// Adds `key`, which holds from `now` on; keys that have no end get theirs `overlap` later, and those that ended go.
+    /// Adds `key`, which holds from `now` on; keys without an end get theirs `overlap` later; those that ended go.
     pub fn rotate(&mut self, key: &Jwk, now: Time, overlap: Duration) {
         self.keys.retain(|key| !key.has_ended(now));
         for earlier in &mut self.keys {

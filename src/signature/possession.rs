@@ -1,8 +1,8 @@
 //! The proof that a key directory is of those who have its keys: fields of the answer with which it is served.
 //!
 //! The answer carries one signature for each key, over the authority that was asked and the digest of the body
-//! (draft-ietf-webbotauth-httpsig-protocol, "Possession Proof on the Directory Response"). They change with the body and
-//! with time only, so they can be made ahead and served by any file server.
+//! (draft-ietf-webbotauth-httpsig-protocol, "Possession Proof on the Directory Response"). They change with the body
+//! and with time only, so they can be made ahead and served by any file server.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! `crawler identity`: the key that signs requests, the directory with its public half, and a page about the bot.
 //!
-//! A directory has all of it: `key.pem`, `key-2.pem` and so on, for their owner alone, and the key directory, which a web
-//! server serves. Nothing here talks to the network, and no private key is printed.
+//! A directory has all of it: `key.pem`, `key-2.pem` and so on, for their owner alone, and the key directory, which a
+//! web server serves. Nothing here talks to the network, and no private key is printed.
 
 mod init;
 mod page;
@@ -127,7 +127,8 @@ fn authority(agent: &str) -> anyhow::Result<&str> {
 fn serving(keys: &KeysArg, agent: &str) -> String {
     let agent = if agent.is_empty() { "https://YOUR-BOT.example" } else { agent };
     format!(
-        "serve {} as {agent}{DIRECTORY_PATH}\n  with Content-Type: {DIRECTORY_TYPE}\n  and Cache-Control: max-age=86400\n",
+        "serve {} as {agent}{DIRECTORY_PATH}\n  with Content-Type: {DIRECTORY_TYPE}\n  \
+         and Cache-Control: max-age=86400\n",
         keys.directory_path().display()
     )
 }

@@ -1,5 +1,5 @@
-//! `crawler identity response`: what a web server sends with the key directory. The fields prove that it is of those who
-//! have the keys; they are made ahead, so that any server of files can send them.
+//! `crawler identity response`: what a web server sends with the key directory. The fields prove that it is of those
+//! who have the keys; they are made ahead, so that any server of files can send them.
 
 use std::io::{self, Write};
 use std::time::Duration;

@@ -13,8 +13,8 @@ use crate::text::escape::Escaped;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-With --config it also checks that the key which the settings sign with is in the key directory and holds; the exit code \
-is 1 where it does not.
+With --config it also checks that the key of the settings is in the key directory and holds; the exit code is 1 where \
+it does not.
 
 Examples:
   crawler identity show
