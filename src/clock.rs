@@ -189,6 +189,15 @@ mod tests {
     }
 
     #[test]
+    fn the_wall_clock_is_read_each_time_whatever_the_other_one_began_with() {
+        let clock = SystemClock::starting_at(UNIX_EPOCH);
+        let now = Time::ZERO + SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        assert!(clock.wall() >= now && clock.now() < clock.wall());
+        let manual = ManualClock::new(Time::from_ms(7));
+        assert_eq!(manual.wall(), manual.now());
+    }
+
+    #[test]
     fn a_manual_clock_moves_only_by_hand() {
         let clock = ManualClock::new(Time::from_ms(100));
         assert_eq!(clock.now(), Time::from_ms(100));

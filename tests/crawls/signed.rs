@@ -2,8 +2,8 @@
 //! implementations do so too. The private key is in no file and no message of a crawl.
 
 mod peers;
-mod server;
-mod verify;
+pub mod server;
+pub mod verify;
 
 use std::collections::HashSet;
 use std::fs;

@@ -2,9 +2,12 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use crawler::engine::Response;
 use crawler::fetch::FetchOptions;
 use crawler::outcome::Failure;
+use crawler::signature::{AgentForm, Component, KeyDirectory, Signer, SignerOptions, SigningKey, SystemNonces};
 use crawler::web::warc::HttpVersion;
 use h2::Reason;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
@@ -15,10 +18,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::client::{Client, options};
+use super::client::{Client, options, usual};
 use super::crawl::Plan;
 use super::http::page;
 use super::nameserver::{NameServer, found};
+use crate::signed::server::Asked;
+use crate::signed::verify::Keys;
 
 /// An authority that signs for the tests.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -67,6 +72,8 @@ enum Http2 {
 struct TlsServer {
     address: SocketAddr,
     protocols: Arc<Mutex<Vec<&'static str>>>,
+    /// Requests over HTTP/2.
+    asked: Arc<Mutex<Vec<Asked>>>,
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -89,14 +96,16 @@ impl TlsServer {
         let address = listener.local_addr().unwrap();
         let protocols = Arc::new(Mutex::new(Vec::new()));
         let log = protocols.clone();
+        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+        let asking = asked.clone();
         runtime.spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (acceptor, log) = (acceptor.clone(), log.clone());
+                let (acceptor, log, asking) = (acceptor.clone(), log.clone(), asking.clone());
                 tokio::spawn(async move {
                     let Ok(stream) = acceptor.accept(stream).await else { return };
                     if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
                         log.lock().unwrap().push("h2");
-                        over_http2(stream, http2).await;
+                        over_http2(stream, http2, &asking).await;
                     } else {
                         log.lock().unwrap().push("http/1.1");
                         over_http1(stream).await;
@@ -104,7 +113,7 @@ impl TlsServer {
                 });
             }
         });
-        TlsServer { address, protocols, _runtime: runtime }
+        TlsServer { address, protocols, asked, _runtime: runtime }
     }
 
     fn url(&self, host: &str) -> String {
@@ -128,7 +137,7 @@ async fn over_http1(mut stream: TlsStream<TcpStream>) {
     }
 }
 
-async fn over_http2(mut stream: TlsStream<TcpStream>, http2: Http2) {
+async fn over_http2(mut stream: TlsStream<TcpStream>, http2: Http2, asked: &Mutex<Vec<Asked>>) {
     if http2 == Http2::SpeaksHttp1 {
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n").await.unwrap();
         let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
@@ -139,7 +148,8 @@ async fn over_http2(mut stream: TlsStream<TcpStream>, http2: Http2) {
         return;
     }
     let Ok(mut connection) = h2::server::handshake(stream).await else { return };
-    while let Some(Ok((_, mut respond))) = connection.accept().await {
+    while let Some(Ok((request, mut respond))) = connection.accept().await {
+        asked.lock().unwrap().push(as_asked(&request));
         match http2 {
             Http2::ResetsStreams(reason) => respond.send_reset(reason),
             Http2::GoesAway(reason) => connection.abrupt_shutdown(reason),
@@ -148,6 +158,19 @@ async fn over_http2(mut stream: TlsStream<TcpStream>, http2: Http2) {
                 body.send_data(bytes::Bytes::from_static(b"two"), true).unwrap();
             }
         }
+    }
+}
+
+fn as_asked(request: &hyper::Request<h2::RecvStream>) -> Asked {
+    let field = |(name, value): (&hyper::header::HeaderName, &hyper::header::HeaderValue)| {
+        (name.as_str().to_owned(), value.to_str().unwrap().to_owned())
+    };
+    Asked {
+        host: 1,
+        method: request.method().to_string(),
+        path: request.uri().path_and_query().unwrap().to_string(),
+        authority: request.uri().authority().unwrap().to_string(),
+        fields: request.headers().iter().map(field).collect(),
     }
 }
 
@@ -241,6 +264,35 @@ fn http2_is_used_where_it_works_over_one_connection() {
     let client = Client::start(FetchOptions { http2: false, ..authority.trusted() });
     let response = client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap();
     assert_eq!(response.version, HttpVersion::Http11);
+}
+
+#[test]
+fn a_request_over_http2_is_signed_for_its_authority_and_archived_with_the_same_fields() {
+    let authority = Authority::new();
+    let server = TlsServer::start(authority.sign(&params("a.test")), Http2::Works);
+    let dir = tempfile::tempdir().unwrap();
+    let key = SigningKey::create(&dir.path().join("key.pem")).unwrap();
+    let keys = Keys::of(&KeyDirectory { keys: vec![key.jwk().clone()] }.to_json());
+    let signing = SignerOptions {
+        agent: "https://bot.example".to_owned(),
+        form: AgentForm::Dictionary,
+        components: vec![Component::Authority, Component::Path],
+        lifetime: Duration::from_secs(60),
+    };
+    let signer = Arc::new(Signer::new(Arc::new(key), signing, Arc::new(SystemNonces)));
+    let usual = usual(|settings| settings.signer = Some(signer));
+    let client = Client::start(FetchOptions { usual, ..authority.trusted() });
+    let archived = |response: Response| String::from_utf8(response.request).unwrap();
+    let heads = [0; 2].map(|_| archived(client.get(&server.url("A.test"), &["127.0.0.1"]).unwrap()));
+    let asked = server.asked.lock().unwrap().clone();
+    assert_eq!(asked.len(), 2);
+    for (asked, head) in asked.iter().zip(&heads) {
+        keys.verify(asked);
+        for name in ["signature-agent", "signature-input", "signature"] {
+            assert!(head.contains(&format!("\r\n{name}: {}\r\n", asked.field(name).unwrap())), "{head}");
+        }
+    }
+    assert_ne!(asked[0].field("signature"), asked[1].field("signature"));
 }
 
 #[test]
