@@ -112,11 +112,13 @@ pub enum Failure {
     PrivateAddress,
     /// A 304 to a request that set no condition: it tells of no page.
     Unconditional304,
+    /// The proxy does not answer, or wants another user or password.
+    Proxy,
 }
 
 impl Failure {
     /// All failures, in the order of the closing report.
-    pub const ALL: [Failure; 10] = [
+    pub const ALL: [Failure; 11] = [
         Failure::NoSuchHost,
         Failure::Dns,
         Failure::Connect,
@@ -127,13 +129,14 @@ impl Failure {
         Failure::Protocol,
         Failure::PrivateAddress,
         Failure::Unconditional304,
+        Failure::Proxy,
     ];
 
     /// The code of crawl.log, as Heritrix numbers them.
     pub fn code(self) -> i32 {
         match self {
             Failure::NoSuchHost | Failure::Dns => -1,
-            Failure::Connect | Failure::Tls => -2,
+            Failure::Connect | Failure::Tls | Failure::Proxy => -2,
             Failure::Disconnected => -3,
             Failure::Timeout | Failure::TooSlow => -4,
             Failure::Protocol | Failure::Unconditional304 => -5,
@@ -155,6 +158,7 @@ impl fmt::Display for Failure {
             Failure::Protocol => "not HTTP",
             Failure::PrivateAddress => "private address",
             Failure::Unconditional304 => "304 that was not asked for",
+            Failure::Proxy => "proxy failed",
         })
     }
 }

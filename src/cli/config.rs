@@ -15,7 +15,7 @@ use crate::web::url::CanonicalUrl;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The output is itself a settings file. A comment on each line says where the value comes from: default, FILE:LINE, or \
-an option of the command line. The user name and password of a proxy are left out.
+an option of the command line. User names and passwords of proxies are left out.
 
 Examples:
   crawler config                              all settings, their defaults
@@ -39,23 +39,26 @@ pub(super) struct ConfigArgs {
 impl ConfigArgs {
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
         let (config, origins) = self.limits.configure(self.config.as_deref())?;
-        let shown = config.without_secrets();
-        let proxy = if shown == config { "" } else { "; its user name and password are left out here" };
-        let tables = self.tables(&config)?;
-        let shown = if self.of_url.is_some() { sites::overlaid(&shown, &tables) } else { shown };
+        let (safe, tables) = (config.without_secrets(), self.tables(&config)?);
+        let there = |of: &Config| if self.of_url.is_some() { sites::overlaid(of, &tables) } else { of.clone() };
+        let (shown, whole) = (there(&safe), there(&config));
+        let is_less = |key: &str| match key.strip_prefix("site.").and_then(|key| key.strip_suffix(".proxy")) {
+            Some(number) => number.parse().is_ok_and(|at: usize| shown.site[at].proxy != whole.site[at].proxy),
+            None => key == "fetch.proxy" && shown.fetch.proxy != whole.fetch.proxy,
+        };
         let comment = |key: &str, _: &str| {
             let by_site = tables.iter().find_map(|&number| {
                 let own = config.site[usize::from(number)].sets(key)?;
                 Some(origins.of(&format!("site.{number}.{own}")))
             });
             let origin = by_site.unwrap_or_else(|| origins.of(key));
-            let left_out = if key == "fetch.proxy" { proxy } else { "" };
+            let left_out = if is_less(key) { "; its user name and password are left out here" } else { "" };
             (!self.changed || origin != Origin::Default).then(|| format!("{origin}{left_out}"))
         };
         let mut out = io::stdout().lock();
         out.write_all(inert(&shown.to_toml_with(comment)).as_bytes())?;
         let priority = tables.iter().find_map(|&number| {
-            let site = &config.site[usize::from(number)];
+            let site = &safe.site[usize::from(number)];
             site.priority
                 .map(|_| origins.of(&format!("site.{number}.priority")))
                 .map(|origin| (site.line(number.into()), origin))

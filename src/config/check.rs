@@ -14,6 +14,7 @@ use super::{Config, ConfigError, SITE, Site, SourceLine};
 use crate::container::{Keep, VERSIONS_MAX};
 use crate::signature::Component;
 use crate::web::mailbox::is_mailbox;
+use crate::web::proxy::ProxyUrl;
 
 /// A key whose value breaks a limit.
 pub(super) struct Limit {
@@ -277,11 +278,7 @@ fn fetch(config: &Config) -> Checked {
     let spool = fetch.spool_max >= fetch.max_body;
     require(spool, "fetch.spool_max", "must be at least fetch.max_body: a whole body must fit")?;
     require(fetch.retries <= 20, "fetch.retries", "must be at most 20")?;
-    if !fetch.proxy.is_empty() {
-        let proxy = url::Url::parse(&fetch.proxy).ok().filter(|url| url.has_host());
-        let known = proxy.is_some_and(|url| matches!(url.scheme(), "http" | "https"));
-        require(known, "fetch.proxy", "must be an http or https URL, such as \"http://127.0.0.1:3128\"")?;
-    }
+    ProxyUrl::parse(&fetch.proxy).map_or_else(|error| require(false, "fetch.proxy", error.to_string()), |_| Ok(()))?;
     headers(config)?;
     require(config.robots.max_bytes >= ROBOTS_BYTES_MIN, "robots.max_bytes", "must be at least \"500KiB\" (RFC 9309)")?;
     require(config.robots.max_bytes <= Bytes::mib(64), "robots.max_bytes", "must be at most \"64MiB\"")?;

@@ -51,11 +51,14 @@ impl Config {
             }
             text.push_str(&format!("{name} = {value}\n"));
         }
-        if !own.site.is_empty() && own.site != self.site {
+        // passwords are not the crawl's to keep: tables that differ in nothing else bring them
+        let is_same = own.without_secrets().site == self.without_secrets().site;
+        if !own.site.is_empty() && !is_same {
             ignored.push(format!("[[{SITE}]] ({})", origins.of(&format!("{SITE}.0"))));
         }
         let config = Config::parse(&text, "the settings of the crawl")?;
-        Ok((Config { site: self.site.clone(), ..config }, ignored))
+        let site = if is_same { &own.site } else { &self.site };
+        Ok((Config { site: site.clone(), ..config }, ignored))
     }
 }
 
@@ -83,6 +86,14 @@ mod tests {
         assert_eq!(config, expected);
         let (same, ignored) = crawl.on_machine(&Config::default(), &Origins::default()).unwrap();
         assert_eq!((same, ignored.len()), (crawl, 0));
+        let table = |proxy: &str| format!("[[site]]\nhost = \"a.example\"\nproxy = \"{proxy}\"\n");
+        let of_crawl = Config::parse(&table("socks5://127.0.0.1:1"), "crawl").unwrap();
+        for (proxy, is_taken) in [("socks5://me:x@127.0.0.1:1", true), ("socks5://me:x@127.0.0.1:2", false)] {
+            let (own, origins) = Config::parse_with_origins(&table(proxy), "own.toml").unwrap();
+            let (config, ignored) = of_crawl.on_machine(&own, &origins).unwrap();
+            assert_eq!(config.site, if is_taken { own.site } else { of_crawl.site.clone() });
+            assert_eq!(ignored.is_empty(), is_taken, "{ignored:?}");
+        }
         for own in OWN {
             assert!(Config::keys().iter().any(|key| key.starts_with(own)), "{own}");
         }

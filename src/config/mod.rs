@@ -39,6 +39,7 @@ pub use site::{Priority, Site, SiteRecrawl};
 pub use value::{Bytes, Workers, parse_bytes, parse_duration, parse_keep, show_duration};
 pub use written::{Origin, Origins};
 
+use crate::web::proxy::without_credentials;
 pub(crate) use nearest::nearest;
 use sections::Section;
 
@@ -197,14 +198,14 @@ impl Config {
         agent
     }
 
-    /// These settings as they may be written down and passed on: without the name and password of the proxy.
+    /// These settings as they may be written down and passed on: without the names and passwords of proxies.
     pub fn without_secrets(&self) -> Config {
         let mut config = self.clone();
-        if let Ok(mut proxy) = url::Url::parse(&config.fetch.proxy)
-            && (!proxy.username().is_empty() || proxy.password().is_some())
-            && proxy.set_username("").and_then(|()| proxy.set_password(None)).is_ok()
-        {
-            config.fetch.proxy = proxy.into();
+        let of_sites = config.site.iter_mut().filter_map(|site| site.proxy.as_mut());
+        for proxy in of_sites.chain([&mut config.fetch.proxy]) {
+            if let Some(shown) = without_credentials(proxy) {
+                *proxy = shown;
+            }
         }
         config
     }

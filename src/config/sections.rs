@@ -297,7 +297,7 @@ section! {
         cookies: Cookies = Cookies::Off,
         /// More fields of the head of every request.
         headers: Headers = Headers::default(),
-        /// URL of a proxy for all requests; empty for none.
+        /// URL of a proxy for all requests; empty or `none` for none.
         proxy: String = String::new(),
         /// File with root certificates in PEM that are trusted beside Mozilla's; empty for none.
         ca_file: String = String::new(),

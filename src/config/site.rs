@@ -29,7 +29,7 @@ use super::value::{Bytes, Mismatch, Setting};
 use crate::signature::AgentForm;
 
 /// Which keys of a table are settings of hosts as a whole, not of single URLs.
-pub(super) const HOST_KEYS: [&str; 10] = [
+pub(super) const HOST_KEYS: [&str; 11] = [
     "delay_min",
     "delay_max",
     "delay_factor",
@@ -40,6 +40,7 @@ pub(super) const HOST_KEYS: [&str; 10] = [
     "bytes_per_host",
     "obey",
     "user_agent",
+    "proxy",
 ];
 
 /// Settings of a table, each with its reader, from one list of keys.
@@ -131,6 +132,8 @@ site! {
     sign: bool,
     /// As `identity.signature_agent_form`.
     signature_agent_form: AgentForm,
+    /// As `fetch.proxy`, robots.txt included.
+    proxy: String,
     /// As `fetch.max_body`.
     max_body: Bytes,
     /// As `fetch.timeout_head`.
@@ -150,7 +153,7 @@ site! {
 }
 
 /// The section of each setting.
-const PLACES: [(&str, &str); 22] = [
+const PLACES: [(&str, &str); 23] = [
     ("delay_min", "politeness"),
     ("delay_max", "politeness"),
     ("delay_factor", "politeness"),
@@ -168,6 +171,7 @@ const PLACES: [(&str, &str); 22] = [
     ("accept_language", "fetch"),
     ("sign", "identity"),
     ("signature_agent_form", "identity"),
+    ("proxy", "fetch"),
     ("max_body", "fetch"),
     ("timeout_head", "fetch"),
     ("timeout_total", "fetch"),
@@ -230,6 +234,7 @@ impl Site {
         put(&mut fetch.accept_language, &self.accept_language);
         put(&mut identity.sign, &self.sign);
         put(&mut identity.signature_agent_form, &self.signature_agent_form);
+        put(&mut fetch.proxy, &self.proxy);
         put(&mut fetch.max_body, &self.max_body);
         put(&mut fetch.timeout_head, &self.timeout_head);
         put(&mut fetch.timeout_total, &self.timeout_total);

@@ -118,7 +118,9 @@ fn limits_that_no_crawl_can_run_with_are_refused_at_their_line() {
         ("[crawl]\nuser_agent = \"bot\\r\\nX: 1\"", "crawl.user_agent"),
         ("[crawl]\ncontact = \"me)\\u001b\"", "crawl.contact"),
         ("[fetch]\nproxy = \"not a url\"", "fetch.proxy"),
-        ("[fetch]\nproxy = \"socks5://127.0.0.1:1\"", "fetch.proxy"),
+        ("[fetch]\nproxy = \"ftp://127.0.0.1:1\"", "fetch.proxy"),
+        ("[[site]]\nproxy = \"socks9://127.0.0.1:1\"\nhost = \"a.example\"", "site.proxy"),
+        ("[[site]]\nproxy = \"none\"\nprefix = \"http://a.example/\"", "site.proxy"),
         ("[fetch]\ntimeout_connect = \"10m\"", "fetch.timeout_connect"),
         ("[robots]\nmax_bytes = \"1KiB\"", "robots.max_bytes"),
         ("[report]\nmetrics = \"localhost\"", "report.metrics"),
@@ -153,10 +155,15 @@ fn settings_with_units_and_unlimited_ones_are_read() {
 
 #[test]
 fn what_is_written_down_has_no_password_of_the_proxy() {
-    let text = "[fetch]\nproxy = \"http://me:secret@127.0.0.1:3128\"\n[politeness]\ncrawl_delay_beyond = \"skip\"\n";
+    let text = "[fetch]\nproxy = \"http://me:secret@127.0.0.1:3128\"\n[politeness]\ncrawl_delay_beyond = \"skip\"\n\
+                [[site]]\nhost = \"a.example\"\nproxy = \"socks5h://me:secret@[::1]\"\n[[site]]\n\
+                host = \"b.example\"\nproxy = \"none\"\n";
     let config = Config::parse(text, "my.toml").unwrap();
     let written = config.without_secrets();
-    assert_eq!(written.fetch.proxy, "http://127.0.0.1:3128/");
+    let of_sites: Vec<_> = written.site.iter().map(|site| site.proxy.as_deref().unwrap()).collect();
+    assert_eq!(of_sites, ["socks5h://[::1]", "none"]);
+    assert!(!written.to_toml().contains("secret") && !written.site[0].line(0).contains("secret"));
+    assert_eq!(written.fetch.proxy, "http://127.0.0.1:3128");
     assert_eq!(written.politeness, config.politeness);
     let config = Config::parse("[fetch]\nproxy = \"http://127.0.0.1:3128\"", "my.toml").unwrap();
     assert_eq!(config.without_secrets(), config);

@@ -76,10 +76,11 @@ fn explain_on(disk: &Disk, dir: &Path, url: &CanonicalUrl, config: Option<Config
         ..Explanation::default()
     };
     let now = SystemClock::new().now();
-    let config = settings(disk, dirs.home(), config, &mut explanation)?;
+    let config = settings(disk, dirs.home(), config, &mut explanation)?.without_secrets();
     let tables = sites::index(&config)?.of_url(url.as_str());
     let there = sites::overlaid(&config, &tables);
     explanation.sites = tables.iter().map(|&number| config.site[usize::from(number)].line(number.into())).collect();
+    explanation.proxy = sites::request(&there, None).proxy.map(|proxy| proxy.to_string());
     let prints = keys.keys(url);
     let hex = |print: crate::fingerprint::Fingerprint| format!("{:016x}", print.bits());
     explanation.fingerprints = model::Fingerprints {

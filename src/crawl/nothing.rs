@@ -39,6 +39,9 @@ fn of_failure(failure: Failure) -> Option<&'static str> {
         }
         Failure::Tls => Some("a certificate is not valid: fetch.ca_file adds root certificates"),
         Failure::PrivateAddress => Some(PRIVATE),
+        Failure::Proxy => {
+            Some("a proxy does not work: is it up, are its user and password right (fetch.proxy, proxy of [[site]])?")
+        }
         Failure::Protocol | Failure::Unconditional304 => None,
     }
 }

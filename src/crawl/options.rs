@@ -138,7 +138,6 @@ pub(super) fn fetch(config: &Config, dir: &Path) -> Result<FetchOptions, CrawlEr
         connections_per_host: config.politeness.connections_per_host,
         idle_max: IDLE_CONNECTIONS_MAX,
         roots: if fetch.ca_file.is_empty() { Vec::new() } else { roots(Path::new(&fetch.ca_file))? },
-        proxy: (!fetch.proxy.is_empty()).then(|| fetch.proxy.clone()),
         nameservers: config.dns.nameservers.iter().map(server).collect::<Result<_, _>>()?,
         dns_timeout: config.dns.timeout,
         ttl: (config.dns.ttl_min, config.dns.ttl_max),

@@ -21,6 +21,7 @@ use crate::engine::{CookieUse, Rank, RequestSettings, Sites};
 use crate::frontier::{Treatment, Treatments};
 use crate::signature::Signer;
 use crate::web::cookies::FileCookie;
+use crate::web::proxy::ProxyUrl;
 use crate::web::scope::SiteScope;
 use crate::web::site::{SiteIndex, SiteMatch, TableNumber};
 use crate::web::url::CanonicalUrl;
@@ -250,6 +251,8 @@ pub(super) fn request(config: &Config, signer: Option<&Arc<Signer>>) -> RequestS
         body_max: fetch.max_body.as_usize(),
         timeout_head: fetch.timeout_head,
         timeout_total: fetch.timeout_total,
+        // one that cannot be read was refused with the settings
+        proxy: ProxyUrl::parse(&fetch.proxy).ok().flatten(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::login_plan::LoginPlan;
 use crate::signature::Signer;
+use crate::web::proxy::ProxyUrl;
 use crate::web::secret::Secret;
 
 /// What requests are made with.
@@ -32,6 +33,8 @@ pub struct RequestSettings {
     pub timeout_head: Duration,
     /// Time for the whole exchange.
     pub timeout_total: Duration,
+    /// The proxy by which they go; none where they go straight to the server.
+    pub proxy: Option<ProxyUrl>,
 }
 
 /// What becomes of the cookies that a server sets.

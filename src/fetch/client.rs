@@ -1,7 +1,8 @@
 //! The HTTP clients: reqwest with everything off that a crawl decides itself.
 //!
-//! There are four, for each protocol one that keeps idle connections and one that closes each behind its answer: which
-//! one a request needs is known before it is made ([`super::protocols`], [`super::idle`]).
+//! There are four for each proxy, and four for no proxy: for each protocol one that keeps idle connections and one that
+//! closes each behind its answer. Which one a request needs is known before it is made ([`super::protocols`],
+//! [`super::idle`], [`super::proxies`]).
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use super::head;
 use super::idle::IDLE;
 use super::resolver::GuardedResolver;
 use super::{FetchOptions, StartError};
+use crate::web::proxy::ProxyUrl;
 
 /// What a server may send over a connection of HTTP/2 before it is read: memory of each worker.
 const HTTP2_WINDOW_BYTES: u32 = 512 << 10;
@@ -31,10 +33,15 @@ struct Kept {
 }
 
 impl Clients {
-    /// Clients with these options.
-    pub(super) fn build(options: &FetchOptions, resolver: &GuardedResolver) -> Result<Self, StartError> {
-        let http1 = kept(options, resolver, false)?;
-        let negotiated = if options.http2 { kept(options, resolver, true)? } else { http1.clone() };
+    /// Clients with these options, whose requests go by `proxy`.
+    pub(super) fn build(
+        options: &FetchOptions,
+        resolver: &GuardedResolver,
+        proxy: Option<&ProxyUrl>,
+    ) -> Result<Self, StartError> {
+        let kept = |http2| kept(options, resolver, proxy, http2);
+        let http1 = kept(false)?;
+        let negotiated = if options.http2 { kept(true)? } else { http1.clone() };
         Ok(Clients { negotiated, http1 })
     }
 
@@ -45,17 +52,23 @@ impl Clients {
     }
 }
 
-fn kept(options: &FetchOptions, resolver: &GuardedResolver, http2: bool) -> Result<Kept, StartError> {
-    let tls = tls(options, http2)?;
-    let client = |idle_per_host| client(options, resolver, tls.clone(), http2, idle_per_host);
+fn kept(
+    options: &FetchOptions,
+    resolver: &GuardedResolver,
+    proxy: Option<&ProxyUrl>,
+    http2: bool,
+) -> Result<Kept, StartError> {
+    let alpn: &[&str] = if http2 { &["h2", "http/1.1"] } else { &["http/1.1"] };
+    let tls = tls(options, alpn)?;
+    let client = |idle_per_host| client(options, resolver, proxy, (tls.clone(), http2), idle_per_host);
     Ok(Kept { idle: client(options.connections_per_host)?, closed: client(0)? })
 }
 
 fn client(
     options: &FetchOptions,
     resolver: &GuardedResolver,
-    tls: ClientConfig,
-    http2: bool,
+    proxy: Option<&ProxyUrl>,
+    (tls, http2): (ClientConfig, bool),
     idle_per_host: usize,
 ) -> Result<reqwest::Client, StartError> {
     let mut builder = reqwest::Client::builder()
@@ -85,13 +98,14 @@ fn client(
     } else {
         builder.http1_only()
     };
-    if let Some(proxy) = &options.proxy {
-        builder = builder.proxy(reqwest::Proxy::all(proxy)?);
+    if let Some(proxy) = proxy {
+        builder = builder.proxy(reqwest::Proxy::all(proxy.secret_url())?);
     }
     Ok(builder.build()?)
 }
 
-fn tls(options: &FetchOptions, http2: bool) -> Result<ClientConfig, StartError> {
+/// TLS that verifies certificates and offers these protocols.
+pub(super) fn tls(options: &FetchOptions, alpn: &[&str]) -> Result<ClientConfig, StartError> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     for certificate in &options.roots {
         roots.add(certificate.clone()).map_err(StartError::Root)?;
@@ -101,6 +115,6 @@ fn tls(options: &FetchOptions, http2: bool) -> Result<ClientConfig, StartError> 
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
         .with_no_client_auth();
-    config.alpn_protocols = if http2 { vec![b"h2".to_vec(), b"http/1.1".to_vec()] } else { vec![b"http/1.1".to_vec()] };
+    config.alpn_protocols = alpn.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
     Ok(config)
 }

@@ -14,6 +14,7 @@ mod idle;
 mod names;
 mod permission;
 mod protocols;
+mod proxies;
 mod request;
 mod resolver;
 mod transfer;
@@ -31,10 +32,10 @@ use crate::engine::{Addressed, Event, FetchJob, Fetched, ReplyTo, RequestSetting
 use crate::web::address::AddressGuard;
 use body::Bodies;
 pub use body::large_bodies;
-use client::Clients;
 use idle::IdlePlaces;
 pub use permission::Permission;
 use protocols::ProtocolMemory;
+use proxies::ClientPool;
 use resolver::GuardedResolver;
 use rustls::pki_types::CertificateDer;
 
@@ -76,8 +77,6 @@ pub struct FetchOptions {
     pub idle_max: usize,
     /// Root certificates that are trusted beside Mozilla's.
     pub roots: Vec<CertificateDer<'static>>,
-    /// A proxy for all requests.
-    pub proxy: Option<String>,
     /// Name servers; none for those of the system.
     pub nameservers: Vec<SocketAddr>,
     /// Time for a lookup, all name servers together.
@@ -131,7 +130,7 @@ pub struct Fetcher {
 
 /// What every request needs.
 struct Shared {
-    clients: Clients,
+    clients: ClientPool,
     protocols: ProtocolMemory,
     idle: IdlePlaces,
     resolver: GuardedResolver,
@@ -183,7 +182,7 @@ impl Fetcher {
             let _inside = runtime.enter();
             GuardedResolver::new(&options, guard.clone())?
         };
-        let clients = Clients::build(&options, &resolver)?;
+        let clients = ClientPool::new(&options, &resolver)?;
         let idle = IdlePlaces::new((options.idle_max / options.connections_per_host.max(1)).max(1));
         let bodies = Bodies::new(&options);
         let protocols = ProtocolMemory::default();

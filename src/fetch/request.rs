@@ -1,5 +1,6 @@
 //! One request: vetted address, head, body.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use reqwest::RequestBuilder;
@@ -8,8 +9,10 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::body::End;
+use super::client::Clients;
 use super::failure::{cause_of, describe, http2_fault, is_out_of_files};
 use super::protocols::Http2Fault;
+use super::proxies::cause_by;
 use super::{Arrived, FILES_PAUSE, Shared, head, transfer};
 use crate::clock::Time;
 use crate::container::Referrer;
@@ -69,26 +72,31 @@ async fn exchange(shared: &Shared, job: &FetchJob, started: Time, clock: Instant
     if let Some(literal) = shared.guard.refused_literal(&job.url) {
         return Err(NoAnswer::Failed(Cause::PrivateAddress, format!("{literal} is outside the public internet")));
     }
-    if shared.options.proxy.is_some() {
-        behind_proxy(shared, job).await?;
-    }
-    let _pinned = (!job.addresses.is_empty()).then(|| shared.resolver.pin(job.url.host(), &job.addresses));
+    let settings = job.settings.as_ref().unwrap_or(&shared.options.usual);
+    let addresses = match settings.proxy {
+        Some(_) => behind_proxy(shared, job).await?,
+        None => job.addresses.clone(),
+    };
+    let _pinned = (!addresses.is_empty()).then(|| shared.resolver.pin(job.url.host(), &addresses));
+    let clients = shared.clients.of(&shared.options, settings.proxy.as_ref());
+    let clients = clients.map_err(|error| NoAnswer::Failed(Cause::Proxy, error.to_string()))?;
     let origin = job.url.origin();
     let keeps = shared.idle.take(&origin, clock.into_std());
-    let settings = job.settings.as_ref().unwrap_or(&shared.options.usual);
     let deadline = clock + settings.timeout_total;
-    let result = Exchange { shared, job, settings, origin: &origin, keeps, deadline }.make(started, clock).await;
+    let exchange = Exchange { shared, job, settings, clients: &clients, origin: &origin, keeps, deadline };
+    let result = exchange.make(started, clock).await;
     if keeps {
         shared.idle.leave_idle(&origin, Instant::now().into_std());
     }
     result
 }
 
-/// A proxy resolves the name itself, and no address of it is ever connected to from here. So the name is resolved here
-/// too, and has to mean an address that may be connected to; that the proxy finds the same one nobody can promise.
-async fn behind_proxy(shared: &Shared, job: &FetchJob) -> Result<(), NoAnswer> {
+/// No address of the server is ever connected to from here. So the name is resolved here before the proxy hears of it,
+/// and has to mean an address that may be connected to. A `socks5` proxy is told that address; that any other one,
+/// which resolves the name itself, finds the same nobody can promise.
+async fn behind_proxy(shared: &Shared, job: &FetchJob) -> Result<Arc<[IpAddr]>, NoAnswer> {
     if job.url.literal_address().is_some() {
-        return Ok(());
+        return Ok(Arc::default());
     }
     let permitted = shared.resolver.permitted(job.url.host(), &job.addresses).await;
     permitted.map_err(|cause| NoAnswer::Failed(cause, format!("{} before the proxy is asked: {cause}", job.url.host())))
@@ -99,6 +107,8 @@ struct Exchange<'a> {
     shared: &'a Shared,
     job: &'a FetchJob,
     settings: &'a RequestSettings,
+    /// Those of its proxy.
+    clients: &'a Clients,
     origin: &'a str,
     /// Whether the connection is kept behind it.
     keeps: bool,
@@ -140,7 +150,7 @@ impl Exchange<'_> {
         let headers =
             answer.headers().iter().map(|(name, value)| (name.as_str().as_bytes().into(), value.as_bytes().into()));
         // that of a proxy says nothing of the server
-        let address = answer.remote_addr().filter(|_| self.shared.options.proxy.is_none());
+        let address = answer.remote_addr().filter(|_| self.settings.proxy.is_none());
         let mut truncated = end.truncation();
         let (mut body, mut place) = arrived.load().await?;
         if let Some(codings) = transfer::codings(answer.headers()) {
@@ -183,7 +193,7 @@ impl Exchange<'_> {
 
     async fn head_over(&self, http1_only: bool) -> Result<Signed, Failed> {
         let options = &self.shared.options;
-        let client = self.shared.clients.get(http1_only, self.keeps);
+        let client = self.clients.get(http1_only, self.keeps);
         let url = self.job.url.as_str();
         let request = |signature: Option<&SignatureFields>| {
             let asked = match self.job.submission() {
@@ -233,15 +243,35 @@ impl Exchange<'_> {
             }
         };
         match timeout_at(head_until, answer).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => {
-                Err(Failed { cause: cause_of(&error), detail: describe(&error), http2: http2_fault(&error) })
-            }
+            Ok(Ok((answer, signature))) => Ok((self.by_server(answer)?, signature)),
+            Ok(Err(error)) => Err(self.failed(&error)),
             Err(_) if head_until < self.deadline => {
                 Err(late(Cause::TooSlow, format!("no whole head in {:?}", self.settings.timeout_head)))
             }
             Err(_) => Err(late(Cause::Timeout, format!("no answer in {:?}", self.settings.timeout_total))),
         }
+    }
+
+    /// `answer`, unless it is the proxy's own: what it says to a plain request whose user or password it does not like.
+    fn by_server(&self, answer: reqwest::Response) -> Result<reqwest::Response, Failed> {
+        match &self.settings.proxy {
+            Some(proxy) if proxy.is_http() && !self.job.url.is_https() && answer.status().as_u16() == 407 => {
+                let detail = format!("the proxy {proxy} answers {}", answer.status());
+                Err(Failed { cause: Cause::ProxyCredentials, detail, http2: None })
+            }
+            _ => Ok(answer),
+        }
+    }
+
+    fn failed(&self, error: &reqwest::Error) -> Failed {
+        let (cause, detail) = match &self.settings.proxy {
+            None => (cause_of(error), describe(error)),
+            Some(proxy) => {
+                let cause = cause_by(proxy, self.job.url.is_https(), error);
+                (cause, format!("by the proxy {proxy}: {}", describe(error)))
+            }
+        };
+        Failed { cause, detail, http2: http2_fault(error) }
     }
 }
 

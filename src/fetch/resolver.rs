@@ -61,13 +61,13 @@ impl GuardedResolver {
         Ok((addresses.into(), clock.now() + valid_for))
     }
 
-    /// Whether the host `name` may be asked by somebody else, a proxy: one of `known`, or of the addresses that the
-    /// name servers tell where none is known, passes the guard.
-    pub(super) async fn permitted(&self, name: &str, known: &[IpAddr]) -> Result<(), Cause> {
+    /// The addresses by which the host `name` may be asked by somebody else, a proxy: those of `known` that pass the
+    /// guard, or where none is known, of those that the name servers tell.
+    pub(super) async fn permitted(&self, name: &str, known: &[IpAddr]) -> Result<Arc<[IpAddr]>, Cause> {
         if known.is_empty() {
-            return self.inner.lookup(name).await.map(drop).map_err(|no| no.cause);
+            return self.inner.lookup(name).await.map(|(addresses, _)| addresses.into()).map_err(|no| no.cause);
         }
-        self.inner.permitted(known).map(drop).map_err(Into::into)
+        Ok(self.inner.permitted(known)?.into())
     }
 
     /// Answers the client's questions for `host` with `addresses` until the return value is dropped.
@@ -118,10 +118,12 @@ impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let inner = self.inner.clone();
         Box::pin(async move {
-            let pinned = {
+            // only a client that tells a proxy addresses asks for that of a literal one
+            let literal = name.as_str().trim_matches(['[', ']']).parse::<IpAddr>().ok();
+            let pinned = literal.map(|address| Arc::from([address])).or_else(|| {
                 let under_way = inner.under_way.lock().unwrap_or_else(PoisonError::into_inner);
                 under_way.get(name.as_str()).map(|(addresses, _)| addresses.clone())
-            };
+            });
             let permitted = match pinned {
                 // in the order in which the frontier wants them
                 Some(addresses) => inner.permitted(&addresses).map_err(Into::into),

@@ -53,11 +53,19 @@ pub enum Cause {
     PrivateAddress,
     /// A 304 that nobody asked for.
     Unconditional304,
+    /// The proxy cannot be connected to, or does not speak as a proxy does.
+    ProxySilent,
+    /// The proxy wants another user or password.
+    ProxyCredentials,
+    /// The proxy is there, and makes no connection to the server.
+    NotByProxy,
+    /// Something else about the proxy.
+    Proxy,
 }
 
 impl Cause {
     /// All causes, in the order of their codes in host records.
-    const ALL: [Cause; 20] = [
+    const ALL: [Cause; 24] = [
         Cause::NoSuchHost,
         Cause::ServFail,
         Cause::DnsRefused,
@@ -78,6 +86,10 @@ impl Cause {
         Cause::Protocol,
         Cause::PrivateAddress,
         Cause::Unconditional304,
+        Cause::ProxySilent,
+        Cause::ProxyCredentials,
+        Cause::NotByProxy,
+        Cause::Proxy,
     ];
 
     /// What the crawl decides by.
@@ -85,7 +97,11 @@ impl Cause {
         match self {
             Cause::NoSuchHost => Failure::NoSuchHost,
             Cause::ServFail | Cause::DnsRefused | Cause::DnsSilent | Cause::Dns => Failure::Dns,
-            Cause::ConnectionRefused | Cause::Unreachable | Cause::ConnectTimeout | Cause::Connect => Failure::Connect,
+            Cause::ConnectionRefused
+            | Cause::Unreachable
+            | Cause::ConnectTimeout
+            | Cause::Connect
+            | Cause::NotByProxy => Failure::Connect,
             Cause::CertificateExpired
             | Cause::CertificateNotYetValid
             | Cause::CertificateName
@@ -97,13 +113,14 @@ impl Cause {
             Cause::Protocol => Failure::Protocol,
             Cause::PrivateAddress => Failure::PrivateAddress,
             Cause::Unconditional304 => Failure::Unconditional304,
+            Cause::ProxySilent | Cause::ProxyCredentials | Cause::Proxy => Failure::Proxy,
         }
     }
 
     /// Whether the host was asked for anything: a name that leads nowhere, or to an address that is refused, ends the
-    /// attempt before a connection is tried.
+    /// attempt before a connection is tried, as does a proxy that does not work.
     pub fn is_contact(self) -> bool {
-        !matches!(self.failure(), Failure::NoSuchHost | Failure::Dns | Failure::PrivateAddress)
+        !matches!(self.failure(), Failure::NoSuchHost | Failure::Dns | Failure::PrivateAddress | Failure::Proxy)
     }
 }
 
@@ -120,6 +137,7 @@ impl From<Failure> for Cause {
             Failure::Protocol => Cause::Protocol,
             Failure::PrivateAddress => Cause::PrivateAddress,
             Failure::Unconditional304 => Cause::Unconditional304,
+            Failure::Proxy => Cause::Proxy,
         }
     }
 }
@@ -137,6 +155,9 @@ impl fmt::Display for Cause {
             Cause::CertificateNotYetValid => "certificate not valid yet",
             Cause::CertificateName => "certificate of another name",
             Cause::CertificateIssuer => "certificate of an unknown authority",
+            Cause::ProxySilent => "the proxy does not answer",
+            Cause::ProxyCredentials => "the proxy wants another user or password",
+            Cause::NotByProxy => "the proxy makes no connection",
             other => return other.failure().fmt(f),
         })
     }

@@ -27,6 +27,7 @@
 //! - [`mailbox`]: who is behind the crawl, as the `From` field says it
 //! - [`mime`]: the Content-Type of an answer
 //! - [`address`]: which addresses may be connected to
+//! - [`proxy`]: proxies as they are written, and shown without their passwords
 //! - [`surt`](mod@surt): the keys of archive indexes
 //! - [`warc`]: records of the archive
 //! - [`validators`]: what a stored answer lets a conditional request ask
@@ -50,6 +51,7 @@ pub mod mime;
 pub mod pattern;
 pub(crate) mod percent;
 pub mod preferences;
+pub mod proxy;
 mod references;
 pub mod retry_after;
 pub mod robots;

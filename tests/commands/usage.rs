@@ -69,7 +69,7 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("fetch.accept_language", "\"d\\ne\"", "write languages, such as"),
     ("fetch.headers", "{ Host = \"x\" }", "Host cannot be set here"),
     ("fetch.headers", "{ X = \"${NAME}\" }", "refers to a secret, which not every server may hear"),
-    ("fetch.proxy", "\"socks5://127.0.0.1\"", "must be an http or https URL"),
+    ("fetch.proxy", "\"ftp://127.0.0.1\"", "write \"http://HOST:PORT\""),
     ("robots.max_bytes", "\"1KiB\"", "must be at least \"500KiB\" (RFC 9309)"),
     ("robots.max_bytes", "\"65MiB\"", "must be at most \"64MiB\""),
     ("robots.max_sitemaps", "0", "must be from 1 to 1000; robots.sitemaps = false reads none"),

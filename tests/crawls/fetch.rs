@@ -3,7 +3,7 @@
 //!
 //! `guard` has what leads into the crawler's own network, `hostile` whole crawls of servers that send too much, `dns`
 //! the name servers, `limits` what an HTTP server can do to a client, `connections` what is kept open and sent, `tls`
-//! certificates and HTTP/2, `whole` a whole crawl beside such servers.
+//! certificates and HTTP/2, `proxies` requests by proxies, `whole` a whole crawl beside such servers.
 
 pub mod client;
 mod connections;
@@ -14,5 +14,7 @@ mod hostile;
 pub mod http;
 mod limits;
 pub mod nameserver;
+mod proxies;
+pub mod proxy;
 mod tls;
 mod whole;

@@ -12,6 +12,7 @@ mod hostile;
 mod hosts;
 mod kills;
 mod power_cut;
+mod proxies;
 mod requisites;
 mod shards;
 mod sheets;

@@ -61,7 +61,6 @@ pub fn options() -> FetchOptions {
         connections_per_host: 1,
         idle_max: 100,
         roots: Vec::new(),
-        proxy: None,
         nameservers: vec![SocketAddr::from(([127, 0, 0, 1], 9))],
         dns_timeout: Duration::from_secs(10),
         ttl: (Duration::from_secs(60), Duration::from_secs(86_400)),

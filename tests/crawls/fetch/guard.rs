@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crawler::fetch::FetchOptions;
 use crawler::outcome::Failure;
+use crawler::web::proxy::ProxyUrl;
 
-use super::client::{Client, options, options_with};
+use super::client::{Client, options, options_with, usual};
 use super::crawl::Plan;
 use super::http::{HttpServer, page};
 use super::nameserver::{Message, NXDOMAIN, NameServer, found, start_of_authority};
@@ -171,7 +172,8 @@ fn s1_behind_a_proxy_every_name_and_literal_is_checked_before_the_proxy_hears_of
     let names = NameServer::start(|question| {
         found(question, 300, &[if question.name == "inside.test" { "10.0.0.1" } else { "127.0.0.5" }])
     });
-    let proxied = FetchOptions { proxy: Some(proxy.url("127.0.0.1")), ..options_with([names.address]) };
+    let usual = usual(|settings| settings.proxy = ProxyUrl::parse(&proxy.url("127.0.0.1")).unwrap());
+    let proxied = FetchOptions { usual, ..options_with([names.address]) };
     let client = Client::start_allowing(proxied, &["127.0.0.5"]);
     let refused: [(&str, &[&str]); 6] = [
         ("http://inside.test/", &[]),

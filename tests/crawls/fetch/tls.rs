@@ -26,40 +26,40 @@ use crate::signed::server::Asked;
 use crate::signed::verify::Keys;
 
 /// An authority that signs for the tests.
-struct Authority(CertifiedIssuer<'static, KeyPair>);
+pub(super) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Authority(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    fn root(&self) -> CertificateDer<'static> {
+    pub(super) fn root(&self) -> CertificateDer<'static> {
         self.0.as_ref().der().clone()
     }
 
-    fn sign(&self, params: &CertificateParams) -> Identity {
+    pub(super) fn sign(&self, params: &CertificateParams) -> Identity {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.0).unwrap();
         (certificate.der().clone(), PrivateKeyDer::try_from(key.serialize_der()).unwrap())
     }
 
     /// Options of a client that trusts it.
-    fn trusted(&self) -> FetchOptions {
+    pub(super) fn trusted(&self) -> FetchOptions {
         FetchOptions { roots: vec![self.root()], ..options() }
     }
 }
 
-type Identity = (CertificateDer<'static>, PrivateKeyDer<'static>);
+pub(super) type Identity = (CertificateDer<'static>, PrivateKeyDer<'static>);
 
-fn params(host: &str) -> CertificateParams {
+pub(super) fn params(host: &str) -> CertificateParams {
     CertificateParams::new(vec![host.to_owned()]).unwrap()
 }
 
 /// What a server does once HTTP/2 was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Http2 {
+pub(super) enum Http2 {
     NotOffered,
     Works,
     ResetsStreams(Reason),
@@ -69,8 +69,8 @@ enum Http2 {
 }
 
 /// A TLS server that notes the protocol of every connection.
-struct TlsServer {
-    address: SocketAddr,
+pub(super) struct TlsServer {
+    pub(super) address: SocketAddr,
     protocols: Arc<Mutex<Vec<&'static str>>>,
     /// Requests over HTTP/2.
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -78,7 +78,7 @@ struct TlsServer {
 }
 
 impl TlsServer {
-    fn start((certificate, key): Identity, http2: Http2) -> Self {
+    pub(super) fn start((certificate, key): Identity, http2: Http2) -> Self {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -116,11 +116,11 @@ impl TlsServer {
         TlsServer { address, protocols, asked, _runtime: runtime }
     }
 
-    fn url(&self, host: &str) -> String {
+    pub(super) fn url(&self, host: &str) -> String {
         format!("https://{host}:{}/", self.address.port())
     }
 
-    fn protocols(&self) -> Vec<&'static str> {
+    pub(super) fn protocols(&self) -> Vec<&'static str> {
         self.protocols.lock().unwrap().clone()
     }
 }
