@@ -14,6 +14,7 @@ use super::{Config, ConfigError, SITE, Site, SourceLine};
 use crate::container::{Keep, VERSIONS_MAX};
 use crate::signature::Component;
 use crate::web::mailbox::is_mailbox;
+use crate::web::name_server::NameServer;
 use crate::web::proxy::ProxyUrl;
 
 /// A key whose value breaks a limit.
@@ -352,9 +353,8 @@ fn headers(config: &Config) -> Checked {
 
 fn names_and_addresses(config: &Config) -> Checked {
     for server in &config.dns.nameservers {
-        let known = server.parse::<IpAddr>().is_ok() || server.parse::<SocketAddr>().is_ok();
-        let problem = format!("{server:?} is not an address; write \"9.9.9.9\" or \"127.0.0.1:5353\"");
-        require(known, "dns.nameservers", problem)?;
+        let parsed = server.parse::<NameServer>();
+        parsed.map_or_else(|error| require(false, "dns.nameservers", error.to_string()), |_| Ok(()))?;
     }
     at_least(config.dns.timeout, "100ms", "dns.timeout")?;
     require(config.dns.ttl_min <= config.dns.ttl_max, "dns.ttl_min", "is more than dns.ttl_max")?;
@@ -362,7 +362,8 @@ fn names_and_addresses(config: &Config) -> Checked {
         let problem = format!("{range:?} is not a CIDR range; write \"127.0.0.0/8\" or \"fd00::/8\"");
         require(is_cidr(range), "network.allow", problem)?;
     }
-    Ok(())
+    let problem = config.dns.hosts.problem(&config.network.allow);
+    require(problem.is_none(), "dns.hosts", problem.unwrap_or_default())
 }
 
 /// Whether `text` is `ADDRESS/BITS`, or an address alone.

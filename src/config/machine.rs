@@ -5,7 +5,7 @@ use super::{Config, ConfigError, Origin, Origins, SITE};
 
 /// Keys that each machine may set for itself; of a name with `.` at its end all of the section. What it does not set is
 /// as the crawl was made with.
-const OWN: [&str; 20] = [
+const OWN: [&str; 21] = [
     "crawl.checkpoint_interval",
     "crawl.disk_floor",
     "crawl.readable_by",
@@ -16,6 +16,7 @@ const OWN: [&str; 20] = [
     "fetch.proxy",
     "fetch.ca_file",
     "dns.nameservers",
+    "dns.hosts",
     "network.allow",
     "drum.ram_per_bucket",
     "drum.merge_",

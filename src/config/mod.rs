@@ -10,6 +10,7 @@ mod access;
 mod check;
 mod error;
 mod headers;
+mod hosts;
 mod machine;
 mod nearest;
 mod pattern;
@@ -30,6 +31,7 @@ use toml::de::{DeTable, DeValue};
 pub use access::{Auth, Cookies, Login, Logins};
 pub use error::{ConfigError, SourceLine};
 pub use headers::Headers;
+pub use hosts::Hosts;
 pub use pattern::{RecrawlMode, RecrawlPattern};
 pub use sections::{
     Budget, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, Identity, LogFormat, Network,

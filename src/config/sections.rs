@@ -11,6 +11,7 @@ use toml::de::DeValue;
 
 use super::access::Cookies;
 use super::headers::Headers;
+use super::hosts::Hosts;
 use super::pattern::{RecrawlMode, RecrawlPattern};
 use super::value::{Bytes, Mismatch, Setting, Workers};
 use crate::container::{ContainerOptions, Keep};
@@ -325,8 +326,10 @@ section! {
 section! {
     /// How names become addresses.
     Dns {
-        /// Name servers, `ADDRESS` or `ADDRESS:PORT`; empty for the system's.
+        /// Name servers, as `web::name_server` reads them; empty for the system's.
         nameservers: Vec<String> = Vec::new(),
+        /// Addresses of names that name servers are not asked for.
+        hosts: Hosts = Hosts::default(),
         /// Time for a lookup, all name servers together.
         timeout: Duration = Duration::from_secs(10),
         /// Shortest time that an answer holds, whatever its TTL.

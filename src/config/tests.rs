@@ -106,6 +106,8 @@ fn limits_that_no_crawl_can_run_with_are_refused_at_their_line() {
         ("[network]\nallow = [\"10.0.0.0/33\"]", "network.allow"),
         ("[network]\nallow = [\"localhost\"]", "network.allow"),
         ("[dns]\nnameservers = [\"dns.example\"]", "dns.nameservers"),
+        ("[dns]\nnameservers = [\"https://dns.example/q\"]", "dns.nameservers"),
+        ("[dns]\nhosts = { \"a.example\" = \"127.0.0.1\" }", "dns.hosts"),
         ("[dns]\nttl_min = \"48h\"", "dns.ttl_min"),
         ("[drum]\nbuckets = 60", "drum.buckets"),
         ("[drum]\nbuckets = 0", "drum.buckets"),

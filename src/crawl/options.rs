@@ -3,7 +3,6 @@
 //! What shapes the disk (buckets, partitions, parameters left out of keys) is fixed when the crawl is created: a
 //! configuration that says otherwise later changes nothing there, and the operator is told.
 
-use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,12 +29,12 @@ use crate::process::ProcessOptions;
 use crate::record::{CrawlLog, SkippedLog};
 use crate::signature::{Signer, SignerOptions, SigningKey, SystemNonces};
 use crate::web::address::{AddressGuard, Cidr};
+use crate::web::name_server::NameServerError;
 use crate::web::scope::ScopeOptions;
 use crate::web::url::KeyMaker;
 
 /// A graceful stop waits this long for requests in progress.
 const STOP_GRACE: Duration = Duration::from_secs(20);
-const NAME_SERVER_PORT: u16 = 53;
 /// Certificates in `fetch.ca_file`; a store of the whole web's has some 150.
 const CA_CERTIFICATES_MAX: usize = 4_096;
 
@@ -122,10 +121,7 @@ pub(super) fn tell_fixed(identity: &Identity, config: &Config) {
 pub(super) fn fetch(config: &Config, dir: &Path) -> Result<FetchOptions, CrawlError> {
     let fetch = &config.fetch;
     let server = |text: &String| {
-        let with_port = text.parse::<SocketAddr>();
-        with_port
-            .or_else(|_| text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, NAME_SERVER_PORT)))
-            .map_err(|_| CrawlError::Usage(format!("dns.nameservers: {text} is not an address")))
+        text.parse().map_err(|error: NameServerError| CrawlError::Usage(format!("dns.nameservers: {error}")))
     };
     Ok(FetchOptions {
         usual: Arc::new(sites::request(config, signer(config)?.as_ref())),
@@ -290,7 +286,9 @@ fn container(config: &Config, crawl_id: u128) -> ContainerOptions {
 /// What decides which addresses a name has: where it is another than in the run before, bad answers are asked for
 /// again.
 fn name_settings(config: &Config) -> String {
-    format!("{:?} {:?}", config.dns.nameservers, config.network.allow)
+    let (dns, allow) = (&config.dns, &config.network.allow);
+    let hosts = if dns.hosts.0.is_empty() { String::new() } else { format!(" {:?}", dns.hosts.0) };
+    format!("{:?} {allow:?}{hosts}", dns.nameservers)
 }
 
 /// How many requests may be in progress.
@@ -318,6 +316,7 @@ pub(super) fn settings(config: &Config) -> Settings {
         follow_seed_redirects: config.scope.follow_seed_redirects,
         obey_robots: config.robots.obey,
         sites: None,
+        hosts: config.dns.hosts.addresses().collect(),
         robots_cache: config.robots.cache,
         negative_ttl: config.dns.negative_ttl,
         merge_pace: PaceOptions {

@@ -60,7 +60,7 @@ impl Admitted {
         match self {
             Admitted::Listed(0) => {}
             Admitted::Listed(again) => tracing::info!(
-                "dns.nameservers or network.allow has changed: the names of {again} seeds are resolved again"
+                "dns.nameservers, dns.hosts or network.allow has changed: the names of {again} seeds are resolved again"
             ),
             Admitted::Again(Refetch { goes_on: true, seeds, listed, .. }) => {
                 tracing::info!("continuing the forced run from before; {seeds} of {listed} seed URLs are new in it");

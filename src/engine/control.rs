@@ -85,6 +85,10 @@ impl Engine {
         let rules = new.rules.forgetting(self.container.forgotten());
         self.scope = Arc::new(self.scope.with_rules(&rules));
         self.stores.patterns.limit(new.settings.urls_per_pattern);
+        if self.settings.hosts != new.settings.hosts {
+            // where a name is said to be elsewhere, that it could not be resolved or reached tells nothing
+            self.stores.arrival.anew = now;
+        }
         self.settings = new.settings;
         self.settings.sites.iter().for_each(|sites| self.cookies.fill(sites.cookies()));
         let frontier = &mut self.stores.arrival.frontier;

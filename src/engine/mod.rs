@@ -22,6 +22,7 @@ mod exchange;
 mod executors;
 mod fault;
 mod figures;
+mod hosts;
 mod identity;
 mod job;
 mod lease;
@@ -67,6 +68,7 @@ pub use event::Event;
 pub use exchange::{ExchangeOptions, ExchangeState, Kept};
 pub use executors::Executors;
 pub use fault::Fault;
+pub use hosts::Hosts;
 pub use identity::{Identity, Sharding};
 pub use job::{
     FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, LoginFindings, Processed, Purpose, ResolveJob,
@@ -139,6 +141,8 @@ pub struct Settings {
     pub obey_robots: bool,
     /// Sites that are fetched otherwise, if there are any.
     pub sites: Option<Arc<dyn Sites>>,
+    /// Addresses that are said, not asked for.
+    pub hosts: Hosts,
     /// For how long rules hold.
     pub robots_cache: Duration,
     /// For how long a name that does not exist, or has no public address, is not asked for again.

@@ -19,7 +19,6 @@ mod request;
 mod resolver;
 mod transfer;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +29,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::clock::Clock;
 use crate::engine::{Addressed, Event, FetchJob, Fetched, ReplyTo, RequestSettings, ResolveJob};
 use crate::web::address::AddressGuard;
+use crate::web::name_server::NameServer;
 use body::Bodies;
 pub use body::large_bodies;
 use idle::IdlePlaces;
@@ -75,10 +75,10 @@ pub struct FetchOptions {
     pub connections_per_host: usize,
     /// Connections without a request that are kept open, over all hosts.
     pub idle_max: usize,
-    /// Root certificates that are trusted beside Mozilla's.
+    /// Root certificates that are trusted beside Mozilla's, for servers, proxies and name servers.
     pub roots: Vec<CertificateDer<'static>>,
     /// Name servers; none for those of the system.
-    pub nameservers: Vec<SocketAddr>,
+    pub nameservers: Vec<NameServer>,
     /// Time for a lookup, all name servers together.
     pub dns_timeout: Duration,
     /// Bounds of the time for which an answer of a name server holds.

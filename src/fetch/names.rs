@@ -5,13 +5,17 @@
 //! when one fails (no route, SERVFAIL, REFUSED, nonsense) or takes its time, and the first answer counts. A truncated
 //! answer is asked for again over TCP.
 //!
+//! Servers are asked over UDP, over TLS or over HTTP/2 with TLS. The last two have to show a certificate for their name
+//! by an authority that is trusted for web servers too; one that cannot is told to the operator once, and never asked
+//! in another way. Their connections are kept; a question over one that has ended is asked again over a new one.
+//!
 //! Of an answer only those records are taken that belong to the name, over at most [`CNAMES_MAX`] aliases, and of them
 //! a bounded number. Nothing is remembered here: the DNS store keeps answers with their terms, so hickory's own cache
 //! is off. Neither search domains nor the file of hosts are looked at; a crawl archives what the public names mean.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -24,11 +28,14 @@ use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
 use hickory_resolver::system_conf::read_system_conf;
+use rustls::ClientConfig;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use super::client::tls;
 use super::failure::is_of_files as is_out_of_files;
 use super::{FILES_PAUSE, FetchOptions, StartError};
 use crate::outcome::Cause;
+use crate::web::name_server::{NameServer, Protocol};
 
 /// Aliases that are followed inside of one answer; hickory follows eight from answer to answer.
 const CNAMES_MAX: usize = 16;
@@ -61,7 +68,7 @@ enum Records {
 
 /// The name servers of a crawl.
 pub(super) struct NameServers {
-    servers: Box<[TokioResolver]>,
+    servers: Box<[Asked]>,
     /// The server that answered last; it is asked first.
     first: AtomicUsize,
     timeout: Duration,
@@ -69,21 +76,36 @@ pub(super) struct NameServers {
     negative_ttl: Duration,
 }
 
+/// A server that is asked.
+struct Asked {
+    resolver: TokioResolver,
+    /// The server, as it is written, if it is asked over TLS.
+    secured: Option<Box<str>>,
+    /// The operator was told why it cannot be asked.
+    is_told: AtomicBool,
+}
+
 impl NameServers {
     /// The configured name servers, or those of the system.
     pub(super) fn new(options: &FetchOptions) -> Result<Self, StartError> {
         let fault = |e: NetError| StartError::Dns(e.to_string());
-        let configs: Vec<NameServerConfig> = if options.nameservers.is_empty() {
-            read_system_conf().map_err(fault)?.0.name_servers().to_vec()
+        let configs: Vec<(NameServerConfig, Option<Box<str>>)> = if options.nameservers.is_empty() {
+            let of_system = read_system_conf().map_err(fault)?.0;
+            of_system.name_servers().iter().map(|config| (config.clone(), None)).collect()
         } else {
-            options.nameservers.iter().map(server_at).collect()
+            let secured = |server: &NameServer| (server.protocol != Protocol::Plain).then(|| server.to_string().into());
+            options.nameservers.iter().map(|server| (server_at(server), secured(server))).collect()
         };
         if configs.is_empty() {
             return Err(StartError::Dns("the system names no name server".to_owned()));
         }
-        let build = |config| resolver(config, options.dns_timeout).map_err(fault);
+        let tls = tls(options, &[])?;
+        let build = |(config, secured)| {
+            let resolver = resolver(config, options.dns_timeout, tls.clone()).map_err(fault)?;
+            Ok(Asked { resolver, secured, is_told: AtomicBool::new(false) })
+        };
         Ok(NameServers {
-            servers: configs.into_iter().map(build).collect::<Result<_, _>>()?,
+            servers: configs.into_iter().map(build).collect::<Result<_, StartError>>()?,
             first: AtomicUsize::new(0),
             timeout: options.dns_timeout,
             ttl: options.ttl,
@@ -151,13 +173,7 @@ impl NameServers {
     }
 
     async fn ask_one(&self, server: usize, name: &Name, family: RecordType) -> Records {
-        let answer = loop {
-            match self.servers[server].lookup(name.clone(), family).await {
-                // no file is left for the question, which says nothing of the name
-                Err(NetError::Io(error)) if is_out_of_files(&error) => sleep(FILES_PAUSE).await,
-                answer => break answer,
-            }
-        };
+        let answer = self.servers[server].lookup(name, family).await;
         match answer {
             Ok(lookup) => match records_of(name, &lookup) {
                 (addresses, ttl) if addresses.is_empty() => Records::Nothing(self.negative(ttl)),
@@ -183,6 +199,44 @@ impl NameServers {
     fn negative(&self, ttl_s: u32) -> Duration {
         ttl(ttl_s).max(self.ttl.0).min(self.negative_ttl)
     }
+}
+
+impl Asked {
+    async fn lookup(&self, name: &Name, family: RecordType) -> Result<Lookup, NetError> {
+        let mut is_new = self.secured.is_none();
+        loop {
+            match self.resolver.lookup(name.clone(), family).await {
+                // no file is left for the question, which says nothing of the name
+                Err(NetError::Io(error)) if is_out_of_files(&error) => sleep(FILES_PAUSE).await,
+                Err(error) if is_of_connection(&error) && !is_new => is_new = true,
+                Err(error) => {
+                    self.tell(&error);
+                    return Err(error);
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    /// The operator hears once why a server cannot be asked over TLS: a certificate that does not hold is no passing
+    /// fault.
+    fn tell(&self, error: &NetError) {
+        if let Some(server) = &self.secured
+            && is_of_connection(error)
+            && !self.is_told.swap(true, Ordering::Relaxed)
+        {
+            // the library says of a certificate no more than that there is no connection
+            tracing::warn!(
+                "the name server {server} of dns.nameservers cannot be asked: {error}; is it there, and is its \
+                 certificate for that name and by an authority that is trusted (fetch.ca_file adds some)?"
+            );
+        }
+    }
+}
+
+/// Whether a server could not be asked, or hung up, other than by taking its time.
+fn is_of_connection(error: &NetError) -> bool {
+    !matches!(error, NetError::Dns(_) | NetError::Timeout)
 }
 
 /// Why a name server gave no answer.
@@ -265,8 +319,8 @@ fn records_of(name: &Name, lookup: &Lookup) -> (Vec<IpAddr>, u32) {
     (addresses, ttl_s)
 }
 
-/// A resolver that asks one server, over UDP and where need be TCP.
-fn resolver(server: NameServerConfig, timeout: Duration) -> Result<TokioResolver, NetError> {
+/// A resolver that asks one server.
+fn resolver(server: NameServerConfig, timeout: Duration, tls: ClientConfig) -> Result<TokioResolver, NetError> {
     let config = ResolverConfig::from_name_servers(vec![server]);
     let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
     let options = builder.options_mut();
@@ -279,15 +333,20 @@ fn resolver(server: NameServerConfig, timeout: Duration) -> Result<TokioResolver
     options.use_hosts_file = ResolveHosts::Never;
     options.preserve_intermediates = true;
     options.max_active_requests = QUESTIONS_MAX;
-    builder.build()
+    builder.with_tls_config(tls).build()
 }
 
-fn server_at(address: &SocketAddr) -> NameServerConfig {
-    let mut server = NameServerConfig::udp_and_tcp(address.ip());
-    for connection in &mut server.connections {
-        connection.port = address.port();
+fn server_at(server: &NameServer) -> NameServerConfig {
+    let ip = server.address.ip();
+    let mut config = match &server.protocol {
+        Protocol::Plain => NameServerConfig::udp_and_tcp(ip),
+        Protocol::Tls { name } => NameServerConfig::tls(ip, (**name).into()),
+        Protocol::Https { name, path } => NameServerConfig::https(ip, (**name).into(), Some((**path).into())),
+    };
+    for connection in &mut config.connections {
+        connection.port = server.address.port();
     }
-    server
+    config
 }
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ mod tests {
             connections_per_host: 1,
             idle_max: 1,
             roots: Vec::new(),
-            nameservers: vec![([127, 0, 0, 1], 9).into()],
+            nameservers: vec!["127.0.0.1:9".parse().unwrap()],
             dns_timeout: Duration::ZERO,
             ttl: (Duration::ZERO, Duration::ZERO),
             negative_ttl: Duration::ZERO,

@@ -272,6 +272,7 @@ fn settings(rng: &mut fastrand::Rng) -> Settings {
         follow_seed_redirects: true,
         obey_robots: true,
         sites: None,
+        hosts: Default::default(),
         robots_cache: Duration::from_secs(24 * 3_600),
         negative_ttl: Duration::from_secs(600),
         merge_pace: PaceOptions::default(),

@@ -28,6 +28,7 @@
 //! - [`mime`]: the Content-Type of an answer
 //! - [`address`]: which addresses may be connected to
 //! - [`proxy`]: proxies as they are written, and shown without their passwords
+//! - [`name_server`]: name servers as they are written
 //! - [`surt`](mod@surt): the keys of archive indexes
 //! - [`warc`]: records of the archive
 //! - [`validators`]: what a stored answer lets a conditional request ask
@@ -48,6 +49,7 @@ pub(crate) mod json;
 pub mod login;
 pub mod mailbox;
 pub mod mime;
+pub mod name_server;
 pub mod pattern;
 pub(crate) mod percent;
 pub mod preferences;

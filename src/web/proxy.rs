@@ -27,6 +27,9 @@ pub enum ProxyError {
     /// More than scheme, user, password, host and port.
     #[error("has a path, a query or a fragment; {EXPECTED}")]
     More,
+    /// A reference to a secret, which would be taken for the password itself.
+    #[error("cannot refer to a secret by ${{...}}: write user and password as they are, percent-encoded")]
+    Reference,
     /// A user or a password that is too long.
     #[error("has a user or a password of more than {CREDENTIAL_BYTES_MAX} bytes")]
     Credentials,
@@ -37,6 +40,9 @@ impl ProxyUrl {
     pub fn parse(text: &str) -> Result<Option<ProxyUrl>, ProxyError> {
         if matches!(text, "" | "none") {
             return Ok(None);
+        }
+        if text.contains("${") {
+            return Err(ProxyError::Reference);
         }
         let url = Url::parse(text).map_err(|_| ProxyError::Form)?;
         let is_known = matches!(url.scheme(), "http" | "https" | "socks5" | "socks5h");
@@ -141,6 +147,7 @@ mod tests {
             ("http://me:secret@127.0.0.1/path", ProxyError::More),
             ("http://127.0.0.1/?secret", ProxyError::More),
             ("socks5://127.0.0.1#secret", ProxyError::More),
+            ("socks5://me:${SECRET}@127.0.0.1", ProxyError::Reference),
             (&long, ProxyError::Credentials),
         ] {
             assert_eq!(ProxyUrl::parse(text), Err(error), "{text}");

@@ -75,6 +75,8 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("robots.max_sitemaps", "0", "must be from 1 to 1000; robots.sitemaps = false reads none"),
     ("robots.cache", "\"1s\"", "write at least \"1m\""),
     ("dns.nameservers", "[\"dns.example\"]", "\"dns.example\" is not an address; write \"9.9.9.9\""),
+    ("dns.nameservers", "[\"tls://dns.example\"]", "\"dns.example\" is not an address; write"),
+    ("dns.hosts", "{ \"a.example\" = \"10.0.0.1\" }", "add \"10.0.0.1\" to network.allow"),
     ("dns.timeout", "\"1ms\"", "write at least \"100ms\""),
     ("dns.ttl_min", "\"1000d\"", "is more than dns.ttl_max"),
     ("network.allow", "[\"10.0.0.0/33\"]", "\"10.0.0.0/33\" is not a CIDR range; write \"127.0.0.0/8\""),

@@ -2,8 +2,9 @@
 //! tests' own on loopback.
 //!
 //! `guard` has what leads into the crawler's own network, `hostile` whole crawls of servers that send too much, `dns`
-//! the name servers, `limits` what an HTTP server can do to a client, `connections` what is kept open and sent, `tls`
-//! certificates and HTTP/2, `proxies` requests by proxies, `whole` a whole crawl beside such servers.
+//! the name servers, `secure_dns` those that are asked over TLS, `limits` what an HTTP server can do to a client,
+//! `connections` what is kept open and sent, `tls` certificates and HTTP/2, `proxies` requests by proxies, `whole` a
+//! whole crawl beside such servers.
 
 pub mod client;
 mod connections;
@@ -16,5 +17,6 @@ mod limits;
 pub mod nameserver;
 mod proxies;
 pub mod proxy;
+mod secure_dns;
 mod tls;
 mod whole;

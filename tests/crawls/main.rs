@@ -4,6 +4,7 @@
 
 mod access;
 mod cluster;
+mod dns_hosts;
 mod end_to_end;
 mod endings;
 mod etcd;

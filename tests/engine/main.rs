@@ -299,6 +299,7 @@ fn settings() -> Settings {
         follow_seed_redirects: true,
         obey_robots: true,
         sites: None,
+        hosts: Default::default(),
         robots_cache: Duration::from_secs(86_400),
         negative_ttl: Duration::from_secs(600),
         merge_pace: PaceOptions::default(),

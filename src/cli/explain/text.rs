@@ -136,6 +136,7 @@ impl Page<'_> {
         let (dns, now) = (&self.told.dns, self.told.crawl.now);
         let answer = match dns.answer {
             None => "not asked yet".to_owned(),
+            Some("found") if dns.by_settings => format!("{} (by dns.hosts)", dns.addresses.join(", ")),
             Some("found") => dns.addresses.join(", "),
             Some(answer) => answer.to_owned(),
         };

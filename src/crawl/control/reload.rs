@@ -1,6 +1,7 @@
 //! Reading the configuration again while a crawl runs: what may change, what waits for the next start, what never does.
 //!
-//! In effect at once: limits of the crawl, its checkpoints, scope patterns and limits, politeness, budgets, retries.
+//! In effect at once: limits of the crawl, its checkpoints, scope patterns and limits, politeness, budgets, retries,
+//! sites, addresses of `dns.hosts`.
 //! What threads were started with (workers, time-outs, name servers, memory) waits for the next start, and what shapes
 //! the disk was fixed when the crawl was created. Those that stay are named, each with the reason.
 
@@ -117,6 +118,7 @@ fn effective(current: &Config, new: &Config) -> Config {
         politeness: new.politeness.clone(),
         budget: new.budget.clone(),
         fetch: config::Fetch { retries: new.fetch.retries, ..current.fetch.clone() },
+        dns: config::Dns { hosts: new.dns.hosts.clone(), ..current.dns.clone() },
         site: new.site.clone(),
         ..current.clone()
     }

@@ -205,6 +205,8 @@ pub struct Dns {
     pub answer: Option<&'static str>,
     /// Where the host is.
     pub addresses: Vec<String>,
+    /// Whether the settings say so (`dns.hosts`), and nobody is asked.
+    pub by_settings: bool,
     /// When that was learnt.
     #[serde(serialize_with = "moment")]
     pub learnt: Option<Time>,

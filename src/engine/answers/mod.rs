@@ -80,7 +80,8 @@ impl Engine {
     }
 
     /// A request begins, in the place that suits its host.
-    fn fetch(&mut self, mut job: FetchJob, now: Time) {
+    fn fetch(&mut self, job: FetchJob, now: Time) {
+        let mut job = self.directed(job);
         if let Some(settings) = self.settings_of(&job) {
             job.cookie = self.cookie_for(&job.target, &job.url, &settings);
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::engine::Engine;
+use crate::engine::hosts::SAID_FOR;
 use crate::engine::job::{ResolveJob, Unresolved};
 use crate::engine::values::{Addresses, Term};
 use crate::frontier::{Contact, HostId, NameAnswer};
@@ -19,6 +20,11 @@ impl Engine {
     /// A name is to be resolved: by the name servers, unless the answer that another origin of the name got still
     /// holds.
     pub(in crate::engine) fn start_resolve(&mut self, host: HostId, name: Box<str>) -> Result<()> {
+        if let Some(addresses) = self.settings.hosts.get(&name) {
+            let arrival = &mut self.stores.arrival;
+            let until = arrival.now + SAID_FOR;
+            return arrival.frontier.resolved(host, NameAnswer::Found(addresses), until, arrival.now);
+        }
         let stored = self.stores.dns.peek(self.home.keys.of(&name));
         let arrival = &mut self.stores.arrival;
         match stored.as_ref().and_then(|stored| stored.fresh_since(arrival.now, arrival.anew)) {

@@ -112,8 +112,8 @@ impl Engine {
         let known = match &hop.addresses {
             Addresses::Known(list) => Some(NameAnswer::Found(list.clone())),
             Addresses::Asked => return Step::Wait,
-            Addresses::Unknown => match hop.url.host().parse::<IpAddr>().ok().or(hop.url.literal_address()) {
-                Some(literal) => Some(NameAnswer::Found([literal].into())),
+            Addresses::Unknown => match self.said(&hop.url) {
+                Some(addresses) => Some(NameAnswer::Found(addresses)),
                 None => {
                     let stored = self.stores.dns.peek(self.home.keys.keys(&hop.url).host);
                     let anew = self.stores.arrival.anew;
@@ -138,6 +138,12 @@ impl Engine {
                 Step::Wait
             }
         }
+    }
+
+    /// The addresses of the host of `url` that nobody has to be asked for.
+    fn said(&self, url: &CanonicalUrl) -> Option<Arc<[IpAddr]>> {
+        let literal = url.host().parse::<IpAddr>().ok().or(url.literal_address());
+        literal.map(|literal| Arc::from([literal])).or_else(|| self.settings.hosts.get(url.host()))
     }
 
     /// Who is asked that has these keys.

@@ -4,7 +4,7 @@
 //! | start | why |
 //! |---|---|
 //! | with `--force` | the operator wants the listed URLs fetched, whatever was said before |
-//! | with other `dns.nameservers` or another `network.allow` | other servers say, or other addresses may be asked |
+//! | with other `dns.nameservers`, `dns.hosts`, `network.allow` | others say, or other addresses may be asked |
 //! | after an end by [`Finish::OnlySilentHosts`] | the hosts that never answered are what is left |
 //!
 //! Bad answers are: no such name, only private addresses, name servers that failed, a robots.txt that cannot be had, a

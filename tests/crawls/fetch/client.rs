@@ -13,6 +13,7 @@ use crawler::fetch::{Arrived, FetchOptions, Fetcher};
 use crawler::fingerprint::Fingerprint;
 use crawler::frontier::{Hops, HostId, Provenance};
 use crawler::web::address::AddressGuard;
+use crawler::web::name_server::NameServer;
 use crawler::web::scope::{Scope, ScopeMode, ScopeOptions};
 use crawler::web::url::CanonicalUrl;
 use crossbeam_channel::{Receiver, bounded};
@@ -61,7 +62,7 @@ pub fn options() -> FetchOptions {
         connections_per_host: 1,
         idle_max: 100,
         roots: Vec::new(),
-        nameservers: vec![SocketAddr::from(([127, 0, 0, 1], 9))],
+        nameservers: vec!["127.0.0.1:9".parse().unwrap()],
         dns_timeout: Duration::from_secs(10),
         ttl: (Duration::from_secs(60), Duration::from_secs(86_400)),
         negative_ttl: Duration::from_secs(600),
@@ -71,7 +72,7 @@ pub fn options() -> FetchOptions {
 
 /// Options that ask `nameservers`.
 pub fn options_with(nameservers: impl IntoIterator<Item = SocketAddr>) -> FetchOptions {
-    FetchOptions { nameservers: nameservers.into_iter().collect(), ..options() }
+    FetchOptions { nameservers: nameservers.into_iter().map(NameServer::plain).collect(), ..options() }
 }
 
 impl Client {

@@ -90,7 +90,7 @@ fn converse(mut stream: TcpStream, script: &dyn Fn(&Question) -> Reply) {
     }
 }
 
-fn question(message: &[u8], over_tcp: bool) -> Question {
+pub fn question(message: &[u8], over_tcp: bool) -> Question {
     let mut labels = Vec::new();
     let mut at = 12;
     while message[at] != 0 {

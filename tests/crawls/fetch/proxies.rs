@@ -62,7 +62,8 @@ fn the_proxy_itself_may_be_behind_tls_and_have_a_name() {
     let server = TlsServer::start(authority.sign(&params("proxy.test")), Http2::NotOffered);
     let names = NameServer::start(|question| found(question, 300, &["127.0.0.1"]));
     let usual = || by(&server.url("proxy.test"));
-    let trusting = FetchOptions { usual: usual(), nameservers: vec![names.address], ..authority.trusted() };
+    let trusting =
+        FetchOptions { usual: usual(), nameservers: options_with([names.address]).nameservers, ..authority.trusted() };
     let answer = Client::start(trusting.clone()).get("http://a.test/", &["127.0.0.1"]).unwrap();
     assert_eq!(&*answer.body, b"one");
     let failed = Client::start(FetchOptions { usual: usual(), ..options_with([names.address]) })

@@ -39,6 +39,11 @@ impl Authority {
         self.0.as_ref().der().clone()
     }
 
+    /// Its certificate as a file has it.
+    pub(super) fn pem(&self) -> String {
+        self.0.as_ref().pem()
+    }
+
     pub(super) fn sign(&self, params: &CertificateParams) -> Identity {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.0).unwrap();
