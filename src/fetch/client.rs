@@ -7,11 +7,12 @@
 use std::sync::Arc;
 
 use reqwest::header::{HeaderMap, HeaderValue};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 
 use super::head;
 use super::idle::IDLE;
 use super::resolver::GuardedResolver;
+use super::tls::tls;
 use super::{FetchOptions, StartError};
 use crate::web::proxy::ProxyUrl;
 
@@ -102,19 +103,4 @@ fn client(
         builder = builder.proxy(reqwest::Proxy::all(proxy.secret_url())?);
     }
     Ok(builder.build()?)
-}
-
-/// TLS that verifies certificates and offers these protocols.
-pub(super) fn tls(options: &FetchOptions, alpn: &[&str]) -> Result<ClientConfig, StartError> {
-    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    for certificate in &options.roots {
-        roots.add(certificate.clone()).map_err(StartError::Root)?;
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = alpn.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
-    Ok(config)
 }

@@ -17,6 +17,7 @@ mod protocols;
 mod proxies;
 mod request;
 mod resolver;
+mod tls;
 mod transfer;
 
 use std::path::PathBuf;

@@ -31,8 +31,8 @@ use hickory_resolver::system_conf::read_system_conf;
 use rustls::ClientConfig;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::client::tls;
 use super::failure::is_of_files as is_out_of_files;
+use super::tls::tls;
 use super::{FILES_PAUSE, FetchOptions, StartError};
 use crate::outcome::Cause;
 use crate::web::name_server::{NameServer, Protocol};
