@@ -40,6 +40,8 @@ pub struct Bounds {
     pub recover: bool,
     /// Whether a list of seeds comes late.
     pub list: bool,
+    /// Whether it may come after the end, which it undoes.
+    pub reopens: bool,
     /// Whether a round of fetching again is begun.
     pub force: bool,
     /// Pages of the crawl in all; 0 for any number.
@@ -71,6 +73,7 @@ impl Bounds {
             sweep: false,
             recover: false,
             list: false,
+            reopens: false,
             force: false,
             quota: 0,
             mistake: None,
@@ -105,6 +108,8 @@ pub enum Mistake {
     EndByLastHead,
     /// The end is put whatever `want` is.
     EndWithoutWant,
+    /// A list of seeds is put without a look at the end, which stays.
+    ListLeavesEnd,
     /// A refusal is believed although an earlier sending had arrived.
     SecondSendingIsRefusal,
     /// A read that shows the head before is taken for an answer.
@@ -143,6 +148,8 @@ pub enum Mistake {
     GiveBackWithoutClaim,
     /// A gift back without an answer counts as not given.
     GiveBackInDoubt,
+    /// Pages are given back behind a head of an earlier claim.
+    GiveBackByOldHead,
     /// A forced link does not bring its round.
     ForcedWithoutRound,
     /// The end does not wait until everybody has heard of a round.

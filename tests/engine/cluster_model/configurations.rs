@@ -1,7 +1,7 @@
 //! The configurations: small ones that every test run exhausts, large ones for an evening, and one for each mistake.
 
 use super::bounds::{Bounds, Mistake};
-use super::web::{CHAIN, LISTED, MIXED, NOTED, NOTED_ROUND, ONE_LINK, THERE_AND_BACK, TWO_LINKS};
+use super::web::{CHAIN, LATE_LINK, LISTED, MIXED, NOTED, NOTED_ROUND, ONE_LINK, THERE_AND_BACK, TWO_LINKS};
 
 const ONE: Bounds = Bounds::new("one link", ONE_LINK);
 const BACK: Bounds = Bounds::new("there and back", THERE_AND_BACK);
@@ -10,6 +10,8 @@ const DEPOSED: Bounds = Bounds { nodes: 2, claims: [2, 1, 1], numbers: [2, 1, 1]
 /// A process is killed, and opens again.
 const KILLED: Bounds = Bounds { kills: 1, claims: [2, 1, 1], ..ONE };
 const RECOVERED: Bounds = Bounds { recover: true, claims: [2; 3], ..ONE };
+/// A list of seeds may come after the end; then shards whose engines have ended are claimed again.
+const REOPENED: Bounds = Bounds { web: LATE_LINK, list: true, reopens: true, claims: [2; 3], ..ONE };
 const ASTRAY: Bounds = Bounds { late: true, fine: true, sweep: true, numbers: [2, 1, 1], ..KILLED };
 
 /// Those of every test run.
@@ -26,6 +28,7 @@ pub const SMALL: &[Bounds] = &[
     Bounds { name: "notes, reader killed", web: NOTED, claims: [1, 2, 0], numbers: [3, 2, 0], ..KILLED },
     Bounds { name: "notes over three shards", web: NOTED_ROUND, shards: 3, numbers: [1; 3], ..ONE },
     Bounds { name: "late list", web: LISTED, list: true, numbers: [3, 2, 0], ..ONE },
+    Bounds { name: "list after the end", numbers: [3, 2, 0], ..REOPENED },
     Bounds { name: "round", force: true, numbers: [2, 1, 0], ..ONE },
     Bounds { name: "quota", quota: 3, doubt: true, numbers: [2, 1, 0], ..BACK },
     Bounds { name: "recover", claims: [2, 1, 0], numbers: [2, 1, 0], ..RECOVERED },
@@ -100,6 +103,7 @@ pub const MISTAKEN: &[Bounds] = &[
     by(Mistake::FramesBeforeNotes, Bounds { web: NOTED_ROUND, shards: 3, numbers: [1; 3], ..ONE }),
     by(Mistake::EndByLastHead, Bounds { numbers: [3; 3], ..BACK }),
     by(Mistake::EndWithoutWant, Bounds { web: LISTED, list: true, ..ONE }),
+    by(Mistake::ListLeavesEnd, REOPENED),
     by(Mistake::SecondSendingIsRefusal, Bounds { doubt: true, ..ONE }),
     by(Mistake::ReadIsAnswer, Bounds { doubt: true, ..ONE }),
     by(Mistake::UncheckedRelease, Bounds { hand_over: true, claims: [3, 1, 1], ..DEPOSED }),
@@ -125,6 +129,10 @@ pub const MISTAKEN: &[Bounds] = &[
     by(Mistake::QuotaFromClaim, Bounds { web: TWO_LINKS, quota: 1, claims: [2; 3], ..KILLED }),
     by(Mistake::GiveBackWithoutClaim, Bounds { web: THERE_AND_BACK, quota: 3, numbers: [2, 1, 1], ..KILLED }),
     by(Mistake::GiveBackInDoubt, Bounds { quota: 3, doubt: true, numbers: [2, 1, 1], ..BACK }),
+    by(
+        Mistake::GiveBackByOldHead,
+        Bounds { quota: 3, nodes: 2, kills: 2, claims: [1, 3, 1], numbers: [1, 2, 1], fetches: 1, ..ONE },
+    ),
     by(Mistake::ForcedWithoutRound, Bounds { force: true, ..ONE }),
     by(Mistake::RoundIsNoInput, Bounds { force: true, ..ONE }),
     by(Mistake::ReplayOutsideRound, Bounds { force: true, claims: [2; 3], ..KILLED }),

@@ -16,6 +16,10 @@ impl Moves<'_> {
             let action = Action::new("notices that its claim is gone");
             self.change(action, (node, shard), |seat| seat.engine = Engine::default());
         }
+        if self.from.has_ended {
+            let action = Action::new("ends with the crawl");
+            self.change(action, (node, shard), |seat| seat.engine = Engine::default());
+        }
         self.hearing(node, shard);
         let work = self.model.of(engine.work);
         if work.number < self.model.bounds.numbers[shard] {

@@ -49,6 +49,11 @@ impl Model {
         0..self.bounds.nodes
     }
 
+    /// Whether the end may still be undone.
+    pub fn may_reopen(&self, state: &State) -> bool {
+        self.bounds.reopens && state.list_at == 0
+    }
+
     /// When the link file of a checkpoint with this head was committed.
     ///
     /// A manifest has the revision of each file but its own, which is that of its head. Revisions of an earlier era

@@ -69,7 +69,7 @@ pub struct Moves<'a> {
 impl<'a> Moves<'a> {
     pub fn of(model: &'a Model, from: &'a State) -> Vec<Move> {
         let mut moves = Moves { model, from, all: Vec::with_capacity(32) };
-        if from.has_ended {
+        if from.has_ended && !model.may_reopen(from) {
             return moves.all;
         }
         for node in model.nodes() {

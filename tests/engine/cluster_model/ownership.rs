@@ -11,6 +11,9 @@ impl Moves<'_> {
     /// A node without an engine of the shard.
     pub fn of_claim(&mut self, node: usize, shard: usize) {
         let shared = &self.from.shards[shard];
+        if self.from.has_ended {
+            return;
+        }
         if shared.owner == 0 && shared.claims < self.model.bounds.claims[shard] {
             let mut state = *self.from;
             let claim = shared.claims + 1;

@@ -144,7 +144,9 @@ impl Moves<'_> {
         let (bounds, from) = (&self.model.bounds, self.from);
         let revision = from.revision + 1;
         if bounds.list && from.list_at == 0 {
-            self.add(Action::new("a list of seeds comes"), State { list_at: revision, revision, ..*from });
+            let has_ended = from.has_ended && bounds.makes(Mistake::ListLeavesEnd);
+            let state = State { list_at: revision, revision, has_ended, ..*from };
+            self.add(Action::new("a list of seeds comes"), state);
         }
         if bounds.force && from.round_at == 0 {
             self.add(Action::new("a round is begun"), State { round_at: revision, revision, ..*from });
@@ -157,7 +159,7 @@ impl Moves<'_> {
         let expects = want_at(self.from, engine.known);
         let end = Transaction { kind: Kind::End, expects, ..Transaction::default() };
         let is_sent = self.from.in_flight.iter().any(|transaction| transaction.kind == Kind::End);
-        if !is_sent && self.model.news(self.from, shard, engine.known).is_end().is_some() {
+        if !is_sent && !self.from.has_ended && self.model.news(self.from, shard, engine.known).is_end().is_some() {
             let mut state = *self.from;
             if state.send(end) {
                 self.add(Action::new("sees the end").node(node).shard(shard), state);
@@ -185,7 +187,7 @@ impl Moves<'_> {
         let wants = work.has_queued() && work.pages() >= engine.granted && self.from.quota_left > 0;
         let head = self.model.of(self.from.shards[shard].heads[engine.head as usize].content);
         // a directory that goes on from an earlier head may have more pages
-        let is_own = engine.head > engine.claimed;
+        let is_own = engine.head > engine.claimed || self.model.bounds.makes(Mistake::GiveBackByOldHead);
         let is_idle =
             is_own && head.is_idle && head.urls == work.urls && engine.cut == 0 && engine.granted > work.pages();
         let (kind, kept, what) = match () {

@@ -88,7 +88,7 @@ pub fn search(bounds: Bounds, states_max: usize) -> Found {
             let broken = match next.broken {
                 Some(broken) => Err(broken),
                 None if search.meet(next.state, (at, choice as u16), steps + 1) => {
-                    ends += usize::from(next.state.has_ended);
+                    ends += usize::from(next.state.has_ended && !search.model.may_reopen(&next.state));
                     search.model.broken(&next.state)
                 }
                 None => Ok(()),

@@ -57,6 +57,11 @@ pub const NOTED_ROUND: &[Page] = &[
     Page { needs: NOTE, lies_behind: true, ..page(2, Some(3)) },
     page(0, None),
 ];
+/// A list of seeds that comes late, with one whose link crosses.
+pub const LATE_LINK: &[Page] = &[
+    Page { is_late_seed: true, needs: LIST, lies_behind: true, ..page(0, Some(1)) },
+    Page { needs: LIST, lies_behind: true, ..page(1, None) },
+];
 /// A list of seeds that comes late, and what lies behind.
 pub const LISTED: &[Page] = &[
     Page { is_late_seed: true, needs: LIST, lies_behind: true, ..page(0, Some(1)) },
