@@ -9,6 +9,7 @@ use super::archive::{Archive, Entry, Response, essence};
 use super::exit::{Exit, UsageError};
 use super::{ArchiveArg, OpenArchive};
 use crate::text::escape::{Escaped, is_terminal_control};
+use crate::web::request;
 use crate::web::url::{CanonicalUrl, UrlError};
 
 #[derive(Debug, Args)]
@@ -22,10 +23,11 @@ Examples:
   crawler get https://example.com/ --headers
   crawler get https://example.com/ --version 1     the version before the newest
   crawler get https://example.com/ --warc > page.warc
+  crawler get '{\"url\": \"https://example.com/api\", \"json\": {\"page\": 1}}'
 
 Exit codes: 0 printed, 1 not in the archive, 2 not a URL, no crawl directory, or not text on a terminal.")]
 pub(super) struct GetArgs {
-    /// The URL, with its scheme
+    /// The URL, with its scheme; of a request its address (URL#~POST...) or its line of a seed file ({"url": ...})
     url: String,
     #[command(flatten)]
     archive: ArchiveArg,
@@ -117,9 +119,13 @@ impl GetArgs {
     }
 }
 
-/// A URL as a crawl requests it: serialised, without fragment and user information.
+/// A URL as a crawl requests it, serialised, without fragment and user information; or the address of a request, also
+/// as its line in a seed file.
 pub(super) fn parse(text: &str) -> anyhow::Result<String> {
     let refuse = |why: &str| UsageError::because(format!("{text} is not a URL that can be in an archive: {why}"));
+    if text.starts_with('{') {
+        return request::parse_line(text).map(|url| url.into_text().into()).map_err(|why| refuse(&why));
+    }
     match CanonicalUrl::parse(text) {
         Ok(url) => Ok(url.into_text().into()),
         Err(UrlError::Syntax(url::ParseError::RelativeUrlWithoutBase)) => {

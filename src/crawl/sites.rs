@@ -154,7 +154,7 @@ impl Sites for SiteTables {
     }
 
     fn request(&self, url: &CanonicalUrl) -> Option<Arc<RequestSettings>> {
-        self.of_url(url.as_str())?.request.clone()
+        self.of_url(url.plain())?.request.clone()
     }
 
     fn cookies(&self) -> &[FileCookie] {

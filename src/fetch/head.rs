@@ -7,6 +7,7 @@ use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderName};
 use crate::clock::Time;
 use crate::engine::{CookieUse, FetchJob, RequestSettings};
 use crate::signature::SignatureFields;
+use crate::web::request::{Method, Request};
 use crate::web::secret::REDACTED;
 
 /// A field of a head.
@@ -25,8 +26,19 @@ pub(super) const EVERY_REQUEST: [(HeaderName, &str); 2] = [
     (ACCEPT_ENCODING, "gzip, deflate, br, zstd"),
 ];
 
+/// What the request of `job` says; `own` is what was asked of its URL.
+pub(super) fn of<'a>(
+    job: &'a FetchJob,
+    settings: &'a RequestSettings,
+    own: Option<&'a Request>,
+) -> impl Iterator<Item = Field<'a>> {
+    let usual = of_settings(settings).filter(move |field| own.is_none_or(|own| own.field(field.name).is_none()));
+    let plain = |(name, value): &'a (String, String)| Field { name, value: value.as_bytes(), is_secret: false };
+    usual.chain(of_job(job)).chain(own.into_iter().flat_map(Request::fields).map(plain))
+}
+
 /// What requests with `settings` say, the user agent first.
-pub(super) fn of_settings(settings: &RequestSettings) -> impl Iterator<Item = Field<'_>> {
+fn of_settings(settings: &RequestSettings) -> impl Iterator<Item = Field<'_>> {
     let plain = |name, value| Field { name, value, is_secret: false };
     let more = settings.fields.iter().map(move |(name, value)| plain(name.as_str(), value.as_bytes()));
     let secrets = settings.secrets.iter();
@@ -36,7 +48,7 @@ pub(super) fn of_settings(settings: &RequestSettings) -> impl Iterator<Item = Fi
 
 /// What the request of `job` says beside that: on which conditions it wants an answer, its cookies, and the type of
 /// what it sends.
-pub(super) fn of_job(job: &FetchJob) -> impl Iterator<Item = Field<'_>> {
+fn of_job(job: &FetchJob) -> impl Iterator<Item = Field<'_>> {
     let fields = job.condition.iter().flat_map(|condition| condition.validators.headers());
     let fields = fields.map(|(name, value): (&str, &[u8])| Field { name, value, is_secret: false });
     let holds_secrets = job.settings.as_ref().is_some_and(|settings| settings.cookies == CookieUse::Secret);
@@ -52,8 +64,9 @@ pub(super) fn of_job(job: &FetchJob) -> impl Iterator<Item = Field<'_>> {
 
 /// The fields that sign the request of `job`, made at `now`; none where it is not signed.
 pub(super) fn of_signature(job: &FetchJob, settings: &RequestSettings, now: Time) -> Option<SignatureFields> {
-    let method = if job.submission().is_some() { "POST" } else { "GET" };
-    settings.signer.as_ref().map(|signer| signer.sign(method, &job.url, now))
+    let own = job.url.request().map_or(Method::Get, |own| own.method());
+    let method = if job.submission().is_some() { Method::Post } else { own };
+    settings.signer.as_ref().map(|signer| signer.sign(method.as_str(), &job.url, now))
 }
 
 /// Those fields; they are no secrets.
@@ -62,25 +75,35 @@ pub(super) fn of_signed(signature: Option<&SignatureFields>) -> impl Iterator<It
     fields.map(|(name, value)| Field { name, value: value.as_bytes(), is_secret: false })
 }
 
-/// The whole head as HTTP/1.1 text, for the archive; `signature` as it was sent.
+/// The whole head as HTTP/1.1 text, for the archive, and the body that an address has; `signature` as it was sent.
 pub(super) fn text(job: &FetchJob, settings: &RequestSettings, signature: Option<&SignatureFields>) -> Vec<u8> {
     let url = &job.url;
-    let mut head = format!("GET {} HTTP/1.1\r\n", url.path_and_query());
+    let own = url.request();
+    let method = own.as_ref().map_or(Method::Get, Request::method);
+    let mut head = format!("{} {} HTTP/1.1\r\n", method.as_str(), url.path_and_query());
     let default_port = if url.is_https() { 443 } else { 80 };
     let host = url.host();
     let _ = match url.port() {
         port if port == default_port => write!(head, "host: {host}\r\n"),
         port => write!(head, "host: {host}:{port}\r\n"),
     };
-    let is_own = |name: &HeaderName| settings.fields.iter().any(|(field, _)| field == name.as_str());
+    let is_own = |name: &HeaderName| {
+        let of_request = own.as_ref().is_some_and(|own| own.field(name.as_str()).is_some());
+        of_request || settings.fields.iter().any(|(field, _)| field == name.as_str())
+    };
     for (name, value) in EVERY_REQUEST.into_iter().filter(|(name, _)| !is_own(name)) {
         let _ = write!(head, "{name}: {value}\r\n");
     }
     let mut head = head.into_bytes();
-    for Field { name, value, is_secret } in of_settings(settings).chain(of_job(job)).chain(of_signed(signature)) {
+    for Field { name, value, is_secret } in of(job, settings, own.as_ref()).chain(of_signed(signature)) {
         let value = if is_secret && settings.redacts { REDACTED.as_bytes() } else { value };
         head.extend_from_slice(&[name.as_bytes(), b": ", value, b"\r\n"].concat());
     }
-    head.extend_from_slice(b"\r\n");
+    if method == Method::Post {
+        let body = own.as_ref().map_or("", Request::body);
+        head.extend_from_slice(format!("content-length: {}\r\n\r\n{body}", body.len()).as_bytes());
+    } else {
+        head.extend_from_slice(b"\r\n");
+    }
     head
 }

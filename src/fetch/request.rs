@@ -20,6 +20,7 @@ use crate::disk;
 use crate::engine::{Addressed, Event, Fault, FetchFailed, FetchJob, Fetched, RequestSettings, Response};
 use crate::outcome::Cause;
 use crate::signature::SignatureFields;
+use crate::web::request::Method;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::{HttpVersion, Truncation};
 
@@ -194,19 +195,21 @@ impl Exchange<'_> {
     async fn head_over(&self, http1_only: bool) -> Result<Signed, Failed> {
         let options = &self.shared.options;
         let client = self.clients.get(http1_only, self.keeps);
-        let url = self.job.url.as_str();
+        let url = self.job.url.plain();
+        let own = self.job.url.request();
         let request = |signature: Option<&SignatureFields>| {
-            let asked = match self.job.submission() {
-                Some(sent) => {
+            let asked = match (self.job.submission(), &own) {
+                (Some(sent), _) => {
                     let asked = client.post(url).body(sent.body.expose().to_owned());
                     let from = |request: RequestBuilder, page: &CanonicalUrl| {
                         request.header(REFERER, page.as_str()).header(ORIGIN, page.authority())
                     };
                     sent.referrer.iter().fold(asked, from)
                 }
-                None => client.get(url),
+                (None, Some(own)) if own.method() == Method::Post => client.post(url).body(own.body().to_owned()),
+                (None, _) => client.get(url),
             };
-            let fields = head::of_settings(self.settings).chain(head::of_job(self.job));
+            let fields = head::of(self.job, self.settings, own.as_ref());
             fields.chain(head::of_signed(signature)).fold(asked, |request, field| {
                 match HeaderValue::from_bytes(field.value) {
                     Ok(mut value) => {

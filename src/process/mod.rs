@@ -192,7 +192,7 @@ impl Processor {
         let mut findings = Findings::none();
         if (300..400).contains(&response.status) && response.status != 304 {
             let location = headers::location(&response.headers);
-            let target = location.as_ref().and_then(|location| url.join(location).ok());
+            let target = location.as_ref().and_then(|location| redirected(url, response.status, location));
             findings.limits.redirect = location.is_some() && target.is_none();
             findings.redirect = target.map(|target| {
                 let keys = self.options.keys.keys(&target);
@@ -280,7 +280,8 @@ impl Processor {
             duration_ms: u64::try_from(response.duration.as_millis()).unwrap_or(u64::MAX),
             ip: response.address,
             http_version: response.version,
-            request: self.options.request_records.then_some(response.request.as_slice()),
+            // what was sent is a part of what the answer is an answer to
+            request: (self.options.request_records || job.url.has_request()).then_some(response.request.as_slice()),
             status: response.status,
             reason: &response.reason,
             headers: &headers,
@@ -327,6 +328,16 @@ fn refuse_requisites(scope: &Scope, depth: u16, findings: &mut Findings) {
         let verdict = target.map_or(Ok(()), |target| scope.judge(&target, depth.saturating_add(1), 0));
         verdict.map_err(|reason| count(dropped, reason)).is_ok()
     });
+}
+
+/// Where `url` redirects, and what is asked there.
+fn redirected(url: &CanonicalUrl, status: u16, location: &str) -> Option<CanonicalUrl> {
+    let target = url.join(location).ok()?;
+    let Some(request) = url.request() else { return Some(target) };
+    match request.redirected(status, target.origin() == url.origin()) {
+        Some(request) => target.with_request(&request).ok(),
+        None => Some(target),
+    }
 }
 
 fn count(dropped: &mut Vec<(Reason, u32)>, reason: Reason) {

@@ -34,6 +34,7 @@
 //! - [`validators`]: what a stored answer lets a conditional request ask
 //! - [`preferences`]: what a page or a site asks of anyone who uses its content
 //! - [`statements`]: that and its robots directives, as they are recorded with the page
+//! - [`request`]: requests that are more than a question for a URL, and how they are written behind it
 //! - [`retry_after`](mod@retry_after): how long a server asks to be left alone
 
 pub mod address;
@@ -55,6 +56,7 @@ pub(crate) mod percent;
 pub mod preferences;
 pub mod proxy;
 mod references;
+pub mod request;
 pub mod retry_after;
 pub mod robots;
 pub mod scope;

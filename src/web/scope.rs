@@ -325,7 +325,7 @@ fn territory(mode: ScopeMode, seed: &CanonicalUrl) -> &str {
         ScopeMode::Host => seed.host(),
         ScopeMode::Prefix => {
             let directory = seed.path().rfind('/').map_or(0, |slash| slash + 1);
-            &seed.as_str()[..seed.authority().len() + directory]
+            &seed.plain()[..seed.authority().len() + directory]
         }
     }
 }

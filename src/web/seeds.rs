@@ -1,9 +1,10 @@
-//! The seed file: one URL per line.
+//! The seed file: one URL per line, or a [request](super::request) as an object of JSON.
 //!
 //! Blank lines, `#` comments, CRLF and a byte order mark are tolerated. A line that is no URL is reported with its
 //! number and does not stop the rest; of a file that is full of such lines the first are reported and the others
 //! counted. The file is only read, never written.
 
+use super::request;
 use super::url::{CanonicalUrl, UrlError};
 
 /// Characters of a bad line that are shown.
@@ -101,7 +102,9 @@ impl<B: AsRef<[u8]>> Iterator for SeedLines<B> {
         loop {
             let rest = self.bytes.as_ref().get(self.at..).filter(|rest| !rest.is_empty())?;
             let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-            let (bare, is_long) = (without_comment(&rest[..end]), end > LINE_BYTES_MAX);
+            let is_request = rest[..end].trim_ascii_start().starts_with(b"{");
+            let bare = if is_request { &rest[..end] } else { without_comment(&rest[..end]) };
+            let is_long = end > LINE_BYTES_MAX;
             let content = bare.trim_ascii();
             (self.at, self.line) = (self.at + end + 1, self.line + 1);
             let line = self.line;
@@ -134,6 +137,9 @@ fn without_comment(line: &[u8]) -> &[u8] {
 
 fn parse_line(content: &[u8]) -> Result<(CanonicalUrl, Option<CanonicalUrl>), String> {
     let text = std::str::from_utf8(content).map_err(|_| "not UTF-8".to_owned())?;
+    if text.starts_with('{') {
+        return Ok((request::parse_line(text)?, None));
+    }
     if text.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return Err("it contains blanks: write one URL per line".to_owned());
     }

@@ -1,7 +1,8 @@
 //! URLs as they are requested.
 //!
 //! [`CanonicalUrl`] is what the WHATWG parser makes of an http or https URL, without fragment and without user
-//! information; it is requested exactly as it stands. Whether two of them are the same is decided by their [`Keys`].
+//! information; it is requested exactly as it stands. What is asked of it by more than its URL, a
+//! [request](super::request), stands behind it where the fragment would: then it is an address. Whether two of them are the same is decided by their [`Keys`].
 //!
 //! Refuses other schemes, URLs without a host, and texts longer than [`CanonicalUrl::LENGTH_MAX`].
 
@@ -16,6 +17,8 @@ use url::{Position, Url};
 pub(crate) use keys::LastOrigin;
 pub use keys::{KeyMaker, Keys};
 
+use super::request::Request;
+
 /// Why a text is not a URL that can be crawled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -29,6 +32,9 @@ pub enum UrlError {
     /// No host.
     #[error("the URL names no host")]
     Host,
+    /// What follows its `#~` is no request.
+    #[error("what follows #~ is no request")]
+    Request,
     /// Longer than [`CanonicalUrl::LENGTH_MAX`].
     #[error("the URL is longer than {} bytes", CanonicalUrl::LENGTH_MAX)]
     TooLong,
@@ -36,25 +42,63 @@ pub enum UrlError {
 
 /// An absolute http or https URL as it is requested.
 ///
-/// Invariant: `text` is the WHATWG serialisation, so `parse(as_str())` gives the same value again.
+/// Invariant: `text` up to `plain_end` is the WHATWG serialisation, and what follows is nothing, or `#` and the one
+/// spelling of a request; so `parse(as_str())` gives the same value again.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CanonicalUrl {
     text: Box<str>,
     host_end: u32,
     path_start: u32,
+    plain_end: u32,
     port: u16,
 }
 
 impl CanonicalUrl {
     /// The longest URL in bytes, before and after serialisation. `scope.max_url_length` is usually far lower.
     pub const LENGTH_MAX: usize = 1 << 16;
+    /// The longest URL in bytes that a request stands behind.
+    pub const ASKED_MAX: usize = 4 << 10;
 
-    /// Parses an absolute URL.
+    /// Parses an absolute URL, or an address. Nothing that a server wrote may come here with its fragment.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         if text.len() > Self::LENGTH_MAX {
             return Err(UrlError::TooLong);
         }
-        Self::from_url(Url::parse(text)?)
+        match text.split_once('#') {
+            Some((plain, request)) if Request::is_meant(request) => {
+                let request = Request::parse(request).ok_or(UrlError::Request)?;
+                Self::from_url(Url::parse(plain)?)?.with_request(&request)
+            }
+            _ => Self::from_url(Url::parse(text)?),
+        }
+    }
+
+    /// This URL, asked by `request`.
+    pub fn with_request(self, request: &Request) -> Result<Self, UrlError> {
+        let plain = self.plain();
+        if request.is_plain() && plain.len() == self.text.len() {
+            return Ok(self);
+        }
+        let text = if request.is_plain() { plain.to_owned() } else { format!("{plain}#{request}") };
+        if text.len() > Self::LENGTH_MAX || !request.is_plain() && plain.len() > Self::ASKED_MAX {
+            return Err(UrlError::TooLong);
+        }
+        Ok(CanonicalUrl { text: text.into(), ..self })
+    }
+
+    /// What is asked of it, where that is more than its URL says.
+    pub fn request(&self) -> Option<Request> {
+        Request::parse(self.text.get(self.plain_end as usize + 1..)?)
+    }
+
+    /// Whether there is a request behind it.
+    pub fn has_request(&self) -> bool {
+        self.plain_end as usize != self.text.len()
+    }
+
+    /// The URL without a request.
+    pub fn plain(&self) -> &str {
+        &self.text[..self.plain_end as usize]
     }
 
     /// Resolves `reference` (relative or absolute) against this URL.
@@ -62,7 +106,7 @@ impl CanonicalUrl {
         if reference.len() > Self::LENGTH_MAX {
             return Err(UrlError::TooLong);
         }
-        Self::from_url(Url::parse(&self.text)?.join(&with_two_slashes(reference))?)
+        Self::from_url(Url::parse(self.plain())?.join(&with_two_slashes(reference))?)
     }
 
     /// Takes over a parsed URL.
@@ -85,13 +129,15 @@ impl CanonicalUrl {
         let host_end = index(url[..Position::AfterHost].len())?;
         let path_start = index(url[..Position::BeforePath].len())?;
         let port = url.port_or_known_default().ok_or(UrlError::Scheme)?;
-        Ok(CanonicalUrl { text: String::from(url).into(), host_end, path_start, port })
+        let plain_end = index(url.as_str().len())?;
+        Ok(CanonicalUrl { text: String::from(url).into(), host_end, path_start, plain_end, port })
     }
 
     /// Takes over what is the WHATWG serialisation of an http or https URL without user information and fragment. Its
     /// host ends at `host_end`, its path begins at `path_start`.
     pub(super) fn from_serialised(text: String, host_end: u32, path_start: usize, port: u16) -> Option<Self> {
-        Some(CanonicalUrl { text: text.into(), host_end, path_start: u32::try_from(path_start).ok()?, port })
+        let (path_start, plain_end) = (u32::try_from(path_start).ok()?, u32::try_from(text.len()).ok()?);
+        Some(CanonicalUrl { text: text.into(), host_end, path_start, plain_end, port })
     }
 
     /// The text of it.
@@ -99,7 +145,7 @@ impl CanonicalUrl {
         self.text
     }
 
-    /// The whole URL.
+    /// The whole address: what stores and logs know it by.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -127,7 +173,7 @@ impl CanonicalUrl {
 
     /// Path and query, from the first `/`.
     pub fn path_and_query(&self) -> &str {
-        &self.text[self.path_start as usize..]
+        &self.plain()[self.path_start as usize..]
     }
 
     /// The path alone, from the first `/`.

@@ -14,6 +14,7 @@ mod hosts;
 mod kills;
 mod power_cut;
 mod proxies;
+mod requests;
 mod requisites;
 mod shards;
 mod sheets;

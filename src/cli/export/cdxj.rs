@@ -1,7 +1,8 @@
 //! `crawler export cdxj`: an index of the value files as the tools of web archives read it.
 //!
 //! A line an answer: `key timestamp {json}`, sorted by its bytes, so that readers find a URL by binary search. The keys
-//! are those of [`crate::web::surt`]; fields, their order and their being strings are those that cdxj-indexer writes.
+//! are those of [`crate::web::surt`]; fields, their order and their being strings are those that cdxj-indexer writes,
+//! with `--post-append` for what was asked for by POST.
 
 use std::io::Write;
 
@@ -19,6 +20,7 @@ use crate::config::parse_bytes;
 use crate::disk::sorter::{MEMORY_MIN, Sorter};
 use crate::text::escape::json_line;
 use crate::text::figures::digits_ms;
+use crate::web::request::archive_query;
 use crate::web::surt::surt;
 use crate::web::url::CanonicalUrl;
 
@@ -69,6 +71,10 @@ struct Fields<'a> {
     length: String,
     offset: String,
     filename: String,
+    #[serde(rename = "requestBody", skip_serializing_if = "Option::is_none")]
+    request_body: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<&'static str>,
 }
 
 impl CdxjArgs {
@@ -118,16 +124,23 @@ pub(in crate::cli) fn line(place: RecordLocation, entry: &Entry) -> anyhow::Resu
     let url = CanonicalUrl::parse(&entry.url)
         .map_err(|e| anyhow::anyhow!("the archive names {}, which cannot be indexed: {e}", entry.url))?;
     let essence = essence(&entry.mime);
+    let query = url.request().as_ref().and_then(archive_query);
     let fields = Fields {
-        url: &entry.url,
+        url: url.plain(),
         mime: if entry.is_revisit() { "warc/revisit" } else { &essence },
         status: entry.status.to_string(),
         digest: format!("sha1:{}", BASE32.encode(&entry.digest_sha1)),
         length: place.bytes.to_string(),
         offset: place.offset.to_string(),
         filename: place.file,
+        request_body: query.as_ref().map(|query| query.body.as_str()),
+        method: query.as_ref().map(|query| query.method),
     };
-    Ok(format!("{} {} {}\n", surt(&url), timestamp(entry.time), json_line(&fields)?))
+    let key = match &query {
+        Some(query) => surt(&CanonicalUrl::parse(&query.extend(url.plain()))?),
+        None => surt(&url),
+    };
+    Ok(format!("{key} {} {}\n", timestamp(entry.time), json_line(&fields)?))
 }
 
 /// The line of `entry` under another spelling of its URL; nothing where both have one key.

@@ -54,6 +54,8 @@ impl Engine {
             return arrival.frontier.withdraw(host, now);
         }
         let condition = match &past {
+            // conditions are for what is asked by a URL alone
+            _ if at.has_request() => None,
             Some(past) if past.is_whole() => Engine::condition_of(past),
             _ if may_have_versions(&url) => self.container.condition(url.key, &url.url)?,
             _ => None,

@@ -160,11 +160,11 @@ impl Scope {
     ) -> Judgement<'a> {
         let options = &self.limits.options;
         let refused = |reason, rule| Judgement { verdict: Err(reason), rule };
-        let bytes = url.as_str().len();
+        let bytes = url.plain().len();
         if bytes > options.max_url_length {
             return refused(Reason::TooLong, Rule::TooLong { bytes, max: options.max_url_length });
         }
-        let site = self.limits.sites.of(url.as_str());
+        let site = self.limits.sites.of(url.plain());
         let rule = match self.taking_in_at(url, site, exception) {
             Ok(rule) => rule,
             Err(rule) => return refused(Reason::Scope, rule),
@@ -191,7 +191,7 @@ impl Scope {
         url: &'a CanonicalUrl,
         exception: Exception<'_>,
     ) -> Result<Rule<'a>, Rule<'a>> {
-        self.taking_in_at(url, self.limits.sites.of(url.as_str()), exception)
+        self.taking_in_at(url, self.limits.sites.of(url.plain()), exception)
     }
 
     fn taking_in_at<'a>(
@@ -201,7 +201,7 @@ impl Scope {
         exception: Exception<'_>,
     ) -> Result<Rule<'a>, Rule<'a>> {
         let limits = &self.limits;
-        let matching = |list: &'a [Regex]| list.iter().find(|regex| regex.is_match(url.as_str())).map(Regex::as_str);
+        let matching = |list: &'a [Regex]| list.iter().find(|regex| regex.is_match(url.plain())).map(Regex::as_str);
         if let Some(pattern) = matching(&limits.exclude) {
             return Err(Rule::Excluded(pattern));
         }

@@ -33,7 +33,8 @@ pub(crate) struct LastOrigin {
 ///
 /// The key form differs from the URL in this: escapes of unreserved characters are decoded, the others have upper
 /// case digits, a `%` that starts no escape is escaped itself, and query parameters (and `;name=value` path
-/// parameters) of the configured names are gone. Making it again changes nothing.
+/// parameters) of the configured names are gone. A request behind the URL is part of it. Making it again changes
+/// nothing.
 #[derive(Clone, Debug)]
 pub struct KeyMaker {
     fingerprinter: Fingerprinter,
@@ -103,7 +104,16 @@ impl KeyMaker {
     }
 
     fn key_form<'a>(&self, url: &'a CanonicalUrl) -> Cow<'a, str> {
-        let mut text = Cow::Borrowed(url.as_str());
+        let plain = self.plain_key_form(url);
+        match url.has_request() {
+            false => plain,
+            // a request has one spelling
+            true => Cow::Owned(format!("{plain}{}", &url.as_str()[url.plain().len()..])),
+        }
+    }
+
+    fn plain_key_form<'a>(&self, url: &'a CanonicalUrl) -> Cow<'a, str> {
+        let mut text = Cow::Borrowed(url.plain());
         if memchr::memchr(b'%', text.as_bytes()).is_some() {
             text = Cow::Owned(normalise_escapes(&text));
         }

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use sha1::{Digest, Sha1};
 
+use super::address;
 use super::digest::{block_sha1, both_sha1, digest};
 use super::pack::{Compression, Packer};
 mod again;
@@ -306,6 +307,10 @@ impl Encoder {
             fields.push(("WARC-Truncated", truncation.as_str().into()));
         }
         fields.push(("WARC-Protocol", protocol(exchange).into()));
+        // indexers take the key of such a capture from the request, which they know by this
+        if exchange.request.is_some() && address::has_request(exchange.url) {
+            fields.push(("WARC-Concurrent-To", urn(uuid(exchange.id_seed, 2)).into()));
+        }
         let head = Head {
             kind: "response",
             id,
@@ -335,10 +340,10 @@ impl Encoder {
         field(text, "WARC-Record-ID", &urn(head.id));
         field(text, "WARC-Date", head.date);
         if let Some(url) = head.url {
-            field(text, "WARC-Target-URI", url);
+            head_field(text, "WARC-Target-URI", url);
         }
         for (name, value) in head.fields {
-            field(text, name, value);
+            head_field(text, name, value);
         }
         field(text, "WARC-Block-Digest", &digest(block_sha1));
         field(text, "Content-Type", head.content_type);
@@ -405,6 +410,17 @@ fn header(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.extend_from_slice(b": ");
     plain(value, out);
     out.extend_from_slice(b"\r\n");
+}
+
+/// The lines of a record's head for a field of it: of an address the URL, and its request in a field of its own.
+fn head_field(text: &mut String, name: &str, value: &str) {
+    match address::parts(name, value) {
+        Some((url, request_name, request)) => {
+            field(text, name, url);
+            field(text, request_name, request);
+        }
+        None => field(text, name, value),
+    }
 }
 
 /// One line of a record's head or of a block of fields.

@@ -15,6 +15,7 @@
 //! [`MASKED_TRANSFER_ENCODING`] (the body carries none any more) and `Content-Length` is that of the stored body.
 //! `Content-Encoding` stays with its encoded body. Every warcinfo record says so.
 
+mod address;
 mod date;
 mod digest;
 mod encode;

@@ -7,6 +7,7 @@ use flate2::bufread::GzDecoder;
 use sha1::{Digest, Sha1};
 
 use super::Header;
+use super::address;
 use super::digest::digest;
 use crate::disk::{DiskFile, Error, Result};
 use crate::web::coding::WholeInflater;
@@ -42,7 +43,11 @@ impl Record {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = b"WARC/1.1\r\n".to_vec();
         for (name, value) in &self.fields {
-            bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+            let lines = match address::parts(name, value) {
+                Some((url, request_name, request)) => format!("{name}: {url}\r\n{request_name}: {request}\r\n"),
+                None => format!("{name}: {value}\r\n"),
+            };
+            bytes.extend_from_slice(lines.as_bytes());
         }
         bytes.extend_from_slice(b"\r\n");
         bytes.extend_from_slice(&self.block);
@@ -188,7 +193,9 @@ pub(crate) fn read_head(source: &mut dyn BufRead) -> io::Result<Vec<(String, Str
         let (name, value) = line.split_once(':').ok_or_else(|| invalid("a head line without a colon"))?;
         Ok((name.to_owned(), value.trim().to_owned()))
     };
-    lines.map(split).collect()
+    let mut fields = lines.map(split).collect::<io::Result<_>>()?;
+    address::join(&mut fields);
+    Ok(fields)
 }
 
 fn invalid(what: impl Into<String>) -> io::Error {

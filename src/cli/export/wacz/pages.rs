@@ -70,12 +70,12 @@ impl Pages {
         let ts = seconds(entry.time);
         let text = if self.text { text(entry, response, warnings)? } else { None };
         let title = title(&response.decoded, content_type.as_deref()).filter(|title| !title.is_empty());
-        let page = Page { id: format!("{:x}", entry.handle), url: &entry.url, ts: &ts, title, seed, text };
+        let page = Page { id: format!("{:x}", entry.handle), url: plain(&entry.url), ts: &ts, title, seed, text };
         let out = if seed { &mut self.seeds } else { &mut self.others };
         serde_json::to_writer(&mut *out, &page)?;
         out.write_all(b"\n")?;
         if seed && self.main.is_none() {
-            self.main = Some(MainPage { url: entry.url.clone(), ts });
+            self.main = Some(MainPage { url: plain(&entry.url).to_owned(), ts });
         }
         Ok(())
     }
@@ -110,4 +110,9 @@ fn text(entry: &Entry, response: &Response, warnings: &mut dyn Write) -> anyhow:
             Ok(None)
         }
     }
+}
+
+/// The URL of an address.
+fn plain(address: &str) -> &str {
+    address.split_once('#').map_or(address, |(url, _)| url)
 }

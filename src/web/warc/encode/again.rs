@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use sha1::{Digest, Sha1};
 
-use super::{Encoder, digest, field, id_seed, urn, uuid};
+use super::{Encoder, digest, field, head_field, id_seed, urn, uuid};
 use crate::clock::Time;
 use crate::web::warc::Header;
 
@@ -37,7 +37,7 @@ impl Encoder {
             } else if name.eq_ignore_ascii_case("warc-block-digest") {
                 field(text, name, &digest(block_sha1.into()));
             } else {
-                field(text, name, value);
+                head_field(text, name, value);
             }
         }
         text.push_str("\r\n");
