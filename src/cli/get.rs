@@ -9,7 +9,7 @@ use super::archive::{Archive, Entry, Response, essence};
 use super::exit::{Exit, UsageError};
 use super::{ArchiveArg, OpenArchive};
 use crate::text::escape::{Escaped, is_terminal_control};
-use crate::web::request;
+use crate::web::seeds::parse_request;
 use crate::web::url::{CanonicalUrl, UrlError};
 
 #[derive(Debug, Args)]
@@ -124,7 +124,7 @@ impl GetArgs {
 pub(super) fn parse(text: &str) -> anyhow::Result<String> {
     let refuse = |why: &str| UsageError::because(format!("{text} is not a URL that can be in an archive: {why}"));
     if text.starts_with('{') {
-        return request::parse_line(text).map(|url| url.into_text().into()).map_err(|why| refuse(&why));
+        return parse_request(text).map(|url| url.into_text().into()).map_err(|why| refuse(&why));
     }
     match CanonicalUrl::parse(text) {
         Ok(url) => Ok(url.into_text().into()),

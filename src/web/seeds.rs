@@ -4,7 +4,10 @@
 //! number and does not stop the rest; of a file that is full of such lines the first are reported and the others
 //! counted. The file is only read, never written.
 
-use super::request;
+mod line;
+
+pub use line::parse_line as parse_request;
+
 use super::url::{CanonicalUrl, UrlError};
 
 /// Characters of a bad line that are shown.
@@ -138,7 +141,7 @@ fn without_comment(line: &[u8]) -> &[u8] {
 fn parse_line(content: &[u8]) -> Result<(CanonicalUrl, Option<CanonicalUrl>), String> {
     let text = std::str::from_utf8(content).map_err(|_| "not UTF-8".to_owned())?;
     if text.starts_with('{') {
-        return Ok((request::parse_line(text)?, None));
+        return Ok((line::parse_line(text)?, None));
     }
     if text.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return Err("it contains blanks: write one URL per line".to_owned());

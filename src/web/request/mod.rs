@@ -12,14 +12,12 @@
 //! Only who runs the crawl makes requests: [`CanonicalUrl::parse`](super::url::CanonicalUrl::parse) reads addresses;
 //! references of pages, redirects and sitemaps are resolved by other ways, which leave every fragment out.
 
-mod line;
 mod query;
 
 use std::fmt;
 
 use super::percent::{escape, escaped_byte};
 
-pub use line::parse_line;
 pub use query::{ArchiveQuery, archive_query};
 
 /// What a request does, of which the crawl sends those that ask for something.

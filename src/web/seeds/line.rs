@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Method, Request};
+use crate::web::request::{Method, Request};
 use crate::web::url::CanonicalUrl;
 
 const KNOWN: &str = "url, method, headers, body, json, form";
