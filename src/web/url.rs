@@ -2,7 +2,8 @@
 //!
 //! [`CanonicalUrl`] is what the WHATWG parser makes of an http or https URL, without fragment and without user
 //! information; it is requested exactly as it stands. What is asked of it by more than its URL, a
-//! [request](super::request), stands behind it where the fragment would: then it is an address. Whether two of them are the same is decided by their [`Keys`].
+//! [request](super::request), stands behind it where the fragment would: then it is an address. Whether two of them
+//! are the same is decided by their [`Keys`].
 //!
 //! Refuses other schemes, URLs without a host, and texts longer than [`CanonicalUrl::LENGTH_MAX`].
 

@@ -1,5 +1,6 @@
-//! Addresses in the heads of records: the URL where every reader of archives looks for it, and what was asked of it in a
-//! field of its own behind that. Read again, the two are one value, so that who reads the archive meets addresses only.
+//! Addresses in the heads of records: the URL where every reader of archives looks for it, and what was asked of it in
+//! a field of its own behind that. Read again, the two are one value, so that who reads the archive meets addresses
+//! only.
 
 /// Fields that have addresses, and those that have their requests.
 const FIELDS: [(&str, &str); 2] =
