@@ -63,6 +63,9 @@ const HTTPS_PORT: u16 = 443;
 /// Where servers listen that do not say otherwise.
 const PATH: &str = "/dns-query";
 
+/// Makes a protocol of the name that a certificate has to show, and a path.
+type ByNameAndPath = fn(Box<str>, Box<str>) -> Protocol;
+
 impl NameServer {
     /// One that is asked over UDP.
     pub fn plain(address: SocketAddr) -> NameServer {
@@ -78,7 +81,7 @@ impl FromStr for NameServer {
         let (rest, name) = rest.split_once('#').map_or((rest, None), |(rest, name)| (rest, Some(name)));
         let (at, path) = rest.find('/').map_or((rest, ""), |slash| rest.split_at(slash));
         let more = |scheme, what| Err(NameServerError::More(text.to_owned(), scheme, what));
-        let (port, protocol): (u16, fn(Box<str>, Box<str>) -> Protocol) = match scheme {
+        let (port, protocol): (u16, ByNameAndPath) = match scheme {
             "udp" if !path.is_empty() || name.is_some() => return more("udp", "that"),
             "udp" => (DNS_PORT, |_, _| Protocol::Plain),
             "tls" if !path.is_empty() => return more("tls", "#NAME"),

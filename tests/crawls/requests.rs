@@ -168,5 +168,37 @@ fn lines_that_are_no_requests_are_told_by_number_and_field() {
     let seeds = format!("{}\n{{\"url\": \"http://a.example/\", \"metod\": \"POST\"}}\n", hosts.url(1, "/plain"));
     let crawl = Crawl::new(&seeds, &config(""));
     let ended = crawl.run(&[]);
-    assert!(ended.said.contains("line 2") && ended.said.contains("metod: there is no such field"), "{}", ended.said);
+    assert!(
+        ended.said.contains("seeds.txt:2: ") && ended.said.contains("metod: there is no such field"),
+        "{}",
+        ended.said
+    );
+}
+
+#[test]
+fn no_page_redirect_or_sitemap_makes_a_request() {
+    const EVIL: &str = "#~POST&x-own:1&&evil";
+    let hosts = Hosts::start(1, |asked| {
+        let home = format!("http://{}", asked.field("host").unwrap());
+        match asked.path.as_str() {
+            "/robots.txt" => Answer::text(format!("User-agent: *\nSitemap: {home}/map.xml{EVIL}\n")),
+            "/map.xml" => Answer::text(format!("{home}/listed{EVIL}\n")),
+            "/" => Answer::page(format!(
+                "<link rel=canonical href='/same{EVIL}'><meta http-equiv=refresh content='9; url=/later{EVIL}'>\
+                 <a href='/linked{EVIL}'>a</a><a href='{home}/whole{EVIL}'>b</a><img src='/picture{EVIL}'>\
+                 <a href='/moved'>c</a>"
+            ))
+            .with("link", format!("</headed{EVIL}>; rel=next")),
+            "/moved" => Answer::redirect(format!("{home}/there{EVIL}")),
+            _ => Answer::page("<title>leaf</title>"),
+        }
+    });
+    let crawl = Crawl::new(&format!("{}\n", hosts.url(1, "/")), &config(""));
+    crawl.run(&[]).expect(0, &["complete"]);
+    let asked = hosts.asked();
+    assert!(asked.iter().all(|asked| asked.method == "GET" && asked.body.is_empty()), "{asked:#?}");
+    for path in ["/map.xml", "/listed", "/linked", "/whole", "/picture", "/later", "/headed", "/there"] {
+        assert!(asked.iter().any(|asked| asked.path == path), "{path}: {:?}", hosts.paths_of(1));
+    }
+    assert!(!crawl.stored().keys().any(|url| url.contains('#')), "{:#?}", crawl.stored());
 }
