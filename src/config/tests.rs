@@ -157,14 +157,14 @@ fn settings_with_units_and_unlimited_ones_are_read() {
 
 #[test]
 fn what_is_written_down_has_no_password_of_the_proxy() {
-    let text = "[fetch]\nproxy = \"http://me:secret@127.0.0.1:3128\"\n[politeness]\ncrawl_delay_beyond = \"skip\"\n\
-                [[site]]\nhost = \"a.example\"\nproxy = \"socks5h://me:secret@[::1]\"\n[[site]]\n\
+    let text = "[fetch]\nproxy = \"http://me:sesame@127.0.0.1:3128\"\n[politeness]\ncrawl_delay_beyond = \"skip\"\n\
+                [[site]]\nhost = \"a.example\"\nproxy = \"socks5h://me:sesame@[::1]\"\n[[site]]\n\
                 host = \"b.example\"\nproxy = \"none\"\n";
     let config = Config::parse(text, "my.toml").unwrap();
     let written = config.without_secrets();
     let of_sites: Vec<_> = written.site.iter().map(|site| site.proxy.as_deref().unwrap()).collect();
     assert_eq!(of_sites, ["socks5h://[::1]", "none"]);
-    assert!(!written.to_toml().contains("secret") && !written.site[0].line(0).contains("secret"));
+    assert!(!written.to_toml().contains("sesame") && !written.site[0].line(0).contains("sesame"));
     assert_eq!(written.fetch.proxy, "http://127.0.0.1:3128");
     assert_eq!(written.politeness, config.politeness);
     let config = Config::parse("[fetch]\nproxy = \"http://127.0.0.1:3128\"", "my.toml").unwrap();

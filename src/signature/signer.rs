@@ -67,7 +67,7 @@ impl Component {
             Component::Method => method.to_owned(),
             Component::Path => path.to_owned(),
             Component::Query => format!("?{query}"),
-            Component::TargetUri => url.as_str().to_owned(),
+            Component::TargetUri => url.plain().to_owned(),
         }
     }
 }

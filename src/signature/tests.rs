@@ -150,6 +150,7 @@ fn every_component_has_the_value_of_the_request() {
         ["example.com:8443", "GET", "/a/b", "?c=d&e", "https://example.com:8443/a/b?c=d&e"]
     );
     assert_eq!(values("http://example.com:80"), ["example.com", "GET", "/", "?", "http://example.com/"]);
+    assert_eq!(values("http://example.com/a#~POST&&b")[4], "http://example.com/a");
     assert_eq!(values("https://[::1]:443/")[0], "[::1]");
     assert_eq!(values("http://[::1]:443/")[0], "[::1]:443");
 }

@@ -126,7 +126,7 @@ pub(in crate::cli) fn line(place: RecordLocation, entry: &Entry) -> anyhow::Resu
     let essence = essence(&entry.mime);
     let query = url.request().as_ref().and_then(archive_query);
     let fields = Fields {
-        url: url.plain(),
+        url: if url.has_request() { url.plain() } else { &entry.url },
         mime: if entry.is_revisit() { "warc/revisit" } else { &essence },
         status: entry.status.to_string(),
         digest: format!("sha1:{}", BASE32.encode(&entry.digest_sha1)),

@@ -355,7 +355,7 @@ mod tests {
         let mut told = Explanation::default();
         told.seen.seen = Some(true);
         told.crawl_log = Some("2026-11-21T00:00:00.000Z    -2          - http://a/ - -".to_owned());
-        assert!(said(&told).ends_with("given up: no connection or TLS failed (code -2 in crawl.log)"));
+        assert!(said(&told).ends_with("given up: no connection or TLS failed or proxy failed (code -2 in crawl.log)"));
         assert_eq!((words_of_code(503).as_str(), words_of_code(-7_777).as_str()), ("Service Unavailable", ""));
         told.skipped = Some(Skipped { reason: "host given up".to_owned(), rule: String::new() });
         assert_eq!(said(&told), "was skipped: host given up");
