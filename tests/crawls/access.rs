@@ -329,3 +329,47 @@ fn a_crawl_that_is_resumed_has_its_cookies_and_logs_in_again() {
     assert_eq!(late(4).field("cookie"), None, "and go nowhere else");
     assert_eq!(run.crawl.stored()[&run.hosts.url(1, "/members/7")], 200);
 }
+
+#[test]
+fn a_login_is_a_message_of_json_and_a_401_asks_for_another() {
+    // each session is for two pages
+    let left = Mutex::new((0, String::new()));
+    let hosts = Hosts::start(1, move |asked| {
+        let mut left = left.lock().unwrap();
+        match asked.path.as_str() {
+            "/robots.txt" => Answer::status(404),
+            "/api/login" => {
+                let sent: serde_json::Value = serde_json::from_str(&asked.body).unwrap_or_default();
+                let is_json = asked.field("content-type") == Some("application/json");
+                if asked.method != "POST" || !is_json || sent["user"] != "me" || sent["key"] != PASSWORD {
+                    return Answer::status(403);
+                }
+                *left = (2, format!("{}x", left.1));
+                Answer::text("{}").with("set-cookie", format!("jsid={}; Path=/", left.1))
+            }
+            _ if left.0 == 0 || asked.cookie("jsid") != Some(&left.1) => Answer::status(401),
+            path => {
+                left.0 -= 1;
+                let links: String = (1..=5).map(|number| format!("<a href=/p/{number}>{number}</a>")).collect();
+                Answer::page(if path == "/" { links } else { format!("<title>{path}</title>") })
+            }
+        }
+    });
+    let home = hosts.url(1, "/");
+    let config = format!(
+        "[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}\n[[site]]\nprefix = \"{home}\"\n[[site.login]]\n\
+         url = \"{home}api/login\"\njson = {{ user = \"me\", key = \"${{KEY}}\" }}\n\
+         success = {{ cookie = \"jsid\", status = 200 }}\n"
+    );
+    let crawl = Crawl::new(&home, &config);
+    let run = |key: &str, dir: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        command.args(["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", dir, "--max-time", "60s"]);
+        command.env("KEY", key).current_dir(crawl.dir.path());
+        wait(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    };
+    run(PASSWORD, "crawl").expect(0, &["complete", "logged in at"]);
+    let stored = crawl.stored();
+    assert_eq!((stored.len(), stored.values().all(|&status| status == 200)), (6, true), "{stored:?}");
+    assert_eq!(hosts.paths_of(1).iter().filter(|path| *path == "/api/login").count(), 3);
+}
