@@ -16,6 +16,7 @@ use crate::signature::Component;
 use crate::web::mailbox::is_mailbox;
 use crate::web::name_server::NameServer;
 use crate::web::proxy::ProxyUrl;
+use crate::web::request::{is_own_field, is_secret_field};
 
 /// A key whose value breaks a limit.
 pub(super) struct Limit {
@@ -288,38 +289,6 @@ fn fetch(config: &Config) -> Checked {
     at_least(config.robots.cache, "1m", "robots.cache")
 }
 
-/// Fields that the program makes itself, from other settings or for its own ends; and those that frame a message.
-const OWN_FIELDS: [&str; 28] = [
-    "accept-encoding",
-    "authorization",
-    "connection",
-    "content-encoding",
-    "content-length",
-    "content-type",
-    "cookie",
-    "expect",
-    "from",
-    "host",
-    "http2-settings",
-    "if-match",
-    "if-modified-since",
-    "if-none-match",
-    "if-range",
-    "if-unmodified-since",
-    "keep-alive",
-    "proxy-authorization",
-    "proxy-connection",
-    "range",
-    "signature",
-    "signature-agent",
-    "signature-input",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "user-agent",
-];
-
 fn headers(config: &Config) -> Checked {
     let fetch = &config.fetch;
     let printable = |text: &str| text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && text.trim() == text;
@@ -342,7 +311,8 @@ fn headers(config: &Config) -> Checked {
             _ => "another key, or no key at all",
         };
         let is_secret = lower == "authorization" && refers(value) == Ok(true);
-        let is_own = OWN_FIELDS.contains(&lower.as_str()) && !is_secret || lower == "accept-language";
+        let is_made = is_own_field(&lower) || is_secret_field(&lower) || lower == "content-type";
+        let is_own = is_made && !is_secret || lower == "accept-language";
         require(!is_own, key, format!("{name} cannot be set here: it is made from {own}"))?;
         let value = printable(value) && value.len() <= 8_000;
         require(value, key, format!("{name}: write at most 8000 printable ASCII characters"))?;

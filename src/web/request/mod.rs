@@ -82,6 +82,16 @@ const OWN_FIELDS: [&str; 25] = [
 ];
 /// Fields whose values nobody may learn but the server: an address is in logs and in the archive.
 const SECRET_FIELDS: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
+/// Whether a field is one that the crawl sets, or that would break the framing; its name in lower case.
+pub fn is_own_field(name: &str) -> bool {
+    OWN_FIELDS.contains(&name)
+}
+
+/// Whether nobody may learn the value of a field but the server; its name in lower case.
+pub fn is_secret_field(name: &str) -> bool {
+    SECRET_FIELDS.contains(&name)
+}
+
 /// What a request is begun with.
 const MARK: char = '~';
 
@@ -178,10 +188,10 @@ fn check_field(name: &str, value: &str) -> Result<(), String> {
     if name.is_empty() || !name.bytes().all(is_token) {
         return Err(format!("headers: {name:?} is no name of a header"));
     }
-    if SECRET_FIELDS.contains(&name) {
+    if is_secret_field(name) {
         return Err(format!("headers: {name} is a secret; set it in a [[site]] table, which keeps it out of logs"));
     }
-    if OWN_FIELDS.contains(&name) {
+    if is_own_field(name) {
         return Err(format!("headers: {name} is set by the crawl"));
     }
     let is_printable = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
