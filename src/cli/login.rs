@@ -16,6 +16,7 @@ use crate::config::{Bytes, Config};
 use crate::console::RecentWarnings;
 use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, sites};
 use crate::disk;
+use crate::record::ReadLine;
 use crate::report::Screen;
 use crate::text::escape::Escaped;
 use crate::web::url::CanonicalUrl;
@@ -94,14 +95,15 @@ impl TestArgs {
         if log.is_empty() {
             ended?;
         }
-        let steps: Vec<Step> = log.lines().filter_map(Step::of).collect();
+        let lines = log.lines().filter_map(|line| ReadLine::parse(line.as_bytes()));
+        let steps: Vec<(&str, ReadLine<'_>)> = lines.map(|line| (step(&line), line)).collect();
         let mut out = io::stdout().lock();
-        for step in &steps {
-            writeln!(out, "{:<11} {:>4}  {}", step.what, step.status, Escaped(step.url))?;
+        for (step, line) in &steps {
+            writeln!(out, "{step:<11} {:>4}  {}", line.status, Escaped(line.url))?;
         }
         let mut failures = warnings.newest_first().into_iter().map(|warning| warning.message);
         let failure = failures.find(|message| message.starts_with("the login at "));
-        let is_in = steps.iter().any(|step| step.what == "login") && steps.iter().any(|step| step.what == "page");
+        let is_in = ["login", "page"].iter().all(|wanted| steps.iter().any(|(step, _)| step == wanted));
         match failure {
             _ if is_in => writeln!(out, "logged in")?,
             Some(why) => writeln!(out, "not logged in: {}", Escaped(&why))?,
@@ -130,25 +132,13 @@ fn of_one_page(mut config: Config) -> Config {
     config
 }
 
-/// A line of crawl.log.
-struct Step<'a> {
-    what: &'static str,
-    status: &'a str,
-    url: &'a str,
-}
-
-impl Step<'_> {
-    fn of(line: &str) -> Option<Step<'_>> {
-        let columns: Vec<&str> = line.split_ascii_whitespace().collect();
-        let (&status, &url, &hops, notes) = (columns.get(1)?, columns.get(3)?, columns.get(4)?, columns.last()?);
-        let has = |wanted: &str| notes.split(',').any(|note| note == wanted);
-        let what = match () {
-            () if has("sessionLost") => "turned away",
-            () if url.ends_with("/robots.txt") && hops.ends_with('P') => "robots.txt",
-            () if has("login") || hops.ends_with('P') => "login",
-            () => "page",
-        };
-        Some(Step { what, status, url })
+/// What a line of crawl.log is about.
+fn step(line: &ReadLine<'_>) -> &'static str {
+    match () {
+        () if line.has_note("sessionLost") => "turned away",
+        () if line.is_prerequisite() && line.url.ends_with("/robots.txt") => "robots.txt",
+        () if line.is_prerequisite() => "login",
+        () => "page",
     }
 }
 

@@ -68,9 +68,20 @@ impl<'a> ReadLine<'a> {
         Duration::try_from_secs_f64(self.annotation(name)?.parse().ok()?).ok()
     }
 
+    /// Whether the request was made for the sake of another one: for a robots.txt, for where one redirects, or for a
+    /// login.
+    pub fn is_prerequisite(&self) -> bool {
+        self.hops.trim_end_matches('R').ends_with('P')
+    }
+
+    /// Whether it was a step of a login.
+    pub fn is_login(&self) -> bool {
+        self.has_note("login")
+    }
+
     /// Whether the request was for a robots.txt, or for where one redirects.
     pub fn is_robots(&self) -> bool {
-        self.hops.trim_end_matches('R').ends_with('P')
+        self.is_prerequisite() && !self.is_login()
     }
 
     /// `scheme://host:port` of what was asked for; `None` for a lookup of a name.
@@ -140,6 +151,7 @@ mod tests {
         };
         log.push(&line).unwrap();
         log.push(&LogLine { url: "dns:example.com", status: -1, ..LogLine::default() }).unwrap();
+        log.push(&LogLine { url: "http://a.example/in", hops: "LP", annotations: &["login"], ..line }).unwrap();
         log.flush().unwrap();
         let text = std::fs::read_to_string(CrawlLog::path(dir.path())).unwrap();
         let lines: Vec<ReadLine<'_>> = text.lines().map(|line| ReadLine::parse(line.as_bytes()).unwrap()).collect();
@@ -154,6 +166,7 @@ mod tests {
         assert!(first.is_robots());
         assert_eq!((lines[1].origin(), lines[1].fetched, lines[1].sha1), (None, None, None));
         assert!(!lines[1].is_robots());
+        assert!(lines[2].is_prerequisite() && lines[2].is_login() && !lines[2].is_robots());
     }
 
     #[test]

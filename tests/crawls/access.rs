@@ -32,7 +32,7 @@ impl Members {
     fn answer(&mut self, asked: &Asked) -> Answer {
         let is_in = asked.cookie("sid").is_some_and(|sid| self.open.contains(sid));
         match (asked.method.as_str(), asked.path.as_str()) {
-            (_, "/robots.txt") => Answer::text("User-agent: *\nDisallow: /admin\n"),
+            (_, "/robots.txt") => Answer::text("User-agent: *\nDisallow: /admin\nCrawl-delay: 0.02\n"),
             (_, "/login" | "/login?from=link" | "/login?next=1") => {
                 self.given += 1;
                 let token = format!("csrf-{}", self.given);
@@ -242,6 +242,11 @@ fn sites_let_the_crawl_in_and_no_secret_gets_out() {
     let posts = asked.iter().filter(|asked| asked.method == "POST").count();
     assert_eq!(posts, 2, "{asked:#?}");
     assert!(!run.hosts.paths_of(1).iter().any(|path| path == "/admin"));
+    // its lines in the log are no robots.txt, which would change the rules
+    let report = run.said(&["report", "hosts", "--json", "--dir", "crawl"]);
+    let rows = report.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let row = rows.into_iter().find(|row| row["host"] == "127.0.0.1").unwrap();
+    assert_eq!((row["crawl_delay"].as_f64(), row["violations"].as_u64()), (Some(0.02), Some(0)), "{report}");
     // the login is nowhere in the archive
     assert!(!stored.keys().any(|url| url.ends_with("/login") || url.contains("/session")), "{stored:#?}");
     // who may know what

@@ -185,7 +185,7 @@ fn push_line(sorter: &mut Sorter, line: &ReadLine<'_>) -> Result<()> {
         request.extend_from_slice(&number.to_le_bytes());
     }
     request.extend_from_slice(&line.status.to_le_bytes());
-    request.push(u8::from(line.is_robots()));
+    request.push(u8::from(line.is_prerequisite()));
     request.extend_from_slice(origin.as_bytes());
     sorter.push(&request)?;
     let brings_rules = matches!(line.status, 200..300 | 400..=428 | 430..500);

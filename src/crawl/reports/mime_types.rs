@@ -28,7 +28,7 @@ struct Row<'a> {
 pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> Result<(), ReportError> {
     let mut types: HashMap<Box<str>, (u64, u64)> = HashMap::new();
     let mut each = |line: &[u8]| {
-        let Some(line) = ReadLine::parse(line).filter(|line| line.status > 0 && !line.is_robots()) else {
+        let Some(line) = ReadLine::parse(line).filter(|line| line.status > 0 && !line.is_prerequisite()) else {
             return Ok(());
         };
         let mime = &line.mime[..line.mime.floor_char_boundary(TYPE_BYTES_MAX)];
