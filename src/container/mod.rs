@@ -209,6 +209,13 @@ pub struct Stored {
     pub payload_at: Option<u64>,
 }
 
+impl Stored {
+    /// Nothing was written; what stands for the page is the record at `record` of key.dat, if anything does.
+    pub fn nothing(record: u64) -> Stored {
+        Stored { record, bytes: 0, saved: None, not_modified: false, payload_at: None }
+    }
+}
+
 /// What a checkpoint notes of the container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContainerState {

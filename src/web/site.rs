@@ -54,7 +54,7 @@ impl SiteMatch {
     /// Whether `url`, in the fetch form, is of an origin that it names, so that it may hear a secret: that of a prefix;
     /// of a host or domain the one of https alone.
     fn names_origin_of(&self, url: &str, host: &str) -> bool {
-        let is_usual = || url.strip_prefix("https://").is_some_and(|rest| !has_port(rest));
+        let is_usual = || url.starts_with("https://") && !has_port(url);
         match self {
             SiteMatch::Prefix { .. } => self.holds_at(url, host),
             SiteMatch::Host(_) | SiteMatch::Domain(_) => self.holds_for_host(host) && is_usual(),
@@ -72,11 +72,17 @@ impl SiteMatch {
     }
 }
 
-/// Whether what stands behind the scheme of a URL names a port.
-fn has_port(rest: &str) -> bool {
+/// Host and port of a URL in the fetch form, as they stand there.
+fn host_and_port(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?']).next().unwrap_or(rest);
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    host.rsplit_once(']').map_or(host, |(_, port)| port).contains(':')
+    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+}
+
+/// Whether a URL in the fetch form names a port.
+fn has_port(url: &str) -> bool {
+    let text = host_and_port(url);
+    text.rsplit_once(']').map_or(text, |(_, port)| port).contains(':')
 }
 
 /// `host`, and each name above it: of `a.b.example` that, `b.example` and `example`.
@@ -88,12 +94,10 @@ fn names_above(host: &str) -> impl Iterator<Item = &str> {
 
 /// The host of a URL in the fetch form; of an IPv6 address without its brackets.
 fn host_of(url: &str) -> &str {
-    let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = authority.split(['/', '?']).next().unwrap_or(authority);
-    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    match authority.strip_prefix('[') {
+    let text = host_and_port(url);
+    match text.strip_prefix('[') {
         Some(v6) => v6.split(']').next().unwrap_or(v6),
-        None => authority.split(':').next().unwrap_or(authority),
+        None => text.split(':').next().unwrap_or(text),
     }
 }
 

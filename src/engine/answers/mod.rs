@@ -134,14 +134,7 @@ impl Engine {
             let alike = before.truncated && before.status == response.status && !before.robots;
             of_round && alike && before.payload_bytes >= processed.records.payload_bytes
         });
-        let stored = |before: KeyRecord| StoredPage {
-            record: before.offset,
-            bytes: 0,
-            saved: None,
-            not_modified: false,
-            payload_at: None,
-        };
-        Ok(covers.map(stored))
+        Ok(covers.map(|before: KeyRecord| StoredPage::nothing(before.offset)))
     }
 
     fn frontier_done(&mut self, host: HostId, feedback: &Feedback, again: Option<QueuedUrl>) -> Result<()> {

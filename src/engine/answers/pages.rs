@@ -35,7 +35,7 @@ impl Engine {
         }
         let at = queued_url(&url.url);
         let settings = self.request_settings(&at);
-        let sessions = match self.enter(settings.as_deref(), (host, &url), now)? {
+        let sessions = match self.enter(settings.as_deref(), (host, &url), now) {
             Entrance::Open(sessions) => sessions,
             Entrance::Wait(until) => return self.stores.arrival.frontier.put_back(host, until, now),
             Entrance::Shut => return self.turn_back(host, url, now),
@@ -121,9 +121,8 @@ impl Engine {
 
     /// The site asks for a login or a cookie instead of showing the page, which is asked for again with it.
     pub(super) fn page_turned_away(&mut self, processed: Processed, worker: u32) -> Result<()> {
-        let nothing = StoredPage { record: 0, bytes: 0, saved: None, not_modified: false, payload_at: None };
         let note = if processed.findings.is_logged_out { "sessionLost" } else { "cookieSet" };
-        self.books.log_answer(&processed, (&nothing, Some(note)), worker)?;
+        self.books.log_answer(&processed, (&StoredPage::nothing(0), Some(note)), worker)?;
         let Processed { job, response, .. } = processed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let feedback = Feedback {

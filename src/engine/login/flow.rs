@@ -42,7 +42,7 @@ struct Login {
 
 impl Engine {
     /// A login begins on behalf of a page of `host`.
-    pub(super) fn begin_login(&mut self, host: HostId, plan: Arc<LoginPlan>, provenance: Provenance) -> Result<()> {
+    pub(super) fn begin_login(&mut self, host: HostId, plan: Arc<LoginPlan>, provenance: Provenance) {
         let step = match &plan.message {
             Message::Form { .. } => LoginStep::Form,
             Message::Json(members) => LoginStep::Submit(json(members)),
@@ -50,7 +50,6 @@ impl Engine {
         let (url, via) = (plan.url.clone(), plan.url.as_str().to_owned());
         let login = Login { host, plan, provenance, redirects: 0 };
         self.take_step(login, step, url, via);
-        Ok(())
     }
 
     /// The next request of a login is to go to `url`, if robots.txt has nothing against it.
@@ -95,8 +94,7 @@ impl Engine {
 
     /// A step was answered.
     pub(in crate::engine) fn login_answered(&mut self, mut processed: Processed, worker: u32) -> Result<()> {
-        let nothing = StoredPage { record: 0, bytes: 0, saved: None, not_modified: false, payload_at: None };
-        self.books.log_answer(&processed, (&nothing, Some("login")), worker)?;
+        self.books.log_answer(&processed, (&StoredPage::nothing(0), Some("login")), worker)?;
         self.end_step(&processed.job.url, processed.response.duration);
         let findings = processed.findings.login.take();
         let redirect = processed.findings.redirect.take().map(|(target, _)| target);

@@ -130,26 +130,26 @@ impl Engine {
         settings: Option<&RequestSettings>,
         (host, page): (HostId, &QueuedUrl),
         now: Time,
-    ) -> Result<Entrance> {
+    ) -> Entrance {
         let plans = settings.map_or(&[][..], |settings| &settings.logins);
         let mut epochs = 0;
         for plan in plans {
             let session = self.logins.session(plan);
             match session.state {
                 State::In => epochs += session.epoch,
-                State::UnderWay => return Ok(Entrance::Wait(now + LOOK_AGAIN)),
-                State::Shut => return Ok(Entrance::Shut),
-                State::Out(from) if from > now => return Ok(Entrance::Wait(from)),
+                State::UnderWay => return Entrance::Wait(now + LOOK_AGAIN),
+                State::Shut => return Entrance::Shut,
+                State::Out(from) if from > now => return Entrance::Wait(from),
                 State::Out(_) => {
                     session.state = State::UnderWay;
                     let plan = plan.clone();
                     let provenance = Provenance { depth: page.depth, seed: page.seed, hops: page.hops.then('P') };
-                    self.begin_login(host, plan, provenance)?;
-                    return Ok(Entrance::Wait(now + LOOK_AGAIN));
+                    self.begin_login(host, plan, provenance);
+                    return Entrance::Wait(now + LOOK_AGAIN);
                 }
             }
         }
-        Ok(Entrance::Open(epochs))
+        Entrance::Open(epochs)
     }
 
     /// A page of a site whose login failed for good.
