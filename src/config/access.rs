@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::headers::Headers;
 use super::reference::refers;
-use super::value::Setting;
+use super::value::{Setting, inline_table};
 use crate::web::login::Sign;
 
 word! {
@@ -30,11 +30,9 @@ fn texts(value: &DeValue<'_>, fields: &mut [(&str, &mut String)]) -> Option<()> 
     (!table.is_empty()).then_some(())
 }
 
-/// The keys of an inline table that are not empty.
-fn written(fields: &[(&str, &String)]) -> String {
-    let there = fields.iter().filter(|(_, text)| !text.is_empty());
-    let there: Vec<String> = there.map(|(name, text)| format!("{name} = {}", text.to_toml())).collect();
-    if there.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", there.join(", ")) }
+/// Texts that are not empty, with their keys.
+fn written<'a>(texts: &'a [(&'static str, &'a String)]) -> impl Iterator<Item = (&'static str, String)> {
+    texts.iter().filter(|(_, text)| !text.is_empty()).map(|(key, text)| (*key, text.to_toml()))
 }
 
 /// `Authorization` by a name and a password (RFC 7617), or a token (RFC 6750).
@@ -118,13 +116,14 @@ impl Setting for Auth {
 
     fn to_toml(&self) -> String {
         let Auth { user, password, password_file, bearer, bearer_file } = self;
-        written(&[
+        let texts = [
             ("user", user),
             ("password", password),
             ("password_file", password_file),
             ("bearer", bearer),
             ("bearer_file", bearer_file),
-        ])
+        ];
+        inline_table(written(&texts))
     }
 }
 
@@ -150,14 +149,9 @@ impl Setting for Sign {
 
     fn to_toml(&self) -> String {
         let Sign { selector, redirect, cookie, status } = self;
-        let mut all = written(&[("selector", selector), ("redirect", redirect), ("cookie", cookie)]);
-        if *status != 0 {
-            let start = all.trim_end_matches([' ', '}']).len();
-            all.truncate(start);
-            all.push_str(if start > 1 { ", " } else { " " });
-            all.push_str(&format!("status = {status} }}"));
-        }
-        all
+        let texts = [("selector", selector), ("redirect", redirect), ("cookie", cookie)];
+        let status = (*status != 0).then(|| ("status", status.to_toml()));
+        inline_table(written(&texts).chain(status))
     }
 }
 
@@ -213,7 +207,7 @@ impl Login {
         if let Some(problem) = values.filter_map(|(name, value)| refers(value).err().map(|p| (name, p))).next() {
             return Some(format!("{}: {}", problem.0, problem.1));
         }
-        if self.success == Sign::default() {
+        if self.success.is_empty() {
             return Some("success: write how a login that worked is known, such as { cookie = \"sid\" }".to_owned());
         }
         if !self.lost.cookie.is_empty() {
@@ -245,14 +239,11 @@ impl Setting for Logins {
     fn to_toml(&self) -> String {
         let login = |login: &Login| {
             let Login { url, form, fields, json, success, lost } = login;
-            let mut all = vec![format!("url = {}", url.to_toml())];
-            all.extend((!form.is_empty()).then(|| format!("form = {}", form.to_toml())));
+            let texts = [("url", url), ("form", form)];
             let tables = [("fields", fields), ("json", json)].into_iter().filter(|(_, table)| !table.0.is_empty());
-            all.extend(tables.map(|(key, table)| format!("{key} = {}", table.to_toml())));
-            let signs =
-                [("success", success), ("lost", lost)].into_iter().filter(|(_, sign)| **sign != Sign::default());
-            all.extend(signs.map(|(key, sign)| format!("{key} = {}", sign.to_toml())));
-            format!("{{ {} }}", all.join(", "))
+            let signs = [("success", success), ("lost", lost)].into_iter().filter(|(_, sign)| !sign.is_empty());
+            let tables = tables.map(|(key, table)| (key, table.to_toml()));
+            inline_table(written(&texts).chain(tables).chain(signs.map(|(key, sign)| (key, sign.to_toml()))))
         };
         format!("[{}]", self.0.iter().map(login).collect::<Vec<_>>().join(", "))
     }

@@ -4,8 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use regex::RegexBuilder;
-
 use super::access::{Auth, Login};
 use super::reference::refers;
 use super::site::HOST_KEYS;
@@ -13,7 +11,9 @@ use super::value::{Bytes, Workers};
 use super::{Config, ConfigError, SITE, Site, SourceLine};
 use crate::container::{Keep, VERSIONS_MAX};
 use crate::signature::Component;
+use crate::web::expression::bounded_regex;
 use crate::web::mailbox::is_mailbox;
+use crate::web::mime::is_token;
 use crate::web::name_server::NameServer;
 use crate::web::proxy::ProxyUrl;
 use crate::web::request::{is_own_field, is_secret_field};
@@ -56,8 +56,6 @@ const SHARDS_MAX: usize = 256;
 
 type Checked = Result<(), Limit>;
 
-/// Memory that a compiled regular expression may take, as the scope has it.
-const REGEX_BYTES_MAX: usize = 1 << 20;
 /// RFC 9309, section 2.5: at least so much of a robots.txt has to be read.
 const ROBOTS_BYTES_MIN: Bytes = Bytes::kib(500);
 
@@ -68,8 +66,9 @@ pub(super) fn limits(config: &Config) -> Checked {
     let secret = config.fetch.headers.0.iter().find_map(refers);
     let problem = |name| format!("{name} refers to a secret, which not every server may hear: write it in a [[site]]");
     secret.map_or(Ok(()), |name| require(false, "fetch.headers", problem(name)))?;
+    let of_all = config.without_sites();
     let mut tables = config.site.iter().enumerate();
-    tables.try_for_each(|(number, table)| site(config, table).map_err(|limit| Limit { site: Some(number), ..limit }))
+    tables.try_for_each(|(number, table)| site(&of_all, table).map_err(|limit| Limit { site: Some(number), ..limit }))
 }
 
 /// The limits of all settings but those of sites.
@@ -86,7 +85,7 @@ fn of_all(config: &Config) -> Checked {
     cluster(config)
 }
 
-/// A table breaks a limit where the settings break one that hold where it does.
+/// A table breaks a limit where the settings break one that hold where it does; `config` has no tables.
 fn site(config: &Config, table: &Site) -> Checked {
     let is_whole = table.prefix.is_empty() && table.pattern.is_empty();
     let names = table.host.len() + table.domain.len();
@@ -112,7 +111,7 @@ fn site(config: &Config, table: &Site) -> Checked {
         return Err(Limit { key: format!("{SITE}.{key}"), problem: problem.to_owned(), site: None });
     }
     access(table, is_whole)?;
-    let mut there = Config { site: Vec::new(), ..config.clone() };
+    let mut there = config.clone();
     table.apply_to(&mut there, config);
     of_all(&there)
 }
@@ -146,7 +145,7 @@ pub(super) fn whole_token(agent: &str) -> Option<&str> {
 }
 
 fn regex(key: &'static str, pattern: &str) -> Checked {
-    let built = RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build();
+    let built = bounded_regex(pattern);
     let problem = |error: regex::Error| format!("{pattern:?} is not a regular expression: {error}");
     built.map_or_else(|error| require(false, key, problem(error)), |_| Ok(()))
 }
@@ -296,9 +295,8 @@ fn headers(config: &Config) -> Checked {
     require(language, "fetch.accept_language", "write languages, such as \"de, en;q=0.5\"")?;
     let (key, fields) = ("fetch.headers", &fetch.headers.0);
     require(fields.len() <= 50, key, "must be at most 50")?;
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     for (name, value) in fields {
-        let named = !name.is_empty() && name.len() <= 100 && name.bytes().all(is_token);
+        let named = name.len() <= 100 && is_token(name);
         require(named, key, format!("{name:?} is no name of a field: write letters, digits and -"))?;
         let lower = name.to_ascii_lowercase();
         let own = match lower.as_str() {
@@ -423,12 +421,12 @@ fn recrawl(config: &Config) -> Checked {
     for pattern in &recrawl.patterns {
         let include = &pattern.include;
         regex(key, include)?;
-        let (min, max) = (pattern.min.unwrap_or(recrawl.min), pattern.max.unwrap_or(recrawl.max));
-        require(min <= max, key, format!("{include:?}: its min is more than its max; write both"))?;
-        for duration in [pattern.min, pattern.interval].into_iter().flatten() {
+        let there = recrawl.with(&pattern.settings);
+        require(there.min <= there.max, key, format!("{include:?}: its min is more than its max; write both"))?;
+        for duration in [pattern.settings.min, pattern.settings.interval].into_iter().flatten() {
             at_least(duration, "1m", key)?;
         }
-        at_least(pattern.gain.unwrap_or(recrawl.gain), "1s", key)?;
+        at_least(there.gain, "1s", key)?;
     }
     require(recrawl.patterns.len() <= 1_000, key, "must be at most 1000")
 }

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use toml::de::DeValue;
 
-use super::value::Setting;
+use super::value::{OneOrMore, Setting, inline_table, named};
 use crate::web::address::AddressGuard;
 
 /// Addresses of names, as they are written.
@@ -66,21 +66,11 @@ impl Setting for Hosts {
     const EXAMPLE: &'static str = "{ \"www.example.org\" = \"192.0.2.1\" }";
 
     fn from_toml(value: &DeValue<'_>) -> Option<Self> {
-        let host = |(name, value): (&toml::Spanned<toml::de::DeString<'_>>, &toml::Spanned<DeValue<'_>>)| {
-            let value = value.get_ref();
-            let list = String::from_toml(value).map(|one| vec![one]).or_else(|| Vec::from_toml(value))?;
-            Some((name.get_ref().to_string(), list))
-        };
-        value.as_table()?.iter().map(host).collect::<Option<_>>().map(Hosts)
+        named(value, |value| OneOrMore::from_toml(value).map(|list| list.0)).map(Hosts)
     }
 
     fn to_toml(&self) -> String {
-        let value = |list: &Vec<String>| match &list[..] {
-            [one] => one.to_toml(),
-            more => more.to_vec().to_toml(),
-        };
-        let hosts: Vec<_> = self.0.iter().map(|(name, list)| format!("{} = {}", name.to_toml(), value(list))).collect();
-        if hosts.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", hosts.join(", ")) }
+        inline_table(self.0.iter().map(|(name, list)| (name.to_toml(), OneOrMore(list.clone()).to_toml())))
     }
 }
 

@@ -6,6 +6,8 @@
 
 #[macro_use]
 mod words;
+#[macro_use]
+mod section;
 mod access;
 mod check;
 mod error;
@@ -13,7 +15,7 @@ mod headers;
 mod hosts;
 mod machine;
 mod nearest;
-mod pattern;
+mod recrawl;
 pub mod reference;
 mod sections;
 mod site;
@@ -32,18 +34,18 @@ pub use access::{Auth, Cookies, Login, Logins};
 pub use error::{ConfigError, SourceLine};
 pub use headers::Headers;
 pub use hosts::Hosts;
-pub use pattern::{RecrawlMode, RecrawlPattern};
+pub use recrawl::{Recrawl, RecrawlChange, RecrawlMode, RecrawlPattern, RecrawlSettings};
 pub use sections::{
     Budget, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, Identity, LogFormat, Network,
-    Politeness, ReadableBy, Recrawl, RecrawlChange, Report, Robots, Scope, Seen,
+    Politeness, ReadableBy, Report, Robots, Scope, Seen,
 };
-pub use site::{Priority, Site, SiteRecrawl};
+pub use site::{Priority, Site};
 pub use value::{Bytes, Workers, parse_bytes, parse_duration, parse_keep, show_duration};
 pub use written::{Origin, Origins};
 
 use crate::web::proxy::without_credentials;
 pub(crate) use nearest::nearest;
-use sections::Section;
+use section::Section;
 
 /// Every setting of a crawl, a struct for each section of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -210,6 +212,48 @@ impl Config {
             }
         }
         config
+    }
+
+    /// What holds for all sites.
+    pub fn without_sites(&self) -> Config {
+        let Config {
+            crawl,
+            identity,
+            scope,
+            politeness,
+            budget,
+            fetch,
+            robots,
+            dns,
+            network,
+            drum,
+            seen,
+            frontier,
+            container,
+            recrawl,
+            cluster,
+            report,
+            site: _,
+        } = self;
+        Config {
+            crawl: crawl.clone(),
+            identity: identity.clone(),
+            scope: scope.clone(),
+            politeness: politeness.clone(),
+            budget: budget.clone(),
+            fetch: fetch.clone(),
+            robots: robots.clone(),
+            dns: dns.clone(),
+            network: network.clone(),
+            drum: drum.clone(),
+            seen: seen.clone(),
+            frontier: frontier.clone(),
+            container: container.clone(),
+            recrawl: recrawl.clone(),
+            cluster: cluster.clone(),
+            report: report.clone(),
+            site: Vec::new(),
+        }
     }
 
     /// The product token of a user agent that a crawl would take; none where it would refuse it.

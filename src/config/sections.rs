@@ -12,7 +12,7 @@ use toml::de::DeValue;
 use super::access::Cookies;
 use super::headers::Headers;
 use super::hosts::Hosts;
-use super::pattern::{RecrawlMode, RecrawlPattern};
+use super::section::Section;
 use super::value::{Bytes, Mismatch, Setting, Workers};
 use crate::container::{ContainerOptions, Keep};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
@@ -21,52 +21,6 @@ use crate::signature::{AgentForm, Component};
 use crate::web::html::LAZY_ATTRIBUTES;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
 use crate::web::warc::Compression;
-
-/// A section that can be filled key by key.
-pub(super) trait Section {
-    /// The names of its keys.
-    fn keys(&self) -> Vec<&'static str>;
-    /// Sets a key; `None` where there is no such key.
-    fn set(&mut self, key: &str, value: &DeValue<'_>) -> Option<Result<(), Mismatch>>;
-    /// Its keys with their values as TOML, in the order of the file.
-    fn written(&self) -> Vec<(&'static str, String)>;
-}
-
-/// A section's struct, its defaults and its reader, from one list of keys.
-macro_rules! section {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $key:ident: $type:ty = $default:expr,)* }) => {
-        $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-        // a copy of the settings of an earlier version lacks keys that came later: that run did what their defaults do
-        #[serde(default)]
-        pub struct $name {
-            $($(#[$doc])* pub $key: $type,)*
-        }
-
-        impl Default for $name {
-            fn default() -> Self {
-                $name { $($key: $default,)* }
-            }
-        }
-
-        impl Section for $name {
-            fn keys(&self) -> Vec<&'static str> {
-                vec![$(stringify!($key)),*]
-            }
-
-            fn set(&mut self, key: &str, value: &DeValue<'_>) -> Option<Result<(), Mismatch>> {
-                $(if key == stringify!($key) {
-                    return Some(Setting::read(value).map(|value| self.$key = value));
-                })*
-                None
-            }
-
-            fn written(&self) -> Vec<(&'static str, String)> {
-                vec![$((stringify!($key), self.$key.to_toml())),*]
-            }
-        }
-    };
-}
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -416,42 +370,6 @@ section! {
         keep: Keep = Keep::All,
         /// Crawl directories and CDXJ files of earlier archives: payloads that they have are not stored again.
         dedup_against: Vec<String> = Vec::new(),
-    }
-}
-
-word! {
-    /// What counts as a change of a page.
-    RecrawlChange, "\"text\" or \"payload\"", "\"text\"" {
-        /// Another text; of what has no text, another payload.
-        Text = "text",
-        /// Another payload.
-        Payload = "payload",
-    }
-}
-
-section! {
-    /// How the archive stays fresh.
-    Recrawl {
-        /// Whether pages are visited again, and when.
-        mode: RecrawlMode = RecrawlMode::Off,
-        /// Shortest interval.
-        min: Duration = HOUR,
-        /// Longest interval.
-        max: Duration = HOUR * 24 * 30,
-        /// The interval of mode `fixed`.
-        interval: Duration = HOUR * 24 * 7,
-        /// Time that one more visit has to keep a copy fresh, in mode `adaptive`.
-        gain: Duration = HOUR,
-        /// What counts as a change.
-        change: RecrawlChange = RecrawlChange::Text,
-        /// Share of a host's requests for pages that are due again, while it has new ones.
-        share: f64 = f64::from(FrontierOptions::default().due_share),
-        /// Shortest interval of sitemaps and feeds.
-        sitemap_min: Duration = HOUR,
-        /// Longest interval of sitemaps and feeds.
-        sitemap_max: Duration = HOUR * 24,
-        /// Other settings for URLs that match a regular expression.
-        patterns: Vec<RecrawlPattern> = Vec::new(),
     }
 }
 

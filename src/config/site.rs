@@ -18,14 +18,15 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 use super::Config;
 use super::access::{Auth, Cookies, Logins};
 use super::headers::Headers;
-use super::pattern::RecrawlMode;
-use super::sections::{CrawlDelayBeyond, Section};
-use super::value::{Bytes, Mismatch, Setting};
+use super::recrawl::RecrawlSettings;
+use super::section::Section;
+use super::sections::CrawlDelayBeyond;
+use super::value::{Bytes, Mismatch, OneOrMore, Setting};
 use crate::signature::AgentForm;
 
 /// Which keys of a table are settings of hosts as a whole, not of single URLs.
@@ -141,7 +142,7 @@ site! {
     /// As `fetch.timeout_total`.
     timeout_total: Duration,
     /// As keys of `[recrawl]`.
-    recrawl: SiteRecrawl,
+    recrawl: RecrawlSettings,
     /// The name and password, or the token, that it asks for.
     auth: Auth,
     /// As `fetch.cookies`.
@@ -239,14 +240,7 @@ impl Site {
         put(&mut fetch.timeout_head, &self.timeout_head);
         put(&mut fetch.timeout_total, &self.timeout_total);
         put(&mut fetch.cookies, &self.cookies);
-        let Some(SiteRecrawl { mode, min, max, interval, gain }) = self.recrawl else { return };
-        recrawl.clone_from(&all.recrawl);
-        recrawl.patterns.clear();
-        put(&mut recrawl.mode, &mode);
-        put(&mut recrawl.min, &min);
-        put(&mut recrawl.max, &max);
-        put(&mut recrawl.interval, &interval);
-        put(&mut recrawl.gain, &gain);
+        put(recrawl, &self.recrawl.map(|settings| all.recrawl.with(&settings)));
     }
 }
 
@@ -260,25 +254,6 @@ mod explicit {
 
     pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
         T::deserialize(from).map(Some)
-    }
-}
-
-/// A string, or a list of them.
-struct OneOrMore(Vec<String>);
-
-impl Setting for OneOrMore {
-    const EXPECTED: &'static str = "a string or a list of strings";
-    const EXAMPLE: &'static str = "\"example.org\"";
-
-    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
-        String::from_toml(value).map(|one| vec![one]).or_else(|| Vec::from_toml(value)).map(OneOrMore)
-    }
-
-    fn to_toml(&self) -> String {
-        match &self.0[..] {
-            [one] => one.to_toml(),
-            more => more.to_vec().to_toml(),
-        }
     }
 }
 
@@ -318,62 +293,6 @@ impl Setting for Priority {
             Priority::Low => "\"low\"".to_owned(),
             Priority::Rank(rank) => rank.to_toml(),
         }
-    }
-}
-
-/// Keys of `[recrawl]` that a site may have otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SiteRecrawl {
-    /// As `recrawl.mode`.
-    pub mode: Option<RecrawlMode>,
-    /// As `recrawl.min`.
-    pub min: Option<Duration>,
-    /// As `recrawl.max`.
-    pub max: Option<Duration>,
-    /// As `recrawl.interval`.
-    pub interval: Option<Duration>,
-    /// As `recrawl.gain`.
-    pub gain: Option<Duration>,
-}
-
-impl SiteRecrawl {
-    fn set(&mut self, table: &DeTable<'_>) -> Option<()> {
-        for (key, value) in table {
-            let value = value.get_ref();
-            match key.get_ref().as_ref() {
-                "mode" => self.mode = Some(RecrawlMode::from_toml(value)?),
-                "min" => self.min = Some(Duration::from_toml(value)?),
-                "max" => self.max = Some(Duration::from_toml(value)?),
-                "interval" => self.interval = Some(Duration::from_toml(value)?),
-                "gain" => self.gain = Some(Duration::from_toml(value)?),
-                _ => return None,
-            }
-        }
-        Some(())
-    }
-}
-
-impl Setting for SiteRecrawl {
-    const EXPECTED: &'static str = "a table with mode, min, max, interval or gain";
-    const EXAMPLE: &'static str = "{ max = \"24h\" }";
-
-    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
-        let mut recrawl = SiteRecrawl::default();
-        recrawl.set(value.as_table()?).map(|()| recrawl)
-    }
-
-    fn to_toml(&self) -> String {
-        let duration = |value: Option<Duration>| value.map(|duration| duration.to_toml());
-        let values = [
-            ("mode", self.mode.map(|mode| mode.to_toml())),
-            ("min", duration(self.min)),
-            ("max", duration(self.max)),
-            ("interval", duration(self.interval)),
-            ("gain", duration(self.gain)),
-        ];
-        let written = values.into_iter().filter_map(|(key, value)| Some(format!("{key} = {}", value?)));
-        format!("{{ {} }}", written.collect::<Vec<_>>().join(", "))
     }
 }
 

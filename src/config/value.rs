@@ -1,5 +1,6 @@
 //! The types of settings and how they are written in TOML: durations and sizes with their units, and lists.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -141,6 +142,18 @@ fn written(text: &str) -> String {
     written
 }
 
+/// A table of TOML on one line.
+pub(super) fn inline_table<K: fmt::Display>(entries: impl Iterator<Item = (K, String)>) -> String {
+    let entries: Vec<String> = entries.map(|(key, value)| format!("{key} = {value}")).collect();
+    if entries.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", entries.join(", ")) }
+}
+
+/// The entries of a table whose keys are names of its own; `None` where it is none, or `read` reads no value.
+pub(super) fn named<T>(value: &DeValue<'_>, read: impl Fn(&DeValue<'_>) -> Option<T>) -> Option<BTreeMap<String, T>> {
+    let entries = value.as_table()?.iter();
+    entries.map(|(name, value)| Some((name.get_ref().to_string(), read(value.get_ref())?))).collect()
+}
+
 /// A size written as a number with a unit: `500KiB`, `64MiB`, `2GiB`, `1TiB`, `10MB`, `128B`, or a plain number.
 pub fn parse_bytes(text: &str) -> Option<Bytes> {
     let (number, unit) = split_number(text.trim())?;
@@ -170,6 +183,25 @@ fn split_number(text: &str) -> Option<(f64, &str)> {
 fn integer(value: &DeValue<'_>) -> Option<i64> {
     let number = value.as_integer()?;
     i64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok()
+}
+
+/// A string, or a list of them.
+pub(super) struct OneOrMore(pub Vec<String>);
+
+impl Setting for OneOrMore {
+    const EXPECTED: &'static str = "a string or a list of strings";
+    const EXAMPLE: &'static str = "\"example.org\"";
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        String::from_toml(value).map(|one| vec![one]).or_else(|| Vec::from_toml(value)).map(OneOrMore)
+    }
+
+    fn to_toml(&self) -> String {
+        match &self.0[..] {
+            [one] => one.to_toml(),
+            more => more.to_vec().to_toml(),
+        }
+    }
 }
 
 macro_rules! whole_number {

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::sections::Section;
+use super::section::Section;
 use super::{Config, SECTIONS, SITE, SourceLine, each_section};
 
 /// Where a value comes from.

@@ -2,16 +2,12 @@
 
 use std::time::Duration;
 
-use regex::RegexBuilder;
-
 use super::{CrawlError, CrawlRequest, sites};
 use crate::calendar::{Bounds, Mode, Rule, ScheduleOptions, WheelOptions};
-use crate::config::{Config, RecrawlChange, RecrawlMode, RecrawlPattern};
+use crate::config::{Config, Recrawl, RecrawlChange, RecrawlMode, RecrawlPattern};
 use crate::engine::RecrawlOptions;
+use crate::web::expression::bounded_regex;
 use crate::web::site::SiteMatch;
-
-/// Memory that a compiled regular expression may take, as the scope has it.
-const REGEX_BYTES_MAX: usize = 1 << 20;
 
 /// How the engine fetches pages again. Where it does not, it keeps the calendar that there is.
 pub(super) fn options(request: &CrawlRequest) -> Result<RecrawlOptions, CrawlError> {
@@ -43,37 +39,35 @@ pub fn schedule(config: &Config) -> Result<Option<ScheduleOptions>, CrawlError> 
         bounds: Bounds { min: recrawl.min, max: recrawl.max },
         maps: Bounds { min: recrawl.sitemap_min, max: recrawl.sitemap_max },
         rules: site_rules(config)
-            .chain(recrawl.patterns.iter().map(|pattern| rule(config, pattern)))
+            .chain(recrawl.patterns.iter().map(|pattern| pattern_rule(config, pattern)))
             .collect::<Result<_, _>>()?,
     }))
 }
 
 /// The rules of sites, which come before patterns.
 fn site_rules(config: &Config) -> impl Iterator<Item = Result<Rule, CrawlError>> {
-    config.site.iter().enumerate().filter(|(_, site)| site.recrawl.is_some()).map(|(number, site)| {
-        let mut there = config.clone();
-        site.apply_to(&mut there, config);
-        let recrawl = &there.recrawl;
-        Ok(Rule {
-            name: format!("[[site]] {}", number + 1),
-            include: sites::matches("[[site]]", site)?,
-            mode: mode(recrawl.mode, recrawl.interval, recrawl.gain),
-            bounds: Bounds { min: recrawl.min, max: recrawl.max },
-        })
+    config.site.iter().enumerate().filter_map(|(number, site)| {
+        let there = config.recrawl.with(&site.recrawl?);
+        let include = sites::matches("[[site]]", site);
+        Some(include.map(|include| rule(format!("[[site]] {}", number + 1), include, &there)))
     })
 }
 
-fn rule(config: &Config, pattern: &RecrawlPattern) -> Result<Rule, CrawlError> {
-    let recrawl = &config.recrawl;
-    let include = RegexBuilder::new(&pattern.include).size_limit(REGEX_BYTES_MAX).build();
+fn pattern_rule(config: &Config, pattern: &RecrawlPattern) -> Result<Rule, CrawlError> {
+    let include = bounded_regex(&pattern.include);
     let include = include.map_err(|e| CrawlError::Usage(format!("recrawl.patterns: {:?}: {e}", pattern.include)))?;
-    let (interval, gain) = (pattern.interval.unwrap_or(recrawl.interval), pattern.gain.unwrap_or(recrawl.gain));
-    Ok(Rule {
-        name: format!("recrawl.patterns: {}", pattern.include),
-        include: vec![SiteMatch::Pattern(include)],
-        mode: mode(pattern.mode.unwrap_or(recrawl.mode), interval, gain),
-        bounds: Bounds { min: pattern.min.unwrap_or(recrawl.min), max: pattern.max.unwrap_or(recrawl.max) },
-    })
+    let there = config.recrawl.with(&pattern.settings);
+    Ok(rule(format!("recrawl.patterns: {}", pattern.include), vec![SiteMatch::Pattern(include)], &there))
+}
+
+/// What holds for the URLs of `include`, as it is `there`.
+fn rule(name: String, include: Vec<SiteMatch>, there: &Recrawl) -> Rule {
+    Rule {
+        name,
+        include,
+        mode: mode(there.mode, there.interval, there.gain),
+        bounds: Bounds { min: there.min, max: there.max },
+    }
 }
 
 fn mode(mode: RecrawlMode, interval: Duration, gain: Duration) -> Mode {

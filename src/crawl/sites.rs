@@ -12,8 +12,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use regex::RegexBuilder;
-
 use super::secrets::Secrets;
 use super::{CrawlError, treatment};
 use crate::config::{Config, Cookies, Priority, Site};
@@ -21,13 +19,12 @@ use crate::engine::{CookieUse, Rank, RequestSettings, Sites};
 use crate::frontier::{Treatment, Treatments};
 use crate::signature::Signer;
 use crate::web::cookies::FileCookie;
+use crate::web::expression::bounded_regex;
 use crate::web::proxy::ProxyUrl;
 use crate::web::scope::SiteScope;
 use crate::web::site::{SiteIndex, SiteMatch, TableNumber};
 use crate::web::url::CanonicalUrl;
 
-/// Memory that a compiled regular expression may take, as the scope has it.
-const REGEX_BYTES_MAX: usize = 1 << 20;
 /// So many lists of tables are kept compiled; regular expressions may hold together in any way.
 const COMPILED_MAX: usize = 4_096;
 
@@ -71,16 +68,12 @@ impl SiteTables {
             return Ok(None);
         }
         let (index, secrets) = (index(config)?, Secrets::of(config)?);
-        let delays = config.site.iter().map(|site| {
-            let mut there = config.clone();
-            site.apply_to(&mut there, config);
-            treatment::of(&there).politeness.delay_min
-        });
+        let delay_max = config.site.iter().filter_map(|site| site.delay_min).max();
         Ok(Some(Arc::new(SiteTables {
             index,
             usual: Arc::new(request(config, signer.as_ref())),
             signer,
-            delay_max: delays.max().unwrap_or_default(),
+            delay_max: delay_max.unwrap_or_default(),
             told: told(config),
             config: config.clone(),
             secrets,
@@ -200,7 +193,7 @@ pub fn index(config: &Config) -> Result<SiteIndex, CrawlError> {
 
 /// `config` as it holds where the tables with these numbers do.
 pub fn overlaid(config: &Config, numbers: &[TableNumber]) -> Config {
-    let mut there = Config { site: Vec::new(), ..config.clone() };
+    let mut there = config.without_sites();
     numbers.iter().rev().for_each(|&number| config.site[usize::from(number)].apply_to(&mut there, config));
     there
 }
@@ -216,7 +209,7 @@ pub(super) fn matches(key: &str, site: &Site) -> Result<Vec<SiteMatch>, CrawlErr
         Ok(SiteMatch::Prefix { host: start.host().trim_matches(['[', ']']).into(), start: start.as_str().into() })
     });
     let patterns = site.pattern.iter().map(|pattern| {
-        let regex = RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build();
+        let regex = bounded_regex(pattern);
         regex.map(SiteMatch::Pattern).map_err(|error| CrawlError::Usage(format!("{key}: pattern: {error}")))
     });
     hosts.chain(domains).chain(prefixes).chain(patterns).collect()

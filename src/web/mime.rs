@@ -144,7 +144,8 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }
 
-fn is_token(text: &str) -> bool {
+/// Whether `text` is a token (RFC 9110, section 5.6.2), as names of header fields and types are.
+pub fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 

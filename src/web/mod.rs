@@ -43,6 +43,7 @@ pub mod coding;
 pub mod cookies;
 pub(crate) mod css;
 mod directives;
+pub mod expression;
 pub mod forgotten;
 pub mod headers;
 pub mod html;

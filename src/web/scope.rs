@@ -18,9 +18,10 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
+use super::expression::bounded_regex;
 use super::forgotten::Forgotten;
 use super::site::SiteMatch;
 use super::url::CanonicalUrl;
@@ -29,9 +30,6 @@ use crate::outcome::Reason;
 use explain::Exception;
 pub use explain::{Judgement, Rule};
 use sites::Sites;
-
-/// Bound of a compiled pattern in bytes: matching takes linear time anyhow, this keeps its memory small.
-const REGEX_BYTES_MAX: usize = 1 << 20;
 
 /// What a seed takes into scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -308,11 +306,7 @@ impl Scope {
 
 fn compile(list: &'static str, patterns: &[String]) -> Result<Vec<Regex>, ScopeError> {
     let one = |pattern: &String| {
-        RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build().map_err(|error| ScopeError {
-            list,
-            regex: pattern.clone(),
-            why: error.to_string(),
-        })
+        bounded_regex(pattern).map_err(|error| ScopeError { list, regex: pattern.clone(), why: error.to_string() })
     };
     patterns.iter().map(one).collect()
 }

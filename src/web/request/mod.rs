@@ -16,6 +16,7 @@ mod query;
 
 use std::fmt;
 
+use super::mime::is_token;
 use super::percent::{escape, escaped_byte};
 
 pub use query::{ArchiveQuery, archive_query};
@@ -184,8 +185,7 @@ impl Request {
 
 /// Whether a request may have this field.
 fn check_field(name: &str, value: &str) -> Result<(), String> {
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if name.is_empty() || !name.bytes().all(is_token) {
+    if !is_token(name) {
         return Err(format!("headers: {name:?} is no name of a header"));
     }
     if is_secret_field(name) {
