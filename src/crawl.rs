@@ -98,7 +98,7 @@ pub fn run_by(mut request: CrawlRequest, clock: Arc<dyn Clock>) -> Result<Finish
     let shipments = cluster::begin(&request, &directory)?;
     let finish = if ports.len() > 1 {
         let list = number(&request, seeds)?;
-        shipments.iter().try_for_each(|shipments| shipments.ship_seeds(&request.dir))?;
+        shipments.iter().try_for_each(|shipments| cluster::ship_seeds(shipments, &request.dir))?;
         let plan = Plan {
             request: &request,
             process,

@@ -41,6 +41,7 @@
 //! | [`ship`] | checkpoints in a store of objects, and directories from there |
 //! | [`cluster`] | who owns a shard and which checkpoint counts, on many machines |
 //! | [`engine`] | the state machine that owns all of the above |
+//! | [`node`] | what a node does for a shard: its directory from the store, its checkpoints into it, heads of others |
 //! | [`fetch`] | requests on tokio |
 //! | [`process`] | threads that find links and build records |
 //! | [`simweb`] | a synthetic web on loopback that knows the right result |
@@ -75,6 +76,7 @@ pub mod fingerprint;
 pub mod frontier;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+pub mod node;
 pub mod outcome;
 pub mod politeness;
 pub mod process;

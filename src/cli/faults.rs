@@ -21,10 +21,28 @@ pub(super) fn cases(text: &str) -> Result<Range<u64>, String> {
     if range.is_empty() { Err(problem()) } else { Ok(range) }
 }
 
+/// On what a crawl runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Machines {
+    /// Its shards.
+    pub shards: u32,
+    /// The machines that share them.
+    pub nodes: u32,
+}
+
+impl Machines {
+    fn run(self, seed: u64, mistake: Option<Mistake>) -> Result<Held, Box<Broken>> {
+        match self.nodes {
+            1 => simulator::run_in_shards(seed, mistake, self.shards),
+            nodes => simulator::run_on_nodes(seed, mistake, (self.shards, nodes as usize)),
+        }
+    }
+}
+
 /// Runs the cases of `seeds`, perhaps with a deliberate mistake; an error tells of the first one that broke the
 /// contract, with what led to it. Checksums of their logs go to a file.
 pub(super) fn run(
-    (seeds, shards): (Range<u64>, u32),
+    (seeds, machines): (Range<u64>, Machines),
     mistake: Option<Mistake>,
     checksums: Option<&Path>,
 ) -> anyhow::Result<()> {
@@ -45,7 +63,7 @@ pub(super) fn run(
                         if !seeds.contains(&seed) {
                             return;
                         }
-                        let result = simulator::run_in_shards(seed, mistake, shards);
+                        let result = machines.run(seed, mistake);
                         let mut sums = sums.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                         match result {
                             Ok(held) => {
@@ -91,10 +109,14 @@ pub(super) fn run(
         let lines: String = logs.iter().map(|(seed, log)| format!("{seed} {log:016x}\n")).collect();
         std::fs::write(path, lines)?;
     }
+    let take_overs = match machines.nodes {
+        1 => String::new(),
+        _ => format!(" {} take-overs,", held.take_overs),
+    };
     writeln!(
         io::stdout(),
-        "{crawls} simulated crawls kept the crash contract: {} requests, {} processes that ended early, {} changes of \
-         the disk, {:.1} s",
+        "{crawls} simulated crawls kept the crash contract: {} requests, {} processes that ended early,{take_overs} {} \
+         changes of the disk, {:.1} s",
         held.requests,
         held.deaths,
         held.changes,

@@ -13,6 +13,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::UsageError;
+use super::faults::Machines;
 use crate::simweb::{Expected, Limits, Request, SimOptions, SimWeb, Timeline, TrapKind, judge, largest_concurrency};
 
 /// Offences against politeness that are told one by one.
@@ -137,6 +138,10 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "faults")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=64))]
     pub shards: u32,
+    /// Machines of the simulated crawls, which share their shards: two shards at least, and seeds below 1000000.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "faults")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub nodes: u32,
     /// Let the simulated crawler make a mistake, to see that the check finds it.
     #[arg(long, value_name = "MISTAKE", requires = "faults")]
     pub mistake: Option<crate::simulator::Mistake>,
@@ -226,7 +231,11 @@ impl SimulateArgs {
 /// Runs `crawler simulate` to its end.
 pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     if args.faults {
-        return super::faults::run((args.cases.clone(), args.shards), args.mistake, args.checksums.as_deref());
+        if args.nodes > 1 && (args.shards == 1 || args.cases.end > crate::simulator::WIDE_FROM) {
+            return Err(UsageError::because("--nodes needs --shards 2 or more, and --cases below 1000000"));
+        }
+        let on = Machines { shards: args.shards, nodes: args.nodes };
+        return super::faults::run((args.cases.clone(), on), args.mistake, args.checksums.as_deref());
     }
     let web = SimWeb::start(args.options()).map_err(|e| match e.kind() {
         // options that no web can be made of

@@ -6,7 +6,7 @@
 //!              release
 //!                 ▲
 //! trait Ownership ┤ EtcdOwnership   etcd: leases, transactions, one watch        many nodes
-//!                 └ LocalOwnership  a table; epochs by what the store has        one node at a time
+//!                 └ SimulatedNode   a table in memory, virtual time               the simulator
 //! ```
 //!
 //! # What holds
@@ -31,11 +31,11 @@ mod crawl;
 pub mod etcd;
 mod keys;
 pub mod lease;
-mod local;
 mod node;
 mod ownership;
 mod quota;
 pub mod record;
+pub mod simulated;
 mod view;
 
 pub use balance::Wanted;
@@ -43,7 +43,6 @@ pub use crawl::{Adding, Beginning, CrawlName, EtcdCrawl, Remains};
 pub use etcd::{EtcdError, EtcdOptions, StartError};
 pub use keys::Keys;
 pub use lease::Hold;
-pub use local::{LocalOwnership, LocalStart, Shipped};
 pub use node::{EtcdOwnership, NodeOptions};
 pub use ownership::{Claimed, ClusterError, CommitError, Granted, Ownership, Wake};
 pub use quota::Dealt;

@@ -247,7 +247,7 @@ impl Director<'_, '_> {
             self.list.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()))?;
         }
         self.list.make_durable()?;
-        self.shipments.iter().try_for_each(|shipments| shipments.ship_seeds(&self.request.dir))?;
+        self.shipments.iter().try_for_each(|shipments| super::cluster::ship_seeds(shipments, &self.request.dir))?;
         let added = self.list.len() - before;
         if added > 0 && self.registry.add_seeds(self.list.len()).is_none() {
             order.refuse("the crawl has just ended; it has the seeds in its list, and the next run takes them in");

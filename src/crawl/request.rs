@@ -8,6 +8,7 @@ use crate::console::RecentWarnings;
 use crate::disk;
 use crate::engine::{Fault, OpenError};
 use crate::fetch::StartError;
+use crate::node;
 use crate::report::closing::{Closing, LineOptions, peak_memory};
 use crate::report::{Mode, Progress, Screen};
 use crate::shard::Shard;
@@ -151,6 +152,16 @@ impl From<OpenError> for CrawlError {
         match error {
             OpenError::Disk(error) => CrawlError::Disk(error),
             OpenError::Scope(error) => CrawlError::Usage(error.to_string()),
+        }
+    }
+}
+
+impl From<node::Error> for CrawlError {
+    fn from(error: node::Error) -> Self {
+        match error {
+            node::Error::Disk(error) => CrawlError::Disk(error),
+            node::Error::Store(error) => CrawlError::Store(error),
+            error @ node::Error::Recovered => CrawlError::Usage(error.to_string()),
         }
     }
 }

@@ -67,7 +67,7 @@ pub trait RawFile: Send + Sync + fmt::Debug {
 pub trait Backend: Send + Sync + fmt::Debug {
     /// Opens the file at `path`.
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn RawFile>>;
-    /// Renames a file, replacing the one at `to`.
+    /// Renames a file, replacing the one at `to`; or a directory, where `to` is not there.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Renames a file; an error, and nothing done, where `to` is there.
     fn rename_new(&self, _from: &Path, _to: &Path) -> io::Result<()> {
@@ -81,6 +81,10 @@ pub trait Backend: Send + Sync + fmt::Debug {
     fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
     /// Names of the directories in a directory, in any order.
     fn list_dirs(&self, _dir: &Path) -> io::Result<Vec<String>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    /// Removes a directory with all that is in it; one that is not there is removed already.
+    fn remove_dir_all(&self, _dir: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
     /// Makes the names in a directory durable.
@@ -187,6 +191,11 @@ impl Disk {
         let mut names = self.0.list_dirs(dir).map_err(|e| Error::io("list", dir, e))?;
         names.sort_unstable();
         Ok(names)
+    }
+
+    /// Removes a directory with all that is in it; one that is not there is removed already.
+    pub fn remove_dir_all(&self, dir: &Path) -> Result<()> {
+        self.0.remove_dir_all(dir).map_err(|e| Error::io("remove", dir, e))
     }
 
     /// Makes the names in a directory durable.

@@ -74,6 +74,13 @@ impl Backend for RealDisk {
         Ok(names)
     }
 
+    fn remove_dir_all(&self, dir: &Path) -> io::Result<()> {
+        match fs::remove_dir_all(dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
         File::open(dir)?.sync_all()

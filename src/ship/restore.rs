@@ -16,8 +16,6 @@ use crate::container;
 use crate::disk::{self, Disk, DiskFile, Mode};
 use crate::store::{ObjectStore, Result};
 
-/// Requests at a time.
-const THREADS: usize = 8;
 const CHECKPOINT: &str = "checkpoint.g";
 const PAGES: &str = "pages";
 
@@ -89,8 +87,11 @@ impl Target<'_> {
     }
 
     /// Reads all objects, several at a time.
-    fn read_all(&self, store: &dyn ObjectStore, work: VecDeque<(&str, Vec<Wanted<'_>>)>) -> Result<()> {
-        let threads = THREADS.min(work.len());
+    fn read_all(&self, store: &dyn ObjectStore, mut work: VecDeque<(&str, Vec<Wanted<'_>>)>) -> Result<()> {
+        let threads = store.at_once().min(work.len());
+        if threads <= 1 {
+            return work.drain(..).try_for_each(|(name, wanted)| self.read_object(store, name, wanted));
+        }
         let (work, failed) = (Mutex::new(work), Mutex::new(None));
         let next = || work.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         std::thread::scope(|scope| {

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::baton::{Course, Step};
 use super::mistake::Mistake;
 use super::network::{Network, Outcome};
 use super::registry::MistakenRegistry;
@@ -36,6 +37,8 @@ enum Work {
     Links(LinkJob),
     Calendar(SlotRead),
     Rests(HoldSync),
+    /// What waits for the store or the registry.
+    Course(Course<Result<Event>>),
 }
 
 /// What is in progress in one process.
@@ -57,6 +60,8 @@ pub(super) struct EventQueue {
     pub replayed: Rc<RefCell<HashSet<(String, Time)>>>,
     /// Where commits are kept, where the crawl has several shards.
     pub registry: Option<Arc<MistakenRegistry>>,
+    /// The node whose queue it is, where the crawl has several: it waits for the store.
+    pub asker: Option<u32>,
 }
 
 impl EventQueue {
@@ -81,6 +86,7 @@ impl EventQueue {
             fetched: HashMap::new(),
             replayed: Rc::default(),
             registry: None,
+            asker: None,
         }
     }
 
@@ -114,8 +120,15 @@ impl EventQueue {
             }
             Work::Merge(job) => Event::Merged(job.run()?),
             Work::Partition(job) => Event::Partition(job.run()?),
+            Work::Checkpoint(job) if self.asker.is_some() => {
+                return self.go_on(Course::begin(move || Ok(Event::Checkpointed(job.run()?))));
+            }
             Work::Checkpoint(job) => self.checkpoint(*job)?,
             Work::Compaction(job) => Event::Compacted(Box::new(job.run()?)),
+            Work::Links(job) if self.asker.is_some() => {
+                return self.go_on(Course::begin(move || Ok(Event::LinksRead(Box::new(job.run()?)))));
+            }
+            Work::Course(course) => return self.go_on(course),
             Work::Links(job) => Event::LinksRead(Box::new(self.links(job)?)),
             Work::Calendar(job) => {
                 let mut read = job.run()?;
@@ -130,6 +143,23 @@ impl EventQueue {
                 Event::HoldsSynced
             }
         }))
+    }
+
+    /// Lets a course go on until it waits, or is done.
+    fn go_on(&mut self, mut course: Course<Result<Event>>) -> Result<Option<Event>> {
+        match course.go_on() {
+            Step::Done(event) => event.map(Some),
+            Step::Waits(time) => {
+                self.put(time, Work::Course(course));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Nothing but courses is of interest any more; whether there are some.
+    pub(super) fn keep_courses(&mut self) -> bool {
+        self.work.retain(|_, work| matches!(work, Work::Course(_)));
+        !self.work.is_empty()
     }
 
     fn links(&mut self, job: LinkJob) -> Result<LinksRead> {
@@ -177,7 +207,7 @@ impl EventQueue {
 
     fn fetch(&mut self, job: FetchJob) {
         let (now, started) = (self.true_now(), self.clock.now());
-        let (duration, outcome) = self.network.borrow_mut().ask(&job, now, started);
+        let (duration, outcome) = self.network.borrow_mut().ask(&job, (now, self.asker), started);
         let work = match outcome {
             Outcome::Answered(response) => Work::DnsAnswer(Box::new(Fetched { job, response: *response })),
             Outcome::Failed(failure) => {

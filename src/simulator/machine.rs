@@ -78,6 +78,21 @@ impl Machine {
         })
     }
 
+    /// A machine beside this one, with a disk of its own, on the same network.
+    pub(super) fn beside(&self, disk_seed: u64) -> Machine {
+        Machine {
+            case: self.case.clone(),
+            simulated: SimulatedDisk::new(disk_seed),
+            network: self.network.clone(),
+            seeds: self.seeds.clone(),
+            identity: self.identity.clone(),
+            ends: Vec::new(),
+            named: Named::default(),
+            replayed: Rc::default(),
+            ..*self
+        }
+    }
+
     /// Requests to the hosts that `text` names, the last ones, and when processes ended.
     pub(super) fn requests_of(&self, text: &str) -> Vec<String> {
         const SHOWN: usize = 40;
@@ -198,7 +213,7 @@ impl Machine {
     }
 
     /// After the crawl is complete, one more process finds it so, and asks for nothing.
-    fn finished(&mut self) -> Result<Statistics, Violation> {
+    pub(super) fn finished(&mut self) -> Result<Statistics, Violation> {
         self.rest(Duration::from_secs(1), None);
         let before = self.network.borrow().log.len();
         let opened = self.open(WholeLimits::default())?;
@@ -285,13 +300,14 @@ impl Machine {
         if let (End::Disk { fault: Fault::Full | Fault::Error, .. }, Ran::Gone) = (end, ran) {
             return Err(Violation::new(Clause::Reopens, "a fault of the disk ended the process in silence"));
         }
-        self.network.borrow_mut().hang_up(self.true_now);
+        self.network.borrow_mut().hang_up(self.true_now, None);
         self.ends.push(moment::Ended {
             at: self.true_now,
             clean,
             power_cut: restart == Restart::PowerCut,
             clock_set_forward: false,
             clock_set_back: false,
+            taken_over: false,
         });
         self.simulated.clear_faults();
         self.simulated.make_room();

@@ -43,6 +43,12 @@ pub enum Mistake {
     EndsEarly,
     /// Shards: every engine takes turns at addresses for itself.
     SharesNoTurns,
+    /// Nodes: requests are made without a look at the lease.
+    ActsWithoutLease,
+    /// Nodes: the directory that lies there is gone on from, although another node has committed since.
+    GoesOnStale,
+    /// Nodes: a head is put without a look at the claim and the head before.
+    Unfenced,
 }
 
 impl Mistake {

@@ -16,6 +16,7 @@
 //! there by a death), sled (its own tests have it), and what a real kernel does.
 
 mod again;
+mod baton;
 mod case;
 mod clause;
 mod event_queue;
@@ -26,6 +27,7 @@ mod mistake;
 mod moment;
 mod named;
 mod network;
+mod nodes;
 mod opening;
 mod outcomes;
 mod places;
@@ -36,6 +38,7 @@ mod registry;
 mod tests;
 mod visits;
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use case::Case;
@@ -65,6 +68,8 @@ pub struct Held {
     pub changes: u64,
     /// Hosts that were asked.
     pub hosts: u64,
+    /// How often a shard went from one node to another.
+    pub take_overs: u64,
     /// Checksum of the case's log: every request with its times and its answer, and every change of the disk. Two
     /// versions of the crawler that do the same have the same.
     pub log: u64,
@@ -77,6 +82,7 @@ impl Held {
         self.deaths += other.deaths;
         self.changes += other.changes;
         self.hosts += other.hosts;
+        self.take_overs += other.take_overs;
     }
 }
 
@@ -94,6 +100,21 @@ pub struct Broken {
 /// Runs the case of `seed`, by a crawler that makes `mistake`.
 pub fn run(seed: u64, mistake: Option<Mistake>) -> Result<Held, Box<Broken>> {
     run_in_shards(seed, mistake, 1)
+}
+
+/// The same by a crawl of so many shards on so many machines: two shards and two machines at least, and a case without
+/// limits, below [`WIDE_FROM`].
+pub fn run_on_nodes(seed: u64, mistake: Option<Mistake>, (shards, nodes): (u32, usize)) -> Result<Held, Box<Broken>> {
+    let case = Case { shards, ..Case::draw(seed, mistake) };
+    let ran = catch_unwind(AssertUnwindSafe(|| nodes::run(case, nodes)));
+    let ran = ran.unwrap_or_else(|panic| Err((panicked(&*panic), Vec::new())));
+    ran.map_err(|(violation, trace)| Box::new(Broken { seed, violation, trace }))
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Violation {
+    let message = panic.downcast_ref::<String>().cloned();
+    let message = message.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+    Violation::new(Clause::Reopens, format!("panicked: {}", message.unwrap_or_default()))
 }
 
 /// The same by a crawl of so many shards.
@@ -115,17 +136,14 @@ pub fn run_in_shards(seed: u64, mistake: Option<Mistake>, shards: u32) -> Result
         let statistics = machine.run()?;
         judge::judge(&machine, &statistics)
     }));
-    let result = result.unwrap_or_else(|panic| {
-        let message = panic.downcast_ref::<String>().cloned();
-        let message = message.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Err(Violation::new(Clause::Reopens, format!("panicked: {}", message.unwrap_or_default())))
-    });
+    let result = result.unwrap_or_else(|panic| Err(panicked(&*panic)));
     match result {
         Ok(()) => Ok(Held {
             requests: machine.network().log.len() as u64,
             deaths: machine.ends.len() as u64,
             changes: machine.changes(),
             hosts: judge::hosts(&machine) as u64,
+            take_overs: 0,
             log: machine.log_checksum(),
         }),
         Err(violation) => {

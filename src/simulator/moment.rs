@@ -18,6 +18,8 @@ pub(super) struct Ended {
     pub clock_set_forward: bool,
     /// It was set back.
     pub clock_set_back: bool,
+    /// Another node goes on from what was committed.
+    pub taken_over: bool,
 }
 
 /// Whether an answer ends its URL: not one that is asked for again.

@@ -39,6 +39,8 @@ pub(super) struct Request {
     pub started: Time,
     /// Bytes of the answer's body.
     pub bytes: u64,
+    /// The node that asked, where there are several.
+    pub asker: Option<u32>,
     /// Whether its answer was in the archive when a process began: no death can have it forgotten any more.
     pub archived: bool,
 }
@@ -82,7 +84,12 @@ impl Network {
 
     /// Makes the request of `job` at true time `now`; says how long it takes and what comes of it. `started` is the
     /// time by the crawler's clock.
-    pub(super) fn ask(&mut self, job: &FetchJob, now: u64, started: Time) -> (Duration, Outcome) {
+    pub(super) fn ask(
+        &mut self,
+        job: &FetchJob,
+        (now, asker): (u64, Option<u32>),
+        started: Time,
+    ) -> (Duration, Outcome) {
         let url = &job.url;
         // what fails anyway uses up its attempts, and ends with an answer only if one comes
         let fails = self.web.expected().pages.get(url.as_str()).is_some_and(|page| page.status >= 500);
@@ -104,6 +111,7 @@ impl Network {
             rest: Duration::ZERO,
             started,
             bytes: 0,
+            asker,
             archived: false,
         };
         if let Some((duration, failure)) = refused {
@@ -164,8 +172,8 @@ impl Network {
     }
 
     /// The process that asked is gone at true time `now`: so are its connections.
-    pub(super) fn hang_up(&mut self, now: u64) {
-        for request in self.log.iter_mut().filter(|request| request.end > now) {
+    pub(super) fn hang_up(&mut self, now: u64, asker: Option<u32>) {
+        for request in self.log.iter_mut().filter(|request| request.end > now && request.asker == asker) {
             (request.end, request.status, request.rest, request.bytes) = (now, None, Duration::ZERO, 0);
         }
     }

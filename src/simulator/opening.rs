@@ -19,12 +19,13 @@ use super::registry::MistakenRegistry;
 use crate::catalog::{Catalog, MemoryCatalog};
 use crate::clock::{Clock, ManualClock};
 use crate::container::{ContainerOptions, Recovery, WarcInfo};
-use crate::disk;
+use crate::disk::{self, Disk};
 use crate::engine::{
     Accounts, Commons, Engine, ExchangeOptions, Executors, Identity, OpenError, Opening, Purpose, Response, SeedTable,
-    mend,
+    Shipping, mend,
 };
-use crate::exchange::LocalRegistry;
+use crate::exchange::{LocalRegistry, Registry, Wake};
+use crate::node::{Heads, Shipments};
 use crate::process::{ProcessOptions, Processor};
 use crate::record::{CrawlLog, SkippedLog};
 use crate::shard::Shard;
@@ -36,11 +37,46 @@ use crate::web::url::{CanonicalUrl, KeyMaker};
 const PARTS: [&str; 9] = ["catalog", "url-seen", "robots", "dns", "visits", "calendar", "frontier", "pages", "logs"];
 
 /// What all engines of a process have.
-struct Shared {
-    clock: Arc<ManualClock>,
-    commons: Commons,
-    limits: WholeLimits,
-    registry: Option<(Arc<LocalRegistry>, Arc<MistakenRegistry>)>,
+pub(super) struct Shared {
+    pub clock: Arc<ManualClock>,
+    pub commons: Commons,
+    pub limits: WholeLimits,
+    pub others: Others,
+}
+
+/// Where an engine hears of the others.
+pub(super) enum Others {
+    /// There are none.
+    None,
+    /// They are in its process.
+    Here(Arc<LocalRegistry>, Arc<MistakenRegistry>),
+    /// Some are on other nodes.
+    OnNodes {
+        heads: Arc<Heads>,
+        shipments: Arc<Shipments>,
+        /// The files of this node, and those in the store.
+        disk: Disk,
+        /// By which the network knows the node.
+        asker: u32,
+    },
+}
+
+impl Others {
+    fn registry(&self) -> Option<Arc<dyn Registry>> {
+        match self {
+            Others::None => None,
+            Others::Here(_, mistaken) => Some(mistaken.clone()),
+            Others::OnNodes { heads, .. } => Some(heads.clone()),
+        }
+    }
+
+    fn watch(&self, shard: u32, wake: Wake) {
+        match self {
+            Others::None => {}
+            Others::Here(registry, _) => registry.watch(shard, wake),
+            Others::OnNodes { heads, .. } => heads.watch(shard, wake),
+        }
+    }
 }
 
 impl Machine {
@@ -91,12 +127,19 @@ impl Machine {
         let settings = &self.case().settings;
         if self.case().shards == 1 {
             let commons = Commons::new(settings, clock.clone());
-            return Ok(Shared { clock, commons, limits, registry: None });
+            return Ok(Shared { clock, commons, limits, others: Others::None });
         }
         let commons = match self.case().mistake {
             Some(Mistake::SharesNoTurns) => Commons::new(settings, clock.clone()),
             _ => Commons::of_shards(settings, clock.clone()),
         };
+        let registry = Arc::new(LocalRegistry::new(self.case().shards, self.number_seeds()?));
+        let mistaken = Arc::new(MistakenRegistry::new(registry.clone(), self.case().mistake));
+        Ok(Shared { clock, commons, limits, others: Others::Here(registry, mistaken) })
+    }
+
+    /// Gives all seeds their numbers, durably; how many there are.
+    pub(super) fn number_seeds(&self) -> disk::Result<u32> {
         let disk = self.disk();
         disk.create_dir_all(Path::new(DIR))?;
         let mut list = SeedTable::open(&disk, Path::new(DIR), None)?;
@@ -104,12 +147,10 @@ impl Machine {
             list.number(seed.as_str(), None)?;
         }
         list.make_durable()?;
-        let registry = Arc::new(LocalRegistry::new(self.case().shards, list.len()));
-        let mistaken = Arc::new(MistakenRegistry::new(registry.clone(), self.case().mistake));
-        Ok(Shared { clock, commons, limits, registry: Some((registry, mistaken)) })
+        Ok(list.len())
     }
 
-    fn open_shard(&mut self, shard: Shard, shared: &Shared) -> disk::Result<(Member, Recovery)> {
+    pub(super) fn open_shard(&mut self, shard: Shard, shared: &Shared) -> disk::Result<(Member, Recovery)> {
         let boot_seed = u64::from(self.boot) << 32 ^ u64::from(shard.index()) << 56;
         let mut event_queue = EventQueue::new(
             shared.clock.clone(),
@@ -119,14 +160,16 @@ impl Machine {
             self.case().seed ^ boot_seed,
         );
         event_queue.replayed = self.replayed.clone();
-        event_queue.registry = shared.registry.as_ref().map(|(_, mistaken)| mistaken.clone());
+        match &shared.others {
+            Others::None => {}
+            Others::Here(_, mistaken) => event_queue.registry = Some(mistaken.clone()),
+            Others::OnNodes { asker, .. } => event_queue.asker = Some(*asker),
+        }
         let event_queue = Rc::new(RefCell::new(event_queue));
         let (opening, process) = self.opening(shard, shared, Box::new(Hands(event_queue.clone())))?;
         let is_woken = Arc::new(AtomicBool::new(false));
-        if let Some((registry, _)) = &shared.registry {
-            let woken = is_woken.clone();
-            registry.watch(shard.index(), Box::new(move || woken.store(true, Ordering::Relaxed)));
-        }
+        let woken = is_woken.clone();
+        shared.others.watch(shard.index(), Box::new(move || woken.store(true, Ordering::Relaxed)));
         let (engine, recovery, past) = Engine::open(opening, &mut |_, _| {}).map_err(|error| match error {
             OpenError::Disk(error) => error,
             OpenError::Scope(error) => disk::Error::damaged(Path::new(DIR), 0, "a scope", error.to_string()),
@@ -141,7 +184,11 @@ impl Machine {
         shared: &Shared,
         executors: Box<dyn Executors>,
     ) -> disk::Result<(Opening, ProcessOptions)> {
-        let (disk, dir) = (self.disk(), self.dir_of(shard));
+        let (disk, shipping) = match &shared.others {
+            Others::OnNodes { disk, shipments, .. } => (disk.clone(), Some(shipments.clone() as Arc<dyn Shipping>)),
+            _ => (self.disk(), None),
+        };
+        let dir = self.dir_of(shard);
         for part in PARTS {
             disk.create_dir_all(&dir.join(part))?;
         }
@@ -154,13 +201,13 @@ impl Machine {
         if catalog.scan("")?.is_empty() && mend::look(&disk, &*catalog, &dir).is_err() {
             mend::refill(&disk, &*catalog, &dir)?;
         }
-        let (identity, is_new) = self.identity(shard, &dir, &*catalog, shared)?;
+        let (identity, is_new) = self.identity(shard, (&disk, &dir), &*catalog, shared)?;
         let keys = Arc::new(identity.key_maker());
         let process = self.process(keys.clone());
         let mut settings = self.case().settings.clone();
         (settings.pages_max, settings.bytes_max, settings.time_max) =
             (shared.limits.pages, shared.limits.bytes, shared.limits.time);
-        let exchange = shared.registry.clone().map(|(_, registry)| ExchangeOptions {
+        let exchange = shared.others.registry().map(|registry| ExchangeOptions {
             shard,
             registry,
             crawl_dir: PathBuf::from(DIR),
@@ -168,7 +215,7 @@ impl Machine {
         });
         let case = self.case();
         let opening = Opening {
-            shipping: None,
+            shipping,
             crawl_log: CrawlLog::open(&disk, &dir)?,
             skipped_log: SkippedLog::open(&disk, &dir)?,
             exchange,
@@ -202,19 +249,19 @@ impl Machine {
     fn identity(
         &mut self,
         shard: Shard,
-        dir: &Path,
+        (disk, dir): (&Disk, &Path),
         catalog: &dyn Catalog,
         shared: &Shared,
     ) -> disk::Result<(Identity, bool)> {
-        let (disk, now) = (self.disk(), shared.clock.now());
+        let now = shared.clock.now();
         let random = u128::from(self.case().seed) << 64 | 0xc4a5;
         let shape = (self.case().drum.buckets, self.case().partitions, &[][..]);
         if shard.is_whole() {
-            return mend::begin(&disk, catalog, dir, (now, random), shape);
+            return mend::begin(disk, catalog, dir, (now, random), shape);
         }
         let made = Identity::of_crawl(now, random, shape, shard.count());
         let identity = self.identity.get_or_insert(made).of_shard(shard);
-        let is_new = mend::begin_shard(&disk, catalog, dir, &identity)?;
+        let is_new = mend::begin_shard(disk, catalog, dir, &identity)?;
         Ok((identity, is_new))
     }
 

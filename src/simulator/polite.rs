@@ -30,12 +30,16 @@ fn hosts_and_addresses(machine: &Machine, requests: &[&Request]) -> Result<(), V
         ..Terms::default()
     };
     let mut hosts: HashMap<&str, HostJudge<&Request>> = HashMap::new();
-    let mut addresses = AddressJudge::default();
+    // hosts of one address may be on several nodes, which know nothing of each other's turns
+    let mut addresses: HashMap<Option<u32>, AddressJudge<_, &Request>> = HashMap::new();
     for &request in requests {
         let made = translate(machine.case(), request);
         let mut offences = Vec::new();
         hosts.entry(&request.host).or_default().request(&made, request, &terms, |offence| offences.push(offence));
-        let at_address = request.address.map(|address| addresses.request(address, made.started, request, &terms));
+        let at_address = request.address.map(|address| {
+            let of_asker = addresses.entry(request.asker).or_default();
+            of_asker.request(address, made.started, request, &terms)
+        });
         offences.extend(at_address.flatten());
         if let Some(offence) = offences.iter().find(|offence| !is_excused(offence, request, ends)) {
             let what = format!("{} at {} ms: {}", request.url, request.start, described(offence));
@@ -98,6 +102,10 @@ fn may_be_forgotten(rest: &Request, request: &Request, ends: &[Ended]) -> bool {
     }
     if rest.archived {
         return false;
+    }
+    let taken_over = |end: &&Ended| end.taken_over && (rest.start..request.start.saturating_add(1)).contains(&end.at);
+    if ends.iter().any(|end| taken_over(&end)) {
+        return true;
     }
     let dies = |end: &&Ended| !end.clean && (rest.end..request.start.saturating_add(1)).contains(&end.at);
     ends.iter().filter(dies).any(|end| {

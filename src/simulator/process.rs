@@ -208,7 +208,7 @@ impl Process {
 
 impl Member {
     /// Lets the engine do what it can; what others have changed reaches it a while later.
-    fn pump(&mut self) -> disk::Result<()> {
+    pub(super) fn pump(&mut self) -> disk::Result<()> {
         if self.finish.is_some() {
             return Ok(());
         }
@@ -222,7 +222,7 @@ impl Member {
         Ok(())
     }
 
-    fn next_due(&self) -> Option<Time> {
+    pub(super) fn next_due(&self) -> Option<Time> {
         self.event_queue.borrow().next_due()
     }
 }

@@ -249,3 +249,44 @@ fn a_calm_crawl_of_changing_pages_is_told_by_its_visits() {
     };
     assert!(rate_of(|visits| visits > 6) > rate_of(|visits| visits <= 6) + 1.0, "{fresh:?}");
 }
+
+#[test]
+fn the_contract_holds_in_sixteen_crawls_on_three_machines() {
+    let mut all = Held::default();
+    for seed in 0..16 {
+        match run_on_nodes(seed, None, (4, 3)) {
+            Ok(held) => all.add(held),
+            Err(broken) => panic!("seed {seed}: {}\n{}", broken.violation, broken.trace.join("\n")),
+        }
+    }
+    println!("{all:?}");
+    assert!(all.deaths > 10 && all.take_overs > 20, "{all:?}");
+}
+
+#[test]
+fn a_seed_gives_the_same_log_on_nodes_each_time() {
+    let logs = [3, 3].map(|seed| run_on_nodes(seed, None, (4, 3)).expect("the case holds").log);
+    assert_eq!(logs[0], logs[1]);
+}
+
+#[test]
+fn requests_without_a_lease_are_found() {
+    finds_on_nodes(Mistake::ActsWithoutLease);
+}
+
+#[test]
+fn a_directory_that_others_have_gone_on_from_is_found() {
+    finds_on_nodes(Mistake::GoesOnStale);
+}
+
+#[test]
+fn heads_without_a_fence_are_found() {
+    finds_on_nodes(Mistake::Unfenced);
+}
+
+/// One of the first cases breaks by `mistake`.
+fn finds_on_nodes(mistake: Mistake) {
+    let broken = (0..60).find_map(|seed| run_on_nodes(seed, Some(mistake), (4, 3)).err());
+    let broken = broken.unwrap_or_else(|| panic!("{mistake:?} was not found in 60 cases"));
+    println!("{mistake:?}: seed {}, {}", broken.seed, broken.violation);
+}

@@ -351,4 +351,10 @@ fn simulate_takes_all_its_options() {
     let checksums = fs::read_to_string(dir.path().join("checksums.txt")).unwrap();
     let seeds: Vec<&str> = checksums.lines().filter_map(|line| Some(line.split_once(' ')?.0)).collect();
     assert_eq!(seeds, ["0", "1"]);
+    let args = ["simulate", "--faults", "--cases", "0..2", "--shards", "2", "--nodes", "2"];
+    let output = Command::new(env!("CARGO_BIN_EXE_crawler")).args(args).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && told.contains(" take-overs, "), "{told}");
+    let alone = Command::new(env!("CARGO_BIN_EXE_crawler")).args(["simulate", "--faults", "--nodes", "2"]).output();
+    assert!(String::from_utf8_lossy(&alone.unwrap().stderr).contains("--nodes needs --shards 2 or more"));
 }

@@ -7,13 +7,12 @@ use std::fs;
 use std::path::Path;
 
 use super::crawl_object::{CrawlObject, refused};
-use super::note::{Note, Stamp};
-use super::restoring::{aside, remove};
 use super::{open_store, seeds};
 use crate::config::Config;
 use crate::crawl::{CrawlError, directory, options};
 use crate::disk::{self, DirectoryLock, Disk, Error};
 use crate::engine::{Identity, mend};
+use crate::node::{Note, Stamp, aside};
 use crate::shard::Shard;
 use crate::ship::{Archive, newest, restore};
 use crate::store::ObjectStore;
@@ -35,12 +34,12 @@ pub fn adopt(config: &Config, id: Option<&str>, dir: &Path) -> Result<Adopted, C
     let (store, disk) = (open_store(config)?, Disk::real());
     let object = CrawlObject::find_alone(&*store, id)?;
     let made = aside(dir);
-    remove(&made)?;
+    disk.remove_dir_all(&made)?;
     disk::create_crawl_dir(&made, options::readers(&object.config))?;
     let restored = fill(&*store, &object, (&disk, &made))?;
     let shards = object.identity.shards();
     if restored == 0 && shards == 1 {
-        remove(&made)?;
+        disk.remove_dir_all(&made)?;
         return Err(CrawlError::Usage(format!(
             "nothing of this crawl had reached {} when it ended: start a new one",
             store.address()

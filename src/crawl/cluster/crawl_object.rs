@@ -7,12 +7,12 @@
 //! ```
 //! The id is part of every name, so that several crawls can share a store.
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::crawl::CrawlError;
 use crate::engine::Identity;
+use crate::node::{prefix, read_json};
 use crate::ship::Names;
 use crate::store::{Body, Error, ObjectStore, Result};
 
@@ -114,25 +114,6 @@ impl CrawlObject {
         }
         Ok(object)
     }
-}
-
-/// What an object of so many bytes says, which are `bytes_max` at most; `expected` is what it should be.
-pub(super) fn read_json<T: DeserializeOwned>(
-    store: &dyn ObjectStore,
-    (name, bytes): (&str, u64),
-    (bytes_max, expected): (u64, &str),
-) -> Result<T> {
-    let damaged =
-        |found: String| Error::Damaged { name: name.to_owned(), offset: 0, expected: expected.to_owned(), found };
-    if bytes > bytes_max {
-        return Err(damaged(format!("{bytes} bytes")));
-    }
-    serde_json::from_slice(&store.get(name, 0..bytes)?).map_err(|error| damaged(error.to_string()))
-}
-
-/// What the names of all objects of the crawl with this id begin with.
-pub(super) fn prefix(id: u128) -> String {
-    format!("{id:032x}/")
 }
 
 /// A store that does not do what a start needs.

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use super::crawl_object::refused;
-use super::eras::Eras;
 use crate::cluster::View;
 use crate::crawl::CrawlError;
 use crate::disk;
 use crate::engine::SeedTable;
 use crate::exchange::Again;
+use crate::node::Eras;
 use crate::store::{self, Body, ObjectStore};
 use crate::web::seeds::{Seed, SeedLines};
 

@@ -9,44 +9,39 @@
 //! crawl has gone on elsewhere is refused.
 
 mod adopt;
-mod claim;
 mod clerk;
 mod crawl_object;
-mod eras;
-mod heads;
 mod lists;
 mod node;
-mod note;
 mod orders;
 mod quotas;
 mod reading;
 mod recover;
-mod restoring;
 mod seeds;
 mod seen;
 mod session;
-mod shipments;
 mod watcher;
 
+use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 
 use super::directory::Directory;
 use super::{CrawlError, CrawlRequest, options, settings as settings_of};
 use crate::config::{Bytes, Config};
 use crate::disk::Disk;
 use crate::engine::{Identity, Sharding, Shipping};
+pub use crate::node::NOTE_FILE;
+pub(super) use crate::node::Shipments;
+use crate::node::{Alone, Note, Stamp, prefix};
 use crate::ship::{Claim, Names, ShipOptions, greatest_claim, newest};
 use crate::store::{self, ObjectStore, StoreOptions};
 pub use adopt::{Adopted, adopt};
 use crawl_object::{CrawlObject, refused};
-pub use note::FILE as NOTE_FILE;
-use note::{Note, Stamp};
 pub use orders::{Added, Look, Operated, init};
 pub use reading::StoredCrawl;
 pub use recover::{Recovered, recover};
 pub use session::{NodeRequest, take_part};
-use shipments::Alone;
-pub(super) use shipments::Shipments;
 
 /// The store of `config`.
 fn open_store(config: &Config) -> Result<Arc<dyn ObjectStore>, CrawlError> {
@@ -65,7 +60,7 @@ pub(super) fn begin(request: &CrawlRequest, directory: &Directory) -> Result<Opt
     object.put(&*store).map_err(refused)?;
     let crawl = (object.identity.id, object.identity.shards());
     let options = ShipOptions { bytes_per_second: request.config.cluster.bytes_per_second.map(Bytes::get) };
-    let shipments = Shipments::new(store.clone(), object.names(), crawl, options);
+    let shipments = Shipments::new(store.clone(), object.names(), crawl, (options, thread::sleep));
     for shard in &directory.shards {
         let (claim, head) = claim(&*store, &object.names(), shard.identity.shard().index())?;
         let stamp = head.as_ref().map(|head| Stamp::new(head.claim, head.number));
@@ -80,6 +75,13 @@ pub(super) fn begin(request: &CrawlRequest, directory: &Directory) -> Result<Opt
         shipments.own(shard.identity.shard(), (claim, Box::new(Alone)), head, (&disk, &shard.dir))?;
     }
     Ok(Some(Arc::new(shipments)))
+}
+
+/// Has what the list of the seeds of the crawl in `root` has by now in the store, where the crawl has several shards;
+/// before any of them admits it.
+pub(super) fn ship_seeds(shipments: &Shipments, root: &Path) -> Result<(), CrawlError> {
+    let prefix = prefix(shipments.crawl());
+    seeds::ship(shipments.store(), &prefix, (&Disk::real(), root), options::random()).map_err(refused)
 }
 
 /// The settings that the crawl in the store of `config` was made with.

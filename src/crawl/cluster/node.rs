@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::claim::{Grounds, ShardLease};
 use super::clerk::{Answer, Ask, Clerk};
+use super::quotas::Quotas;
 use super::watcher::Watcher;
 use crate::clock::Time;
 use crate::cluster::{Claimed, EndRecord, FiguresRecord, HaltedRecord, State, View};
@@ -26,11 +26,13 @@ use crate::crawl::ending::Ending;
 use crate::crawl::live::Teller;
 use crate::crawl::runtime::Runtime;
 use crate::crawl::seat::{Heard, Seat, Told, Word, Work};
+use crate::crawl::shard_directory::ShardDirectory;
 use crate::crawl::shard_run::{Admission, News};
 use crate::crawl::signals::Signals;
 use crate::crawl::{CrawlError, CrawlRequest, share};
 use crate::disk::Error;
 use crate::engine::{Commons, Event, ExchangeOptions, StopBy};
+use crate::node::{Grounds, ShardLease};
 use crate::process::ProcessOptions;
 use crate::record::{Finish, Live, Snapshot};
 use crate::shard::Shard;
@@ -49,6 +51,8 @@ const HEADS_WAIT: Duration = Duration::from_secs(1);
 pub(super) struct Plan<'a> {
     pub request: &'a CrawlRequest,
     pub grounds: Grounds,
+    /// Limits of the whole crawl, where it has any.
+    pub quotas: Option<Arc<Quotas>>,
     pub process: ProcessOptions,
     pub keys: Arc<KeyMaker>,
     pub commons: Commons,
@@ -269,10 +273,10 @@ impl<'env, 'scope> Node<'env, 'scope> {
     fn give_up(&mut self, shard: Shard) {
         let Some(post) = self.posts.remove(&shard.index()) else { return };
         post.seat.finish();
-        let Grounds { heads, shipments, quotas, lease, .. } = &self.plan.grounds;
+        let Grounds { heads, shipments, lease, .. } = &self.plan.grounds;
         heads.unwatch(shard.index());
         shipments.disown(shard);
-        quotas.iter().for_each(|quotas| quotas.close(&post.claimed));
+        self.plan.quotas.iter().for_each(|quotas| quotas.close(&post.claimed));
         lease.given_up(shard.index());
         // first here: no request is started while the claim goes
         post.claimed.hold().drop_claim();
@@ -417,11 +421,11 @@ impl<'env, 'scope> Node<'env, 'scope> {
         let (told, reply) = (news.clone(), port.executors.reply().clone());
         plan.grounds.heads.watch(shard, Box::new(move || told.tell(&reply)));
         let (claim, seeds, clock) = (claimed.clone(), self.watcher.lines(), runtime.clock.clone());
-        let quotas = plan.grounds.quotas.as_ref();
+        let quotas = plan.quotas.as_ref();
         let allowance = quotas.map(|quotas| quotas.open(&claimed, port.executors.reply().clone()));
         let at_once = plan.at_once(&plan.grounds.ownership.heads(), self.posts.len() + 1);
         let make = move || {
-            let directory = Arc::new(plan.grounds.open(plan.request, &claim)?);
+            let directory = Arc::new(open(plan, &claim)?);
             let lease = Some(Arc::new(ShardLease(claim.hold().clone())) as _);
             Ok(Work {
                 request: plan.request,
@@ -484,4 +488,14 @@ impl<'env, 'scope> Node<'env, 'scope> {
             runtime.endpoint.put(live);
         }
     }
+}
+
+/// Opens the directory of the claimed shard, as its head has it; what comes of it is shipped from then on.
+fn open(plan: &Plan<'_>, claimed: &Arc<Claimed>) -> Result<ShardDirectory, CrawlError> {
+    let grounds = &plan.grounds;
+    let head = grounds.prepare(claimed)?;
+    let identity = grounds.identity.of_shard(grounds.shard(claimed.shard));
+    let directory = ShardDirectory::open_shard(plan.request, grounds.view.disk(), identity, false)?;
+    grounds.own(claimed, head)?;
+    Ok(directory)
 }

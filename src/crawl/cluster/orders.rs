@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::crawl_object::{CrawlObject, refused};
-use super::eras::Eras;
 use super::{lists, open_store};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{
@@ -14,6 +13,7 @@ use crate::config::{Bytes, Config};
 use crate::crawl::{CrawlError, options, share};
 use crate::engine::Identity;
 use crate::frontier::FrontierOptions;
+use crate::node::Eras;
 use crate::shard::SUFFIXES;
 use crate::store::ObjectStore;
 

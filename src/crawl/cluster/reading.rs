@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::crawl_object::{CrawlObject, refused};
-use super::eras::{Eras, Known};
 use super::{open_store, seeds};
 use crate::config::Config;
 use crate::container::make_addresses;
@@ -21,6 +20,7 @@ use crate::crawl::{CrawlError, figures, options};
 use crate::disk::{self, Disk, Readers, create_crawl_dir};
 use crate::engine::seeds::list_path;
 use crate::engine::{Identity, checkpoint};
+use crate::node::{Eras, Known};
 use crate::record::SNAPSHOT_FILE;
 use crate::shard::Shard;
 use crate::ship::{self, Checked, Manifest, StoreView};

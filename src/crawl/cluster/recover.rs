@@ -16,8 +16,6 @@ use std::thread;
 use std::time::Duration;
 
 use super::crawl_object::{CrawlObject, refused};
-use super::eras::{Eras, Known};
-use super::note::Stamp;
 use super::{open_store, options};
 use crate::cluster::{
     Beginning, CrawlName, EtcdCrawl, EtcdOptions, GrantRecord, HeadRecord, QuotaRecord, Remains, WantRecord,
@@ -26,6 +24,7 @@ use crate::config::{Bytes, Config};
 use crate::crawl::CrawlError;
 use crate::engine::checkpoint::CheckpointFile;
 use crate::exchange::Revision;
+use crate::node::{Eras, Known, Stamp};
 use crate::record::Statistics;
 use crate::shard::SUFFIXES;
 use crate::ship::{Manifest, StoreView};
@@ -78,7 +77,10 @@ pub fn recover(
         refuse_unharmed(&left, known.newest, is_lost)?;
     }
     let era = known.newest + 1;
-    eras.begin(era, options::random())?;
+    if !eras.begin(era, options::random()).map_err(refused)? {
+        let why = "another crawler cluster recover works on this crawl";
+        return Err(CrawlError::Usage(why.to_owned()));
+    }
     say(&format!("era {era} has begun: nodes of an earlier one commit and delete nothing any more"));
     let are_running = left.iter().any(|(_, remains)| remains.is_the_same && !remains.nodes.is_empty());
     if are_running || !store.address().starts_with("file:") {

@@ -9,29 +9,27 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use super::claim::{Commits, Grounds, NodeLease, SessionLease};
 use super::clerk::{Clerk, Figures};
 use super::crawl_object::{CrawlObject, refused};
-use super::eras::Eras;
-use super::heads::Heads;
 use super::lists::Lists;
 use super::node::{Node, Over, Plan};
 use super::quotas::Quotas;
 use super::seen::Seen;
-use super::shipments::Shipments;
 use super::watcher::Watcher;
 use super::{open_store, settings_of};
 use crate::clock::{Clock, SystemClock};
 use crate::cluster::{
-    ClusterError, CrawlName, EtcdCrawl, EtcdOptions, EtcdOwnership, FiguresRecord, NodeOptions, NodeRecord, Ownership,
+    Claimed, ClusterError, CrawlName, EtcdCrawl, EtcdOptions, EtcdOwnership, FiguresRecord, NodeOptions, NodeRecord,
+    Ownership,
 };
 use crate::config::{Bytes, Config};
 use crate::crawl::runtime::{Network, Runtime};
 use crate::crawl::signals::Signals;
 use crate::crawl::{CrawlError, CrawlRequest, directory, files, memory, options, threads};
 use crate::disk::{self, DirectoryLock, Disk};
-use crate::engine::{Commons, SeedTable};
+use crate::engine::{Commons, SeedTable, mend};
 use crate::fetch::Permission;
+use crate::node::{Commits, Eras, Grounds, Heads, NodeLease, SessionLease, Shipments};
 use crate::process::ProcessOptions;
 use crate::record::Finish;
 use crate::ship::{ShipOptions, StoreView};
@@ -156,7 +154,7 @@ fn session(
     let view = StoreView::new(store.clone(), Some(Disk::real()), CACHE_BYTES);
     let heads = Heads::new(store.clone(), (object.names(), era), (crawl.dir.clone(), view.clone()), shards);
     let ship = ShipOptions { bytes_per_second: crawl.config.cluster.bytes_per_second.map(Bytes::get) };
-    let shipments = Shipments::new(store.clone(), object.names(), (object.identity.id, shards), ship);
+    let shipments = Shipments::new(store.clone(), object.names(), (object.identity.id, shards), (ship, thread::sleep));
     let shipments = Arc::new(shipments);
     let mut lists = Lists::new(SeedTable::open(&Disk::real(), &crawl.dir, None)?);
     lists.take(eras, era, &ownership.heads())?;
@@ -169,14 +167,20 @@ fn session(
             names: object.names(),
             era,
             identity: object.identity.clone(),
+            disk: Disk::real(),
+            root: crawl.dir.clone(),
+            make_catalog: |disk, dir| mend::make_again(disk, dir).map(drop),
             view,
             ownership,
             heads: Arc::new(heads),
             shipments: shipments.clone(),
-            quotas,
+            heard: quotas.clone().map(|quotas| {
+                Arc::new(move |claimed: &Claimed, pages, idle| quotas.committed(claimed, pages, idle)) as _
+            }),
             commits: Arc::new(Commits::default()),
             lease,
         },
+        quotas,
         process,
         keys,
         commons: Commons::of_shards(&settings, clock),
@@ -191,7 +195,7 @@ fn session(
     let plan = plan;
     let clerk = Clerk::start(plan.grounds.ownership.clone(), Box::new(figures.clone()))?;
     let watcher = Watcher::start(plan.grounds.clone(), lists)?;
-    if let Some(quotas) = &plan.grounds.quotas {
+    if let Some(quotas) = &plan.quotas {
         quotas.start().map_err(threads::no_thread)?;
     }
     let over = thread::scope(|scope| {
@@ -210,7 +214,7 @@ fn session(
     }
     watcher.end(goes_on);
     runtime.hang_up();
-    plan.grounds.quotas.iter().for_each(|quotas| quotas.end());
+    plan.quotas.iter().for_each(|quotas| quotas.end());
     runtime.stop();
     figures.note()?;
     // nothing of it runs any more: what is held is given up at once

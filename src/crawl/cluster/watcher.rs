@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::claim::Grounds;
 use super::lists::Lists;
 use crate::crawl::CrawlError;
 use crate::crawl::threads::no_thread;
+use crate::node::Grounds;
 
 /// It looks around this often.
 const TICK: Duration = Duration::from_millis(250);

@@ -312,7 +312,10 @@ impl Backend for SimulatedDisk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.state();
         let go = state.change(false, format_args!("rename {} to {}", from.display(), to.display()))?;
-        state.names.rename(from, to).ok_or_else(not_found)?;
+        match state.names.is_dir(from) {
+            true => state.names.rename_dir(from, to),
+            false => state.names.rename(from, to).ok_or_else(not_found)?,
+        }
         go.end()
     }
 
@@ -355,6 +358,18 @@ impl Backend for SimulatedDisk {
         let state = self.state();
         state.alive()?;
         state.names.list_dirs(dir).ok_or_else(not_found)
+    }
+
+    fn remove_dir_all(&self, dir: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.alive()?;
+        for path in state.names.below(dir) {
+            let go = state.change(false, format_args!("remove {}", path.display()))?;
+            state.names.remove(&path);
+            go.end()?;
+        }
+        state.names.remove_dirs(dir);
+        Ok(())
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {

@@ -25,6 +25,8 @@ enum Change {
     Create(PathBuf, File),
     Remove(PathBuf),
     Rename(PathBuf, PathBuf, File),
+    /// A directory with all that is in it, to a place where there is none.
+    RenameDir(PathBuf, PathBuf),
 }
 
 impl Names {
@@ -56,6 +58,32 @@ impl Names {
         let file = self.get(from)?;
         self.change(Change::Rename(from.to_owned(), to.to_owned(), file));
         Some(())
+    }
+
+    pub(super) fn is_dir(&self, path: &Path) -> bool {
+        self.dirs.contains(path)
+    }
+
+    /// Renames a directory. What happened at its new place before is of the past: it is done by then, or undone with
+    /// the renaming.
+    pub(super) fn rename_dir(&mut self, from: &Path, to: &Path) {
+        self.changes.retain(|change| !change.dir().starts_with(to));
+        let inside: Vec<PathBuf> = self.dirs.iter().filter(|dir| dir.starts_with(from)).cloned().collect();
+        for dir in inside {
+            self.dirs.remove(&dir);
+            self.dirs.insert(moved(&dir, from, to));
+        }
+        self.change(Change::RenameDir(from.to_owned(), to.to_owned()));
+    }
+
+    /// The files below a directory, and those below its directories.
+    pub(super) fn below(&self, dir: &Path) -> Vec<PathBuf> {
+        self.now.keys().filter(|path| path.starts_with(dir)).cloned().collect()
+    }
+
+    /// There is no such directory any more, nor one in it.
+    pub(super) fn remove_dirs(&mut self, dir: &Path) {
+        self.dirs.retain(|path| !path.starts_with(dir));
     }
 
     pub(super) fn remove(&mut self, path: &Path) {
@@ -129,6 +157,9 @@ impl Names {
             self.durable.retain(|path, _| !path.starts_with(&lost));
             self.dirs.retain(|path| !path.starts_with(&lost));
         }
+        // a directory whose removal is undone is there again
+        let dirs: BTreeSet<PathBuf> = self.durable.keys().map(|path| parent(path).to_owned()).collect();
+        dirs.iter().flat_map(|dir| dir.ancestors()).for_each(|dir| _ = self.dirs.insert(dir.to_owned()));
         self.now.clone_from(&self.durable);
         let mood = Mood::draw(rng);
         for file in self.now.values() {
@@ -140,7 +171,10 @@ impl Names {
 impl Change {
     fn dir(&self) -> &Path {
         match self {
-            Change::Create(path, _) | Change::Remove(path) | Change::Rename(_, path, _) => parent(path),
+            Change::Create(path, _)
+            | Change::Remove(path)
+            | Change::Rename(_, path, _)
+            | Change::RenameDir(_, path) => parent(path),
         }
     }
 
@@ -152,8 +186,22 @@ impl Change {
                 names.remove(from);
                 names.insert(to.clone(), file.clone());
             }
+            Change::RenameDir(from, to) => {
+                names.retain(|path, _| !path.starts_with(to));
+                let inside: Vec<PathBuf> = names.keys().filter(|path| path.starts_with(from)).cloned().collect();
+                for path in inside {
+                    if let Some(file) = names.remove(&path) {
+                        names.insert(moved(&path, from, to), file);
+                    }
+                }
+            }
         }
     }
+}
+
+/// Where `path` lies when the directory `from`, in which it is, is at `to`.
+fn moved(path: &Path, from: &Path, to: &Path) -> PathBuf {
+    path.strip_prefix(from).map_or_else(|_| path.to_owned(), |inside| to.join(inside))
 }
 
 fn parent(path: &Path) -> &Path {

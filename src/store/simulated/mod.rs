@@ -225,6 +225,11 @@ impl ObjectStore for SimulatedClient {
         self.change(name, Effect::Delete)
     }
 
+    /// One, so that the same calls come in the same order.
+    fn at_once(&self) -> usize {
+        1
+    }
+
     fn address(&self) -> String {
         "simulated".to_owned()
     }

@@ -19,7 +19,7 @@ use crate::ship::{Manifest, Names, StoreView};
 use crate::store::{self, ObjectStore};
 
 /// Where the engines of a node hear of the others.
-pub(super) struct Heads {
+pub struct Heads {
     store: Arc<dyn ObjectStore>,
     names: Names,
     era: u32,

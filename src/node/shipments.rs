@@ -10,13 +10,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use super::crawl_object::{prefix, refused};
+use super::RECOVERED;
 use super::note::{Note, Stamp};
-use super::seeds;
-use crate::crawl::{CrawlError, options};
 use crate::disk::{self, Disk};
 use crate::engine::checkpoint::inventory;
 use crate::engine::{Checkpoint, Durable, Shipping};
@@ -31,11 +28,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 const PAUSE_MAX: Duration = Duration::from_secs(15);
 /// A store that is away is told of this often.
 const TELL: Duration = Duration::from_secs(30);
-/// Why a node of an earlier era goes on no more.
-pub(super) const RECOVERED: &str = "crawler cluster recover has begun a new era of the crawl";
 
 /// Decides whether a shipped checkpoint counts.
-pub(in crate::crawl) trait Commit: fmt::Debug + Send {
+pub trait Commit: fmt::Debug + Send {
     /// Makes it the head; its revision. Waits until that is definite. The shard is lost where it is refused.
     fn commit(&self, manifest: &Manifest, checkpoint: &Checkpoint) -> Result<Revision, String>;
     /// Whether the shard is still this process's, as far as is known.
@@ -46,7 +41,7 @@ pub(in crate::crawl) trait Commit: fmt::Debug + Send {
 
 /// The manifest itself is the head: of a crawl that one process at a time works on.
 #[derive(Debug)]
-pub(super) struct Alone;
+pub struct Alone;
 
 impl Commit for Alone {
     fn commit(&self, _: &Manifest, _: &Checkpoint) -> Result<Revision, String> {
@@ -62,13 +57,17 @@ impl Commit for Alone {
     }
 }
 
+/// Waits for so long before the store is asked again.
+pub type Pause = fn(Duration);
+
 /// Everything that a process ships.
 #[derive(Debug)]
-pub(in crate::crawl) struct Shipments {
+pub struct Shipments {
     store: Arc<dyn ObjectStore>,
     names: Names,
     crawl: u128,
     options: ShipOptions,
+    pause: Pause,
     /// By shard; nothing for one that is not this process's.
     owned: Vec<Mutex<Option<Owned>>>,
     /// What was shipped by claims that have ended.
@@ -92,10 +91,11 @@ impl Shipments {
         store: Arc<dyn ObjectStore>,
         names: Names,
         (crawl, shards): (u128, u32),
-        options: ShipOptions,
+        (options, pause): (ShipOptions, Pause),
     ) -> Shipments {
         let owned = (0..shards).map(|_| Mutex::new(None)).collect();
-        Shipments { store, names, crawl, options, owned, ended: Mutex::default(), has_lost: AtomicBool::new(false) }
+        let (ended, has_lost) = (Mutex::default(), AtomicBool::new(false));
+        Shipments { store, names, crawl, options, pause, owned, ended, has_lost }
     }
 
     /// The shard is this process's by `claim`, and goes on from `head` in the directory `dir`.
@@ -115,11 +115,14 @@ impl Shipments {
         Ok(())
     }
 
-    /// Has what the list of the seeds of the crawl in `root` has by now in the store, where the crawl has several
-    /// shards; before any of them admits it.
-    pub fn ship_seeds(&self, root: &Path) -> Result<(), CrawlError> {
-        let prefix = prefix(self.crawl);
-        seeds::ship(&*self.store, &prefix, (&Disk::real(), root), options::random()).map_err(refused)
+    /// Where it is shipped to.
+    pub fn store(&self) -> &dyn ObjectStore {
+        &*self.store
+    }
+
+    /// The id of the crawl.
+    pub fn crawl(&self) -> u128 {
+        self.crawl
     }
 
     /// Whether a shard turned out to be somebody else's.
@@ -185,7 +188,7 @@ impl Shipments {
                 told = Some(Instant::now());
                 tracing::warn!("a checkpoint waits for the store {}: {error}", self.store.address());
             }
-            thread::sleep(pause);
+            (self.pause)(pause);
             pause = (pause * 2).min(PAUSE_MAX);
         }
     }

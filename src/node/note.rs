@@ -16,7 +16,7 @@ pub const FILE: &str = "shipped.json";
 
 /// A checkpoint as the store knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Stamp {
+pub struct Stamp {
     /// Of the crawl's registry: one more after each that was lost.
     pub era: u32,
     /// Of the claim under which it was shipped.
@@ -39,7 +39,7 @@ impl Stamp {
 
 /// What is noted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Note {
+pub struct Note {
     /// The last one that counts for certain.
     pub committed: Option<Stamp>,
     /// One that may count since.

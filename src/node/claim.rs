@@ -1,24 +1,21 @@
 //! A shard that this node has claimed: its directory made ready, its heads committed.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
-use super::crawl_object;
 use super::eras::Eras;
 use super::heads::{Heads, read_manifest};
 use super::note::{Note, Stamp};
-use super::quotas::Quotas;
-use super::restoring::{aside, remove};
-use super::shipments::{Commit, RECOVERED, Shipments};
+use super::objects::{aside, prefix};
+use super::shipments::{Commit, Shipments};
+use super::{Error, Result};
 use crate::cluster::{Claimed, HeadRecord, Hold, Ownership};
-use crate::crawl::shard_directory::ShardDirectory;
-use crate::crawl::{CrawlError, CrawlRequest};
-use crate::disk::Disk;
+use crate::disk::{self, Disk};
 use crate::engine::{Checkpoint, Identity, Lease, mend};
-use crate::exchange::Revision;
+use crate::exchange::{Idle, Revision};
 use crate::shard::Shard;
 use crate::ship::{Archive, Claim, FileKind, Manifest, Names, StoreView, restore, sweep};
 use crate::store::{self, ObjectStore};
@@ -26,47 +23,76 @@ use crate::store::{self, ObjectStore};
 /// What a head says of a shard that never had a link file: 0 would say that it came with this one.
 const NEVER: Revision = 1;
 
+/// Hears of a head of this claim: how many pages it has, and what is left to do.
+pub type HeadHeard = dyn Fn(&Claimed, u64, Idle) + Send + Sync;
+
+/// Makes the catalog of a directory that was restored.
+pub type MakeCatalog = fn(&Disk, &Path) -> disk::Result<()>;
+
 /// What all claims of a node have in common.
 #[derive(Clone)]
-pub(super) struct Grounds {
+pub struct Grounds {
+    /// Where checkpoints go.
     pub store: Arc<dyn ObjectStore>,
+    /// The names of the crawl's objects.
     pub names: Names,
+    /// Of the crawl.
     pub era: u32,
+    /// Of the crawl.
     pub identity: Identity,
+    /// The files of this node.
+    pub disk: Disk,
+    /// Where the directories of its shards lie.
+    pub root: PathBuf,
+    /// How their catalogs are made.
+    pub make_catalog: MakeCatalog,
+    /// The same, over which the store's files are shown.
     pub view: Arc<StoreView>,
+    /// Who decides which shards the node has.
     pub ownership: Arc<dyn Ownership>,
+    /// Where its engines hear of the others.
     pub heads: Arc<Heads>,
+    /// What it ships.
     pub shipments: Arc<Shipments>,
-    /// Limits of the whole crawl, where it has any.
-    pub quotas: Option<Arc<Quotas>>,
+    /// Hears of its heads, where the whole crawl has limits.
+    pub heard: Option<Arc<HeadHeard>>,
     /// Heads that are being put.
     pub commits: Arc<Commits>,
+    /// The right to make requests.
     pub lease: Arc<SessionLease>,
 }
 
 impl Grounds {
-    /// Opens the directory of the claimed shard: as it lies there, if the head was shipped from it; else as the store
-    /// has it, without the archive, which stays there.
-    pub fn open(&self, request: &CrawlRequest, claimed: &Arc<Claimed>) -> Result<ShardDirectory, CrawlError> {
-        let shard = Shard::new(claimed.shard, self.identity.shards());
-        let (disk, dir) = (Disk::real(), request.dir.join(shard.dir_name()));
+    /// The place of a shard of the crawl.
+    pub fn shard(&self, shard: u32) -> Shard {
+        Shard::new(shard, self.identity.shards())
+    }
+
+    /// Makes the directory of the claimed shard ready to be opened: it stays as it lies there, if the head was shipped
+    /// from it; else it is made as the store has it, without the archive, which stays there. Brings the head.
+    pub fn prepare(&self, claimed: &Claimed) -> Result<Option<Manifest>> {
+        let (disk, dir) = (&self.disk, self.root.join(self.shard(claimed.shard).dir_name()));
         let head = claimed.head.as_ref();
         let head =
-            head.map(|head| read_manifest(&*self.store, &self.names, self.era, (claimed.shard, head))).transpose();
-        let head = head.map_err(fault)?;
+            head.map(|head| read_manifest(&*self.store, &self.names, self.era, (claimed.shard, head))).transpose()?;
         let stamp = head.as_ref().map(|head| Stamp::new(head.claim, head.number));
-        if !Note::read(&disk, &dir)?.is_of(stamp) || (head.is_some() && !mend::is_begun(&disk, &dir)) {
-            self.bring(&disk, &dir, head.as_ref())?;
+        if !Note::read(disk, &dir)?.is_of(stamp) || (head.is_some() && !mend::is_begun(disk, &dir)) {
+            self.bring(&dir, head.as_ref())?;
         }
         match &head {
-            Some(head) => self.view.mount_archive(&dir, &without_files_here(head, &dir)),
+            Some(head) => self.view.mount_archive(&dir, &without_files_here(head, disk, &dir)?),
             None => self.view.unmount(&dir),
         }
-        let identity = self.identity.of_shard(shard);
-        let directory = ShardDirectory::open_shard(request, self.view.disk(), identity, false)?;
+        Ok(head)
+    }
+
+    /// Ships what the engine of the claimed shard makes from now on, whose directory was opened and goes on from
+    /// `head`. What earlier owners have left in the store is deleted.
+    pub fn own(&self, claimed: &Arc<Claimed>, head: Option<Manifest>) -> Result<()> {
+        let shard = self.shard(claimed.shard);
         let claim = Claim { era: claimed.era, epoch: claimed.epoch };
-        if !self.is_newest_era().map_err(fault)? {
-            return Err(CrawlError::Usage(RECOVERED.to_owned()));
+        if !self.is_newest_era()? {
+            return Err(Error::Recovered);
         }
         match sweep(&*self.store, &self.names, claimed.shard, claim, head.as_ref()) {
             Ok(swept) if swept.objects > 0 => {
@@ -83,8 +109,9 @@ impl Grounds {
             links_at,
             is_first_of_era: AtomicBool::new(is_first),
         };
-        self.shipments.own(shard, (claim, Box::new(commit)), head, (&disk, &dir))?;
-        Ok(directory)
+        let dir = self.root.join(shard.dir_name());
+        self.shipments.own(shard, (claim, Box::new(commit)), head, (&self.disk, &dir))?;
+        Ok(())
     }
 
     /// Whether the crawl has not gone on in another registry.
@@ -94,18 +121,18 @@ impl Grounds {
 
     /// Calls `act` with the eras of the crawl.
     pub fn with_eras<T>(&self, act: impl FnOnce(Eras<'_>) -> T) -> T {
-        act(Eras { store: &*self.store, prefix: &crawl_object::prefix(self.identity.id) })
+        act(Eras { store: &*self.store, prefix: &prefix(self.identity.id) })
     }
 
     /// Makes `dir` what the store has of the shard. What lies there is of an earlier owner, whose work beyond the head
     /// counts no more.
-    fn bring(&self, disk: &Disk, dir: &Path, head: Option<&Manifest>) -> Result<(), CrawlError> {
-        let aside = aside(dir);
-        remove(dir)?;
-        remove(&aside)?;
+    fn bring(&self, dir: &Path, head: Option<&Manifest>) -> Result<()> {
+        let (disk, aside) = (&self.disk, aside(dir));
+        disk.remove_dir_all(dir)?;
+        disk.remove_dir_all(&aside)?;
         let Some(head) = head else { return Ok(()) };
-        restore(&*self.store, head, disk, &aside, Archive::Left).map_err(fault)?;
-        mend::make_again(disk, &aside)?;
+        restore(&*self.store, head, disk, &aside, Archive::Left)?;
+        (self.make_catalog)(disk, &aside)?;
         let committed = Some(Stamp::new(head.claim, head.number));
         Note { committed, offered: None }.write(disk, &aside)?;
         disk.rename(&aside, dir)?;
@@ -116,19 +143,27 @@ impl Grounds {
 }
 
 /// The manifest without the value files that the directory has, whole or open.
-fn without_files_here(manifest: &Manifest, dir: &Path) -> Manifest {
-    let is_here = |path: &str| dir.join(path).exists() || dir.join(format!("{path}.open")).exists();
+fn without_files_here(manifest: &Manifest, disk: &Disk, dir: &Path) -> disk::Result<Manifest> {
+    let mut here: HashMap<PathBuf, HashSet<String>> = HashMap::new();
     let mut shown = manifest.clone();
-    shown.files.retain(|file| file.kind == FileKind::Archive && !is_here(&file.path));
-    shown
-}
-
-/// A store that does not give what a claimed shard needs.
-fn fault(error: store::Error) -> CrawlError {
-    match error {
-        store::Error::Disk(error) => CrawlError::Disk(error),
-        error => CrawlError::Store(error),
+    let mut files = Vec::new();
+    for file in shown.files.drain(..).filter(|file| file.kind == FileKind::Archive) {
+        let path = dir.join(&file.path);
+        let parent = path.parent().unwrap_or(dir).to_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !here.contains_key(&parent) {
+            let names = match disk.list(&parent) {
+                Err(error) if error.is_not_found() => Vec::new(),
+                names => names?,
+            };
+            here.insert(parent.clone(), names.into_iter().collect());
+        }
+        if !here[&parent].contains(&name) && !here[&parent].contains(&format!("{name}.open")) {
+            files.push(file);
+        }
     }
+    shown.files = files;
+    Ok(shown)
 }
 
 /// Makes heads of what is shipped under a claim.
@@ -147,7 +182,7 @@ impl std::fmt::Debug for Heading {
 }
 
 impl Commit for Heading {
-    fn commit(&self, manifest: &Manifest, checkpoint: &Checkpoint) -> Result<Revision, String> {
+    fn commit(&self, manifest: &Manifest, checkpoint: &Checkpoint) -> std::result::Result<Revision, String> {
         let new = manifest.links.iter().find(|links| links.revision == 0);
         let is_first = self.is_first_of_era.load(Ordering::Relaxed);
         let record = HeadRecord {
@@ -168,8 +203,8 @@ impl Commit for Heading {
             self.grounds.ownership.commit(&self.claimed, &record).map_err(|error| error.to_string())?
         };
         self.is_first_of_era.store(false, Ordering::Relaxed);
-        if let Some(quotas) = &self.grounds.quotas {
-            quotas.committed(&self.claimed, record.pages, record.idle);
+        if let Some(heard) = &self.grounds.heard {
+            heard(&self.claimed, record.pages, record.idle);
         }
         if new.is_some() {
             self.links_at.store(revision, Ordering::Relaxed);
@@ -192,7 +227,7 @@ impl Commit for Heading {
 
 /// The heads of this node that are being put: where etcd is away, they wait.
 #[derive(Debug, Default)]
-pub(super) struct Commits(Mutex<HashMap<u32, Instant>>);
+pub struct Commits(Mutex<HashMap<u32, Instant>>);
 
 /// One of them.
 struct Begun<'a>(&'a Commits, u32);
@@ -221,7 +256,7 @@ impl Drop for Begun<'_> {
 
 /// The right of a shard's engine to make requests.
 #[derive(Debug)]
-pub(super) struct ShardLease(pub Arc<Hold>);
+pub struct ShardLease(pub Arc<Hold>);
 
 impl Lease for ShardLease {
     fn holds(&self) -> bool {
@@ -235,7 +270,7 @@ impl Lease for ShardLease {
 /// a new lease some time before the engines of the old one are ended: by that alone it would send what waits, to hosts
 /// that another node has taken over.
 #[derive(Debug)]
-pub(super) struct SessionLease {
+pub struct SessionLease {
     node: Box<dyn Lease>,
     claims: RwLock<BTreeMap<u32, Arc<Hold>>>,
 }
@@ -267,7 +302,7 @@ impl Lease for SessionLease {
 
 /// The right of a node to make any.
 #[derive(Debug)]
-pub(super) struct NodeLease(pub Arc<dyn Ownership>);
+pub struct NodeLease(pub Arc<dyn Ownership>);
 
 impl Lease for NodeLease {
     fn holds(&self) -> bool {

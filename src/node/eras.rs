@@ -15,10 +15,9 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::crawl_object::{read_json, refused};
 use super::note::Stamp;
+use super::objects::read_json;
 use crate::cluster::SeedsRecord;
-use crate::crawl::CrawlError;
 use crate::ship::{Manifest, Names, newest_since};
 use crate::store::{Body, Error, ObjectStore, Result};
 
@@ -35,8 +34,10 @@ struct Begun {
 
 /// The eras of the crawl whose objects lie below `prefix`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Eras<'a> {
+pub struct Eras<'a> {
+    /// Where they are.
     pub store: &'a dyn ObjectStore,
+    /// Of the crawl.
     pub prefix: &'a str,
 }
 
@@ -67,20 +68,16 @@ impl Eras<'_> {
         Ok(self.store.length(&self.begun(era + 1))?.is_none())
     }
 
-    /// Begins the era; an error where another process has done so at the same time.
-    pub fn begin(&self, era: u32, random: u128) -> std::result::Result<(), CrawlError> {
+    /// Begins the era; false where another process has done so at the same time.
+    pub fn begin(&self, era: u32, random: u128) -> Result<bool> {
         let begun = Begun { era, random: format!("{random:032x}") };
         let name = self.begun(era);
-        let taken = || CrawlError::Usage("another crawler cluster recover works on this crawl".to_owned());
         match self.store.put(&name, &json(&begun)) {
-            Err(Error::Taken { .. }) => return Err(taken()),
-            put => put.map_err(refused)?,
+            Err(Error::Taken { .. }) => return Ok(false),
+            put => put?,
         }
         // one of the same length is taken for an earlier sending of the same bytes
-        match self.read::<Begun>(&name).map_err(refused)? {
-            Some(found) if found == begun => Ok(()),
-            _ => Err(taken()),
-        }
+        Ok(self.read::<Begun>(&name)?.is_some_and(|found| found == begun))
     }
 
     /// The checkpoints from which the shards go on in this era: it is decided now.
@@ -119,7 +116,7 @@ impl Eras<'_> {
 
 /// What the store says of a crawl, where no registry can be asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Known {
+pub struct Known {
     /// The era that has begun last.
     pub newest: u32,
     /// The last one in which nodes have worked.
@@ -161,14 +158,13 @@ mod tests {
         assert!(eras.note_list(0, 2, &list("c")).is_err());
         let known = eras.known().unwrap();
         assert_eq!((known.newest, known.era, known.lists), (0, 0, vec![list("a"), list("b")]));
-        eras.begin(1, 7).unwrap();
-        eras.begin(1, 7).unwrap();
-        assert!(eras.begin(1, 8).is_err(), "another process was faster");
+        assert!(eras.begin(1, 7).unwrap() && eras.begin(1, 7).unwrap());
+        assert!(!eras.begin(1, 8).unwrap(), "another process was faster");
         assert!(!eras.is_newest(0).unwrap() && eras.is_newest(1).unwrap());
         eras.note_list(1, 1, &list("a")).unwrap();
         let known = eras.known().unwrap();
         assert_eq!((known.newest, known.era, known.lists.len()), (1, 0, 2), "it has no heads");
-        eras.begin(2, 9).unwrap();
+        assert!(eras.begin(2, 9).unwrap());
         eras.note_list(2, 1, &list("a")).unwrap();
         let heads = vec![None, Some(Stamp::new(Claim { era: 0, epoch: 9 }, 4))];
         eras.put_heads(2, &heads).unwrap();

@@ -1,0 +1,207 @@
+//! The table: what is known, by one revision; its transactions, and what happens to calls on their way.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::super::clocks::Micros;
+use super::super::quota;
+use super::super::record::{GrantRecord, HeadRecord, NodeRecord, QuotaRecord};
+use super::super::view::{HeadAt, NodeAt, OwnerAt, View};
+use super::{Troubles, Way};
+use crate::exchange::Revision;
+
+/// A call that was lost is carried out within this time, if it is.
+const LATE_MAX_US: u64 = 40_000_000;
+
+/// What changes the table.
+#[derive(Clone, Debug)]
+pub(super) enum Txn {
+    /// If there is no owner and the head is the one of this revision, and the shard may be claimed, then own it.
+    Claim { shard: u32, name: String, lease: u64, head: Revision },
+    /// If the claim is there and the head is the one of this revision, put the next one.
+    Commit { shard: u32, epoch: u64, head: Revision, record: HeadRecord },
+    /// If the claim is there, give it up.
+    Release { shard: u32, epoch: u64 },
+    /// If the claim is there, move a block of the limits to the shard, which has so much of them.
+    Grant { shard: u32, epoch: u64, had: GrantRecord },
+    /// If the claim is there, take back what the shard does not need, which has so much of the limits.
+    GiveBack { shard: u32, epoch: u64, had: GrantRecord, used: GrantRecord },
+}
+
+/// A lease as the registry keeps it.
+#[derive(Debug)]
+struct Kept {
+    name: String,
+    ends: Micros,
+    lasts: Micros,
+}
+
+/// All that is known.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub view: View,
+    pub left: QuotaRecord,
+    pub granted: Vec<GrantRecord>,
+    pub troubles: Troubles,
+    pub is_away: bool,
+    pub has_fences: bool,
+    pub take_overs: u64,
+    leases: BTreeMap<u64, Kept>,
+    late: BTreeMap<(Micros, u64), Txn>,
+    made: u64,
+    now: Micros,
+    rng: fastrand::Rng,
+}
+
+impl Table {
+    pub(super) fn new(shards: u32, left: QuotaRecord, seed: u64) -> Table {
+        let mut view = View::new(shards);
+        (view.revision, view.want_at) = (1, 1);
+        for shard in 0..shards {
+            view.revision += 1;
+            // as those that are made with the crawl: nothing was committed
+            view.heads[shard as usize] = Some(HeadAt { revision: view.revision, record: HeadRecord::default() });
+        }
+        Table {
+            view,
+            left,
+            granted: vec![GrantRecord::default(); shards as usize],
+            troubles: Troubles::default(),
+            is_away: false,
+            has_fences: true,
+            take_overs: 0,
+            leases: BTreeMap::new(),
+            late: BTreeMap::new(),
+            made: 0,
+            now: 0,
+            rng: fastrand::Rng::with_seed(seed),
+        }
+    }
+
+    /// Carries out a call, if it comes through, and brings its answer, if that does.
+    pub(super) fn call<T>(&mut self, way: Way, act: impl FnOnce(&mut Table) -> T) -> Option<T> {
+        if self.is_away || way == Way::Nothing || self.draws(self.troubles.lost) {
+            return None;
+        }
+        let answer = act(self);
+        (way == Way::Whole && !self.draws(self.troubles.answer_lost)).then_some(answer)
+    }
+
+    /// The same of a transaction, which may be carried out late; whether it was carried out as it stands.
+    pub(super) fn transact(&mut self, way: Way, txn: &Txn) -> Option<Option<Revision>> {
+        if !self.is_away && way != Way::Nothing && self.draws(self.troubles.late) {
+            self.made += 1;
+            let due = self.now + self.rng.u64(0..LATE_MAX_US);
+            self.late.insert((due, self.made), txn.clone());
+            return None;
+        }
+        self.call(way, |table| table.apply(txn))
+    }
+
+    fn draws(&mut self, percent: u8) -> bool {
+        percent > 0 && self.rng.u8(0..100) < percent
+    }
+
+    /// Carries out a transaction: its revision, if what it compares holds.
+    fn apply(&mut self, txn: &Txn) -> Option<Revision> {
+        match txn {
+            Txn::Claim { shard, name, lease, head } => {
+                let at = *shard as usize;
+                let is_free = self.view.owners[at].is_none() && self.head_revision(*shard) == *head;
+                let may = !self.view.halted.contains_key(shard) && self.view.end.is_none();
+                if !is_free || !may || !self.leases.contains_key(lease) {
+                    return None;
+                }
+                let epoch = self.next();
+                self.take_overs += u64::from(self.view.heads[at].as_ref().is_some_and(|head| head.record.number > 0));
+                self.view.owners[at] = Some(OwnerAt { node: name.clone(), epoch, lease: *lease });
+            }
+            Txn::Commit { shard, epoch, head, record } => {
+                let is_fenced = !self.is_owned(*shard, *epoch) || self.head_revision(*shard) != *head;
+                if is_fenced && self.has_fences {
+                    return None;
+                }
+                let revision = self.next();
+                self.view.heads[*shard as usize] = Some(HeadAt { revision, record: record.clone() });
+            }
+            Txn::Release { shard, epoch } => {
+                if !self.is_owned(*shard, *epoch) {
+                    return None;
+                }
+                self.next();
+                self.view.owners[*shard as usize] = None;
+            }
+            Txn::Grant { shard, epoch, had } => {
+                let shards = self.view.shards();
+                let is_known = self.is_owned(*shard, *epoch) && self.granted[*shard as usize] == *had;
+                let (left, granted) = is_known.then(|| quota::block(self.left, *had, shards)).flatten()?;
+                (self.left, self.granted[*shard as usize]) = (left, granted);
+            }
+            Txn::GiveBack { shard, epoch, had, used } => {
+                if !self.is_owned(*shard, *epoch) || self.granted[*shard as usize] != *had {
+                    return None;
+                }
+                let (left, granted) = quota::given_back(self.left, *had, *used);
+                (self.left, self.granted[*shard as usize]) = (left, granted);
+            }
+        }
+        Some(self.view.revision)
+    }
+
+    /// A change: its revision.
+    pub(super) fn next(&mut self) -> Revision {
+        self.view.revision += 1;
+        self.view.revision
+    }
+
+    pub(super) fn is_owned(&self, shard: u32, epoch: u64) -> bool {
+        self.view.owners[shard as usize].as_ref().is_some_and(|owner| owner.epoch == epoch)
+    }
+
+    pub(super) fn head_revision(&self, shard: u32) -> Revision {
+        self.view.heads[shard as usize].as_ref().map_or(0, |head| head.revision)
+    }
+
+    /// A lease for the node, and its name under it; `None` where the name is taken.
+    pub(super) fn join(&mut self, name: &str, now: Micros, lasts: Duration) -> Option<u64> {
+        if self.view.nodes.contains_key(name) {
+            return None;
+        }
+        let lasts = u64::try_from(lasts.as_micros()).unwrap_or(u64::MAX);
+        let id = self.next();
+        self.leases.insert(id, Kept { name: name.to_owned(), ends: now + lasts, lasts });
+        let record = NodeRecord { weight: 1, ..NodeRecord::default() };
+        self.view.nodes.insert(name.to_owned(), NodeAt { lease: id, record });
+        Some(id)
+    }
+
+    /// Renews a lease; false where there is none any more.
+    pub(super) fn renew(&mut self, id: u64, now: Micros) -> bool {
+        let Some(kept) = self.leases.get_mut(&id).filter(|kept| kept.ends > now) else { return false };
+        kept.ends = now + kept.lasts;
+        true
+    }
+
+    /// The lease is over, with all that was put under it.
+    pub(super) fn drop_lease(&mut self, id: u64) {
+        let Some(kept) = self.leases.remove(&id) else { return };
+        for shard in 0..self.view.owners.len() {
+            if self.view.owners[shard].as_ref().is_some_and(|owner| owner.lease == id) {
+                self.next();
+                self.view.owners[shard] = None;
+            }
+        }
+        self.next();
+        self.view.nodes.remove(&kept.name);
+    }
+
+    pub(super) fn pass_time(&mut self, now: Micros) {
+        self.now = now;
+        let ended: Vec<u64> = self.leases.iter().filter(|(_, kept)| kept.ends <= now).map(|(id, _)| *id).collect();
+        ended.into_iter().for_each(|id| self.drop_lease(id));
+        while let Some(entry) = self.late.first_entry().filter(|entry| entry.key().0 <= now) {
+            let txn = entry.remove();
+            self.apply(&txn);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Small objects of a crawl, and where a directory is made before it gets its place.
+
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+
+use crate::store::{Error, ObjectStore, Result};
+
+/// What the names of all objects of the crawl with this id begin with.
+pub fn prefix(id: u128) -> String {
+    format!("{id:032x}/")
+}
+
+/// What an object of so many bytes says, which are `bytes_max` at most; `expected` is what it should be.
+pub fn read_json<T: DeserializeOwned>(
+    store: &dyn ObjectStore,
+    (name, bytes): (&str, u64),
+    (bytes_max, expected): (u64, &str),
+) -> Result<T> {
+    let damaged =
+        |found: String| Error::Damaged { name: name.to_owned(), offset: 0, expected: expected.to_owned(), found };
+    if bytes > bytes_max {
+        return Err(damaged(format!("{bytes} bytes")));
+    }
+    serde_json::from_slice(&store.get(name, 0..bytes)?).map_err(|error| damaged(error.to_string()))
+}
+
+/// The directory in which that of `dir` is made, beside it: a process that is killed meanwhile leaves nothing that
+/// could be taken for a crawl.
+pub fn aside(dir: &Path) -> PathBuf {
+    let mut name = dir.as_os_str().to_owned();
+    name.push(".restoring");
+    name.into()
+}

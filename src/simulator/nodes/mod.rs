@@ -1,0 +1,488 @@
+//! Crawls on many machines in virtual time: nodes that die, stand still, are cut off and lose their disks, over a store
+//! and a registry that fail.
+//!
+//! ```text
+//!  machine ── session ── engines, one a shard ──┐ claims, heads ──► cluster::simulated   linearizable, leases
+//!  machine ── session ── engines ───────────────┤ objects ────────► store::simulated     late, lost, unlisted
+//!  machine ── session ── engines ───────────────┘ requests ───────► one network, one log
+//! ```
+//! Engines, checkpoints, shipping, heads and the opening of a claimed shard are the crawler's own ([`crate::node`]);
+//! time, disks, network, store and registry are simulated. Shipping and reading links wait for the store between two
+//! calls, while the others go on ([`baton`](super::baton)). When the registry says that the crawl has ended, all shards
+//! are restored from the store on a machine that has never seen them, as `crawler cluster run --adopt` does, and that
+//! crawl is judged as any other: its pages are those of one machine, each once, and it has nothing left to do.
+//!
+//! What it leaves out: clocks of nodes that differ, limits of the whole crawl (their model has them), pause and stop of
+//! the whole crawl, eras.
+
+mod judge;
+mod plan;
+mod session;
+mod store;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::case::Case;
+use super::clause::{Clause, Violation};
+use super::machine::Machine;
+use super::mistake::Mistake;
+use super::moment::Ended;
+use super::network::millis;
+use super::{BEGIN, Held, baton, judge::hosts};
+use crate::clock::{Clock, ManualClock, Time};
+use crate::cluster::clocks::{Clocks, Micros};
+use crate::cluster::simulated::{LeaseTerms, SimulatedRegistry, Troubles, Way};
+use crate::cluster::{Ownership, QuotaRecord};
+use crate::disk::simulated::{Fault, Restart};
+use crate::engine::Identity;
+use crate::store::simulated::{Reach, SimulatedClient, SimulatedStore, Whims};
+use plan::{Blow, Over, TROUBLES, WHIMS};
+use session::{Broken, Session};
+use store::NodeStore;
+
+/// The leases of nodes.
+const LEASE: LeaseTerms = LeaseTerms { lasts: Duration::from_secs(20), margin: Duration::from_secs(5) };
+/// Between two sessions of a node, and before a name that is taken is asked for again.
+const PAUSE: Duration = Duration::from_secs(1);
+/// A process that has ended by an error is started again after this time.
+const RESTART: Duration = Duration::from_secs(5);
+/// No crawl of this size takes longer.
+const LONGEST: Duration = Duration::from_secs(40 * 24 * 3_600);
+/// Nor more steps.
+const STEPS_MAX: u64 = 20_000_000;
+
+/// Virtual time as leases see it.
+#[derive(Debug)]
+struct VirtualClocks(Arc<ManualClock>);
+
+impl Clocks for VirtualClocks {
+    fn boot(&self) -> Micros {
+        self.0.now().ms() * 1_000
+    }
+
+    fn wall(&self) -> Micros {
+        self.boot()
+    }
+}
+
+/// A machine, and the process on it.
+struct Node {
+    name: String,
+    machine: Machine,
+    client: SimulatedClient,
+    way: Way,
+    reach: Reach,
+    session: Option<Session>,
+    /// It does nothing before this time.
+    still_until: Time,
+    /// The next death at a change of the disk, and when the machine comes back.
+    dying: Option<(Restart, Duration)>,
+}
+
+/// All of it.
+pub(super) struct World {
+    pub case: Case,
+    clock: Arc<ManualClock>,
+    registry: SimulatedRegistry,
+    pub store: SimulatedStore,
+    nodes: Vec<Node>,
+    blows: Vec<(Time, Blow)>,
+    overs: Vec<(Time, Over)>,
+    away: bool,
+    pub ends: Vec<Ended>,
+    rng: fastrand::Rng,
+    told: Vec<String>,
+}
+
+/// Runs the case on so many nodes.
+pub(super) fn run(mut case: Case, nodes: usize) -> Result<Held, (Violation, Vec<String>)> {
+    let blows = plan::draw(&mut case, nodes);
+    let mut world = World::new(case, nodes, blows).map_err(|violation| (violation, Vec::new()))?;
+    let done = world.crawl().and_then(|()| judge::judge(&mut world));
+    match done {
+        Ok(()) => Ok(world.held()),
+        Err(violation) => {
+            let requests = world.nodes[0].machine.requests_of(&violation.what);
+            let told = std::mem::take(&mut world.told);
+            Err((violation, requests.into_iter().chain(told).collect()))
+        }
+    }
+}
+
+impl World {
+    fn new(case: Case, nodes: usize, blows: Vec<(Duration, Blow)>) -> Result<World, Violation> {
+        let broken = |error: std::io::Error| Violation::new(Clause::Ends, error.to_string());
+        let mut first = Machine::new(case.clone()).map_err(broken)?;
+        let random = u128::from(case.seed) << 64 | 0xc4a5;
+        let shape = (case.drum.buckets, case.partitions, &[][..]);
+        first.identity = Some(Identity::of_crawl(BEGIN, random, shape, case.shards));
+        let clock = Arc::new(ManualClock::new(BEGIN));
+        let clocks = Arc::new(VirtualClocks(clock.clone()));
+        let registry = SimulatedRegistry::new((case.shards, QuotaRecord::default()), clocks, LEASE, case.seed ^ 0x4e6);
+        let store = SimulatedStore::new(case.seed ^ 0x5707e);
+        let seeds = first.seeds().len() as u64;
+        let operator = registry.join("operator", Way::Whole, baton::pass).expect("nobody has the name");
+        operator.put_seeds("seeds/1", seeds).map_err(|error| Violation::new(Clause::Ends, error.to_string()))?;
+        operator.leave();
+        if case.mistake == Some(Mistake::Unfenced) {
+            registry.forget_fences();
+        }
+        let mut made: Vec<Machine> = (1..nodes).map(|node| first.beside(case.seed ^ node as u64 * 0xd15c)).collect();
+        made.insert(0, first);
+        let node = |(index, machine)| Node {
+            name: format!("node-{index}"),
+            machine,
+            client: store.client(),
+            way: Way::Whole,
+            reach: Reach::Whole,
+            session: None,
+            still_until: BEGIN,
+            dying: None,
+        };
+        Ok(World {
+            nodes: made.into_iter().enumerate().map(node).collect(),
+            blows: blows.into_iter().map(|(at, blow)| (BEGIN + at, blow)).rev().collect(),
+            overs: Vec::new(),
+            away: false,
+            ends: Vec::new(),
+            rng: fastrand::Rng::with_seed(case.seed ^ 0x30c1d),
+            told: Vec::new(),
+            case,
+            clock,
+            registry,
+            store,
+        })
+    }
+
+    fn held(&self) -> Held {
+        let network = self.nodes[0].machine.network();
+        Held {
+            requests: network.log.len() as u64,
+            deaths: self.ends.len() as u64,
+            changes: self.nodes.iter().map(|node| node.machine.changes()).sum(),
+            hosts: hosts(&self.nodes[0].machine) as u64,
+            take_overs: self.registry.take_overs(),
+            log: self.nodes.iter().fold(0, |sum: u64, node| sum.rotate_left(7) ^ node.machine.log_checksum()),
+        }
+    }
+
+    /// Milliseconds since the beginning.
+    pub fn true_now(&self) -> u64 {
+        millis(self.clock.now().since(BEGIN))
+    }
+
+    fn tell(&mut self, what: impl std::fmt::Display) {
+        let line = format!("{} ms: {what}", self.true_now());
+        self.told.push(line);
+    }
+
+    /// Lets the nodes crawl until the registry says that the crawl has ended, and all have given up their shards.
+    fn crawl(&mut self) -> Result<(), Violation> {
+        for _ in 0..STEPS_MAX {
+            self.registry.pass_time();
+            self.strike();
+            for node in 0..self.nodes.len() {
+                self.step(node)?;
+            }
+            let is_idle = |node: &Node| node.session.as_ref().is_none_or(|session| session.posts.is_empty());
+            if self.registry.end().is_some() && self.nodes.iter().all(is_idle) {
+                self.nodes
+                    .iter_mut()
+                    .filter_map(|node| node.session.take())
+                    .for_each(|session| session.ownership.leave());
+                return Ok(());
+            }
+            if self.clock.now().since(BEGIN) > LONGEST {
+                break;
+            }
+            self.pass_time();
+            self.take_one()?;
+        }
+        let view = self.registry.view();
+        let heads: Vec<_> = view.heads.iter().flatten().map(|at| (at.revision, &at.record)).collect();
+        let what = format!("no end at {} ms: {heads:?}, owners {:?}", self.true_now(), view.owners);
+        Err(Violation::new(Clause::Ends, what))
+    }
+
+    /// What has come to fall falls, and what is over is over.
+    fn strike(&mut self) {
+        let now = self.clock.now();
+        while let Some((_, blow)) = self.blows.pop_if(|(at, _)| *at <= now) {
+            self.tell(format_args!("{blow:?}"));
+            self.fall(blow);
+        }
+        let over: Vec<Over> = self.overs.extract_if(.., |(at, _)| *at <= now).map(|(_, over)| over).collect();
+        for over in over {
+            match over {
+                Over::Store(node) => self.set_reach(node, Reach::Whole),
+                Over::Registry(node) => self.set_way(node, Way::Whole),
+                Over::StoreAway => self.store.set_away(false),
+                Over::RegistryAway => self.set_away(false),
+                Over::StoreWild => self.store.set_whims(Whims::default()),
+                Over::RegistryWild => self.registry.set_troubles(Troubles::default()),
+            }
+        }
+    }
+
+    fn fall(&mut self, blow: Blow) {
+        let now = self.clock.now();
+        match blow {
+            Blow::Dies { node, restart, back } => self.die(node, (restart, back), false),
+            Blow::DiesAtDisk { node, changes, restart, back } => {
+                let disk = &self.nodes[node].machine.simulated;
+                disk.fail_at(disk.changes() + changes, Fault::Stop);
+                self.nodes[node].dying = Some((restart, back));
+            }
+            Blow::Lost { node, back } => self.die(node, (Restart::PowerCut, back), true),
+            Blow::StandsStill { node, time } => {
+                self.nodes[node].still_until = self.nodes[node].still_until.max(now + time);
+            }
+            Blow::Stops { node, back } => {
+                if let Some(session) = &mut self.nodes[node].session {
+                    session.is_stopping = true;
+                }
+                self.nodes[node].dying.get_or_insert((Restart::Killed, back));
+            }
+            Blow::StoreCut { node, reach, time } => {
+                self.set_reach(node, reach);
+                self.overs.push((now + time, Over::Store(node)));
+            }
+            Blow::RegistryCut { node, way, time } => {
+                self.set_way(node, way);
+                self.overs.push((now + time, Over::Registry(node)));
+            }
+            Blow::StoreAway { time } => {
+                self.store.set_away(true);
+                self.overs.push((now + time, Over::StoreAway));
+            }
+            Blow::RegistryAway { time } => {
+                self.set_away(true);
+                self.overs.push((now + time, Over::RegistryAway));
+            }
+            Blow::StoreWild { time } => {
+                self.store.set_whims(WHIMS);
+                self.overs.push((now + time, Over::StoreWild));
+            }
+            Blow::RegistryWild { time } => {
+                self.registry.set_troubles(TROUBLES);
+                self.overs.push((now + time, Over::RegistryWild));
+            }
+        }
+    }
+
+    fn set_reach(&mut self, node: usize, reach: Reach) {
+        self.nodes[node].reach = reach;
+        self.nodes[node].client.set_reach(reach);
+    }
+
+    fn set_way(&mut self, node: usize, way: Way) {
+        self.nodes[node].way = way;
+        self.nodes[node].session.iter().for_each(|session| session.ownership.set_way(way));
+    }
+
+    fn set_away(&mut self, is_away: bool) {
+        self.away = is_away;
+        self.registry.set_away(is_away);
+    }
+
+    /// The process of a node is gone, and comes back after a while; perhaps on another machine.
+    fn die(&mut self, node: usize, (restart, back): (Restart, Duration), is_lost: bool) {
+        let (now, at) = (self.clock.now(), self.true_now());
+        let dead = &mut self.nodes[node];
+        if let Some(session) = dead.session.take() {
+            session.ownership.close();
+            let disk = &dead.machine.simulated;
+            disk.clear_faults();
+            disk.fail_at(disk.changes() + 1, Fault::Stop);
+            // what it had begun ends here
+            drop(session);
+        }
+        dead.machine.network.borrow_mut().hang_up(at, Some(node as u32));
+        dead.machine.simulated.clear_faults();
+        dead.machine.simulated.make_room();
+        dead.machine.simulated.restart(restart);
+        if is_lost {
+            let seed = self.rng.u64(..);
+            let boot = dead.machine.boot;
+            dead.machine = dead.machine.beside(seed);
+            dead.machine.boot = boot;
+        }
+        (dead.dying, dead.still_until) = (None, dead.still_until.max(now + back));
+        self.ends.push(Ended {
+            at,
+            clean: false,
+            power_cut: restart == Restart::PowerCut,
+            clock_set_forward: false,
+            clock_set_back: false,
+            taken_over: true,
+        });
+    }
+
+    /// Lets a node do what it can at this moment.
+    fn step(&mut self, node: usize) -> Result<(), Violation> {
+        let now = self.clock.now();
+        if self.nodes[node].still_until > now {
+            return Ok(());
+        }
+        if self.nodes[node].session.is_none() {
+            return self.begin(node);
+        }
+        let reaches = self.nodes[node].way == Way::Whole && !self.away;
+        let Node { machine, session: Some(session), .. } = &mut self.nodes[node] else { return Ok(()) };
+        (machine.true_now, machine.clock_now) = (millis(now.since(BEGIN)), now);
+        let mut done = session.look_around(machine, reaches, &mut self.rng);
+        for post in session.posts.values_mut().filter(|post| post.is_crawling() && !session.is_over) {
+            if done.is_ok() {
+                done = post.member.pump().map_err(Broken::Disk);
+            }
+        }
+        match done {
+            Ok(()) => self.look_for_its_end(node),
+            Err(broken) => self.fail(node, broken)?,
+        }
+        Ok(())
+    }
+
+    /// A session that is over ends when nothing of it is in progress; one that was asked to stop when it has no shard.
+    fn look_for_its_end(&mut self, node: usize) {
+        let now = self.clock.now();
+        let Some(session) = &mut self.nodes[node].session else { return };
+        let is_done = match (session.is_over, session.is_stopping) {
+            (true, _) => {
+                session.posts.retain(|_, post| post.member.event_queue.borrow_mut().keep_courses());
+                session.posts.is_empty()
+            }
+            (_, true) => session.posts.is_empty(),
+            _ => false,
+        };
+        if is_done {
+            session.ownership.leave();
+            let stopped = session.is_stopping;
+            let back = self.nodes[node].dying.take_if(|_| stopped).map_or(PAUSE, |(_, back)| back);
+            self.nodes[node].session = None;
+            self.nodes[node].still_until = now + back;
+        }
+    }
+
+    /// A session cannot go on.
+    fn fail(&mut self, node: usize, broken: Broken) -> Result<(), Violation> {
+        let (at, failed) = (self.true_now(), &mut self.nodes[node]);
+        let Some(session) = &mut failed.session else { return Ok(()) };
+        if failed.machine.simulated.is_stopped() {
+            let dying = failed.dying.unwrap_or((Restart::Killed, PAUSE));
+            self.tell(format_args!("node {node} dies at its disk"));
+            self.die(node, dying, false);
+            return Ok(());
+        }
+        if session.is_lost() {
+            session.is_over = true;
+            failed.machine.network.borrow_mut().hang_up(at, Some(node as u32));
+            self.tell(format_args!("node {node} has lost its claims"));
+            self.ends.push(Ended {
+                at,
+                clean: false,
+                power_cut: false,
+                clock_set_forward: false,
+                clock_set_back: false,
+                taken_over: true,
+            });
+            return Ok(());
+        }
+        let Broken::Disk(error) = broken else { return Ok(()) };
+        // a process whose store does not answer in time ends by that, and is started again
+        let is_troubled = failed.reach != Reach::Whole || self.overs.iter().any(|(_, over)| is_of_store(*over));
+        if is_troubled {
+            self.tell(format_args!("node {node} ends: {error}"));
+            self.die(node, (Restart::Killed, RESTART), false);
+            return Ok(());
+        }
+        Err(Violation::new(Clause::Reopens, format!("node {node} at {at} ms: {error}")))
+    }
+
+    /// Begins a session, if the node's name is free.
+    fn begin(&mut self, node: usize) -> Result<(), Violation> {
+        let (now, asker) = (self.clock.now(), node as u32);
+        let begun = &mut self.nodes[node];
+        let ownership = self.registry.join(&begun.name, begun.way, baton::pass);
+        let Some(ownership) = ownership.filter(|_| self.registry.end().is_none()) else {
+            begun.still_until = now + PAUSE;
+            return Ok(());
+        };
+        begun.machine.boot += 1;
+        (begun.machine.true_now, begun.machine.clock_now) = (millis(now.since(BEGIN)), now);
+        let client = NodeStore(begun.client.clone());
+        match Session::begin(&begun.machine, ownership, (client, asker), self.clock.clone()) {
+            Ok(session) => begun.session = Some(session),
+            Err(_) if begun.machine.simulated.is_stopped() => {
+                let dying = begun.dying.unwrap_or((Restart::Killed, PAUSE));
+                self.die(node, dying, false);
+            }
+            Err(error) => return Err(Violation::new(Clause::Reopens, format!("node {node}: {error}"))),
+        }
+        Ok(())
+    }
+
+    /// Moves the clock on to the next thing that happens, or that somebody can do.
+    fn pass_time(&mut self) {
+        let now = self.clock.now();
+        let mut to = now + Duration::from_secs(3_600);
+        let mut least = Duration::from_millis(1);
+        to = self.blows.last().map_or(to, |(at, _)| to.min(*at));
+        to = self.overs.iter().fold(to, |to, (at, _)| to.min(*at));
+        for node in &mut self.nodes {
+            let Some(session) = node.session.as_mut().filter(|_| node.still_until <= now) else {
+                to = to.min(node.still_until);
+                continue;
+            };
+            to = to.min(session.next_due());
+            for post in session.posts.values_mut() {
+                to = post.member.next_due().map_or(to, |due| to.min(due));
+                if !post.is_crawling() || session.is_over || post.member.finish.is_some() {
+                    continue;
+                }
+                if post.member.engine.is_busy() {
+                    (to, least) = (now, Duration::ZERO);
+                }
+                to = post.member.engine.next_due().map_or(to, |due| to.min(due));
+            }
+        }
+        let is_due = self.due(now).is_some();
+        if !is_due {
+            self.clock.advance(to.since(now).max(least));
+        }
+    }
+
+    /// The node and the shard whose next thing is due.
+    fn due(&self, now: Time) -> Option<(usize, u32)> {
+        let up = self.nodes.iter().enumerate().filter(|(_, node)| node.still_until <= now);
+        let posts = up.flat_map(|(at, node)| {
+            let posts = node.session.iter().flat_map(|session| &session.posts);
+            posts.filter_map(move |(shard, post)| Some((post.member.next_due()?, at, *shard)))
+        });
+        posts.filter(|(due, ..)| *due <= now).min().map(|(_, node, shard)| (node, shard))
+    }
+
+    /// Lets the next thing happen that is due.
+    fn take_one(&mut self) -> Result<(), Violation> {
+        let now = self.clock.now();
+        let Some((node, shard)) = self.due(now) else { return Ok(()) };
+        let Some(session) = &mut self.nodes[node].session else { return Ok(()) };
+        let is_over = session.is_over;
+        let Some(post) = session.posts.get_mut(&shard) else { return Ok(()) };
+        let member = &mut post.member;
+        let taken = member.event_queue.borrow_mut().take(now, &mut member.processor);
+        let done = match taken {
+            Ok(Some(event)) if !is_over && member.finish.is_none() => member.engine.handle(event),
+            Ok(_) => Ok(()),
+            // it was abandoned before
+            Err(_) if is_over => Ok(()),
+            Err(error) => Err(error),
+        };
+        done.or_else(|error| self.fail(node, Broken::Disk(error)))
+    }
+}
+
+fn is_of_store(over: Over) -> bool {
+    matches!(over, Over::Store(_) | Over::StoreAway | Over::StoreWild)
+}
