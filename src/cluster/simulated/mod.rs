@@ -92,7 +92,7 @@ impl SimulatedRegistry {
         self.table().is_away = is_away;
     }
 
-    /// From now on every head is taken, whoever puts it: what a registry without fences would do.
+    /// From now on every head is taken, of any node: what a registry without fences would do.
     pub fn forget_fences(&self) {
         self.table().has_fences = false;
     }

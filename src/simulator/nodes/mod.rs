@@ -128,7 +128,7 @@ impl World {
         if case.mistake == Some(Mistake::Unfenced) {
             registry.forget_fences();
         }
-        let mut made: Vec<Machine> = (1..nodes).map(|node| first.beside(case.seed ^ node as u64 * 0xd15c)).collect();
+        let mut made: Vec<Machine> = (1..nodes).map(|node| first.beside(case.seed ^ (node as u64 * 0xd15c))).collect();
         made.insert(0, first);
         let node = |(index, machine)| Node {
             name: format!("node-{index}"),
