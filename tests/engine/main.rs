@@ -15,6 +15,7 @@ mod interleavings;
 mod listed_seeds;
 mod referrers;
 mod refetch;
+mod requests;
 mod requisites;
 mod rests;
 mod revisits;
