@@ -22,7 +22,7 @@ use crate::disk;
 use crate::engine::checkpoint::{CheckpointJob, Ran, ShipJob};
 use crate::engine::{Addressed, Event, Executors, Fault, FetchJob, HoldSync, ReplyTo, ResolveJob, StoreMerge, Waker};
 use crate::exchange::LinkJob;
-use crate::fetch::{FetchOptions, Fetcher};
+use crate::fetch::{FetchLine, FetchOptions, Fetcher};
 use crate::frontier::PartitionJob;
 use crate::process::{ProcessOptions, ProcessPool};
 use crate::web::address::AddressGuard;
@@ -86,6 +86,8 @@ pub(super) struct Port {
 
 /// An engine's way to the threads.
 pub(super) struct ThreadExecutors {
+    /// Its requests end with it.
+    line: FetchLine,
     shared: Arc<Shared>,
     reply: ReplyTo,
 }
@@ -137,7 +139,11 @@ impl Threads {
     /// engine of that number takes one of its own.
     pub(super) fn port(&self, number: usize) -> Port {
         let (events_in, events) = bounded(self.workers + OTHER_EVENTS);
-        let executors = ThreadExecutors { shared: self.shared.clone(), reply: ReplyTo::new(number, events_in) };
+        let executors = ThreadExecutors {
+            line: self.shared.fetcher.line(),
+            shared: self.shared.clone(),
+            reply: ReplyTo::new(number, events_in),
+        };
         Port { executors, events }
     }
 
@@ -261,7 +267,7 @@ impl ThreadExecutors {
 
 impl Executors for ThreadExecutors {
     fn fetch(&mut self, job: FetchJob) {
-        self.shared.fetcher.fetch(self.addressed(job));
+        self.line.fetch(self.addressed(job));
     }
 
     fn resolve(&mut self, job: ResolveJob) {

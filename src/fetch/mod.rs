@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::clock::Clock;
 use crate::engine::{Addressed, Event, FetchJob, Fetched, ReplyTo, RequestSettings, ResolveJob};
@@ -202,9 +202,9 @@ impl Fetcher {
         Ok(Fetcher { runtime, shared: Arc::new(shared) })
     }
 
-    /// Makes the request of `job`.
-    pub fn fetch(&self, job: Addressed<FetchJob>) {
-        self.runtime.spawn(request::run(self.shared.clone(), job));
+    /// A line for the requests of an engine.
+    pub fn line(&self) -> FetchLine {
+        FetchLine { runtime: self.runtime.handle().clone(), shared: self.shared.clone(), over: watch::Sender::new(()) }
     }
 
     /// Resolves the name of `job`.
@@ -219,5 +219,37 @@ impl Fetcher {
     /// Ends all requests at once.
     pub fn stop(self) {
         self.runtime.shutdown_timeout(Duration::from_secs(1));
+    }
+}
+
+/// The requests of one engine. When it is dropped they end, with their connections: the shard of an engine that has
+/// ended may be another machine's by then, which asks the same hosts.
+#[derive(Debug)]
+pub struct FetchLine {
+    runtime: tokio::runtime::Handle,
+    shared: Arc<Shared>,
+    /// Each request listens to it.
+    over: watch::Sender<()>,
+}
+
+impl FetchLine {
+    /// Makes the request of `job`.
+    pub fn fetch(&self, job: Addressed<FetchJob>) {
+        let (shared, mut over) = (self.shared.clone(), self.over.subscribe());
+        self.runtime.spawn(async move {
+            tokio::select! {
+                biased;
+                _ = over.changed() => {}
+                () = request::run(shared, job) => {}
+            }
+        });
+    }
+}
+
+impl Drop for FetchLine {
+    fn drop(&mut self) {
+        self.over.send_replace(());
+        // until the last of them is gone
+        self.runtime.block_on(self.over.closed());
     }
 }

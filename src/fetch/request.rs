@@ -82,14 +82,25 @@ async fn exchange(shared: &Shared, job: &FetchJob, started: Time, clock: Instant
     let clients = shared.clients.of(&shared.options, settings.proxy.as_ref());
     let clients = clients.map_err(|error| NoAnswer::Failed(Cause::Proxy, error.to_string()))?;
     let origin = job.url.origin();
-    let keeps = shared.idle.take(&origin, clock.into_std());
+    let kept = Kept { shared, origin: &origin, keeps: shared.idle.take(&origin, clock.into_std()) };
     let deadline = clock + settings.timeout_total;
-    let exchange = Exchange { shared, job, settings, clients: &clients, origin: &origin, keeps, deadline };
-    let result = exchange.make(started, clock).await;
-    if keeps {
-        shared.idle.leave_idle(&origin, Instant::now().into_std());
+    let exchange = Exchange { shared, job, settings, clients: &clients, origin: &origin, keeps: kept.keeps, deadline };
+    exchange.make(started, clock).await
+}
+
+/// The place of a connection that is kept behind its request, whether that comes to its end or is dropped.
+struct Kept<'a> {
+    shared: &'a Shared,
+    origin: &'a str,
+    keeps: bool,
+}
+
+impl Drop for Kept<'_> {
+    fn drop(&mut self) {
+        if self.keeps {
+            self.shared.idle.leave_idle(self.origin, Instant::now().into_std());
+        }
     }
-    result
 }
 
 /// No address of the server is ever connected to from here. So the name is resolved here before the proxy hears of it,

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::baton::{Course, Step};
 use super::mistake::Mistake;
-use super::network::{Network, Outcome};
+use super::network::{Asker, Network, Outcome};
 use super::registry::MistakenRegistry;
 use crate::calendar::SlotRead;
 use crate::clock::{Clock, ManualClock, Time};
@@ -61,7 +61,7 @@ pub(super) struct EventQueue {
     /// Where commits are kept, where the crawl has several shards.
     pub registry: Option<Arc<MistakenRegistry>>,
     /// The node whose queue it is, where the crawl has several: it waits for the store.
-    pub asker: Option<u32>,
+    pub asker: Option<Asker>,
 }
 
 impl EventQueue {

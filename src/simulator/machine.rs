@@ -300,7 +300,7 @@ impl Machine {
         if let (End::Disk { fault: Fault::Full | Fault::Error, .. }, Ran::Gone) = (end, ran) {
             return Err(Violation::new(Clause::Reopens, "a fault of the disk ended the process in silence"));
         }
-        self.network.borrow_mut().hang_up(self.true_now, None);
+        self.network.borrow_mut().hang_up(self.true_now, |_| true);
         self.ends.push(moment::Ended {
             at: self.true_now,
             clean,

@@ -9,14 +9,24 @@ use std::time::Duration;
 
 use super::BEGIN;
 use crate::clock::Time;
-use crate::engine::{FetchJob, Response};
+use crate::engine::{FetchJob, Response, Target};
 use crate::outcome::Failure;
 use crate::simweb::PaperWeb;
+use crate::web::url::CanonicalUrl;
 use crate::web::warc::{HttpVersion, Truncation};
 
 /// Troubles that one URL or name meets at most: fewer than a crawl has attempts.
 const TROUBLES_MAX: u8 = 2;
 const ADDRESS_TTL: Duration = Duration::from_secs(300);
+
+/// Who asks, where there are several nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Asker {
+    /// The machine.
+    pub node: u32,
+    /// The shard, whose requests are on connections of its own.
+    pub shard: u32,
+}
 
 /// A request as the server saw it.
 #[derive(Clone, Debug)]
@@ -40,9 +50,18 @@ pub(super) struct Request {
     /// Bytes of the answer's body.
     pub bytes: u64,
     /// The node that asked, where there are several.
-    pub asker: Option<u32>,
+    pub asker: Option<Asker>,
+    /// Whether it was made for the rules of another host, whose robots.txt leads here.
+    pub is_for_another: bool,
     /// Whether its answer was in the archive when a process began: no death can have it forgotten any more.
     pub archived: bool,
+}
+
+impl Request {
+    /// The machine that asked, where there are several.
+    pub(super) fn node(&self) -> Option<u32> {
+        self.asker.map(|asker| asker.node)
+    }
 }
 
 /// What came of a request.
@@ -87,7 +106,7 @@ impl Network {
     pub(super) fn ask(
         &mut self,
         job: &FetchJob,
-        (now, asker): (u64, Option<u32>),
+        (now, asker): (u64, Option<Asker>),
         started: Time,
     ) -> (Duration, Outcome) {
         let url = &job.url;
@@ -112,6 +131,7 @@ impl Network {
             started,
             bytes: 0,
             asker,
+            is_for_another: is_for_another(job),
             archived: false,
         };
         if let Some((duration, failure)) = refused {
@@ -172,8 +192,8 @@ impl Network {
     }
 
     /// The process that asked is gone at true time `now`: so are its connections.
-    pub(super) fn hang_up(&mut self, now: u64, asker: Option<u32>) {
-        for request in self.log.iter_mut().filter(|request| request.end > now && request.asker == asker) {
+    pub(super) fn hang_up(&mut self, now: u64, is_it: impl Fn(Option<Asker>) -> bool) {
+        for request in self.log.iter_mut().filter(|request| request.end > now && is_it(request.asker)) {
             (request.end, request.status, request.rest, request.bytes) = (now, None, Duration::ZERO, 0);
         }
     }
@@ -185,6 +205,14 @@ impl Network {
         let troubles = self.troubles.entry(whom.to_owned()).or_default();
         *troubles += 1;
         *troubles <= TROUBLES_MAX
+    }
+}
+
+/// Whether a request is for the rules of another host.
+fn is_for_another(job: &FetchJob) -> bool {
+    match &job.target {
+        Target::Robots { origin, .. } => CanonicalUrl::parse(origin).is_ok_and(|of| of.host() != job.url.host()),
+        _ => false,
     }
 }
 

@@ -14,6 +14,7 @@ use super::event_queue::{EventQueue, Hands};
 use super::machine::Machine;
 use super::mistake::Mistake;
 use super::moment;
+use super::network::Asker;
 use super::process::{Member, Process};
 use super::registry::MistakenRegistry;
 use crate::catalog::{Catalog, MemoryCatalog};
@@ -57,7 +58,7 @@ pub(super) enum Others {
         /// The files of this node, and those in the store.
         disk: Disk,
         /// By which the network knows the node.
-        asker: u32,
+        node: u32,
     },
 }
 
@@ -163,7 +164,9 @@ impl Machine {
         match &shared.others {
             Others::None => {}
             Others::Here(_, mistaken) => event_queue.registry = Some(mistaken.clone()),
-            Others::OnNodes { asker, .. } => event_queue.asker = Some(*asker),
+            Others::OnNodes { node, .. } => {
+                event_queue.asker = Some(Asker { node: *node, shard: shard.index() });
+            }
         }
         let event_queue = Rc::new(RefCell::new(event_queue));
         let (opening, process) = self.opening(shard, shared, Box::new(Hands(event_queue.clone())))?;

@@ -29,15 +29,26 @@ fn hosts_and_addresses(machine: &Machine, requests: &[&Request]) -> Result<(), V
         per_address: Duration::from_millis(millis(politeness.delay_per_ip)),
         ..Terms::default()
     };
-    let mut hosts: HashMap<&str, HostJudge<&Request>> = HashMap::new();
+    // of all nodes together, and of each: a host of another node that is asked for rules alone has its turn in the
+    // asking node only
+    let mut hosts: HashMap<(&str, Option<u32>), HostJudge<&Request>> = HashMap::new();
     // hosts of one address may be on several nodes, which know nothing of each other's turns
     let mut addresses: HashMap<Option<u32>, AddressJudge<_, &Request>> = HashMap::new();
     for &request in requests {
         let made = translate(machine.case(), request);
         let mut offences = Vec::new();
-        hosts.entry(&request.host).or_default().request(&made, request, &terms, |offence| offences.push(offence));
+        for node in [request.node(), None] {
+            if node.is_none() && request.asker.is_some() && request.is_for_another {
+                continue;
+            }
+            let of_host = hosts.entry((&request.host, node)).or_default();
+            of_host.request(&made, request, &terms, |offence| offences.push(offence));
+            if request.asker.is_none() {
+                break;
+            }
+        }
         let at_address = request.address.map(|address| {
-            let of_asker = addresses.entry(request.asker).or_default();
+            let of_asker = addresses.entry(request.node()).or_default();
             of_asker.request(address, made.started, request, &terms)
         });
         offences.extend(at_address.flatten());

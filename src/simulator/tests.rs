@@ -281,7 +281,7 @@ fn a_directory_that_others_have_gone_on_from_is_found() {
 
 #[test]
 fn heads_without_a_fence_are_found() {
-    finds_on_nodes(Mistake::Unfenced, 25);
+    finds_on_nodes(Mistake::Unfenced, 0);
 }
 
 /// One of the cases from this one on breaks by `mistake`.

@@ -108,6 +108,11 @@ impl SimulatedRegistry {
         self.table().view.clone()
     }
 
+    /// The first shard, and the number of its head, that was followed by one of no greater number.
+    pub fn went_back(&self) -> Option<(u32, u64)> {
+        self.table().went_back
+    }
+
     /// Claims so far of shards that had a head: how often one was taken over.
     pub fn take_overs(&self) -> u64 {
         self.table().take_overs

@@ -46,6 +46,8 @@ pub(super) struct Table {
     pub is_away: bool,
     pub has_fences: bool,
     pub take_overs: u64,
+    /// A head that was followed by one of no greater number.
+    pub went_back: Option<(u32, u64)>,
     leases: BTreeMap<u64, Kept>,
     late: BTreeMap<(Micros, u64), Txn>,
     made: u64,
@@ -70,6 +72,7 @@ impl Table {
             is_away: false,
             has_fences: true,
             take_overs: 0,
+            went_back: None,
             leases: BTreeMap::new(),
             late: BTreeMap::new(),
             made: 0,
@@ -120,6 +123,10 @@ impl Table {
                 let is_fenced = !self.is_owned(*shard, *epoch) || self.head_revision(*shard) != *head;
                 if is_fenced && self.has_fences {
                     return None;
+                }
+                let before = self.view.heads[*shard as usize].as_ref().map_or(0, |head| head.record.number);
+                if record.number <= before {
+                    self.went_back.get_or_insert((*shard, before));
                 }
                 let revision = self.next();
                 self.view.heads[*shard as usize] = Some(HeadAt { revision, record: record.clone() });

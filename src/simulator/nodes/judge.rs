@@ -22,6 +22,10 @@ pub(super) fn judge(world: &mut World) -> Result<(), Violation> {
     world.store.set_away(false);
     world.store.set_whims(Default::default());
     world.store.settle();
+    if let Some((shard, number)) = world.registry.went_back() {
+        let what = format!("the head of shard {shard} went back from {number}");
+        return Err(Violation::new(Clause::NothingTwice, what));
+    }
     let mut machine = restored(world)?;
     each_once(&machine)?;
     let before = machine.network().log.len();

@@ -28,7 +28,7 @@ use super::clause::{Clause, Violation};
 use super::machine::Machine;
 use super::mistake::Mistake;
 use super::moment::Ended;
-use super::network::millis;
+use super::network::{Asker, millis};
 use super::{BEGIN, Held, baton, judge::hosts};
 use crate::clock::{Clock, ManualClock, Time};
 use crate::cluster::clocks::{Clocks, Micros};
@@ -298,7 +298,7 @@ impl World {
             // what it had begun ends here
             drop(session);
         }
-        dead.machine.network.borrow_mut().hang_up(at, Some(node as u32));
+        dead.machine.network.borrow_mut().hang_up(at, of(node));
         dead.machine.simulated.clear_faults();
         dead.machine.simulated.make_room();
         dead.machine.simulated.restart(restart);
@@ -377,7 +377,7 @@ impl World {
         }
         if session.is_lost() {
             session.is_over = true;
-            failed.machine.network.borrow_mut().hang_up(at, Some(node as u32));
+            failed.machine.network.borrow_mut().hang_up(at, of(node));
             self.tell(format_args!("node {node} has lost its claims"));
             self.ends.push(Ended {
                 at,
@@ -402,7 +402,7 @@ impl World {
 
     /// Begins a session, if the node's name is free.
     fn begin(&mut self, node: usize) -> Result<(), Violation> {
-        let (now, asker) = (self.clock.now(), node as u32);
+        let now = self.clock.now();
         let begun = &mut self.nodes[node];
         let ownership = self.registry.join(&begun.name, begun.way, baton::pass);
         let Some(ownership) = ownership.filter(|_| self.registry.end().is_none()) else {
@@ -412,7 +412,7 @@ impl World {
         begun.machine.boot += 1;
         (begun.machine.true_now, begun.machine.clock_now) = (millis(now.since(BEGIN)), now);
         let client = NodeStore(begun.client.clone());
-        match Session::begin(&begun.machine, ownership, (client, asker), self.clock.clone()) {
+        match Session::begin(&begun.machine, ownership, (client, node as u32), self.clock.clone()) {
             Ok(session) => begun.session = Some(session),
             Err(_) if begun.machine.simulated.is_stopped() => {
                 let dying = begun.dying.unwrap_or((Restart::Killed, PAUSE));
@@ -481,6 +481,11 @@ impl World {
         };
         done.or_else(|error| self.fail(node, Broken::Disk(error)))
     }
+}
+
+/// Whether a request is of this node.
+fn of(node: usize) -> impl Fn(Option<Asker>) -> bool {
+    move |asker| asker.is_some_and(|asker| asker.node == node as u32)
 }
 
 fn is_of_store(over: Over) -> bool {

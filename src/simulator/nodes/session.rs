@@ -85,7 +85,7 @@ impl Session {
     pub fn begin(
         machine: &Machine,
         ownership: SimulatedNode,
-        (client, asker): (NodeStore, u32),
+        (client, node): (NodeStore, u32),
         clock: Arc<ManualClock>,
     ) -> disk::Result<Session> {
         let case = machine.case();
@@ -100,7 +100,7 @@ impl Session {
         let shipments = Shipments::new(store.clone(), names.clone(), (identity.id, case.shards), ship);
         let (heads, shipments) = (Arc::new(heads), Arc::new(shipments));
         let commons = Commons::of_shards(&case.settings, clock.clone());
-        let others = Others::OnNodes { heads: heads.clone(), shipments: shipments.clone(), disk: view.disk(), asker };
+        let others = Others::OnNodes { heads: heads.clone(), shipments: shipments.clone(), disk: view.disk(), node };
         let grounds = Grounds {
             store,
             names,
@@ -209,7 +209,7 @@ impl Session {
     fn move_shards(&mut self, machine: &mut Machine, goes_on: bool) -> Result<(), Broken> {
         let done: Vec<u32> =
             self.posts.iter().filter(|(_, post)| post.member.finish.is_some()).map(|(shard, _)| *shard).collect();
-        done.into_iter().for_each(|shard| self.give_up(shard));
+        done.into_iter().for_each(|shard| self.give_up(machine, shard));
         let wanted = self.ownership.wanted();
         if let Some(post) = wanted.hand_over.and_then(|shard| self.posts.get_mut(&shard)) {
             post.is_leaving = true;
@@ -225,8 +225,11 @@ impl Session {
         Ok(())
     }
 
-    fn give_up(&mut self, shard: u32) {
+    fn give_up(&mut self, machine: &Machine, shard: u32) {
         let Some(post) = self.posts.remove(&shard) else { return };
+        // the requests of an engine end with it
+        let asker = post.member.event_queue.borrow().asker;
+        machine.network.borrow_mut().hang_up(machine.true_now, |of| of == asker);
         let Grounds { heads, shipments, lease, .. } = &self.grounds;
         heads.unwatch(shard);
         shipments.disown(self.grounds.shard(shard));

@@ -9,7 +9,7 @@ use crawler::container::Referrer;
 use crawler::engine::{
     Addressed, Event, Fault, FetchFailed, FetchJob, ReplyTo, RequestSettings, ResolveJob, Response, Target, Unresolved,
 };
-use crawler::fetch::{Arrived, FetchOptions, Fetcher};
+use crawler::fetch::{Arrived, FetchLine, FetchOptions, Fetcher};
 use crawler::fingerprint::Fingerprint;
 use crawler::frontier::{Hops, HostId, Provenance};
 use crawler::web::address::AddressGuard;
@@ -28,6 +28,7 @@ pub type Outcome = Result<Response, Box<FetchFailed>>;
 
 /// A fetch executor.
 pub struct Client {
+    line: Option<FetchLine>,
     fetcher: Fetcher,
     clock: Arc<dyn Clock>,
     answers: Receiver<Arrived>,
@@ -88,7 +89,7 @@ impl Client {
         let (answers_in, answers) = bounded(PLACES);
         let (events_in, events) = bounded(PLACES);
         let fetcher = Fetcher::start(options, AddressGuard::new(&allowed), clock.clone(), answers_in).unwrap();
-        Client { fetcher, clock, answers, events, reply: ReplyTo::new(0, events_in) }
+        Client { line: Some(fetcher.line()), fetcher, clock, answers, events, reply: ReplyTo::new(0, events_in) }
     }
 
     /// Begins a request to `addresses`; without any the name is asked for.
@@ -109,7 +110,12 @@ impl Client {
             past: None,
             id_seed: 0,
         };
-        self.fetcher.fetch(Addressed { job, reply: self.reply.clone() });
+        self.line.as_ref().unwrap().fetch(Addressed { job, reply: self.reply.clone() });
+    }
+
+    /// The engine whose requests they are is gone.
+    pub fn hang_up(&mut self) {
+        self.line = None;
     }
 
     /// What came of a request that was begun.

@@ -43,6 +43,26 @@ fn beyond_the_places_for_idle_connections_they_are_closed_behind_the_answer() {
 }
 
 #[test]
+fn what_an_engine_has_asked_for_ends_with_it() {
+    let (begun, body_begun) = crossbeam_channel::unbounded();
+    let (gone, is_gone) = crossbeam_channel::unbounded();
+    let server = HttpServer::start("127.0.0.1", move |connection| {
+        if connection.request().is_some() {
+            connection.send("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nmore will");
+            let _ = begun.send(());
+            // no further request comes, and no end of this one but the connection's
+            assert!(connection.request().is_none());
+            let _ = gone.send(());
+        }
+    });
+    let mut client = Client::start(options());
+    client.begin(&server.url("a.test"), &["127.0.0.1"]);
+    body_begun.recv_timeout(super::client::PATIENCE).unwrap();
+    client.hang_up();
+    is_gone.recv_timeout(super::client::PATIENCE).unwrap();
+}
+
+#[test]
 fn s21_no_cookie_and_no_other_trace_of_an_answer_is_sent_back() {
     let server = HttpServer::answering(page(
         "set-cookie: id=1; path=/\r\nset-cookie: wide=2; domain=test\r\n\
