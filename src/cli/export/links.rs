@@ -142,7 +142,12 @@ impl Scans {
     }
 
     /// All URLs that an answer names: its redirect, its header fields, its links whether they may be followed or not.
-    pub(in crate::cli) fn targets(&mut self, url: &CanonicalUrl, status: u16, response: &Response) -> Vec<CanonicalUrl> {
+    pub(in crate::cli) fn targets(
+        &mut self,
+        url: &CanonicalUrl,
+        status: u16,
+        response: &Response,
+    ) -> Vec<CanonicalUrl> {
         let mut targets: Vec<CanonicalUrl> = redirect(url, status, response).into_iter().collect();
         let refresh = headers::refresh(&response.headers);
         targets.extend(refresh.and_then(|value| url.join(&value).ok()));
