@@ -90,6 +90,16 @@ fn listed(site: &Site) -> Vec<(String, String, u64)> {
     versions(&lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>())
 }
 
+/// Fails with some of what only one of them has.
+#[track_caller]
+fn assert_same(found: &[(String, String, u64)], expected: &[(String, String, u64)]) {
+    let only = |these: &[(String, String, u64)], those: &[(String, String, u64)]| -> Vec<_> {
+        these.iter().filter(|version| !those.contains(version)).take(5).cloned().collect()
+    };
+    let (missing, surplus) = (only(expected, found), only(found, expected));
+    assert!(found == expected, "missing {missing:?}, surplus {surplus:?} of {}, {}", expected.len(), found.len());
+}
+
 /// Each line once, by its place. In every run, and without what came twice, the places of a shard rise; a place is that
 /// of one answer only.
 fn by_place(followers: &Followers<'_>) -> Vec<Value> {
@@ -146,7 +156,7 @@ fn followed_under_kills(settings: &str) {
     followers.once();
     let once = by_place(&followers);
     println!("seed {seed}: {} lines in {} runs, {} answers", followers.all_lines().len(), followers.runs, once.len());
-    assert_eq!(versions(&once), listed(&site), "seed {seed}");
+    assert_same(&versions(&once), &listed(&site));
     assert_eq!(followers.once(), Vec::<Value>::new());
     let of_pages: Vec<_> = once.iter().filter(|line| !text(line, "url").ends_with("/robots.txt")).collect();
     assert!(of_pages.iter().all(|line| line["depth"].is_u64()), "seed {seed}");
@@ -195,7 +205,7 @@ fn a_follower_that_ends_with_its_crawl_has_told_all_of_it() {
     wait(crawl).expect(0, &[]);
     let ended = wait(follower);
     assert_eq!((ended.code, ended.said.as_str()), (Some(0), ""));
-    assert_eq!(versions(&followers.all_lines()), listed(&site));
+    assert_same(&versions(&followers.all_lines()), &listed(&site));
 }
 
 #[test]
@@ -215,7 +225,7 @@ fn a_cursor_holds_when_pages_are_removed_and_files_rewritten() {
     let second = followers.once();
     let expected: Vec<_> =
         all.iter().filter(|version| !told.contains(*version) && version.0 != untold.0).cloned().collect();
-    assert_eq!(versions(&second), expected);
+    assert_same(&versions(&second), &expected);
     by_place(&followers);
 }
 
@@ -231,7 +241,7 @@ fn a_cursor_finds_its_place_again_in_an_index_that_was_rebuilt() {
     let lost = &first[5]["warc"];
     damage(&site, lost);
     rebuild(&site);
-    assert_eq!(versions(&followers.once()), expected);
+    assert_same(&versions(&followers.once()), &expected);
 
     // the last page itself is lost: those of its file come again, and that is said
     fs::remove_file(site.crawl.path("cursor")).unwrap();
@@ -240,7 +250,9 @@ fn a_cursor_finds_its_place_again_in_an_index_that_was_rebuilt() {
     rebuild(&site);
     let ended = wait(followers.start(&["--once"]));
     ended.expect(0, &["come again"]);
-    assert_eq!(versions(&followers.lines(followers.runs)), listed(&site));
+    let (last, others) = all.split_last().unwrap();
+    let of_file = others.iter().filter(|line| line["warc"]["file"] == last["warc"]["file"]);
+    assert_same(&versions(&followers.lines(followers.runs)), &versions(of_file));
 }
 
 /// Makes the index again; the damage that it meets is told by the code.

@@ -140,6 +140,13 @@ impl From {
 
 impl FollowArgs {
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
+        self.follow().map_err(|error| match error.downcast_ref::<Error>() {
+            Some(wrong @ (Error::Cursor(..) | Error::OtherCrawl { .. })) => UsageError::because(wrong.to_string()),
+            _ => error,
+        })
+    }
+
+    fn follow(&self) -> anyhow::Result<Exit> {
         let bodies = self.bodies.as_deref().map(Bodies::new).transpose()?;
         let lines = Lines::new(&self.fields, bodies)?;
         let target = self.target()?;
@@ -183,9 +190,6 @@ impl FollowArgs {
                 }
                 Err(Error::NothingStored(_)) if self.forever || running && !self.once => thread::sleep(LOOK_EVERY),
                 Err(Error::NothingStored(_)) => return Ok(None),
-                Err(error @ (Error::Cursor(..) | Error::OtherCrawl { .. })) => {
-                    return Err(UsageError::because(error.to_string()));
-                }
                 Err(error) => return Err(error.into()),
             }
         }

@@ -89,7 +89,8 @@ impl Webhook {
             .header("webhook-timestamp", seconds)
             .header("webhook-signature", signature)
             .body(batch.text().to_vec());
-        let answer = self.runtime.block_on(request.send());
+        // its timers are made where the runtime is
+        let answer = self.runtime.block_on(async { request.send().await });
         let answer = answer.map_err(|e| Failure::because(words(&e.without_url())))?;
         let status = answer.status();
         if status.is_success() {
