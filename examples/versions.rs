@@ -1,5 +1,5 @@
-//! All versions of a page: `cargo run --example versions -- crawl https://example.com/`. Prints when each was fetched and
-//! how long its content is, the newest first.
+//! All versions of a page: `cargo run --example versions -- crawl https://example.com/`. Prints when each was fetched
+//! and how long its content is, the newest first.
 
 use std::io::{self, Write};
 

@@ -44,12 +44,12 @@
 //! - A compaction removes pages and moves others to another place of their value file. Cursors stay valid: places are
 //!   offsets in key.dat, which never change. Removed pages are passed over.
 //! - `crawler verify --rebuild` makes key.dat again, where damaged pages may be missing and others may have come back.
-//!   So a cursor also has what its last page is known by (value file, time, URL), and goes on behind that page, wherever
-//!   its record lies now. Only if that very page is gone, the pages of its value file (at most
+//!   So a cursor also has what its last page is known by (value file, time, URL), and goes on behind that page,
+//!   wherever its record lies now. Only if that very page is gone, the pages of its value file (at most
 //!   `container.segment_size`) come again, and [`Follower::notices`] says so. Places of pages may then be others than
 //!   before: compare URL and time.
-//! - While a crawl that was killed replays what its last checkpoint does not cover, key.dat is shorter for a moment. The
-//!   follower waits for the next checkpoint.
+//! - While a crawl that was killed replays what its last checkpoint does not cover, key.dat is shorter for a moment.
+//!   The follower waits for the next checkpoint.
 //! - A cursor of another crawl is refused.
 //!
 //! # Cost
@@ -87,8 +87,8 @@ impl Archive {
     /// Opens the archive in a crawl directory. What is stored later is not seen, but by [`Archive::follow`].
     ///
     /// # Errors
-    /// [`Error::NothingStored`] where there is no crawl or it has no page yet; [`Error::Disk`] where its files cannot be
-    /// read.
+    /// [`Error::NothingStored`] where there is no crawl or it has no page yet; [`Error::Disk`] where its files cannot
+    /// be read.
     pub fn open(dir: impl AsRef<Path>) -> Result<Archive> {
         Archive::open_on(&Disk::real(), dir.as_ref())
     }

@@ -115,7 +115,7 @@ fn every_reading_command_answers_with_each_of_its_options() {
         ("follow --prefix SEED --status 200 --mime text/* --since 2020-01-01 --until 2199-12-31 --robots", "\"via\":"),
         ("follow --respect-preferences ai-train=n --directive noindex --without-directive noai", ""),
         ("follow --exec cat --retries 1", "\"url\":"),
-        ("follow --from 0-16 --exec echo:{} --retries 0 --status 999", ""),
+        ("follow --from 0-16 --exec cat --retries 0 --status 999", ""),
         ("export warc --output some.warc.gz --all", ""),
         ("export cdxj --all --memory 1MiB", "{\"url\""),
         ("export urls --status 2xx", "http"),

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
 use super::super::exit::UsageError;
-use super::target::{Batch, Failure};
+use super::batch::{Batch, Failure};
 
 /// What stands for the URL.
 const URL: &str = "{}";

@@ -3,13 +3,14 @@
 //! Pages and their order are those of [`crate::archive::Follower`], which says what is promised. Here is what a cursor
 //! file adds: it is replaced, durably, only after the lines before it were delivered. Lines go in batches; a batch is
 //! delivered when it was written and flushed (standard output), when the program that read it has ended with code 0
-//! (`--exec`), or when the server has answered with 2xx (`--webhook`). A batch that was not delivered is tried again, and
-//! nothing behind it before. So after a kill at any moment the lines since the cursor come again, and none is missing.
+//! (`--exec`), or when the server has answered with 2xx (`--webhook`). A batch that was not delivered is tried again,
+//! and nothing behind it before. So after a kill at any moment the lines since the cursor come again; none is missing.
 //!
 //! A batch is full at a number of lines or bytes, and is delivered without being full when nothing more is there. So
 //! nothing waits for a batch to fill.
 
 mod backoff;
+mod batch;
 mod bodies;
 mod exec;
 mod line;
@@ -32,9 +33,10 @@ use super::{parts, run};
 use crate::archive::{Cursor, Error, Follower, Page};
 use crate::disk;
 use crate::text::escape::Escaped;
+use batch::Batch;
 use bodies::Bodies;
 use line::{Field, Lines};
-use target::{Batch, Target};
+use target::Target;
 
 /// How often a crawl is looked at for more.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -58,21 +60,21 @@ seed, attempt, duration_ms, content_type, redirect, headers, title, text, links,
 --bodies), warc. all means all but the last five.
 
 --exec CMD runs CMD in a shell and writes a batch of lines to its input; the batch counts as delivered when CMD ends \
-with code 0, and comes again when it fails. With {} in it, CMD runs once per page, without a shell: each {} is replaced \
-by the URL, and the line is its input.
+with code 0, and comes again when it fails. With {} in it, CMD runs once per page, without a shell: each {} is \
+replaced by the URL, and the line is its input.
 
 --webhook URL sends batches by POST (application/x-ndjson), signed as Standard Webhooks has it: webhook-id, \
 webhook-timestamp, and webhook-signature: v1,BASE64 with HMAC-SHA256 of ID.TIMESTAMP.BODY. Any answer of 2xx is a \
 delivery; all others are tried again. The URL has to be https, or http to this machine.
 
 Examples:
-  crawler follow                                    of the crawl in ./crawl
+  crawler follow                  the crawl in ./crawl, until it ends
+  crawler follow --from end       only what is stored from now on
+  crawler follow --once --status 200 --fields url,title,text
   crawler follow news --cursor news.cursor --forever | consumer
-  crawler follow --once --status 200 --mime text/html --fields url,title,text
-  crawler follow --from end                         only what is stored from now on
   crawler follow --cursor c --exec 'kcat -P -b broker -t pages'
   crawler follow --cursor c --exec './index {}'
-  crawler follow --cursor c --webhook https://example.com/pages --secret-file key")]
+  crawler follow --webhook https://example.com/pages --secret-file key")]
 pub(super) struct FollowArgs {
     /// Crawl directory, the same as --dir
     #[arg(value_name = "DIR", conflicts_with = "dir")]
@@ -156,7 +158,7 @@ impl FollowArgs {
         let Some(follower) = self.open()? else { return Ok(Exit::Done) };
         let (statements, damage) = (self.selection.statements(), Damage::default());
         let run = Run { args: self, follower, lines, target, statements, damage, saved: None, batch: Batch::default() };
-        run.to_end()
+        run.follow()
     }
 
     fn dir(&self) -> &PathBuf {
@@ -171,7 +173,7 @@ impl FollowArgs {
         }
     }
 
-    /// Opens the crawl at its cursor; waits for one where that is wanted. Nothing where a crawl ended before it was one.
+    /// Opens the crawl at its cursor; waits for one where that is wanted. Nothing where it ended before it was one.
     fn open(&self) -> anyhow::Result<Option<Follower>> {
         let kept = self.cursor.as_ref().map(Cursor::read).transpose()?.flatten();
         let (cursor, to_end) = match (kept, &self.from) {
@@ -215,7 +217,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn to_end(mut self) -> anyhow::Result<Exit> {
+    fn follow(mut self) -> anyhow::Result<Exit> {
         loop {
             let goes_on = !self.args.once && (self.args.forever || self.follower.is_running());
             self.deliver_all()?;

@@ -26,7 +26,7 @@ use tokio::runtime::Runtime;
 use url::Host;
 
 use super::super::exit::UsageError;
-use super::target::{Batch, Failure};
+use super::batch::{Batch, Failure};
 use crate::clock::{Clock, SystemClock};
 use crate::disk;
 use crate::web::retry_after::retry_after;
