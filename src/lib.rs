@@ -50,13 +50,21 @@
 //! | [`console`] | the page in a browser that shows a crawl: its server, its hour of history, what it may be asked |
 //! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail |
 //! | [`crawl`] | the wiring: start, signals, stop; what is told beside a crawl: explain, verify, reports, plan |
+//! | [`archive`] | what a crawl has stored, for other programs: its pages, by URL, in order, and as they come |
 //! | [`cli`] | the command line |
 //! | `fuzzing` | drives every parser of foreign bytes; in no release |
+//!
+//! # As a library
+//!
+//! [`archive`] reads what a crawl has stored, and is the one module that is meant for other programs: what its
+//! documentation says keeps to semantic versioning. Nothing else is promised. The other modules are public for the
+//! binary, its tests and benchmarks; their items may change or go with any version.
 //!
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it.
 //! docs/ARCHITECTURE.md has the threads, the queues with their bounds, and the crash contract; docs/FORMATS.md the
 //! bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
+pub mod archive;
 pub mod calendar;
 pub mod catalog;
 pub mod cli;

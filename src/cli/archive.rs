@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use crate::archive::Answer;
 use crate::clock::Time;
 use crate::container::StoredRecord;
 use crate::text::escape::Escaped;
@@ -87,6 +88,13 @@ impl Response {
         let same = |field: &&(Vec<u8>, Vec<u8>)| field.0.eq_ignore_ascii_case(name.as_bytes());
         let of_body = self.payload_headers.iter().filter(|_| self.status == 304);
         self.headers.iter().chain(of_body).find(same).map(|(_, value)| value.as_slice())
+    }
+}
+
+impl From<Answer> for Response {
+    fn from(answer: Answer) -> Response {
+        let Answer { status, reason, headers, payload_headers, sent, body } = answer;
+        Response { status, reason, headers, payload_headers, body: sent, decoded: body }
     }
 }
 

@@ -22,6 +22,7 @@ mod explain;
 mod export;
 mod extract;
 mod faults;
+mod follow;
 mod forget;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
@@ -119,6 +120,8 @@ enum Command {
     Canonical(canonical::CanonicalArgs),
     /// Check a crawl directory for damage, or rebuild what can be rebuilt
     Verify(verify::VerifyArgs),
+    /// Print stored pages as JSON lines, as they come, or hand them to a program or a web server
+    Follow(follow::FollowArgs),
     /// Make a table of the archived HTML pages: titles, text, elements by CSS
     Extract(extract::ExtractArgs),
     /// Remove what is not kept from the archive of a stopped crawl
@@ -279,6 +282,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Canonical(args)) => args.run(),
         Some(Command::Verify(args)) => args.run(),
         Some(Command::Extract(args)) => args.run(open_archive),
+        Some(Command::Follow(args)) => args.run(),
         Some(Command::Compact(args)) => args.run(),
         Some(Command::Forget(args)) => args.run(),
         Some(Command::Export(args)) => args.run(open_archive),

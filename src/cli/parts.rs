@@ -2,26 +2,20 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
 
 use super::archive::{Archive, Entry, RecordLocation, Response};
 use super::exit::UsageError;
-use crate::container::{External, KeyRecord, Reader, StoredRecord};
-use crate::crawl::archives::{self, Archives};
-use crate::crawl::dedup;
-use crate::crawl::dirs::CrawlDirs;
+use crate::archive::{self, Archive as StoredArchive, Page};
+use crate::container::{KeyRecord, Reader, StoredRecord};
+use crate::crawl::archives::Archives;
 use crate::crawl::{self, CrawlError, CrawlRequest};
 use crate::disk::{self, Disk};
-use crate::engine::Identity;
 use crate::record::Finish;
-use crate::web::coding;
 use crate::web::statements::Statements;
 use crate::web::url::CanonicalUrl;
-use crate::web::warc::Header;
-
-/// A body is decoded up to this size.
-const DECODED_MAX: usize = 1 << 30;
 
 /// Runs a crawl.
 pub(super) fn crawl(request: CrawlRequest) -> Result<Finish, CrawlError> {
@@ -32,27 +26,17 @@ pub(super) fn crawl(request: CrawlRequest) -> Result<Finish, CrawlError> {
 
 /// Opens the archive in a crawl directory: of all shards, where there are several.
 pub(super) fn open_archive(disk: &Disk, dir: &Path) -> anyhow::Result<Box<dyn Archive>> {
-    let open = || -> disk::Result<Container> {
-        let dirs = CrawlDirs::open(disk, dir)?;
-        let keys = match dirs.keys() {
-            Some(keys) => keys.clone(),
-            None => Identity::read_copy(disk, dir)?.key_maker(),
-        };
-        Ok(Container { archives: Archives::new(disk.clone(), dirs, keys) })
-    };
-    let container = match open() {
-        Ok(container) => container,
-        Err(e) if e.is_not_found() && archives::has_no_page(disk, dir) => return Err(nothing_stored(dir)),
-        Err(e) => return Err(e.into()),
-    };
-    if !container.archives.open_all() {
-        return Err(nothing_stored(dir));
+    match StoredArchive::open_on(disk, dir) {
+        Ok(archive) => Ok(Box::new(Container { archives: archive.archives().clone() })),
+        Err(archive::Error::NothingStored(dir)) => Err(nothing_stored(&dir)),
+        Err(e) => Err(e.into()),
     }
-    if !container.archives.dirs().is_sharded() {
-        // what is faulty of several is told when it is met
-        container.archives.reader(0)?;
-    }
-    Ok(Box::new(container))
+}
+
+/// An archive that has `page`, and its entry there.
+pub(super) fn of_page(page: &Page) -> (impl Archive + use<>, Entry) {
+    let (archives, place, record) = page.parts();
+    (Container { archives: archives.clone() }, entry((place, record.clone())))
 }
 
 fn nothing_stored(dir: &Path) -> anyhow::Error {
@@ -65,7 +49,7 @@ fn nothing_stored(dir: &Path) -> anyhow::Error {
 /// The page containers of a crawl as an archive. A handle has the shard above the offset of the key record, so that
 /// handles rise in the order of the entries.
 struct Container {
-    archives: Archives,
+    archives: Arc<Archives>,
 }
 
 /// Where in a handle the offset ends and the shard begins.
@@ -90,19 +74,6 @@ impl Container {
                 Err(disk::Error::damaged(&pages, 0, "the archive of an entry that was read from it", "none"))
             }
         }
-    }
-
-    /// The body of a revisit whose payload is in another archive.
-    fn body_elsewhere(&self, external: &External, record: &KeyRecord) -> anyhow::Result<Vec<u8>> {
-        let found = dedup::payload_of(&Disk::real(), self.archives.dirs(), external, &record.payload_sha1)?;
-        found.ok_or_else(|| {
-            let id = external.record_id.as_ref().map_or(String::new(), |id| format!(", record {id}"));
-            let (archive, url, date) = (&external.archive, &external.url, &external.date);
-            anyhow::anyhow!(
-                "the content of {} is in another archive, {archive}, which is not here: {url} of {date}{id}",
-                record.url
-            )
-        })
     }
 
     /// The entries of a shard in the order in which they were stored.
@@ -145,24 +116,8 @@ impl Archive for Container {
     }
 
     fn response(&self, entry: &Entry) -> anyhow::Result<Response> {
-        let (_, record, reader) = self.record(entry)?;
-        let mut stored = reader.response(&record)?;
-        if let Some(external) = &stored.external {
-            stored.body = self.body_elsewhere(external, &record)?;
-        }
-        let plain =
-            |headers: Vec<Header>| headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-        let mut response = Response {
-            status: stored.status,
-            reason: stored.reason,
-            headers: plain(stored.headers),
-            payload_headers: plain(stored.payload_headers),
-            body: stored.body,
-            decoded: Vec::new(),
-        };
-        let encoding = response.content_encoding();
-        response.decoded = coding::decode(encoding.as_deref(), &response.body, DECODED_MAX).bytes.into_owned();
-        Ok(response)
+        let (place, record, _) = self.record(entry)?;
+        Ok(Page::new(self.archives.clone(), place, record).answer()?.into())
     }
 
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>> {

@@ -60,7 +60,7 @@ impl Reader {
     }
 
     /// The metadata record of the page that `key` leads to, if it lies where it should. The answer is not read.
-    pub(super) fn metadata(&self, key: &KeyRecord) -> Result<Option<Record>> {
+    pub fn metadata(&self, key: &KeyRecord) -> Result<Option<Record>> {
         self.look_again(key, |key| self.metadata_at(key))
     }
 

@@ -92,6 +92,7 @@ pub use replayed::{RefersTo, ReplayedPage};
 use retention::Retention;
 pub use retention::{CompactionDone, CompactionJob, Keep, RetentionOptions, VERSIONS_MAX};
 pub use sync::{SyncDone, SyncJob};
+pub use unfinished::is_being_rebuilt;
 use values::ValueFiles;
 pub use values::WarcInfo;
 pub use verify::{Finding, Report, Standing, Summary, verify};

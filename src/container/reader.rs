@@ -187,6 +187,40 @@ impl Reader {
         records.filter(|record| record.as_ref().map_or(true, |record| self.shows(record)))
     }
 
+    /// Those of them that begin from `from` on and before `to`, all in memory, and where the next one begins. What lies
+    /// there was whole once: that a record is not is damage, told when nothing lies before it.
+    pub fn records_within(&self, from: u64, to: u64) -> Result<(Vec<KeyRecord>, u64)> {
+        let to = to.min(self.end);
+        let mut scan = self.keys.scan_to(from, to).whole_to(to);
+        let mut records = Vec::new();
+        for record in &mut scan {
+            match record {
+                Ok(record) if self.shows(&record) => records.push(record),
+                Ok(_) => {}
+                Err(error) if records.is_empty() => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok((records, scan.reached()))
+    }
+
+    /// Where the first record lies that begins before `to` and fits, removed ones included.
+    pub fn find_record(&self, to: u64, fits: impl Fn(&KeyRecord) -> bool) -> Result<Option<u64>> {
+        for record in self.keys.scan_to(0, to.min(self.end)) {
+            let record = record?;
+            if fits(&record) {
+                return Ok(Some(record.offset));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether key.dat still has all that was there when the reader was opened: a crawl that resumes may have cut it,
+    /// until its replay is done.
+    pub fn is_whole(&self) -> Result<bool> {
+        Ok(self.keys.file().len()? >= self.end)
+    }
+
     /// Behind the last of them.
     pub fn end(&self) -> u64 {
         self.end

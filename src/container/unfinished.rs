@@ -18,6 +18,11 @@ pub(super) fn clear(disk: &Disk, dir: &Path) -> Result<()> {
     disk.sync_dir(dir)
 }
 
+/// Whether files are being put in place in `dir`, or a rebuild was interrupted at that.
+pub fn is_being_rebuilt(disk: &Disk, dir: &Path) -> Result<bool> {
+    Ok(disk.open_if_there(dir.join(MARK))?.is_some())
+}
+
 /// Refuses a directory in which a rebuild was interrupted.
 pub(super) fn refuse(disk: &Disk, dir: &Path) -> Result<()> {
     let mark = dir.join(MARK);

@@ -4,8 +4,8 @@
 //! robots.txt that were redirected to another domain: they lie with the shard that asked. So where the owner has
 //! nothing but such an answer, the others are looked at too, and the newest counts.
 
-use std::cell::OnceCell;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use super::dirs::CrawlDirs;
 use crate::container::{KeyRecord, Reader};
@@ -16,9 +16,9 @@ use crate::web::url::{CanonicalUrl, KeyMaker};
 #[derive(Debug)]
 pub struct Archives {
     disk: Disk,
-    dirs: CrawlDirs,
+    dirs: Arc<CrawlDirs>,
     keys: KeyMaker,
-    readers: Vec<OnceCell<Reader>>,
+    readers: Vec<OnceLock<Reader>>,
 }
 
 /// A record with the place of the shard whose archive has it.
@@ -26,14 +26,20 @@ pub type Found = (usize, KeyRecord);
 
 impl Archives {
     /// Those in `dirs`, of the crawl whose fingerprints `keys` makes.
-    pub fn new(disk: Disk, dirs: CrawlDirs, keys: KeyMaker) -> Self {
-        let readers = dirs.shards().iter().map(|_| OnceCell::new()).collect();
+    pub fn new(disk: Disk, dirs: impl Into<Arc<CrawlDirs>>, keys: KeyMaker) -> Self {
+        let dirs = dirs.into();
+        let readers = dirs.shards().iter().map(|_| OnceLock::new()).collect();
         Archives { disk, dirs, keys, readers }
     }
 
     /// The directories.
-    pub fn dirs(&self) -> &CrawlDirs {
+    pub fn dirs(&self) -> &Arc<CrawlDirs> {
         &self.dirs
+    }
+
+    /// The disk on which they lie.
+    pub fn disk(&self) -> &Disk {
+        &self.disk
     }
 
     /// Makes the fingerprints.

@@ -56,6 +56,12 @@ impl DirectoryLock {
             Err(_) => false,
         }
     }
+
+    /// The same, as often as one likes: the lock itself is asked for only where the system's list does not have it. A
+    /// process that takes the lock at the moment when it is asked for would be refused.
+    pub fn is_held_or_listed(dir: &Path) -> bool {
+        is_listed(&dir.join(NAME)) || DirectoryLock::is_held(dir)
+    }
 }
 
 /// Whether the system lists an exclusive lock on the file at `path`, which need not be readable.

@@ -61,7 +61,7 @@ use crate::exchange::Head;
 use crate::frontier::FrontierState;
 use crate::record::{Finish, Snapshot, Statistics};
 pub use commit::Commit;
-pub use file::{CheckpointFile, Replayed, Sections, checkpoint_path, newest, number_of};
+pub use file::{CheckpointFile, Replayed, Sections, checkpoint_path, newest, newest_record, number_of};
 pub use noted::{Last, Noted, go_on_from, load};
 pub(super) use schedule::{Checkpoints, Owner};
 pub use ship::ShipJob;

@@ -10,6 +10,7 @@ mod console;
 mod ctl;
 mod explain;
 mod export;
+mod follow;
 mod identity;
 mod metrics;
 mod packages;

@@ -9,6 +9,7 @@ mod end_to_end;
 mod endings;
 mod etcd;
 mod fetch;
+mod follow;
 mod hostile;
 mod hosts;
 mod kills;

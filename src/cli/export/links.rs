@@ -58,7 +58,7 @@ struct LinkRow<'a> {
 }
 
 /// The scans of a page: one that finds all links, one that leaves out what must not be followed.
-pub(super) struct Scans {
+pub(in crate::cli) struct Scans {
     all: LinkScan,
     followed: LinkScan,
     keys: KeyMaker,
@@ -134,7 +134,7 @@ impl LinksArgs {
 }
 
 impl Scans {
-    pub(super) fn new() -> Self {
+    pub(in crate::cli) fn new() -> Self {
         let scan = |respect_nofollow| LinkScan::new(LINKS_MAX, respect_nofollow, CanonicalUrl::LENGTH_MAX);
         // any polynomial will do: the keys are compared within a page only
         let keys = KeyMaker::new(Fingerprinter::random(fastrand::u64(..)), &[]);
@@ -142,7 +142,12 @@ impl Scans {
     }
 
     /// All URLs that an answer names: its redirect, its header fields, its links whether they may be followed or not.
-    pub(super) fn targets(&mut self, url: &CanonicalUrl, status: u16, response: &Response) -> Vec<CanonicalUrl> {
+    pub(in crate::cli) fn targets(
+        &mut self,
+        url: &CanonicalUrl,
+        status: u16,
+        response: &Response,
+    ) -> Vec<CanonicalUrl> {
         let mut targets: Vec<CanonicalUrl> = redirect(url, status, response).into_iter().collect();
         let refresh = headers::refresh(&response.headers);
         targets.extend(refresh.and_then(|value| url.join(&value).ok()));

@@ -64,7 +64,7 @@ fn seen(page: &Html, part: fn(&mut Squeezed)) -> String {
 }
 
 /// The page's title, where it has one: its first `title` that is none of a drawing.
-pub(super) fn title_of(page: &Html) -> Option<String> {
+pub(in crate::cli) fn title_of(page: &Html) -> Option<String> {
     let selector = Selector::parse("title").expect("it is a selector");
     page.select(&selector).find(|title| title.value().name.ns == ns!(html)).map(text_of)
 }

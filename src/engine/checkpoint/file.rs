@@ -223,6 +223,20 @@ fn read_section<'a>(path: &Path, bytes: &'a [u8], at: usize) -> Result<&'a [u8]>
 /// looked for again, a file that is not whole gives way to the one before it. The newest file may be one that its crawl
 /// was killed over before the catalog knew it; what it says was true when it was made.
 pub fn newest(disk: &Disk, dir: &Path) -> Result<Option<(Checkpoint, Sections)>> {
+    newest_that(disk, dir, |number| {
+        let file = CheckpointFile::read(disk, dir, number)?;
+        Ok(file.record?.map(|record| (record, file.sections)))
+    })
+}
+
+/// What the newest checkpoint file names, without what was in RAM, which is passed over unread: for readers who only
+/// ask what is durable. All that a file names was so before its first byte was written. Nothing of a directory that was
+/// last written by a version whose files were written first.
+pub fn newest_record(disk: &Disk, dir: &Path) -> Result<Option<Checkpoint>> {
+    newest_that(disk, dir, |number| record_of(disk, dir, number))
+}
+
+fn newest_that<T>(disk: &Disk, dir: &Path, read: impl Fn(u64) -> Result<Option<T>>) -> Result<Option<T>> {
     let mut damage = None;
     for _ in 0..LOOKS {
         let mut numbers = numbers(disk, dir)?;
@@ -231,9 +245,9 @@ pub fn newest(disk: &Disk, dir: &Path) -> Result<Option<(Checkpoint, Sections)>>
             return Ok(None);
         }
         for number in numbers.into_iter().rev() {
-            match CheckpointFile::read(disk, dir, number).and_then(|file| Ok((file.record?, file.sections))) {
-                Ok((Some(record), sections)) => return Ok(Some((record, sections))),
-                Ok((None, _)) => {}
+            match read(number) {
+                Ok(Some(found)) => return Ok(Some(found)),
+                Ok(None) => {}
                 Err(e) if e.is_not_found() => {}
                 Err(e @ Error::Damaged { .. }) => damage = Some(e),
                 Err(e) => return Err(e),
@@ -241,6 +255,36 @@ pub fn newest(disk: &Disk, dir: &Path) -> Result<Option<(Checkpoint, Sections)>>
         }
     }
     damage.map_or(Ok(None), Err)
+}
+
+/// The record of the checkpoint file `number`: its last section.
+fn record_of(disk: &Disk, dir: &Path, number: u64) -> Result<Option<Checkpoint>> {
+    let path = checkpoint_path(dir, number);
+    let file = disk.open(&path, Mode::Read)?;
+    let version = Header::check(&file, Kind::Checkpoint, VERSION)?.version;
+    if version < WRITTEN_LAST {
+        return Ok(None);
+    }
+    let before = 7 + u64::from(version >= WITH_EXCHANGE) + 3 * u64::from(version >= WITH_CALENDAR);
+    let before = before + u64::from(version >= WITH_COOKIES);
+    let length = file.len()?;
+    let mut at = HEADER_BYTES;
+    for _ in 0..before {
+        let mut bytes = [0; 8];
+        file.read_exact_at(&mut bytes, at)?;
+        let section = u64::from_le_bytes(bytes);
+        let end = at.checked_add(SECTION_HEAD_BYTES as u64).and_then(|start| start.checked_add(section));
+        let end = end.filter(|&end| end <= length);
+        at = end.ok_or_else(|| Error::damaged(&path, at, "a whole section", format!("a length of {section}")))?;
+    }
+    let mut bytes = vec![0; usize::try_from(length - at).unwrap_or(usize::MAX)];
+    file.read_exact_at(&mut bytes, at)?;
+    let section = read_section(&path, &bytes, 0)?;
+    if SECTION_HEAD_BYTES + section.len() != bytes.len() {
+        let found = format!("{} bytes", bytes.len());
+        return Err(Error::damaged(&path, at, "a record and the end of the file", found));
+    }
+    read_record(&path, (number, version), section)
 }
 
 /// The newest whole file of those that are written last: its number, its content, and whose crawl it is. Files that are
@@ -303,12 +347,14 @@ mod tests {
         write_file(dir.path(), 8);
         let (found, sections) = newest(&disk, dir.path()).unwrap().unwrap();
         assert_eq!((found.number, found.time, sections.seen.as_slice()), (8, Time::from_ms(8), &[1, 2, 3][..]));
+        assert_eq!(newest_record(&disk, dir.path()).unwrap().unwrap().time, Time::from_ms(8));
         assert_eq!(CheckpointFile::read(&disk, dir.path(), 8).unwrap().identity, Some(identity()));
         // the next one is being written
         let whole = std::fs::read(checkpoint_path(dir.path(), 8)).unwrap();
         for cut in 0..whole.len() {
             std::fs::write(checkpoint_path(dir.path(), 8), &whole[..cut]).unwrap();
             assert_eq!(newest(&disk, dir.path()).unwrap().unwrap().0.number, 7, "{cut} bytes");
+            assert_eq!(newest_record(&disk, dir.path()).unwrap().unwrap().number, 7, "{cut} bytes");
             assert_eq!(newest_to_go_on_from(&disk, dir.path()).unwrap().unwrap().0, 7, "{cut} bytes");
         }
         disk.remove(&checkpoint_path(dir.path(), 7)).unwrap();

@@ -1,0 +1,34 @@
+//! Pages as a crawl stores them: `cargo run --example feed -- crawl feed.cursor`. Ends when the crawl has ended. Run
+//! again, it continues where it was, whether it ended or was killed.
+
+use std::io::{self, Write};
+use std::thread;
+use std::time::Duration;
+
+use crawler::archive::{Cursor, Follower, Result};
+
+/// Prints what the crawl in `dir` stores behind the cursor in a file.
+pub fn print(dir: &str, cursor: &str, out: &mut dyn Write) -> Result<()> {
+    let mut follower = Follower::open(dir, &Cursor::read(cursor)?.unwrap_or_default())?;
+    loop {
+        // asked first: what is there after the end of the crawl is all there is
+        let is_running = follower.is_running();
+        while let Some(page) = follower.next_page()? {
+            let _ = writeln!(out, "{} {} {}", page.place(), page.status(), page.url());
+        }
+        let _ = out.flush();
+        // only now: what was not dealt with comes again
+        follower.cursor().write(cursor)?;
+        if !is_running {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_secs(1));
+    }
+}
+
+fn main() -> Result<()> {
+    let mut words = std::env::args().skip(1);
+    let dir = words.next().unwrap_or("./crawl".to_owned());
+    let cursor = words.next().unwrap_or("feed.cursor".to_owned());
+    print(&dir, &cursor, &mut io::stdout())
+}

@@ -1,0 +1,210 @@
+//! How far a reader has come in a crawl: one place for each shard.
+//!
+//! A place is the offset of the last key record that was handed out. Offsets in key.dat are names and never change,
+//! also when a compaction moves or removes pages; only `crawler verify --rebuild` makes a key.dat with other ones. So a
+//! place also has by what the record is known again: URL, time, and the value file of its answer.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{Error, Result};
+use crate::clock::Time;
+use crate::container::KeyRecord;
+use crate::disk::Disk;
+
+/// The version of the file.
+const VERSION: u16 = 1;
+
+/// The place of one stored answer: its shard, and the offset of its key record. No two answers of a crawl have the same
+/// place. As text it is `SHARD-OFFSET`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The number of the shard; 0 in a crawl of one.
+    pub shard: u32,
+    /// Where its key record begins.
+    pub record: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.shard, self.record)
+    }
+}
+
+impl FromStr for Place {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let parts = text.trim().split_once('-');
+        let place = parts.and_then(|(shard, record)| {
+            Some(Place { shard: shard.parse().ok()?, record: record.parse().ok().filter(|&record: &u64| record > 0)? })
+        });
+        place.ok_or_else(|| Error::Cursor(format!("{text:?}"), "it is not written as SHARD-OFFSET".to_owned()))
+    }
+}
+
+/// The last record of a shard that was handed out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Told {
+    pub shard: u32,
+    pub record: u64,
+    /// By what it is known again; nothing in a cursor that was typed.
+    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+    pub known_by: Option<KnownBy>,
+}
+
+/// By what a record is known again in an index that was rebuilt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KnownBy {
+    /// The number of the value file, and where the answer lay in it.
+    pub file: u32,
+    pub offset: u64,
+    pub time_ms: u64,
+    pub url: String,
+}
+
+impl KnownBy {
+    pub fn of(record: &KeyRecord) -> Self {
+        let (file, offset) = (record.file, record.value_offset);
+        KnownBy { file, offset, time_ms: record.time.ms(), url: record.url.clone() }
+    }
+
+    /// Whether `record` is the same answer. Where it lies may have changed.
+    pub fn is(&self, record: &KeyRecord) -> bool {
+        (record.file, record.time) == (self.file, Time::from_ms(self.time_ms)) && record.url == self.url
+    }
+}
+
+/// How far a reader has come: the last answer that it was given of each shard. A shard without one is at its beginning.
+///
+/// It can be kept in a file ([`Cursor::write`], [`Cursor::read`]), and typed: as text it is the places of the shards,
+/// with commas between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    pub(super) crawl: Option<String>,
+    pub(super) told: BTreeMap<u32, Told>,
+}
+
+/// A cursor as it lies in a file.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    version: u16,
+    crawl: Option<String>,
+    shards: Vec<Told>,
+}
+
+impl Cursor {
+    /// Before the first page.
+    pub fn start() -> Cursor {
+        Cursor::default()
+    }
+
+    /// The last answer of each shard.
+    pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        self.told.values().map(|told| Place { shard: told.shard, record: told.record })
+    }
+
+    /// Reads the cursor in the file at `path`; nothing where there is no such file.
+    pub fn read(path: impl AsRef<Path>) -> Result<Option<Cursor>> {
+        let (disk, path) = (Disk::real(), path.as_ref());
+        if disk.open_if_there(path)?.is_none() {
+            return Ok(None);
+        }
+        let wrong = |why: String| Error::Cursor(path.display().to_string(), why);
+        let stored: Stored = serde_json::from_slice(&disk.read(path)?).map_err(|e| wrong(e.to_string()))?;
+        if stored.version != VERSION {
+            return Err(wrong(format!("it is of version {}, this program reads {VERSION}", stored.version)));
+        }
+        let told = stored.shards.into_iter().map(|told| (told.shard, told)).collect();
+        Ok(Some(Cursor { crawl: stored.crawl, told }))
+    }
+
+    /// Puts the cursor in the place of the file at `path`: after a crash at any moment the old one or the new one is
+    /// there, and the new one once this has returned.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        let shards = self.told.values().cloned().collect();
+        let stored = Stored { version: VERSION, crawl: self.crawl.clone(), shards };
+        let mut json = serde_json::to_vec(&stored).expect("numbers and texts always have a JSON form");
+        json.push(b'\n');
+        Ok(Disk::real().replace(&named_with_its_directory(path.as_ref()), &json)?)
+    }
+}
+
+/// A bare name lies in the working directory, which has to be synced too.
+fn named_with_its_directory(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new(".").join(path),
+        _ => path.to_owned(),
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let places: Vec<_> = self.places().map(|place| place.to_string()).collect();
+        f.write_str(&places.join(","))
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let mut told = BTreeMap::new();
+        for place in text.split(',').filter(|place| !place.trim().is_empty()) {
+            let Place { shard, record } = place.parse()?;
+            told.insert(shard, Told { shard, record, known_by: None });
+        }
+        Ok(Cursor { crawl: None, told })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cursor() -> Cursor {
+        let known_by = KnownBy { file: 2, offset: 77, time_ms: 5, url: "http://a.example/é".to_owned() };
+        let told = [
+            Told { shard: 0, record: 81_920, known_by: Some(known_by) },
+            Told { shard: 7, record: 16, known_by: None },
+        ];
+        Cursor { crawl: Some("4d".to_owned()), told: told.into_iter().map(|told| (told.shard, told)).collect() }
+    }
+
+    #[test]
+    fn a_cursor_is_read_as_it_was_written_and_replaced_as_a_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("cursor.json");
+        assert_eq!(Cursor::read(&path).unwrap(), None);
+        Cursor::start().write(&path).unwrap();
+        assert_eq!(Cursor::read(&path).unwrap(), Some(Cursor::start()));
+        cursor().write(&path).unwrap();
+        assert_eq!(Cursor::read(&path).unwrap(), Some(cursor()));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        for wrong in ["", "{}", "[]", "{\"version\":2,\"crawl\":null,\"shards\":[]}", "0-16"] {
+            std::fs::write(&path, wrong).unwrap();
+            assert!(matches!(Cursor::read(&path), Err(Error::Cursor(..))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_cursor_as_text_has_the_places_and_nothing_else() {
+        assert_eq!(cursor().to_string(), "0-81920,7-16");
+        let typed: Cursor = "0-81920, 7-16".parse().unwrap();
+        assert_eq!(typed.places().collect::<Vec<_>>(), cursor().places().collect::<Vec<_>>());
+        assert_eq!("".parse::<Cursor>().unwrap(), Cursor::start());
+        for wrong in ["0", "0-", "-1", "a-16", "0-0", "0-16;1-16"] {
+            assert!(wrong.parse::<Cursor>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_bare_name_is_one_in_the_working_directory() {
+        assert_eq!(named_with_its_directory(Path::new("c.json")), Path::new("./c.json"));
+        assert_eq!(named_with_its_directory(Path::new("/a/c.json")), Path::new("/a/c.json"));
+    }
+}

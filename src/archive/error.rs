@@ -1,0 +1,46 @@
+//! Why an archive cannot be read.
+
+use std::path::PathBuf;
+
+use crate::disk;
+
+/// Why an archive, or a page of it, cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no crawl in the directory, or it has stored nothing yet.
+    #[error("{}: no crawl has stored anything here yet", .0.display())]
+    NothingStored(PathBuf),
+    /// A file cannot be read, is damaged, or of a later version. The source is not part of what is promised.
+    #[error("{0}")]
+    Disk(#[from] disk::Error),
+    /// A text is no URL that a crawl can have.
+    #[error("{0} is not a URL that can be in an archive")]
+    Url(String),
+    /// A cursor cannot be read.
+    #[error("{0} is no cursor: {1}")]
+    Cursor(String, String),
+    /// A cursor is one of another crawl.
+    #[error("the cursor is of another crawl ({cursor}) than the one in {} ({found})", dir.display())]
+    OtherCrawl {
+        /// The directory that was to be followed.
+        dir: PathBuf,
+        /// The crawl of the cursor.
+        cursor: String,
+        /// The crawl in the directory.
+        found: String,
+    },
+    /// The content of a page lies in another archive, which is not here.
+    #[error("the content of {url} is in another archive, {archive}, which is not here: {what}")]
+    Elsewhere {
+        /// The page.
+        url: String,
+        /// The name of the archive.
+        archive: String,
+        /// Which record has it there.
+        what: String,
+    },
+}
+
+/// The result of reading an archive.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,267 @@
+//! A stored answer: what the index says of it, and what is read from the archive when it is asked for.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use super::cursor::Place;
+use super::error::{Error, Result};
+use crate::container::{External, KeyRecord, Reader};
+use crate::crawl::archives::Archives;
+use crate::crawl::dedup;
+use crate::disk::{self, Disk};
+use crate::web::warc::Header;
+use crate::web::{coding, headers, mime};
+
+/// A body is decoded up to this size.
+const DECODED_MAX: usize = 1 << 30;
+
+/// One answer in the archive: a version of a URL.
+///
+/// URL, status, time, type, length and digest are in memory; [`Page::history`] and [`Page::answer`] read the archive.
+/// Pages are independent of the [`Archive`](super::Archive) that they come from, and may go to other threads.
+#[derive(Clone, Debug)]
+pub struct Page {
+    archives: Arc<Archives>,
+    /// The place of its shard among the directories.
+    at: usize,
+    record: KeyRecord,
+}
+
+/// How the crawl came to a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct History {
+    /// The page that named it; none for a seed.
+    pub via: Option<String>,
+    /// Kinds of the hops from a seed to it, one letter each: L link, R redirect, E embedded, M sitemap, I inferred, P
+    /// prerequisite.
+    pub hops: String,
+    /// Links from a seed to it.
+    pub depth: Option<u32>,
+    /// The number of that seed.
+    pub seed: Option<u64>,
+    /// Requests that this answer took.
+    pub attempt: Option<u32>,
+    /// From the start of the request to the end of the answer.
+    pub duration: Option<Duration>,
+}
+
+/// What a server answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// Status code.
+    pub status: u16,
+    /// Reason phrase.
+    pub reason: String,
+    /// Header fields in the order of the answer: names and values as they were sent.
+    pub headers: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Of a page whose body is stored with another one: the header fields that it came with there. After a 304 they
+    /// count where the answer's own say nothing.
+    pub payload_headers: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The body as it was sent, content coding included.
+    pub sent: Vec<u8>,
+    /// The body, content coding removed.
+    pub body: Vec<u8>,
+}
+
+/// Where the WARC record of an answer lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WarcPlace {
+    /// The file, below the crawl directory, by the name that it has when nothing more is written to it; until then
+    /// `.open` stands behind it.
+    pub file: PathBuf,
+    /// Where the record begins in it.
+    pub offset: u64,
+    /// Its length there, compressed.
+    pub bytes: u64,
+}
+
+impl Page {
+    pub(crate) fn new(archives: Arc<Archives>, at: usize, record: KeyRecord) -> Page {
+        Page { archives, at, record }
+    }
+
+    /// The archives that it is from, the place of its shard in them, and its key record.
+    pub(crate) fn parts(&self) -> (&Arc<Archives>, usize, &KeyRecord) {
+        (&self.archives, self.at, &self.record)
+    }
+
+    fn reader(&self) -> Result<&Reader> {
+        let reader = self.archives.reader(self.at)?;
+        let lost = || {
+            let pages = self.archives.dirs().shards()[self.at].join("pages");
+            disk::Error::damaged(&pages, 0, "the archive of a page that was read from it", "none")
+        };
+        Ok(reader.ok_or_else(lost)?)
+    }
+
+    /// The URL that was requested. Of a request with a method of its own the request stands behind it, in the place of
+    /// the fragment.
+    pub fn url(&self) -> &str {
+        &self.record.url
+    }
+
+    /// The status of the answer. Redirects are answers of their own.
+    pub fn status(&self) -> u16 {
+        self.record.status
+    }
+
+    /// When the request began.
+    pub fn fetched(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_millis(self.record.time.ms())
+    }
+
+    /// The media type that the answer states, without parameters; empty where it states none.
+    pub fn media_type(&self) -> &str {
+        &self.record.mime
+    }
+
+    /// Bytes of the body as it was sent.
+    pub fn body_bytes(&self) -> u64 {
+        self.record.payload_bytes
+    }
+
+    /// SHA-1 of the body as it was sent. Two pages with the same digest have the same content.
+    pub fn digest_sha1(&self) -> [u8; 20] {
+        self.record.payload_sha1
+    }
+
+    /// Whether it is a robots.txt that the crawl fetched for itself.
+    pub fn is_robots(&self) -> bool {
+        self.record.robots
+    }
+
+    /// Whether its body is that of an earlier answer, and stored there.
+    pub fn is_revisit(&self) -> bool {
+        self.record.payload_at.is_some() || self.record.is_external
+    }
+
+    /// Whether the body was cut short by a limit or a failure.
+    pub fn is_truncated(&self) -> bool {
+        self.record.truncated
+    }
+
+    /// Its place in the crawl, which no other answer has.
+    pub fn place(&self) -> Place {
+        Place { shard: self.archives.dirs().shard(self.at).index(), record: self.record.offset }
+    }
+
+    /// Whether a compaction has removed it from the archive by now.
+    pub fn is_removed(&self) -> Result<bool> {
+        Ok(self.reader()?.record_at(self.record.offset)?.is_removed)
+    }
+
+    /// The version of the same URL before this one.
+    pub fn previous(&self) -> Result<Option<Page>> {
+        let found = self.reader()?.previous(&self.record)?;
+        Ok(found.map(|record| Page::new(self.archives.clone(), self.at, record)))
+    }
+
+    /// How the crawl came to it, as it was noted when it was fetched.
+    pub fn history(&self) -> Result<History> {
+        let metadata = self.reader()?.metadata(&self.record)?;
+        Ok(metadata.map_or_else(History::default, |metadata| History::parse(&metadata.block)))
+    }
+
+    /// What the server answered; of a revisit with the body that it refers to.
+    pub fn answer(&self) -> Result<Answer> {
+        let mut stored = self.reader()?.response(&self.record)?;
+        if let Some(external) = &stored.external {
+            stored.body = self.body_elsewhere(external)?;
+        }
+        let plain =
+            |headers: Vec<Header>| headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let mut answer = Answer {
+            status: stored.status,
+            reason: stored.reason,
+            headers: plain(stored.headers),
+            payload_headers: plain(stored.payload_headers),
+            sent: stored.body,
+            body: Vec::new(),
+        };
+        let encoding = answer.stated(|fields| headers::list(fields, "content-encoding"));
+        answer.body = coding::decode(encoding.as_deref(), &answer.sent, DECODED_MAX).bytes.into_owned();
+        Ok(answer)
+    }
+
+    /// The body of a revisit whose payload is in another archive.
+    fn body_elsewhere(&self, external: &External) -> Result<Vec<u8>> {
+        let found = dedup::payload_of(&Disk::real(), self.archives.dirs(), external, &self.record.payload_sha1)?;
+        found.ok_or_else(|| {
+            let id = external.record_id.as_ref().map_or(String::new(), |id| format!(", record {id}"));
+            let what = format!("{} of {}{id}", external.url, external.date);
+            Error::Elsewhere { url: self.record.url.clone(), archive: external.archive.clone(), what }
+        })
+    }
+
+    /// Where its WARC record lies. A compaction moves it.
+    pub fn warc(&self) -> Result<WarcPlace> {
+        let name = self.reader()?.value_name(&self.record)?;
+        let shard = self.archives.dirs().name(self.at).unwrap_or_default();
+        let file = PathBuf::from(shard).join("pages").join(name);
+        Ok(WarcPlace { file, offset: self.record.value_offset, bytes: self.record.value_bytes })
+    }
+}
+
+impl Answer {
+    /// The type that the Content-Type fields state together, with its parameters.
+    pub fn content_type(&self) -> Option<String> {
+        self.stated(mime::content_type)
+    }
+
+    /// The first header field of this name.
+    pub fn header(&self, name: &str) -> Option<&[u8]> {
+        let same = |field: &&(Vec<u8>, Vec<u8>)| field.0.eq_ignore_ascii_case(name.as_bytes());
+        let of_body = self.payload_headers.iter().filter(|_| self.status == 304);
+        self.headers.iter().chain(of_body).find(same).map(|(_, value)| value.as_slice())
+    }
+
+    fn stated(&self, read: impl Fn(&[(Vec<u8>, Vec<u8>)]) -> Option<String>) -> Option<String> {
+        let of_body = || if self.status == 304 { read(&self.payload_headers) } else { None };
+        read(&self.headers).or_else(of_body)
+    }
+}
+
+impl History {
+    /// Of the fields of a metadata record.
+    fn parse(block: &[u8]) -> History {
+        let mut history = History::default();
+        for (name, value) in String::from_utf8_lossy(block).lines().filter_map(|line| line.split_once(": ")) {
+            let value = value.trim();
+            match name {
+                "via" => history.via = Some(value.to_owned()),
+                "hopsFromSeed" => history.hops = value.to_owned(),
+                "depth" => history.depth = value.parse().ok(),
+                "seed" => history.seed = value.parse().ok(),
+                "attempt" => history.attempt = value.parse().ok(),
+                "fetchTimeMs" => history.duration = value.parse().ok().map(Duration::from_millis),
+                _ => {}
+            }
+        }
+        history
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_is_what_the_metadata_record_says_and_no_more() {
+        let block = b"via: http://a.example/\r\nhopsFromSeed: LRL\r\ndepth: 2\r\nseed: 4\r\nattempt: 1\r\n\
+            fetchTimeMs: 120\r\nforced: true\r\nnonsense\r\n";
+        let history = History {
+            via: Some("http://a.example/".to_owned()),
+            hops: "LRL".to_owned(),
+            depth: Some(2),
+            seed: Some(4),
+            attempt: Some(1),
+            duration: Some(Duration::from_millis(120)),
+        };
+        assert_eq!(History::parse(block), history);
+        assert_eq!(History::parse(b"depth: much\r\n"), History::default());
+    }
+}

@@ -1,0 +1,309 @@
+//! A page as a line: the fields that are wanted, and no more of the archive read than they need.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use data_encoding::{BASE32, BASE64};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value, json};
+
+use super::super::archive::{Damage, Response};
+use super::super::exit::UsageError;
+use super::super::export::Scans;
+use super::super::extract::{decode, parse, text_of_page, title_of};
+use super::batch::Batch;
+use super::bodies::Bodies;
+use crate::archive::{Answer, Error, History, Page};
+use crate::clock::Time;
+use crate::disk;
+use crate::text::escape::json_line;
+use crate::text::figures::iso_ms;
+use crate::web::headers;
+use crate::web::html::is_html;
+use crate::web::url::CanonicalUrl;
+
+/// Time that one page may take to be parsed, should the limits of its size not hold it.
+const TIME_MAX: Duration = Duration::from_secs(10);
+
+/// A field of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(super) enum Field {
+    /// What no other line has: shard and offset
+    Place,
+    /// The URL that was requested
+    Url,
+    /// Status of the answer
+    Status,
+    /// Media type, without parameters
+    Mime,
+    /// Bytes of the body as it was sent
+    Bytes,
+    /// When the request began
+    Time,
+    /// SHA-1 of the body as it was sent
+    Digest,
+    /// Whether the body is that of an earlier answer
+    Revisit,
+    /// Links from a seed
+    Depth,
+    /// The page that named it
+    Via,
+    /// Kinds of the hops from the seed
+    Hops,
+    /// Whether the body was cut short
+    Truncated,
+    /// Number of the seed
+    Seed,
+    /// Requests that it took
+    Attempt,
+    /// From the request to the end of the answer
+    DurationMs,
+    /// Content-Type as it was stated
+    ContentType,
+    /// Where it redirects
+    Redirect,
+    /// Header fields: pairs of name and value
+    Headers,
+    /// Title of an HTML page
+    Title,
+    /// Visible text of an HTML page
+    Text,
+    /// URLs that it names
+    Links,
+    /// The body, content coding removed, in Base64
+    Body,
+    /// Where --bodies has put it
+    BodyPath,
+    /// Where its WARC record lies: file, offset, bytes
+    Warc,
+    /// All but text, links, body, body_path and warc
+    All,
+}
+
+/// The fields where nothing else is said.
+const DEFAULT: [Field; 11] = [
+    Field::Place,
+    Field::Url,
+    Field::Status,
+    Field::Mime,
+    Field::Bytes,
+    Field::Time,
+    Field::Digest,
+    Field::Revisit,
+    Field::Depth,
+    Field::Via,
+    Field::Hops,
+];
+
+impl Field {
+    fn of_history(self) -> bool {
+        matches!(self, Field::Depth | Field::Via | Field::Hops | Field::Seed | Field::Attempt | Field::DurationMs)
+    }
+
+    fn of_tree(self) -> bool {
+        matches!(self, Field::Title | Field::Text)
+    }
+
+    fn of_answer(self) -> bool {
+        let other = matches!(self, Field::ContentType | Field::Redirect | Field::Headers | Field::Links);
+        other || self.of_tree() || matches!(self, Field::Body | Field::BodyPath)
+    }
+
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+/// Makes lines.
+pub(super) struct Lines {
+    fields: Vec<(Field, Rc<str>)>,
+    bodies: Option<Bodies>,
+    scans: Scans,
+}
+
+/// What a line takes of a page beside its entry.
+#[derive(Default)]
+struct Content {
+    history: History,
+    /// The answer; its body has gone into `response`.
+    response: Response,
+    title: Option<String>,
+    text: Option<String>,
+}
+
+impl Lines {
+    /// Lines with `fields`, or the usual ones.
+    pub fn new(fields: &[Field], bodies: Option<Bodies>) -> anyhow::Result<Lines> {
+        let mut wanted: Vec<Field> = Vec::new();
+        for field in if fields.is_empty() { &DEFAULT[..] } else { fields } {
+            match field {
+                Field::All => wanted.extend(Field::value_variants().iter().filter(|field| **field < Field::Text)),
+                field => wanted.push(*field),
+            }
+        }
+        if bodies.is_some() && !wanted.contains(&Field::BodyPath) {
+            wanted.push(Field::BodyPath);
+        }
+        if bodies.is_none() && wanted.contains(&Field::BodyPath) {
+            return Err(UsageError::because("--fields body_path: say where bodies go, with --bodies DIR"));
+        }
+        let mut seen = BTreeSet::new();
+        wanted.retain(|field| seen.insert(*field));
+        let fields = wanted.into_iter().map(|field| (field, field.name().into())).collect();
+        Ok(Lines { fields, bodies, scans: Scans::new() })
+    }
+
+    /// Adds the line of `page` to `batch`. What cannot be read of it is told, in the line too; a page that was removed
+    /// meanwhile has no line.
+    pub fn add(&mut self, page: &Page, batch: &mut Batch, damage: &mut Damage) -> anyhow::Result<()> {
+        let mut error = None;
+        let content = match self.content(page) {
+            Ok(content) => content,
+            Err(fault) if is_of_page(&fault) => {
+                if page.is_removed().unwrap_or(false) {
+                    return Ok(());
+                }
+                error = Some(fault.to_string());
+                damage.note(fault.into(), &mut io::stderr());
+                Content::default()
+            }
+            Err(fault) => return Err(fault.into()),
+        };
+        let mut values = Vec::with_capacity(self.fields.len() + 1);
+        for at in 0..self.fields.len() {
+            let (field, name) = self.fields[at].clone();
+            let is_known = error.is_none() || !(field.of_history() || field.of_answer() || field == Field::Warc);
+            let value = if is_known { self.value(field, page, &content)? } else { Value::Null };
+            values.push((name, value));
+        }
+        values.extend(error.map(|error| ("error".into(), Value::String(error))));
+        batch.push(page.url(), &json_line(&Line(values))?);
+        Ok(())
+    }
+
+    /// Makes the bodies of all lines durable.
+    pub fn make_durable(&mut self) -> disk::Result<()> {
+        self.bodies.as_mut().map_or(Ok(()), Bodies::make_durable)
+    }
+
+    fn wants(&self, kind: fn(Field) -> bool) -> bool {
+        self.fields.iter().any(|(field, _)| kind(*field))
+    }
+
+    /// Reads what the fields need.
+    fn content(&mut self, page: &Page) -> crate::archive::Result<Content> {
+        let mut content = Content::default();
+        if self.wants(Field::of_history) {
+            content.history = page.history()?;
+        }
+        if self.wants(Field::of_answer) {
+            let answer: Answer = page.answer()?;
+            content.response = Response { body: Vec::new(), ..answer.into() };
+        }
+        let response = &content.response;
+        if self.wants(Field::of_tree) && is_html(response.content_type().as_deref(), &response.decoded) {
+            let with_text = self.wants(|field| field == Field::Text);
+            (content.title, content.text) = texts(response, with_text);
+        }
+        Ok(content)
+    }
+
+    fn value(&mut self, field: Field, page: &Page, content: &Content) -> anyhow::Result<Value> {
+        let Content { history, response, .. } = content;
+        Ok(match field {
+            Field::Place => json!(page.place().to_string()),
+            Field::Url => json!(page.url()),
+            Field::Status => json!(page.status()),
+            Field::Mime => json!(page.media_type()),
+            Field::Bytes => json!(page.body_bytes()),
+            Field::Time => json!(iso_ms(time(page))),
+            Field::Digest => json!(format!("sha1:{}", BASE32.encode(&page.digest_sha1()))),
+            Field::Revisit => json!(page.is_revisit()),
+            Field::Truncated => json!(page.is_truncated()),
+            Field::Depth => json!(history.depth),
+            Field::Via => json!(history.via),
+            Field::Hops => json!(history.hops),
+            Field::Seed => json!(history.seed),
+            Field::Attempt => json!(history.attempt),
+            Field::DurationMs => json!(history.duration.map(|took| took.as_millis() as u64)),
+            Field::ContentType => json!(response.content_type()),
+            Field::Redirect => json!(redirect(page, response)),
+            Field::Headers => json!(named(response)),
+            Field::Title => json!(content.title),
+            Field::Text => json!(content.text),
+            Field::Links => json!(self.links(page, response)),
+            Field::Body => json!(BASE64.encode(&response.decoded)),
+            Field::BodyPath => {
+                let path = self.bodies.as_mut().map(|bodies| bodies.put(&response.decoded)).transpose()?;
+                json!(path.map(|path| path.to_string_lossy().into_owned()))
+            }
+            Field::Warc => {
+                let warc = page.warc()?;
+                json!({ "file": warc.file.to_string_lossy(), "offset": warc.offset, "bytes": warc.bytes })
+            }
+            Field::All => Value::Null,
+        })
+    }
+
+    fn links(&mut self, page: &Page, response: &Response) -> Vec<String> {
+        let Ok(url) = CanonicalUrl::parse(page.url()) else { return Vec::new() };
+        let mut seen = BTreeSet::new();
+        let targets = self.scans.targets(&url, page.status(), response).into_iter().map(|url| url.as_str().to_owned());
+        targets.filter(|target| seen.insert(target.clone())).collect()
+    }
+}
+
+/// Whether a fault is of a page and not of the disk.
+fn is_of_page(fault: &Error) -> bool {
+    matches!(fault, Error::Disk(disk::Error::Damaged { .. }) | Error::Elsewhere { .. })
+}
+
+fn time(page: &Page) -> Time {
+    let since = page.fetched().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Time::ZERO + since
+}
+
+/// The title of a page and, if it is wanted, its text. A page that has no tree within the limits, or breaks the parser,
+/// has neither.
+fn texts(response: &Response, with_text: bool) -> (Option<String>, Option<String>) {
+    let read = || {
+        let tree = parse(&decode(response), TIME_MAX).ok()?;
+        Some((title_of(&tree), with_text.then(|| text_of_page(&tree))))
+    };
+    catch_unwind(AssertUnwindSafe(read)).ok().flatten().unwrap_or_default()
+}
+
+/// Where an answer redirects, as an address.
+fn redirect(page: &Page, response: &Response) -> Option<String> {
+    let is_redirect = (300..400).contains(&page.status()) && page.status() != 304;
+    let location = headers::location(&response.headers).filter(|_| is_redirect)?;
+    let target = CanonicalUrl::parse(page.url()).ok()?.join(&location).ok()?;
+    Some(target.as_str().to_owned())
+}
+
+/// Header fields as texts; what is no UTF-8 as ISO-8859-1.
+fn named(response: &Response) -> Vec<(String, String)> {
+    let text = |bytes: &[u8]| match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => headers::isomorphic(bytes),
+    };
+    response.headers.iter().map(|(name, value)| (text(name), text(value))).collect()
+}
+
+/// A line with its fields in order.
+struct Line(Vec<(Rc<str>, Value)>);
+
+impl Serialize for Line {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(&**name, value)?;
+        }
+        map.end()
+    }
+}
