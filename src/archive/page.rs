@@ -227,7 +227,7 @@ impl Answer {
 
 impl History {
     /// Of the fields of a metadata record.
-    fn parse(block: &[u8]) -> History {
+    pub(crate) fn parse(block: &[u8]) -> History {
         let mut history = History::default();
         for (name, value) in String::from_utf8_lossy(block).lines().filter_map(|line| line.split_once(": ")) {
             let value = value.trim();

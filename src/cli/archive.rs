@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::archive::Answer;
+use crate::archive::History;
 use crate::clock::Time;
 use crate::container::StoredRecord;
 use crate::text::escape::Escaped;
@@ -131,13 +132,11 @@ pub trait Archive {
     fn response(&self, entry: &Entry) -> anyhow::Result<Response>;
     /// The records of the exchange as they are stored, that of the answer last.
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>>;
-    /// The page that named the URL of `entry`, as the records of the exchange have it; none for a seed.
-    fn referrer(&self, entry: &Entry) -> anyhow::Result<Option<String>> {
+    /// How the crawl came to `entry`, as the records of the exchange have it.
+    fn history(&self, entry: &Entry) -> anyhow::Result<History> {
         let exchange = self.exchange(entry)?;
         let metadata = exchange.iter().find(|stored| stored.record.kind() == "metadata");
-        let text = metadata.map(|stored| String::from_utf8_lossy(&stored.record.block));
-        let via = |text: &str| Some(text.lines().find_map(|line| line.strip_prefix("via: "))?.trim().to_owned());
-        Ok(text.and_then(|text| via(&text)))
+        Ok(metadata.map_or_else(History::default, |stored| History::parse(&stored.record.block)))
     }
     /// What is stated about the use of a page, as it was recorded when the page was fetched; `None` where that is not
     /// known, as in archives from before it was recorded.

@@ -1,12 +1,20 @@
-//! Columns of `list`: for programs, values with a tab between them; on a terminal, a table cut to its width.
+//! Columns of `list`: for programs, values with a tab between them, or JSON lines; on a terminal, a table cut to its
+//! width.
+
+use std::cell::OnceCell;
 
 use clap::ValueEnum;
+use data_encoding::BASE32;
+use serde_json::{Map, Value, json};
 
 use super::archive::{Archive, Entry};
 use super::compare::Step;
+use super::export::redirect;
+use crate::archive::History;
 use crate::outcome::words_of_status;
 use crate::text::escape::Escaped;
 use crate::text::figures::{iso_ms, size};
+use crate::web::url::CanonicalUrl;
 
 /// Between two columns of a table.
 const GAP: &str = "  ";
@@ -30,6 +38,43 @@ pub(super) enum Column {
     Time,
     /// Against the version before: first, changed, unchanged.
     Change,
+    /// Links from a seed to it.
+    Depth,
+    /// How it was discovered: a letter for each hop from a seed.
+    Hops,
+    /// Milliseconds from the start of the request to the end of the answer.
+    Duration,
+    /// Where it redirects; empty for all else.
+    Location,
+    /// SHA-1 of its body, in Base32.
+    Digest,
+}
+
+/// An entry of which columns are told. What lies in the archive is read once, and only for a column that needs it.
+struct Told<'a> {
+    archive: &'a dyn Archive,
+    entry: &'a Entry,
+    history: OnceCell<History>,
+}
+
+impl Told<'_> {
+    fn history(&self) -> anyhow::Result<&History> {
+        if let Some(history) = self.history.get() {
+            return Ok(history);
+        }
+        let history = self.archive.history(self.entry)?;
+        Ok(self.history.get_or_init(|| history))
+    }
+
+    /// Where the answer redirects.
+    fn location(&self) -> anyhow::Result<Option<String>> {
+        if !(300..400).contains(&self.entry.status) {
+            return Ok(None);
+        }
+        let Ok(url) = CanonicalUrl::parse(&self.entry.url) else { return Ok(None) };
+        let response = self.archive.response(self.entry)?;
+        Ok(redirect(&url, self.entry.status, &response).map(|target| target.as_str().to_owned()))
+    }
 }
 
 impl Column {
@@ -45,40 +90,76 @@ impl Column {
             Column::Bytes => "bytes",
             Column::Time => "time",
             Column::Change => "change",
+            Column::Depth => "depth",
+            Column::Hops => "hops",
+            Column::Duration => "ms",
+            Column::Location => "redirects to",
+            Column::Digest => "digest",
+        }
+    }
+
+    /// Its name among the fields of a JSON line.
+    fn field(self) -> &'static str {
+        match self {
+            Column::Url => "url",
+            Column::Mime => "mime",
+            Column::Duration => "duration_ms",
+            Column::Location => "location",
+            column => column.name(),
         }
     }
 
     /// Columns that it has in a table; `None` where it shares what is left.
     fn width(self) -> Option<usize> {
         match self {
-            Column::Url | Column::Referrer => None,
+            Column::Url | Column::Referrer | Column::Location => None,
             Column::Status => Some(16),
             Column::Mime => Some(16),
             Column::Bytes => Some(8),
             Column::Time => Some(24),
             Column::Change => Some(9),
+            Column::Depth => Some(5),
+            Column::Hops => Some(10),
+            Column::Duration => Some(7),
+            Column::Digest => Some(32),
         }
     }
 
-    /// The value for programs; an empty one where nothing is known.
-    fn value(self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
+    /// The value, as JSON has it; null where nothing is known.
+    fn json(self, told: &Told<'_>) -> anyhow::Result<Value> {
+        let entry = told.entry;
         Ok(match self {
-            Column::Url => entry.url.clone(),
-            Column::Status => entry.status.to_string(),
-            Column::Referrer => archive.referrer(entry)?.unwrap_or_default(),
-            Column::Mime => entry.mime.clone(),
-            Column::Bytes => entry.bytes.to_string(),
-            Column::Time => iso_ms(entry.time),
-            Column::Change => Step::to(archive, entry)?.name().to_owned(),
+            Column::Url => json!(entry.url),
+            Column::Status => json!(entry.status),
+            Column::Referrer => json!(told.history()?.via),
+            Column::Mime => json!(entry.mime),
+            Column::Bytes => json!(entry.bytes),
+            Column::Time => json!(iso_ms(entry.time)),
+            Column::Change => json!(Step::to(told.archive, entry)?.name()),
+            Column::Depth => json!(told.history()?.depth),
+            Column::Hops => json!(told.history()?.hops),
+            Column::Duration => json!(told.history()?.duration.map(|duration| duration.as_millis() as u64)),
+            Column::Location => json!(told.location()?),
+            Column::Digest => json!(format!("sha1:{}", BASE32.encode(&entry.digest_sha1))),
+        })
+    }
+
+    /// The value for programs; an empty one where nothing is known.
+    fn value(self, told: &Told<'_>) -> anyhow::Result<String> {
+        Ok(match self.json(told)? {
+            Value::Null => String::new(),
+            Value::String(text) => text,
+            number => number.to_string(),
         })
     }
 
     /// The value for people.
-    fn words(self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
+    fn words(self, told: &Told<'_>) -> anyhow::Result<String> {
+        let entry = told.entry;
         Ok(match self {
             Column::Status => format!("{} {}", entry.status, words_of_status(entry.status)).trim_end().to_owned(),
             Column::Bytes => size(entry.bytes),
-            _ => self.value(archive, entry)?,
+            _ => self.value(told)?,
         })
     }
 }
@@ -110,18 +191,26 @@ impl Columns {
 
     /// The line of `entry`. No value forges a line or a column.
     pub fn line(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
+        let told = Told { archive, entry, history: OnceCell::new() };
         let escaped = |value: anyhow::Result<String>| Ok(Escaped(&value?).to_string());
         let columns = self.columns.iter();
         Ok(match self.width {
             Some(width) => {
-                let values = columns.map(|column| escaped(column.words(archive, entry)));
+                let values = columns.map(|column| escaped(column.words(&told)));
                 self.table_line(values.collect::<anyhow::Result<_>>()?, width)
             }
             None => {
-                let values = columns.map(|column| escaped(column.value(archive, entry)));
+                let values = columns.map(|column| escaped(column.value(&told)));
                 values.collect::<anyhow::Result<Vec<_>>>()?.join("\t")
             }
         })
+    }
+
+    /// The fields of `entry`, in alphabetical order.
+    pub fn fields(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Value> {
+        let told = Told { archive, entry, history: OnceCell::new() };
+        let field = |column: &Column| Ok((column.field().to_owned(), column.json(&told)?));
+        Ok(Value::Object(self.columns.iter().map(field).collect::<anyhow::Result<Map<_, _>>>()?))
     }
 
     fn table_line(&self, values: Vec<String>, width: usize) -> String {
@@ -181,6 +270,12 @@ mod tests {
         assert_eq!(columns.head(), None);
         let line = columns.line(&archive, &entries[0]).unwrap();
         assert_eq!(line, format!("301\t\t4\t{}", entries[0].url));
+        let wanted = [Column::Depth, Column::Hops, Column::Duration, Column::Location, Column::Digest, Column::Status];
+        let fields = Columns::new(&wanted, None).fields(&archive, &entries[0]).unwrap();
+        let digest = "sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+        let expected =
+            json!({"depth": 0, "hops": "", "duration_ms": 1, "location": null, "digest": digest, "status": 301});
+        assert_eq!(fields, expected);
         let plain = Columns::new(&[], None);
         assert_eq!(plain.line(&archive, &entries[1]).unwrap(), "https://a.example/\\x1b[2J\\tb");
     }

@@ -30,7 +30,9 @@ Examples:
   crawler list --mime 'image/*' --since 2026-11-21
   crawler list --status 404 --columns referrer,url   broken links
   crawler list --all --prefix https://example.com/   every version
-  crawler list --all --columns time,change,url       which versions differ")]
+  crawler list --all --columns time,change,url       which versions differ
+  crawler list --status 3xx --columns url,location   where redirects lead
+  crawler list --json --columns url,depth,duration   how deep, how fast")]
 pub(super) struct ListArgs {
     #[command(flatten)]
     archive: ArchiveArg,
@@ -43,10 +45,10 @@ pub(super) struct ListArgs {
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
     /// These columns, in this order, separated by commas
-    #[arg(long, value_enum, value_name = "COLUMN", value_delimiter = ',', conflicts_with = "json")]
+    #[arg(long, value_enum, value_name = "COLUMN", value_delimiter = ',')]
     columns: Vec<Column>,
     /// JSON lines: url, status, mime, bytes, time, digest, revisit (its body is stored with another page), change
-    /// (against the version before: first, changed, unchanged)
+    /// (against the version before: first, changed, unchanged); or the fields of --columns
     #[arg(long, visible_alias = "jsonl")]
     json: bool,
 }
@@ -87,7 +89,11 @@ impl ListArgs {
             && let Some(entry) = selected.next(&mut damage, warnings)?
         {
             left -= 1;
-            let line = if self.json { ListArgs::json_line(archive, &entry) } else { columns.line(archive, &entry) };
+            let line = match (self.json, self.columns.is_empty()) {
+                (false, _) => columns.line(archive, &entry),
+                (true, true) => ListArgs::json_line(archive, &entry),
+                (true, false) => columns.fields(archive, &entry).and_then(|fields| Ok(json_line(&fields)?)),
+            };
             match line {
                 Ok(line) => writeln!(out, "{line}")?,
                 Err(e) => damage.note(e, warnings),

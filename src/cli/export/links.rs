@@ -193,7 +193,7 @@ pub(super) fn stated<'a>(url: &'a CanonicalUrl, content_type: Option<&'a str>) -
 }
 
 /// Where an answer redirects.
-fn redirect(url: &CanonicalUrl, status: u16, response: &Response) -> Option<CanonicalUrl> {
+pub(in crate::cli) fn redirect(url: &CanonicalUrl, status: u16, response: &Response) -> Option<CanonicalUrl> {
     let location = headers::location(&response.headers).filter(|_| (300..400).contains(&status) && status != 304);
     location.and_then(|value| url.join(&value).ok())
 }

@@ -25,7 +25,7 @@ use crate::clock::Time;
 use crate::web::warc::{Compression, Encoder};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) use cdxj::line as cdxj_line;
-pub(super) use links::Scans;
+pub(super) use links::{Scans, redirect};
 use output::Output;
 
 #[derive(Debug, Args)]
