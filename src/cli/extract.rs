@@ -77,7 +77,7 @@ pub(super) struct ExtractArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "text", requires = "select")]
     attr: Option<String>,
     /// With --select: print text with runs of blanks joined, instead of HTML. Without --select: add the text of the
-    /// page
+    /// page, with a line for each block and preformatted text as it is
     #[arg(long)]
     text: bool,
     /// Add the main content of the page, as text with its line breaks
@@ -259,11 +259,11 @@ mod tests {
         let args = ["--fields", path.to_str().unwrap(), "--text"];
         let table = of_page(&args, "text/html", PAGE);
         let expected = "url\ttitle\theading\tlinks\tnone\tbold\ttext\n\
-                        https://a.example/\tT\tOne big heading\t[\"/x\"]\t\t<b>big</b>\tOne big heading xno\n";
+                        https://a.example/\tT\tOne big heading\t[\"/x\"]\t\t<b>big</b>\tOne big heading\\nxno\n";
         assert_eq!(table, expected);
         let json = of_page(&[&args[..], &["--jsonl"]].concat(), "text/html", PAGE);
         let expected = "{\"url\":\"https://a.example/\",\"title\":\"T\",\"heading\":\"One big heading\",\
-                        \"links\":[\"/x\"],\"none\":null,\"bold\":\"<b>big</b>\",\"text\":\"One big heading xno\"}\n";
+                        \"links\":[\"/x\"],\"none\":null,\"bold\":\"<b>big</b>\",\"text\":\"One big heading\\nxno\"}\n";
         assert_eq!(json, expected);
     }
 
@@ -272,14 +272,15 @@ mod tests {
         let body = "Enough words, one, two, and three, that this is what the page is about. ".repeat(12);
         let page = format!(
             "<title>T</title><nav><a href=/>Home</a> <a href=/a>About</a></nav><article><h2>Head</h2><p>{body}\
-             <a href=/x>more</a></p><ul><li>one<li>two</ul><pre><code>a\n  b</code></pre></article><footer>Foot</footer>"
+             <a href=/x>more</a></p><ul><li>one<li>two</ul><pre><code>a\n  b</code></pre></article>\
+             <footer>Foot</footer>"
         );
         let json = of_page(&["--main", "--markdown", "--jsonl"], "text/html", page.as_bytes());
         let page: serde_json::Value = serde_json::from_str(&json).unwrap();
         let (main, markdown) = (page["main"].as_str().unwrap(), page["markdown"].as_str().unwrap());
         for text in [main, markdown] {
             assert!(text.contains("Enough words") && !text.contains("Home") && !text.contains("Foot"), "{text}");
-            assert!(text.contains("a\n  b\n"), "{text:?}");
+            assert!(text.contains("a\n  b"), "{text:?}");
         }
         assert!(markdown.contains("## Head\n"), "{markdown}");
         assert!(markdown.contains("[more](https://a.example/x)") && markdown.contains("- two"), "{markdown}");

@@ -28,7 +28,48 @@ pub(in crate::cli) fn lines_of_page(page: &Html) -> String {
 }
 
 fn seen(page: &Html, part: fn(&mut Squeezed)) -> String {
-    let (mut text, mut unseen) = (Squeezed::default(), 0_usize);
+    let mut text = Squeezed::default();
+    walk(page, |step| match step {
+        Step::Text(piece) => text.push(piece),
+        Step::Edge(name, _) if !is_inline(name) => part(&mut text),
+        Step::Edge(..) => {}
+    });
+    text.text
+}
+
+/// The text of a page as it is laid out: a line for each block and each row of a table, preformatted text as it is.
+pub(super) fn layout_of_page(page: &Html) -> String {
+    let (mut text, mut preformatted) = (Squeezed::default(), 0_usize);
+    walk(page, |step| match step {
+        Step::Text(piece) if preformatted > 0 => text.push_preformatted(piece),
+        Step::Text(piece) => text.push(piece),
+        Step::Edge("pre", true) => {
+            text.end_line();
+            preformatted += 1;
+        }
+        Step::Edge("pre", false) => {
+            text.end_preformatted();
+            preformatted -= 1;
+        }
+        Step::Edge("td" | "th", _) => text.part(),
+        Step::Edge("br", true) if preformatted > 0 => text.push_preformatted("\n"),
+        Step::Edge(name, _) if !is_inline(name) && preformatted == 0 => text.end_line(),
+        Step::Edge(..) => {}
+    });
+    text.text.truncate(text.text.trim_end().len());
+    text.text
+}
+
+/// A step of a walk over what a reader sees.
+enum Step<'a> {
+    Text(&'a str),
+    /// An element of this name begins, or ends.
+    Edge(&'a str, bool),
+}
+
+/// Walks over what a reader of the page sees: without scripts, styles and head.
+fn walk<'a>(page: &'a Html, mut take: impl FnMut(Step<'a>)) {
+    let mut unseen = 0_usize;
     for edge in page.tree.root().traverse() {
         let (node, opens) = match edge {
             Edge::Open(node) => (node, true),
@@ -38,12 +79,11 @@ fn seen(page: &Html, part: fn(&mut Squeezed)) -> String {
             Node::Element(element) if UNSEEN.contains(&element.name()) => {
                 unseen = if opens { unseen + 1 } else { unseen - 1 };
             }
-            Node::Element(element) if !is_inline(element.name()) => part(&mut text),
-            Node::Text(piece) if opens && unseen == 0 => text.push(piece),
+            Node::Element(element) => take(Step::Edge(element.name(), opens)),
+            Node::Text(piece) if opens && unseen == 0 => take(Step::Text(piece)),
             _ => {}
         }
     }
-    text.text
 }
 
 /// The page's title, where it has one: its first `title` that is none of a drawing.
@@ -72,6 +112,15 @@ mod tests {
         let page = parse(page, Duration::MAX).unwrap();
         assert_eq!(text_of_page(&page), "One two three four five six");
         assert_eq!(lines_of_page(&page), "One\ntwo\nthree\nfour\nfive\nsix");
+    }
+
+    #[test]
+    fn a_page_is_laid_out_in_lines_with_its_code_as_it_is() {
+        let page =
+            "<title>T</title><h1>One</h1><p>two<br>three\n four</p><pre><code>fn f() {\n    1\n}\n\n</code></pre>five
+            <table><tr><th>a<th>b<tr><td>1<td><b>2</b></table><ul><li>six<li>seven</ul><pre>\n  last<br>line\n</pre>";
+        let expected = "One\ntwo\nthree four\nfn f() {\n    1\n}\nfive\na b\n1 2\nsix\nseven\n  last\nline";
+        assert_eq!(layout_of_page(&parse(page, Duration::MAX).unwrap()), expected);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use scraper::{ElementRef, Html};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::fields::{self, Field};
-use super::page::{decode, text_of, text_of_page, title_of};
+use super::page::{decode, layout_of_page, text_of, title_of};
 use crate::cli::archive::Response;
 use crate::reading::tree::parse;
 use crate::reading::{Form, main_content};
@@ -110,7 +110,7 @@ impl Plan {
                 cells.extend(fields.iter().map(|field| (field.name.as_str(), limits.cell(&page, field))));
                 for &wanted in texts {
                     let value = match wanted {
-                        Text::Seen => Ok(Some(text_of_page(&page))),
+                        Text::Seen => Ok(Some(layout_of_page(&page))),
                         Text::Main => main_content(&text, Some(url), Form::Text, self.time_max),
                         Text::Markdown => main_content(&text, Some(url), Form::Markdown, self.time_max),
                     };
