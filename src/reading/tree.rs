@@ -48,8 +48,7 @@ impl std::fmt::Display for GivenUp {
 /// The tree of a page, within the limits.
 pub fn parse(text: &str, time_max: Duration) -> Result<Html, GivenUp> {
     let page = fed(HtmlTreeSink::new(Html::new_document()), text, time_max)?;
-    let steps = depths(page.tree.root().traverse().map(|edge| matches!(edge, Edge::Open(_))));
-    if steps > STEPS_MAX { Err(GivenUp::Steps) } else { Ok(page) }
+    if depths(&page) > STEPS_MAX { Err(GivenUp::Steps) } else { Ok(page) }
 }
 
 /// What `sink` makes of a page, fed piece by piece so that it can be given up.
@@ -80,15 +79,16 @@ pub(super) fn fed<S: Nodes>(sink: S, text: &str, time_max: Duration) -> Result<S
 }
 
 /// The depths of all nodes, added up: the steps that it takes to walk over what is below each node, or to look at what
-/// is above each. Of a walk it is told whether each edge opens a node.
-pub(super) fn depths(walk: impl Iterator<Item = bool>) -> u64 {
+/// is above each.
+fn depths(page: &Html) -> u64 {
     let (mut depth, mut sum) = (0, 0);
-    for opens in walk {
-        if opens {
-            sum += depth;
-            depth += 1;
-        } else {
-            depth -= 1;
+    for edge in page.tree.root().traverse() {
+        match edge {
+            Edge::Open(_) => {
+                sum += depth;
+                depth += 1;
+            }
+            Edge::Close(_) => depth -= 1,
         }
     }
     sum
