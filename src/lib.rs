@@ -30,6 +30,7 @@
 //! | [`signature`] | who sends a request, proved: keys, their directory, signatures of requests |
 //! | [`connections`] | the bounded number of connections to a server of this process |
 //! | [`text`] | text for people: figures with units, foreign text made harmless |
+//! | [`reading`] | pages as people read them: trees within limits, main content, Markdown |
 //! | [`store`] | objects by name, in a store that machines share |
 //! | [`drum`] | disk repository with update management, behind LRU and Bloom filter |
 //! | [`container`] | the archive: WARC value files, key.dat, address.idx |
@@ -88,6 +89,7 @@ pub mod node;
 pub mod outcome;
 pub mod politeness;
 pub mod process;
+pub mod reading;
 pub mod record;
 pub mod report;
 pub mod shard;

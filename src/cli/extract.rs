@@ -8,7 +8,6 @@
 mod fields;
 mod page;
 mod row;
-mod sink;
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -26,8 +25,8 @@ use crate::text::escape::Escaped;
 use fields::{Field, Form};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) use page::text_of;
-pub(super) use page::{decode, lines_of_page, parse, text_of_page, title_of};
-use row::{COLUMNS, Plan, Row, Wanted};
+pub(super) use page::{decode, lines_of_page, text_of_page, title_of};
+use row::{COLUMNS, Plan, Row, Text, Wanted};
 
 /// Time that one page may take, should the limits of its size not hold it.
 const TIME_MAX: Duration = Duration::from_secs(10);
@@ -42,8 +41,9 @@ stored with another page.
 With --select: one line per value, with URL and value separated by a tab; with --jsonl, one line per page, \
 {\"url\", \"values\": [...]}. Pages without a match print nothing.
 
-Without --select: a header line, then one line per page: URL, title, the fields of --fields, and with --text the \
-visible text of the page. A field is the text of the first element that its selector matches. Example of a --fields \
+Without --select: a header line, then one line per page: URL, title, the fields of --fields, with --text the \
+visible text of the page, and with --main and --markdown its main content, without navigation, banners and footers, \
+as text and as Markdown. A field is the text of the first element that its selector matches. Example of a --fields \
 file:
   heading = \"h1\"
   author  = { css = \"a[rel~=author]\", attr = \"href\" }
@@ -60,7 +60,8 @@ Examples:
   crawler extract --select h1 --text
   crawler extract --select 'a[rel~=author]' --attr href --jsonl
   crawler extract --fields fields.toml --prefix https://example.com/docs/
-  crawler extract --text --jsonl   url, title and text of every page")]
+  crawler extract --text --jsonl   url, title and text of every page
+  crawler extract --markdown --jsonl   url, title and main content as Markdown")]
 pub(super) struct ExtractArgs {
     #[command(flatten)]
     archive: ArchiveArg,
@@ -76,9 +77,15 @@ pub(super) struct ExtractArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "text", requires = "select")]
     attr: Option<String>,
     /// With --select: print text with runs of blanks joined, instead of HTML. Without --select: add the text of the
-    /// page
+    /// page, with a line for each block and preformatted text as it is
     #[arg(long)]
     text: bool,
+    /// Add the main content of the page, as text with its line breaks
+    #[arg(long, conflicts_with = "select")]
+    main: bool,
+    /// Add the main content of the page, as Markdown: headings, lists, tables, code and links are kept
+    #[arg(long, conflicts_with = "select")]
+    markdown: bool,
     /// JSON lines
     #[arg(long, visible_alias = "json")]
     jsonl: bool,
@@ -101,6 +108,8 @@ impl ExtractArgs {
             fields: None,
             attr: None,
             text: false,
+            main: false,
+            markdown: false,
             jsonl: false,
         }
     }
@@ -127,10 +136,16 @@ impl ExtractArgs {
                 };
                 Wanted::Values(Field { name: "values".to_owned(), selector, form, all: true })
             }
-            (None, Some(path)) => Wanted::Table { fields: fields::read(path, &COLUMNS)?, text: self.text },
-            (None, None) => Wanted::Table { fields: Vec::new(), text: self.text },
+            (None, Some(path)) => Wanted::Table { fields: fields::read(path, &COLUMNS)?, texts: self.texts() },
+            (None, None) => Wanted::Table { fields: Vec::new(), texts: self.texts() },
         };
         Ok(Plan { wanted, jsonl: self.jsonl, time_max: TIME_MAX })
+    }
+
+    /// The texts that are wanted of each page, in the order of their columns.
+    fn texts(&self) -> Vec<Text> {
+        let texts = [(self.text, Text::Seen), (self.main, Text::Main), (self.markdown, Text::Markdown)];
+        texts.into_iter().filter_map(|(wanted, text)| wanted.then_some(text)).collect()
     }
 
     fn print(
@@ -244,12 +259,33 @@ mod tests {
         let args = ["--fields", path.to_str().unwrap(), "--text"];
         let table = of_page(&args, "text/html", PAGE);
         let expected = "url\ttitle\theading\tlinks\tnone\tbold\ttext\n\
-                        https://a.example/\tT\tOne big heading\t[\"/x\"]\t\t<b>big</b>\tOne big heading xno\n";
+                        https://a.example/\tT\tOne big heading\t[\"/x\"]\t\t<b>big</b>\tOne big heading\\nxno\n";
         assert_eq!(table, expected);
         let json = of_page(&[&args[..], &["--jsonl"]].concat(), "text/html", PAGE);
         let expected = "{\"url\":\"https://a.example/\",\"title\":\"T\",\"heading\":\"One big heading\",\
-                        \"links\":[\"/x\"],\"none\":null,\"bold\":\"<b>big</b>\",\"text\":\"One big heading xno\"}\n";
+                        \"links\":[\"/x\"],\"none\":null,\"bold\":\"<b>big</b>\",\"text\":\"One big heading\\nxno\"}\n";
         assert_eq!(json, expected);
+    }
+
+    #[test]
+    fn main_content_is_there_as_text_and_as_markdown_and_not_for_a_page_without_any() {
+        let body = "Enough words, one, two, and three, that this is what the page is about. ".repeat(12);
+        let page = format!(
+            "<title>T</title><nav><a href=/>Home</a> <a href=/a>About</a></nav><article><h2>Head</h2><p>{body}\
+             <a href=/x>more</a></p><ul><li>one<li>two</ul><pre><code>a\n  b</code></pre></article>\
+             <footer>Foot</footer>"
+        );
+        let json = of_page(&["--main", "--markdown", "--jsonl"], "text/html", page.as_bytes());
+        let page: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let (main, markdown) = (page["main"].as_str().unwrap(), page["markdown"].as_str().unwrap());
+        for text in [main, markdown] {
+            assert!(text.contains("Enough words") && !text.contains("Home") && !text.contains("Foot"), "{text}");
+            assert!(text.contains("a\n  b"), "{text:?}");
+        }
+        assert!(markdown.contains("## Head\n"), "{markdown}");
+        assert!(markdown.contains("[more](https://a.example/x)") && markdown.contains("- two"), "{markdown}");
+        let table = of_page(&["--main"], "text/html", b"<title>T</title>");
+        assert_eq!(table, "url\ttitle\tmain\nhttps://a.example/\tT\t\n");
     }
 
     #[test]

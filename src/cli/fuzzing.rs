@@ -6,8 +6,9 @@ use scraper::Selector;
 
 use super::archive::{Entry, RecordLocation, Response};
 use super::export::cdxj_line;
-use super::extract::{decode, parse, text_of};
+use super::extract::{decode, text_of};
 use crate::clock::Time;
+use crate::reading::tree::parse;
 
 const SELECTORS: [&str; 4] = ["a", "p, h1", "table td > b", "*"];
 

@@ -102,6 +102,7 @@ fn every_reading_command_answers_with_each_of_its_options() {
         ("verify --quiet", ""),
         ("extract", "url\ttitle\n"),
         ("extract --text", "url\ttitle\ttext\n"),
+        ("extract --main --markdown", "url\ttitle\tmain\tmarkdown\n"),
         ("extract --jsonl --prefix SEED", "\"title\":"),
         ("extract --select a", "<a "),
         ("extract --select a --text", "\t"),

@@ -11,7 +11,8 @@ use similar::{Algorithm, TextDiff};
 
 use super::Version;
 use crate::cli::archive::{Entry, Response, essence};
-use crate::cli::extract::{decode, lines_of_page, parse};
+use crate::cli::extract::{decode, lines_of_page};
+use crate::reading::tree::parse;
 use crate::text::escape::Escaped;
 use crate::web::charset;
 use crate::web::html::is_html;

@@ -1,29 +1,12 @@
-//! A page as a tree: its encoding, its parse within limits, and its texts.
-//!
-//! A tree of hostile HTML can cost time that grows with the square of its depth, and a hundred times the memory of its
-//! bytes. So a page is given up when its tree has too many nodes, or takes too many steps to build or to walk: counts
-//! that are the same on every machine. The clock is the last resort.
-
-use std::time::{Duration, Instant};
+//! The texts of a page that is a tree, and its encoding.
 
 use ego_tree::iter::Edge;
-use html5ever::driver::{ParseOpts, parse_document};
 use html5ever::ns;
-use html5ever::tendril::{StrTendril, TendrilSink};
 use scraper::{ElementRef, Html, Node, Selector};
 
-use super::sink::Counting;
 use crate::cli::archive::Response;
 use crate::web::charset;
 use crate::web::html::text::{Squeezed, is_inline};
-
-/// Bytes between two looks at the counts and the clock.
-const PARSE_STEP: usize = 16 << 10;
-/// Nodes of a tree: some 300 bytes each.
-const NODES_MAX: usize = 1_000_000;
-/// Steps of the builder, and of a walk over what is below each element: a second or two of them. Pages take some 20 and
-/// 30 for each node.
-const STEPS_MAX: u64 = 200_000_000;
 
 /// Elements whose text no reader sees.
 const UNSEEN: [&str; 5] = ["script", "style", "template", "noscript", "head"];
@@ -45,7 +28,48 @@ pub(in crate::cli) fn lines_of_page(page: &Html) -> String {
 }
 
 fn seen(page: &Html, part: fn(&mut Squeezed)) -> String {
-    let (mut text, mut unseen) = (Squeezed::default(), 0_usize);
+    let mut text = Squeezed::default();
+    walk(page, |step| match step {
+        Step::Text(piece) => text.push(piece),
+        Step::Edge(name, _) if !is_inline(name) => part(&mut text),
+        Step::Edge(..) => {}
+    });
+    text.text
+}
+
+/// The text of a page as it is laid out: a line for each block and each row of a table, preformatted text as it is.
+pub(super) fn layout_of_page(page: &Html) -> String {
+    let (mut text, mut preformatted) = (Squeezed::default(), 0_usize);
+    walk(page, |step| match step {
+        Step::Text(piece) if preformatted > 0 => text.push_preformatted(piece),
+        Step::Text(piece) => text.push(piece),
+        Step::Edge("pre", true) => {
+            text.end_line();
+            preformatted += 1;
+        }
+        Step::Edge("pre", false) => {
+            text.end_preformatted();
+            preformatted -= 1;
+        }
+        Step::Edge("td" | "th", _) => text.part(),
+        Step::Edge("br", true) if preformatted > 0 => text.push_preformatted("\n"),
+        Step::Edge(name, _) if !is_inline(name) && preformatted == 0 => text.end_line(),
+        Step::Edge(..) => {}
+    });
+    text.text.truncate(text.text.trim_end().len());
+    text.text
+}
+
+/// A step of a walk over what a reader sees.
+enum Step<'a> {
+    Text(&'a str),
+    /// An element of this name begins, or ends.
+    Edge(&'a str, bool),
+}
+
+/// Walks over what a reader of the page sees: without scripts, styles and head.
+fn walk<'a>(page: &'a Html, mut take: impl FnMut(Step<'a>)) {
+    let mut unseen = 0_usize;
     for edge in page.tree.root().traverse() {
         let (node, opens) = match edge {
             Edge::Open(node) => (node, true),
@@ -55,83 +79,17 @@ fn seen(page: &Html, part: fn(&mut Squeezed)) -> String {
             Node::Element(element) if UNSEEN.contains(&element.name()) => {
                 unseen = if opens { unseen + 1 } else { unseen - 1 };
             }
-            Node::Element(element) if !is_inline(element.name()) => part(&mut text),
-            Node::Text(piece) if opens && unseen == 0 => text.push(piece),
+            Node::Element(element) => take(Step::Edge(element.name(), opens)),
+            Node::Text(piece) if opens && unseen == 0 => take(Step::Text(piece)),
             _ => {}
         }
     }
-    text.text
 }
 
 /// The page's title, where it has one: its first `title` that is none of a drawing.
 pub(in crate::cli) fn title_of(page: &Html) -> Option<String> {
     let selector = Selector::parse("title").expect("it is a selector");
     page.select(&selector).find(|title| title.value().name.ns == ns!(html)).map(text_of)
-}
-
-/// Why a page has no tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum GivenUp {
-    /// It has more than [`NODES_MAX`] nodes.
-    Nodes,
-    /// Its elements are nested so that its tree takes more than [`STEPS_MAX`] steps to build or to walk.
-    Steps,
-    /// It took longer than it may.
-    Time(Duration),
-}
-
-impl std::fmt::Display for GivenUp {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            GivenUp::Nodes => write!(f, "it has more than {NODES_MAX} nodes"),
-            GivenUp::Steps => f.write_str("its elements are nested too deeply"),
-            GivenUp::Time(time_max) => write!(f, "it takes longer than {time_max:?} to parse"),
-        }
-    }
-}
-
-/// The tree of a page, within the limits.
-pub(in crate::cli) fn parse(text: &str, time_max: Duration) -> Result<Html, GivenUp> {
-    let started = Instant::now();
-    let mut parser = parse_document(Counting::new(), ParseOpts::default());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let mut end = rest.len().min(PARSE_STEP);
-        while !rest.is_char_boundary(end) {
-            end -= 1;
-        }
-        let (step, after) = rest.split_at(end);
-        parser.process(StrTendril::from(step));
-        rest = after;
-        let sink = &parser.tokenizer.sink.sink;
-        if sink.nodes() > NODES_MAX {
-            return Err(GivenUp::Nodes);
-        }
-        if sink.steps() > STEPS_MAX {
-            return Err(GivenUp::Steps);
-        }
-        if started.elapsed() >= time_max {
-            return Err(GivenUp::Time(time_max));
-        }
-    }
-    let page = parser.finish();
-    if depths(&page) > STEPS_MAX { Err(GivenUp::Steps) } else { Ok(page) }
-}
-
-/// The depths of all nodes, added up: the steps that it takes to walk over what is below each node, or to look at what
-/// is above each.
-fn depths(page: &Html) -> u64 {
-    let (mut depth, mut sum) = (0, 0);
-    for edge in page.tree.root().traverse() {
-        match edge {
-            Edge::Open(_) => {
-                sum += depth;
-                depth += 1;
-            }
-            Edge::Close(_) => depth -= 1,
-        }
-    }
-    sum
 }
 
 /// The text of a page, in the encoding that the crawl took it for when it looked for links.
@@ -142,7 +100,10 @@ pub(in crate::cli) fn decode(response: &Response) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::reading::tree::parse;
 
     #[test]
     fn the_text_of_a_page_is_what_a_reader_sees() {
@@ -154,25 +115,19 @@ mod tests {
     }
 
     #[test]
+    fn a_page_is_laid_out_in_lines_with_its_code_as_it_is() {
+        let page =
+            "<title>T</title><h1>One</h1><p>two<br>three\n four</p><pre><code>fn f() {\n    1\n}\n\n</code></pre>five
+            <table><tr><th>a<th>b<tr><td>1<td><b>2</b></table><ul><li>six<li>seven</ul><pre>\n  last<br>line\n</pre>";
+        let expected = "One\ntwo\nthree four\nfn f() {\n    1\n}\nfive\na b\n1 2\nsix\nseven\n  last\nline";
+        assert_eq!(layout_of_page(&parse(page, Duration::MAX).unwrap()), expected);
+    }
+
+    #[test]
     fn the_title_is_that_of_the_page_and_not_of_a_drawing() {
         let title = |page: &str| title_of(&parse(page, Duration::MAX).unwrap());
         assert_eq!(title("<title> T\n U </title><title>no</title>").as_deref(), Some("T U"));
         assert_eq!(title("<body><svg><title>no</title></svg>"), None);
         assert_eq!(title("<body><svg><title>no</title></svg><title>late</title>").as_deref(), Some("late"));
-    }
-
-    #[test]
-    fn a_page_of_too_many_nodes_has_no_tree() {
-        assert!(parse(&"<a>".repeat(1_000), Duration::MAX).is_ok());
-        let page = parse(&"<br>".repeat(NODES_MAX + 2 * PARSE_STEP), Duration::MAX);
-        assert_eq!(page.unwrap_err(), GivenUp::Nodes);
-    }
-
-    #[test]
-    fn nested_lists_are_given_up_by_a_count_that_is_the_same_everywhere() {
-        for nested in ["<ul><li>", "<p><table><tr><td>", "<div><p>", "<b><div>", "<dl><dd><dt>"] {
-            let page = parse(&nested.repeat((16 << 20) / nested.len()), Duration::MAX);
-            assert!(matches!(page, Err(GivenUp::Steps | GivenUp::Nodes)), "{nested}");
-        }
     }
 }

@@ -5,22 +5,46 @@ use std::time::{Duration, Instant};
 use scraper::{ElementRef, Html};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::fields::{Field, Form};
-use super::page::{decode, parse, text_of, text_of_page, title_of};
+use super::fields::{self, Field};
+use super::page::{decode, layout_of_page, text_of, title_of};
 use crate::cli::archive::Response;
+use crate::reading::tree::parse;
+use crate::reading::{Form, main_content};
 use crate::text::escape::{self, Escaped, json_line};
 
 /// Bytes of all values of one page.
 pub(super) const VALUES_BYTES_MAX: usize = 16 << 20;
 /// Columns that no field may be named like.
-pub(super) const COLUMNS: [&str; 3] = ["url", "title", "text"];
+pub(super) const COLUMNS: [&str; 5] = ["url", "title", "text", "main", "markdown"];
 
 /// What is taken of each page.
 pub(super) enum Wanted {
     /// All elements of one selector. Nothing is written of a page that has none.
     Values(Field),
-    /// Title and fields of every page; the text of the page, too, where that is wanted.
-    Table { fields: Vec<Field>, text: bool },
+    /// Title and fields of every page, and the texts of the page that are wanted.
+    Table { fields: Vec<Field>, texts: Vec<Text> },
+}
+
+/// A text of a whole page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Text {
+    /// All that a reader sees.
+    Seen,
+    /// The main content.
+    Main,
+    /// The main content as Markdown.
+    Markdown,
+}
+
+impl Text {
+    /// The name of its column.
+    fn name(self) -> &'static str {
+        match self {
+            Text::Seen => "text",
+            Text::Main => "main",
+            Text::Markdown => "markdown",
+        }
+    }
 }
 
 /// What is taken, how it is written, and how long a page may take.
@@ -56,13 +80,13 @@ struct Limits {
 impl Plan {
     /// The line above a table.
     pub(super) fn heading(&self) -> String {
-        let Wanted::Table { fields, text } = &self.wanted else { return String::new() };
+        let Wanted::Table { fields, texts } = &self.wanted else { return String::new() };
         if self.jsonl {
             return String::new();
         }
         let names = fields.iter().map(|field| Escaped(&field.name).to_string());
         let mut columns: Vec<String> = ["url", "title"].into_iter().map(str::to_owned).chain(names).collect();
-        columns.extend(text.then(|| "text".to_owned()));
+        columns.extend(texts.iter().map(|text| text.name().to_owned()));
         columns.join("\t") + "\n"
     }
 
@@ -78,12 +102,24 @@ impl Plan {
                 return Row { warning, ..Row::default() };
             }
         };
+        let mut no_main = None;
         let lines = match &self.wanted {
             Wanted::Values(field) => self.values(url, limits.values(&page, field)),
-            Wanted::Table { fields, text } => {
+            Wanted::Table { fields, texts } => {
                 let mut cells = vec![("title", Cell::One(title_of(&page)))];
                 cells.extend(fields.iter().map(|field| (field.name.as_str(), limits.cell(&page, field))));
-                cells.extend(text.then(|| ("text", Cell::One(Some(text_of_page(&page))))));
+                for &wanted in texts {
+                    let value = match wanted {
+                        Text::Seen => Ok(Some(layout_of_page(&page))),
+                        Text::Main => main_content(&text, Some(url), Form::Text, self.time_max),
+                        Text::Markdown => main_content(&text, Some(url), Form::Markdown, self.time_max),
+                    };
+                    let value = value.unwrap_or_else(|why| {
+                        no_main = Some(format!("without its main content, {why}: {}", Escaped(url)));
+                        None
+                    });
+                    cells.push((wanted.name(), Cell::One(value)));
+                }
                 self.record(url, &cells)
             }
         };
@@ -91,7 +127,7 @@ impl Plan {
             let (mib, time) = (VALUES_BYTES_MAX >> 20, self.time_max);
             format!("its first values only, as many as the limits allow ({mib} MiB, {time:?}): {}", Escaped(url))
         };
-        Row { lines, warning: limits.broken.then(limit) }
+        Row { lines, warning: limits.broken.then(limit).or(no_main) }
     }
 
     /// A line a value, or one JSON line of them all.
@@ -150,11 +186,11 @@ impl Limits {
     }
 }
 
-fn value(element: ElementRef<'_>, form: &Form) -> Option<String> {
+fn value(element: ElementRef<'_>, form: &fields::Form) -> Option<String> {
     match form {
-        Form::Text => Some(text_of(element)),
-        Form::Html => Some(element.html()),
-        Form::Attr(name) => element.attr(name).map(str::to_owned),
+        fields::Form::Text => Some(text_of(element)),
+        fields::Form::Html => Some(element.html()),
+        fields::Form::Attr(name) => element.attr(name).map(str::to_owned),
     }
 }
 
@@ -196,7 +232,7 @@ impl Serialize for Record<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fields::selector;
+    use super::super::fields::{Form, selector};
     use super::*;
 
     fn all(css: &str, form: Form) -> Plan {
@@ -225,7 +261,8 @@ mod tests {
         let row = all("p", Form::Text).take("https://a.example/", &page);
         let values: Vec<_> = row.lines.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
         assert_eq!(values, ["-5", "'@SUM(1)", "'+1+1", "'\"=1"]);
-        let table = |jsonl| Plan { wanted: Wanted::Table { fields: Vec::new(), text: true }, ..plan(jsonl) };
+        let texts = || vec![Text::Seen];
+        let table = |jsonl| Plan { wanted: Wanted::Table { fields: Vec::new(), texts: texts() }, ..plan(jsonl) };
         let columns = table(false).take("https://a.example/", &page).lines;
         assert!(columns.starts_with("https://a.example/\t'=HYPERLINK("), "{columns}");
         // JSON has the values as they are

@@ -21,7 +21,7 @@ pub fn is_inline(name: &str) -> bool {
     INLINE.contains(&name)
 }
 
-/// Text with runs of white space made one blank, and none at its ends.
+/// Text with runs of white space made one blank, and none at its ends; preformatted text can keep its own.
 #[derive(Clone, Debug, Default)]
 pub struct Squeezed {
     /// The text.
@@ -41,6 +41,20 @@ impl Squeezed {
                 self.text.push(c);
             }
         }
+    }
+
+    /// Appends a piece with its white space as it is.
+    pub fn push_preformatted(&mut self, piece: &str) {
+        if !piece.is_empty() {
+            self.text.extend(self.parting.take());
+            self.text.push_str(piece);
+        }
+    }
+
+    /// What follows preformatted text is another line, however many line ends that has behind it.
+    pub fn end_preformatted(&mut self) {
+        self.text.truncate(self.text.trim_end().len());
+        self.end_line();
     }
 
     /// What follows is another word.

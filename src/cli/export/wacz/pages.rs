@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::package::{MainPage, Package, seconds};
 use crate::cli::archive::{Entry, Response};
-use crate::cli::extract::{decode, parse, text_of_page};
+use crate::cli::extract::{decode, text_of_page};
+use crate::reading::tree::parse;
 use crate::text::escape::Escaped;
 use crate::web::html::{is_html, title};
 

@@ -1,0 +1,181 @@
+//! The main content of a page: what is left when navigation, banners, side columns and footers are out.
+//!
+//! Found by Mozilla's Readability as dom_smoothie has it, which shares the parser with the rest of the crawler; how it
+//! was chosen is measured in benches/text. A page without words has no main content. One without a long text, such as a
+//! list of links, has what little stands on it: Readability then takes back step by step what it left out.
+//!
+//! Hostile pages: the tree is built within the limits of [`tree`](super::tree), and then has to keep narrower ones,
+//! because Readability asks many an element for its text, its links and its ancestors, and does so up to four times.
+//! The limits are counts, the same on every machine.
+
+use std::time::Duration;
+
+use dom_query::{Document, NodeData, NodeRef};
+use dom_smoothie::{Config, Readability, TextMode};
+
+use super::tree::{GivenUp, fed};
+use crate::web::charset;
+
+/// Nodes of a tree in which main content is looked for.
+const NODES_MAX: usize = 150_000;
+/// How deep a node may be: lists and quotes in one another are written to Markdown by recursion. Pages have some 30.
+const DEPTH_MAX: u64 = 400;
+/// The depths of all its nodes, added up: pages have some 10 to 20 for each node.
+const DEPTHS_MAX: u64 = 3_000_000;
+/// The bytes of all its texts, each as often as its depth: what it takes to ask each element for its text.
+const TEXTS_MAX: u64 = 256 << 20;
+
+/// How main content is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Lines of text, a blank line between blocks; what is preformatted stays as it is.
+    Text,
+    /// Markdown: headings, lists, tables, code and links are kept.
+    Markdown,
+}
+
+/// The main content of an HTML page as text, or nothing where it has none. `content_type` is the field of the answer,
+/// which may name the encoding; the page may take `time_max` to parse.
+///
+/// # Errors
+/// If the page is longer or more nested than the limits allow.
+pub fn main_text(body: &[u8], content_type: Option<&str>, time_max: Duration) -> Result<Option<String>, GivenUp> {
+    let page = charset::to_utf8(body, charset::of_html(body, content_type));
+    main_content(&page, None, Form::Text, time_max)
+}
+
+/// The main content of a page in `form`, or nothing where it has none. Its links are resolved where its `url` is given.
+///
+/// # Errors
+/// As [`main_text`].
+pub fn main_content(page: &str, url: Option<&str>, form: Form, time_max: Duration) -> Result<Option<String>, GivenUp> {
+    let page = fed(Document::default(), page, time_max)?;
+    if page.tree.len() > NODES_MAX {
+        return Err(GivenUp::MainNodes(NODES_MAX));
+    }
+    if !is_bounded(&page) {
+        return Err(GivenUp::Steps);
+    }
+    let text_mode = match form {
+        Form::Text => TextMode::Formatted,
+        Form::Markdown => TextMode::Markdown,
+    };
+    let config = Config { text_mode, disable_json_ld: true, ..Config::default() };
+    // of its errors one is left that can be: that no main content is found
+    let article = Readability::with_document(page, url, Some(config)).and_then(|mut reader| reader.parse());
+    let text = article.ok().map(|article| article.text_content.trim_end().to_owned());
+    Ok(text.filter(|text| !text.is_empty()))
+}
+
+/// Whether the tree keeps the limits of its depths and texts.
+fn is_bounded(page: &Document) -> bool {
+    let (mut depth, mut depths, mut texts) = (0, 0, 0);
+    for (node, opens) in edges(page) {
+        if !opens {
+            depth -= 1;
+            continue;
+        }
+        let bytes = node.query_or(0, |node| match &node.data {
+            NodeData::Text { contents } => contents.len() as u64,
+            _ => 0,
+        });
+        depths += depth;
+        texts += depth * bytes;
+        if depth > DEPTH_MAX || depths > DEPTHS_MAX || texts > TEXTS_MAX {
+            return false;
+        }
+        depth += 1;
+    }
+    true
+}
+
+/// A walk over the nodes of a page: each when it opens, and when it closes.
+fn edges(page: &Document) -> impl Iterator<Item = (NodeRef<'_>, bool)> {
+    let mut next = Some((page.root(), true));
+    std::iter::from_fn(move || {
+        let (node, opens) = next?;
+        let child = if opens { Some(node.first_child().map_or((node, false), |child| (child, true))) } else { None };
+        let sibling = || node.next_sibling().map(|sibling| (sibling, true));
+        next = child.or_else(sibling).or_else(|| node.parent().map(|parent| (parent, false)));
+        Some((node, opens))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::parse;
+    use super::*;
+
+    macro_rules! page {
+        ($name:literal) => {
+            (
+                $name,
+                include_str!(concat!("fixtures/", $name, ".source.html")),
+                include_str!(concat!("fixtures/", $name, ".expected.html")),
+            )
+        };
+    }
+
+    /// Pages of Readability's own tests, and what it finds there (fixtures/README.md).
+    const READABILITY: [(&str, &str, &str); 5] = [
+        page!("basic-tags-cleaning"),
+        page!("hidden-nodes"),
+        page!("missing-paragraphs"),
+        page!("normalize-spaces"),
+        page!("replace-brs"),
+    ];
+
+    fn words(text: &str) -> Vec<&str> {
+        text.split_whitespace().collect()
+    }
+
+    #[test]
+    fn readabilitys_pages_have_the_main_content_that_readability_finds() {
+        for (name, page, expected) in READABILITY {
+            let main = main_text(page.as_bytes(), None, Duration::MAX).unwrap().unwrap();
+            let expected = parse(&expected.replace("<br", " <br"), Duration::MAX).unwrap();
+            let expected: String = expected.root_element().text().collect();
+            assert_eq!(words(&main), words(&expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_page_without_main_content_has_none() {
+        for page in ["", "<title>T</title>", "<script>f()</script>"] {
+            assert_eq!(main_text(page.as_bytes(), None, Duration::MAX), Ok(None), "{page}");
+        }
+    }
+
+    #[test]
+    fn the_encoding_of_the_answer_counts() {
+        let page = format!("<p>{}", "\u{fc}ber etwas, viel, und mehr ".repeat(30));
+        let (latin1, _, _) = encoding_rs::WINDOWS_1252.encode(&page);
+        let main = main_text(&latin1, Some("text/html; charset=iso-8859-1"), Duration::MAX).unwrap().unwrap();
+        assert!(main.starts_with("\u{fc}ber etwas"), "{main}");
+    }
+
+    #[test]
+    fn what_would_take_too_long_is_given_up_by_counts_that_are_the_same_everywhere() {
+        let of = |page: &str| main_content(page, None, Form::Markdown, Duration::MAX);
+        for nested in ["<div>", "<ul><li>", "<blockquote>a", "<table><tr><td>x", "<pre>", "<section><p>a, b"] {
+            let page = nested.repeat((256 << 10) / nested.len());
+            assert!(matches!(of(&page), Err(GivenUp::Steps | GivenUp::MainNodes(_))), "{nested}");
+        }
+        let wide = "<p>a</p>".repeat(NODES_MAX / 2 + 1);
+        assert_eq!(of(&wide), Err(GivenUp::MainNodes(NODES_MAX)));
+        let long = format!("{}{}", "<div>".repeat(300), "some words, and more. ".repeat((1 << 20) / 22));
+        assert_eq!(of(&long), Err(GivenUp::Steps));
+    }
+
+    #[test]
+    fn elements_as_deep_as_the_limit_allows_do_not_overflow_half_the_stack_of_a_thread() {
+        for (nested, levels) in [("<div>a", 1), ("<blockquote>a", 1), ("<ul><li>a", 2), ("<b>", 1), ("<table><td>a", 4)]
+        {
+            let words = "<p>some, words, and, more. ".repeat(20);
+            let page = format!("{}{words}", nested.repeat((DEPTH_MAX as usize - 10) / levels));
+            let main = move || main_content(&page, Some("https://a.example/"), Form::Markdown, Duration::MAX).is_ok();
+            let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(main).unwrap();
+            assert!(thread.join().unwrap(), "{nested}");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Pages as people read them: a page as a tree within limits, and its main content without navigation, banners and
+//! other boilerplate, as text or as Markdown.
+//!
+//! Pure, but for the clock that is the last resort against a hostile page: bytes in, text out.
+//!
+//! - [`tree`]: the tree of a page, given up when it costs too much
+//! - [`main_content`](mod@main_content): what a page is about
+
+pub mod main_content;
+mod sink;
+pub mod tree;
+
+pub use main_content::{Form, main_content, main_text};
+pub use tree::GivenUp;
