@@ -101,14 +101,13 @@ fn a_line_has_the_fields_that_are_wanted_and_they_are_what_other_commands_say() 
     assert_eq!((seed["depth"].as_u64(), seed["hops"].as_str()), (Some(0), Some("")));
 
     let all = crawled.lines(&["--fields", "all,title,links,text,body,warc", "--status", "200", "--mime", "text/html"]);
-    let titles = String::from_utf8(crawled.run(&["extract", "--text"]).stdout).unwrap();
-    let titles: BTreeMap<&str, Vec<&str>> =
-        titles.lines().map(|line| (line.split('\t').next().unwrap(), line.split('\t').collect())).collect();
+    let pages = json(&crawled.run(&["extract", "--text", "--jsonl"]).stdout);
+    let pages: BTreeMap<_, _> = pages.iter().map(|page| (page["url"].as_str().unwrap(), page)).collect();
     let links = json(&crawled.run(&["export", "links", "--jsonl"]).stdout);
     assert!(!all.is_empty());
     for line in &all {
         let url = line["url"].as_str().unwrap();
-        assert_eq!([line["title"].as_str(), line["text"].as_str()], [Some(titles[url][1]), Some(titles[url][2])]);
+        assert_eq!([&line["title"], &line["text"]], [&pages[url]["title"], &pages[url]["text"]]);
         let named: BTreeSet<_> = line["links"].as_array().unwrap().iter().map(|url| url.as_str().unwrap()).collect();
         let exported: BTreeSet<_> =
             links.iter().filter(|link| link["source"] == url).map(|link| link["target"].as_str().unwrap()).collect();

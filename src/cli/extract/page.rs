@@ -38,7 +38,7 @@ fn seen(page: &Html, part: fn(&mut Squeezed)) -> String {
 }
 
 /// The text of a page as it is laid out: a line for each block and each row of a table, preformatted text as it is.
-pub(super) fn layout_of_page(page: &Html) -> String {
+pub(in crate::cli) fn layout_of_page(page: &Html) -> String {
     let (mut text, mut preformatted) = (Squeezed::default(), 0_usize);
     walk(page, |step| match step {
         Step::Text(piece) if preformatted > 0 => text.push_preformatted(piece),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::super::archive::{Damage, Response};
 use super::super::exit::UsageError;
 use super::super::export::Scans;
-use super::super::extract::{decode, text_of_page, title_of};
+use super::super::extract::{decode, layout_of_page, title_of};
 use super::batch::Batch;
 use super::bodies::Bodies;
 use crate::archive::{Answer, Error, History, Page};
@@ -274,7 +274,7 @@ fn time(page: &Page) -> Time {
 fn texts(response: &Response, with_text: bool) -> (Option<String>, Option<String>) {
     let read = || {
         let tree = parse(&decode(response), TIME_MAX).ok()?;
-        Some((title_of(&tree), with_text.then(|| text_of_page(&tree))))
+        Some((title_of(&tree), with_text.then(|| layout_of_page(&tree))))
     };
     catch_unwind(AssertUnwindSafe(read)).ok().flatten().unwrap_or_default()
 }
