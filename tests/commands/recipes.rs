@@ -51,6 +51,15 @@ fn has_python() -> bool {
     has
 }
 
+/// Whether a module of Python is there that one block of a recipe takes and few machines have; says so where not.
+fn has_duckdb() -> bool {
+    let has = Command::new("python3").args(["-c", "import duckdb"]).output().is_ok_and(|done| done.status.success());
+    if !has {
+        println!("skipped: what needs the module duckdb of Python");
+    }
+    has
+}
+
 /// A place in which recipes are run for one site.
 struct Place {
     dir: tempfile::TempDir,
@@ -70,7 +79,7 @@ impl Place {
 
     /// Runs a block of commands as a shell does that stops at the first one that fails.
     fn run(&self, block: &str) {
-        if block.contains("python3") && !has_python() {
+        if block.contains("python3") && !has_python() || block.contains("import duckdb") && !has_duckdb() {
             return;
         }
         let mut command = Command::new("sh");
@@ -109,6 +118,29 @@ impl Place {
     fn said(&self, words: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
         String::from_utf8(command.args(words).current_dir(self.dir.path()).output().unwrap().stdout).unwrap()
+    }
+
+    /// That the pages of the crawl have come to each target of the recipe once.
+    fn assert_fed(&self, pages: &BTreeSet<String>) {
+        let urls = |name: &str| self.objects(name).into_keys().collect::<BTreeSet<_>>();
+        assert_eq!((&urls("pages.jsonl"), &urls("seen.jsonl")), (pages, pages));
+        assert_eq!(self.read("pages.jsonl").lines().count(), pages.len());
+        let count = |module: &str, file: &str| {
+            let program = format!(
+                "import {module}; c = {module}.connect('{file}'); \
+                print(c.execute('select count(distinct url), count(*) from pages').fetchone())"
+            );
+            let mut command = Command::new("python3");
+            let output = command.args(["-c", &program]).current_dir(self.dir.path()).output().unwrap();
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        };
+        let expected = format!("({0}, {0})", pages.len());
+        if has_python() {
+            assert_eq!(count("sqlite3", "feed.db"), expected);
+        }
+        if has_duckdb() {
+            assert_eq!(count("duckdb", "feed.duckdb"), expected);
+        }
     }
 
     fn is_zip(&self, name: &str) -> bool {
@@ -184,6 +216,7 @@ fn the_recipes_work_on_a_synthetic_web() {
                 assert!(calendar.contains("up to date: no page is due"), "{calendar}");
             }
             "Search index" => assert!(place.objects("texts.jsonl").len() > 50),
+            "Feed" => place.assert_fed(&expected),
             other => panic!("no test knows what comes of the recipe {other:?}"),
         }
     });
@@ -249,6 +282,7 @@ fn the_recipes_work_on_a_site_of_documentation() {
                     assert!(place.read("found.txt").contains(&root), "{}", place.read("found.txt"));
                 }
             }
+            "Feed" => place.assert_fed(&place.stored("feed")),
             other => panic!("no test knows what comes of the recipe {other:?}"),
         }
     });

@@ -12,12 +12,18 @@ use crawler::simweb::SimOptions;
 use serde_json::Value;
 
 /// Followers of one crawl, one after the other, which share a cursor. Each writes to a file of its own.
-struct Followers<'a> {
+pub struct Followers<'a> {
     site: &'a Site,
     runs: usize,
 }
 
-impl Followers<'_> {
+impl<'a> Followers<'a> {
+    /// None yet, and no cursor.
+    pub fn of(site: &'a Site) -> Followers<'a> {
+        let _ = fs::remove_file(site.crawl.path("cursor"));
+        Followers { site, runs: 0 }
+    }
+
     fn out(&self, run: usize) -> PathBuf {
         self.site.crawl.path(&format!("lines-{run}"))
     }
@@ -33,7 +39,7 @@ impl Followers<'_> {
     }
 
     /// All that is there now.
-    fn once(&mut self) -> Vec<Value> {
+    pub fn once(&mut self) -> Vec<Value> {
         let ended = wait(self.start(&["--once"]));
         ended.expect(0, &[]);
         assert_eq!(ended.said, "");
@@ -72,7 +78,7 @@ fn place(line: &Value) -> (u32, u64) {
 }
 
 /// URL, time and status of each.
-fn versions<'a>(lines: impl IntoIterator<Item = &'a Value>) -> Vec<(String, String, u64)> {
+pub fn versions<'a>(lines: impl IntoIterator<Item = &'a Value>) -> Vec<(String, String, u64)> {
     let version =
         |line: &Value| (text(line, "url").to_owned(), text(line, "time").to_owned(), line["status"].as_u64().unwrap());
     let mut versions: Vec<_> = lines.into_iter().map(version).collect();
@@ -81,7 +87,7 @@ fn versions<'a>(lines: impl IntoIterator<Item = &'a Value>) -> Vec<(String, Stri
 }
 
 /// All versions in the archive, as `crawler list` has them.
-fn listed(site: &Site) -> Vec<(String, String, u64)> {
+pub fn listed(site: &Site) -> Vec<(String, String, u64)> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
     command.args(["list", "--all", "--robots", "--json", "--dir"]).arg(site.crawl.path("crawl"));
     let listing = command.output().unwrap();
@@ -92,7 +98,7 @@ fn listed(site: &Site) -> Vec<(String, String, u64)> {
 
 /// Fails with some of what only one of them has.
 #[track_caller]
-fn assert_same(found: &[(String, String, u64)], expected: &[(String, String, u64)]) {
+pub fn assert_same(found: &[(String, String, u64)], expected: &[(String, String, u64)]) {
     let only = |these: &[(String, String, u64)], those: &[(String, String, u64)]| -> Vec<_> {
         these.iter().filter(|version| !those.contains(version)).take(5).cloned().collect()
     };
@@ -102,7 +108,7 @@ fn assert_same(found: &[(String, String, u64)], expected: &[(String, String, u64
 
 /// Each line once, by its place. In every run, and without what came twice, the places of a shard rise; a place is that
 /// of one answer only.
-fn by_place(followers: &Followers<'_>) -> Vec<Value> {
+pub fn by_place(followers: &Followers<'_>) -> Vec<Value> {
     let (mut known, mut last, mut once) = (HashMap::new(), BTreeMap::new(), Vec::new());
     for run in 1..=followers.runs {
         let mut last_of_run = BTreeMap::new();
@@ -128,7 +134,7 @@ fn followed_under_kills(settings: &str) {
     let seed = u64::from(std::process::id());
     let mut rng = fastrand::Rng::with_seed(seed);
     let site = Site::new(options.smooth(), &format!("{RUSH}\n{settings}"));
-    let mut followers = Followers { site: &site, runs: 0 };
+    let mut followers = Followers::of(&site);
     let mut follower = followers.start(&["--forever"]);
     for round in 0..10 {
         let mut crawl = site.crawl.start(&[]);
@@ -194,7 +200,7 @@ fn run(site: &Site, words: &[&str]) -> crate::site::Ended {
 fn a_follower_that_ends_with_its_crawl_has_told_all_of_it() {
     let options = SimOptions { hosts: 6, pages: 90, latency: Duration::from_millis(2), ..SimOptions::default() };
     let site = Site::new(options.smooth(), &format!("{RUSH}\n[container]\ncompression = \"none\"\n"));
-    let mut followers = Followers { site: &site, runs: 0 };
+    let mut followers = Followers::of(&site);
     let crawl = site.crawl.start(&[]);
     let start = Instant::now();
     while !site.crawl.path("crawl/identity.json").exists() {
@@ -211,7 +217,7 @@ fn a_follower_that_ends_with_its_crawl_has_told_all_of_it() {
 #[test]
 fn a_cursor_holds_when_pages_are_removed_and_files_rewritten() {
     let site = half("[crawl]\ncheckpoint_interval = \"1s\"\n");
-    let mut followers = Followers { site: &site, runs: 0 };
+    let mut followers = Followers::of(&site);
     let first = followers.once();
     site.crawl.run(&[]).expect(0, &[]);
     let all: BTreeSet<_> = listed(&site).into_iter().collect();
@@ -232,7 +238,7 @@ fn a_cursor_holds_when_pages_are_removed_and_files_rewritten() {
 #[test]
 fn a_cursor_finds_its_place_again_in_an_index_that_was_rebuilt() {
     let site = half("[crawl]\ncheckpoint_interval = \"1s\"\n");
-    let mut followers = Followers { site: &site, runs: 0 };
+    let mut followers = Followers::of(&site);
     let first = followers.once();
     site.crawl.run(&[]).expect(0, &[]);
     let told: BTreeSet<_> = versions(&first).into_iter().collect();
@@ -275,7 +281,7 @@ fn damage(site: &Site, warc: &Value) {
 #[test]
 fn a_cursor_of_another_crawl_is_refused() {
     let site = half("");
-    let mut followers = Followers { site: &site, runs: 0 };
+    let mut followers = Followers::of(&site);
     assert!(!followers.once().is_empty());
     fs::rename(site.crawl.path("crawl"), site.crawl.path("before")).unwrap();
     let crawl = site.crawl.start(&[]);

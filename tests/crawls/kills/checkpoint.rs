@@ -12,6 +12,7 @@ use crawler::engine::checkpoint;
 use crawler::simweb::SimOptions;
 
 use super::{assert_goes_on, can_trace, copy, small, stopped, wrapped};
+use crate::follow::{Followers, assert_same, by_place, listed, versions};
 use crate::site::{Ended, Site, wait};
 
 /// A step of a checkpoint: a call on a file below the crawl directory. `{next}` stands for the number of the checkpoint
@@ -119,6 +120,38 @@ fn c7_a_kill_at_any_step_of_a_checkpoint_leaves_the_one_before_fully_usable() {
         step.assert_committed(&site, last);
         assert_goes_on(&site);
     }
+}
+
+#[test]
+fn c7_what_was_told_of_a_checkpoint_stays_when_the_crawl_goes_back_behind_it() {
+    if !can_trace() {
+        return;
+    }
+    let (site, last) = kept(53);
+    // on a busy machine the next checkpoint may come before the next page: then it is tried again
+    let (mut followers, told) = std::iter::repeat_with(|| {
+        restore(&site);
+        let mut followers = Followers::of(&site);
+        assert!(!followers.once().is_empty());
+        // the file of the next checkpoint is there, and the catalog does not know of it
+        run_with(&site, last, &step("fdatasync", "checkpoint.g{next}"), "signal=SIGKILL");
+        assert!(site.crawl.path(&format!("crawl/checkpoint.g{:06}", last + 1)).exists());
+        let told = followers.once();
+        (followers, told)
+    })
+    .take(10)
+    .find(|(_, told)| !told.is_empty())
+    .unwrap();
+    assert_eq!(last_checkpoint(&site), last);
+    // the crawl has gone back, and replays: nothing is new, and nothing is wrong
+    run_with(&site, last, &step("pwrite64", "pages/key.dat"), "signal=SIGKILL");
+    let keys = fs::metadata(site.crawl.path("crawl/pages/key.dat")).unwrap().len();
+    let (_, record) = told.last().unwrap()["place"].as_str().unwrap().split_once('-').unwrap();
+    assert!(keys <= record.parse().unwrap(), "key.dat has {keys} bytes: it was not cut");
+    assert_eq!(followers.once(), [""; 0]);
+    assert_goes_on(&site);
+    followers.once();
+    assert_same(&versions(&by_place(&followers)), &listed(&site));
 }
 
 #[test]
