@@ -14,6 +14,7 @@ mod crawl_object;
 mod lists;
 mod node;
 mod orders;
+mod plan;
 mod quotas;
 mod reading;
 mod recover;

@@ -17,26 +17,23 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::clerk::{Answer, Ask, Clerk};
-use super::quotas::Quotas;
+use super::plan::Plan;
 use super::watcher::Watcher;
 use crate::clock::Time;
 use crate::cluster::{Claimed, EndRecord, FiguresRecord, HaltedRecord, State, View};
-use crate::crawl::control::{EngineOrders, NodeOrders};
+use crate::crawl::CrawlError;
+use crate::crawl::control::EngineOrders;
 use crate::crawl::ending::Ending;
 use crate::crawl::live::Teller;
 use crate::crawl::runtime::Runtime;
 use crate::crawl::seat::{Heard, Seat, Told, Word, Work};
-use crate::crawl::shard_directory::ShardDirectory;
 use crate::crawl::shard_run::{Admission, News};
 use crate::crawl::signals::Signals;
-use crate::crawl::{CrawlError, CrawlRequest, share};
 use crate::disk::Error;
 use crate::engine::{Commons, Event, ExchangeOptions, StopBy};
 use crate::node::{Grounds, ShardLease};
-use crate::process::ProcessOptions;
 use crate::record::{Finish, Live, Snapshot};
 use crate::shard::Shard;
-use crate::web::url::KeyMaker;
 
 /// The thread that directs looks around this often.
 const TICK: Duration = Duration::from_millis(250);
@@ -46,31 +43,6 @@ const ASK_EVERY: Duration = Duration::from_secs(1);
 const FIGURES_EVERY: Duration = Duration::from_secs(10);
 /// A node that is to stop waits this long for an etcd that does not answer its last heads.
 const HEADS_WAIT: Duration = Duration::from_secs(1);
-
-/// What the engines of a node are run with.
-pub(super) struct Plan<'a> {
-    pub request: &'a CrawlRequest,
-    pub grounds: Grounds,
-    /// Limits of the whole crawl, where it has any.
-    pub quotas: Option<Arc<Quotas>>,
-    pub process: ProcessOptions,
-    pub keys: Arc<KeyMaker>,
-    pub commons: Commons,
-    pub ceiling: u64,
-    /// Commands to this node.
-    pub orders: NodeOrders,
-    /// The node's name, and its weight.
-    pub node: (String, u32),
-}
-
-impl Plan<'_> {
-    /// Among how many shards the memory of this node is divided that holds so many of them.
-    pub fn at_once(&self, known: &View, held: usize) -> usize {
-        let others = known.nodes.iter().filter(|(name, _)| **name != self.node.0);
-        let weights = others.map(|(_, node)| node.record.weight);
-        share::shards_at_once(self.request.config.crawl.shards, self.node.1, weights, held)
-    }
-}
 
 /// How a session ends.
 pub(super) enum Over {
@@ -425,7 +397,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
         let allowance = quotas.map(|quotas| quotas.open(&claimed, port.executors.reply().clone()));
         let at_once = plan.at_once(&plan.grounds.ownership.heads(), self.posts.len() + 1);
         let make = move || {
-            let directory = Arc::new(open(plan, &claim)?);
+            let directory = Arc::new(plan.open(&claim)?);
             let lease = Some(Arc::new(ShardLease(claim.hold().clone())) as _);
             Ok(Work {
                 request: plan.request,
@@ -488,14 +460,4 @@ impl<'env, 'scope> Node<'env, 'scope> {
             runtime.endpoint.put(live);
         }
     }
-}
-
-/// Opens the directory of the claimed shard, as its head has it; what comes of it is shipped from then on.
-fn open(plan: &Plan<'_>, claimed: &Arc<Claimed>) -> Result<ShardDirectory, CrawlError> {
-    let grounds = &plan.grounds;
-    let head = grounds.prepare(claimed)?;
-    let identity = grounds.identity.of_shard(grounds.shard(claimed.shard));
-    let directory = ShardDirectory::open_shard(plan.request, grounds.view.disk(), identity, false)?;
-    grounds.own(claimed, head)?;
-    Ok(directory)
 }
