@@ -1,5 +1,5 @@
 //! The right to make requests, as the executor looks at it: before a request is sent, and whenever it moves on until
-//! its answer begins.
+//! its answer is whole.
 //!
 //! A process that was stopped, or a machine that slept, may have lost the right between two steps of a request. What is
 //! in flight then is dropped with its connection, and sent again when the right is back; where it does not come back,

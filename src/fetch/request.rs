@@ -143,9 +143,17 @@ struct Failed {
 impl Exchange<'_> {
     /// The answer, head and body.
     async fn make(&self, started: Time, clock: Instant) -> Result<Placed, NoAnswer> {
-        let head = self.head().await;
-        let (mut answer, signature) = head.map_err(|failed| NoAnswer::Failed(failed.cause, failed.detail))?;
-        let (arrived, end) = self.shared.bodies.read(&mut answer, self.settings.body_max, self.deadline).await?;
+        let (answer, signature, (arrived, end)) = loop {
+            let head = self.head().await;
+            let (mut answer, signature) = head.map_err(|failed| NoAnswer::Failed(failed.cause, failed.detail))?;
+            let read = tokio::select! {
+                biased;
+                // its connection goes with it, and the request is made again when the right is back
+                () = self.shared.options.lease.lost() => continue,
+                read = self.shared.bodies.read(&mut answer, self.settings.body_max, self.deadline) => read?,
+            };
+            break (answer, signature, read);
+        };
         let duration = clock.elapsed();
         match end {
             End::Broken(Some(fault)) if answer.version() == reqwest::Version::HTTP_2 => {

@@ -1,8 +1,11 @@
 //! What is kept open, to whom a connection goes, and what is sent over it.
 
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crawler::fetch::FetchOptions;
+use crawler::engine::Lease;
+use crawler::fetch::{FetchOptions, Permission};
 use crawler::outcome::Failure;
 
 use super::client::{Client, options, options_with};
@@ -60,6 +63,45 @@ fn what_an_engine_has_asked_for_ends_with_it() {
     body_begun.recv_timeout(super::client::PATIENCE).unwrap();
     client.hang_up();
     is_gone.recv_timeout(super::client::PATIENCE).unwrap();
+}
+
+/// A right to make requests that can be taken away.
+#[derive(Debug, Default)]
+struct Switch(AtomicBool);
+
+impl Lease for Switch {
+    fn holds(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn an_answer_that_has_begun_is_dropped_with_the_right_to_it_and_asked_for_again() {
+    let (begun, body_begun) = crossbeam_channel::unbounded();
+    let (gone, is_gone) = crossbeam_channel::unbounded();
+    let asked = AtomicUsize::new(0);
+    let server = HttpServer::start("127.0.0.1", move |connection| {
+        while connection.request().is_some() {
+            if asked.fetch_add(1, Ordering::Relaxed) > 0 {
+                connection.send(page("", "whole"));
+                continue;
+            }
+            connection.send("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nmore will");
+            let _ = begun.send(());
+            assert!(connection.request().is_none());
+            let _ = gone.send(());
+            return;
+        }
+    });
+    let right = Arc::new(Switch(AtomicBool::new(true)));
+    let lease = Permission::by(Some(right.clone()));
+    let client = Client::start(FetchOptions { lease, ..options() });
+    client.begin(&server.url("a.test"), &["127.0.0.1"]);
+    body_begun.recv_timeout(super::client::PATIENCE).unwrap();
+    right.0.store(false, Ordering::Relaxed);
+    is_gone.recv_timeout(super::client::PATIENCE).unwrap();
+    right.0.store(true, Ordering::Relaxed);
+    assert_eq!(client.end().unwrap().body, b"whole");
 }
 
 #[test]
