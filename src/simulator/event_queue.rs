@@ -20,10 +20,13 @@ use crate::container::CompactionJob;
 use crate::disk::Result;
 use crate::disk::simulated::SimulatedDisk;
 use crate::engine::checkpoint::CheckpointJob;
-use crate::engine::{Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, ResolveJob, StoreMerge};
+use crate::engine::{Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, Lease, ResolveJob, StoreMerge};
 use crate::exchange::{LinkJob, LinksRead, Registry, link_path};
 use crate::frontier::PartitionJob;
 use crate::process::Processor;
+
+/// Who may not make requests looks again after so long.
+const LEASE_LOOK: Duration = Duration::from_secs(1);
 
 /// Something that will be done.
 enum Work {
@@ -37,6 +40,8 @@ enum Work {
     Links(LinkJob),
     Calendar(SlotRead),
     Rests(HoldSync),
+    /// A request that was dropped with the right to make it.
+    Waits(Box<FetchJob>),
     /// What waits for the store or the registry.
     Course(Course<Result<Event>>),
 }
@@ -62,6 +67,8 @@ pub(super) struct EventQueue {
     pub registry: Option<Arc<MistakenRegistry>>,
     /// The node whose queue it is, where the crawl has several: it waits for the store.
     pub asker: Option<Asker>,
+    /// Its right to make requests.
+    pub lease: Option<Arc<dyn Lease>>,
 }
 
 impl EventQueue {
@@ -87,6 +94,7 @@ impl EventQueue {
             replayed: Rc::default(),
             registry: None,
             asker: None,
+            lease: None,
         }
     }
 
@@ -129,6 +137,13 @@ impl EventQueue {
                 return self.go_on(Course::begin(move || Ok(Event::LinksRead(Box::new(job.run()?)))));
             }
             Work::Course(course) => return self.go_on(course),
+            Work::Waits(job) => {
+                match self.may_send() {
+                    true => self.fetch(*job),
+                    false => self.put(LEASE_LOOK, Work::Waits(job)),
+                }
+                return Ok(None);
+            }
             Work::Links(job) => Event::LinksRead(Box::new(self.links(job)?)),
             Work::Calendar(job) => {
                 let mut read = job.run()?;
@@ -154,6 +169,30 @@ impl EventQueue {
                 Ok(None)
             }
         }
+    }
+
+    fn may_send(&self) -> bool {
+        self.lease.as_ref().is_none_or(|lease| lease.holds())
+    }
+
+    /// Drops what is asked for, where it may not be asked for any more: it is asked for again when it may.
+    pub(super) fn obey_lease(&mut self) {
+        if self.may_send() {
+            return;
+        }
+        let in_flight = |work: &Work| matches!(work, Work::DnsAnswer(_) | Work::Failure(_));
+        let dropped: Vec<(Time, u64)> =
+            self.work.iter().filter(|(_, work)| in_flight(work)).map(|(key, _)| *key).collect();
+        for key in dropped {
+            let job = match self.work.remove(&key) {
+                Some(Work::DnsAnswer(fetched)) => fetched.job,
+                Some(Work::Failure(failed)) => failed.job,
+                _ => continue,
+            };
+            self.put(LEASE_LOOK, Work::Waits(Box::new(job)));
+        }
+        let (now, asker) = (self.true_now(), self.asker);
+        self.network.borrow_mut().hang_up(now, |of| of == asker);
     }
 
     /// Nothing but courses is of interest any more; whether there are some.

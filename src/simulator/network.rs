@@ -198,6 +198,13 @@ impl Network {
         }
     }
 
+    /// A process stands still at true time `now`: what it has asked for it can neither end nor take in.
+    pub(super) fn stand_still(&mut self, now: u64, is_it: impl Fn(Option<Asker>) -> bool) {
+        for request in self.log.iter_mut().filter(|request| request.end > now && is_it(request.asker)) {
+            request.end = now;
+        }
+    }
+
     fn meets_trouble(&mut self, whom: &str) -> bool {
         if self.rng.f64() >= self.trouble {
             return false;

@@ -166,6 +166,7 @@ impl Machine {
             Others::Here(_, mistaken) => event_queue.registry = Some(mistaken.clone()),
             Others::OnNodes { node, .. } => {
                 event_queue.asker = Some(Asker { node: *node, shard: shard.index() });
+                event_queue.lease = shared.commons.lease.clone();
             }
         }
         let event_queue = Rc::new(RefCell::new(event_queue));

@@ -113,6 +113,11 @@ impl SimulatedRegistry {
         self.table().went_back
     }
 
+    /// Claims so far.
+    pub fn claims(&self) -> u64 {
+        self.table().claims
+    }
+
     /// Claims so far of shards that had a head: how often one was taken over.
     pub fn take_overs(&self) -> u64 {
         self.table().take_overs

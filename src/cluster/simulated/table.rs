@@ -45,6 +45,7 @@ pub(super) struct Table {
     pub troubles: Troubles,
     pub is_away: bool,
     pub has_fences: bool,
+    pub claims: u64,
     pub take_overs: u64,
     /// A head that was followed by one of no greater number.
     pub went_back: Option<(u32, u64)>,
@@ -71,6 +72,7 @@ impl Table {
             troubles: Troubles::default(),
             is_away: false,
             has_fences: true,
+            claims: 0,
             take_overs: 0,
             went_back: None,
             leases: BTreeMap::new(),
@@ -116,6 +118,7 @@ impl Table {
                     return None;
                 }
                 let epoch = self.next();
+                self.claims += 1;
                 self.take_overs += u64::from(self.view.heads[at].as_ref().is_some_and(|head| head.record.number > 0));
                 self.view.owners[at] = Some(OwnerAt { node: name.clone(), epoch, lease: *lease });
             }

@@ -90,6 +90,8 @@ pub(super) struct World {
     blows: Vec<(Time, Blow)>,
     overs: Vec<(Time, Over)>,
     away: bool,
+    /// Claims that were seen: what a shard's owner before has not committed is unknown to the next one.
+    claims: u64,
     pub ends: Vec<Ended>,
     rng: fastrand::Rng,
     told: Vec<String>,
@@ -145,6 +147,7 @@ impl World {
             blows: blows.into_iter().map(|(at, blow)| (BEGIN + at, blow)).rev().collect(),
             overs: Vec::new(),
             away: false,
+            claims: 0,
             ends: Vec::new(),
             rng: fastrand::Rng::with_seed(case.seed ^ 0x30c1d),
             told: Vec::new(),
@@ -159,7 +162,7 @@ impl World {
         let network = self.nodes[0].machine.network();
         Held {
             requests: network.log.len() as u64,
-            deaths: self.ends.len() as u64,
+            deaths: self.ends.iter().filter(|end| !end.clean).count() as u64,
             changes: self.nodes.iter().map(|node| node.machine.changes()).sum(),
             hosts: hosts(&self.nodes[0].machine) as u64,
             take_overs: self.registry.take_overs(),
@@ -196,6 +199,7 @@ impl World {
             if self.clock.now().since(BEGIN) > LONGEST {
                 break;
             }
+            self.note_claims();
             self.pass_time();
             self.take_one()?;
         }
@@ -203,6 +207,20 @@ impl World {
         let heads: Vec<_> = view.heads.iter().flatten().map(|at| (at.revision, &at.record)).collect();
         let what = format!("no end at {} ms: {heads:?}, owners {:?}", self.true_now(), view.owners);
         Err(Violation::new(Clause::Ends, what))
+    }
+
+    fn note_claims(&mut self) {
+        let claims = self.registry.claims();
+        if claims > self.claims {
+            self.claims = claims;
+            self.end(true, false);
+        }
+    }
+
+    /// An owner of shards is gone.
+    fn end(&mut self, clean: bool, power_cut: bool) {
+        let (at, clock_set_forward, clock_set_back) = (self.true_now(), false, false);
+        self.ends.push(Ended { at, clean, power_cut, clock_set_forward, clock_set_back, taken_over: true });
     }
 
     /// What has come to fall falls, and what is over is over.
@@ -236,6 +254,9 @@ impl World {
             }
             Blow::Lost { node, back } => self.die(node, (Restart::PowerCut, back), true),
             Blow::StandsStill { node, time } => {
+                // no crawler can end what it has asked for while it stands still
+                let at = self.true_now();
+                self.nodes[node].machine.network.borrow_mut().stand_still(at, of(node));
                 self.nodes[node].still_until = self.nodes[node].still_until.max(now + time);
             }
             Blow::Stops { node, back } => {
@@ -309,14 +330,7 @@ impl World {
             dead.machine.boot = boot;
         }
         (dead.dying, dead.still_until) = (None, dead.still_until.max(now + back));
-        self.ends.push(Ended {
-            at,
-            clean: false,
-            power_cut: restart == Restart::PowerCut,
-            clock_set_forward: false,
-            clock_set_back: false,
-            taken_over: true,
-        });
+        self.end(false, restart == Restart::PowerCut);
     }
 
     /// Lets a node do what it can at this moment.
@@ -334,6 +348,7 @@ impl World {
         let mut done = session.look_around(machine, reaches, &mut self.rng);
         for post in session.posts.values_mut().filter(|post| post.is_crawling() && !session.is_over) {
             if done.is_ok() {
+                post.member.event_queue.borrow_mut().obey_lease();
                 done = post.member.pump().map_err(Broken::Disk);
             }
         }
@@ -379,14 +394,7 @@ impl World {
             session.is_over = true;
             failed.machine.network.borrow_mut().hang_up(at, of(node));
             self.tell(format_args!("node {node} has lost its claims"));
-            self.ends.push(Ended {
-                at,
-                clean: false,
-                power_cut: false,
-                clock_set_forward: false,
-                clock_set_back: false,
-                taken_over: true,
-            });
+            self.end(false, false);
             return Ok(());
         }
         let Broken::Disk(error) = broken else { return Ok(()) };
