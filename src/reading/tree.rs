@@ -24,11 +24,11 @@ const STEPS_MAX: u64 = 200_000_000;
 /// Why a page has no tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivenUp {
-    /// It has more than [`NODES_MAX`] nodes.
+    /// It has more than `NODES_MAX` nodes.
     Nodes,
     /// It has more nodes than this, too many for its main content to be looked for.
     MainNodes(usize),
-    /// Its elements are nested so that its tree takes more than [`STEPS_MAX`] steps to build or to walk.
+    /// Its elements are nested so that its tree takes more than `STEPS_MAX` steps to build or to walk.
     Steps,
     /// It took longer than it may.
     Time(Duration),

@@ -138,9 +138,11 @@ impl EventQueue {
             }
             Work::Course(course) => return self.go_on(course),
             Work::Waits(job) => {
-                match self.may_send() {
-                    true => self.fetch(*job),
-                    false => self.put(LEASE_LOOK, Work::Waits(job)),
+                if self.may_send() {
+                    self.fetch(*job);
+                    self.network.borrow_mut().is_again();
+                } else {
+                    self.put(LEASE_LOOK, Work::Waits(job));
                 }
                 return Ok(None);
             }

@@ -51,6 +51,8 @@ pub(super) struct Request {
     pub bytes: u64,
     /// The node that asked, where there are several.
     pub asker: Option<Asker>,
+    /// Whether it was made again, since the right to make it was lost and came back.
+    pub again: bool,
     /// Whether it was made for the rules of another host, whose robots.txt leads here.
     pub is_for_another: bool,
     /// Whether its answer was in the archive when a process began: no death can have it forgotten any more.
@@ -131,6 +133,7 @@ impl Network {
             started,
             bytes: 0,
             asker,
+            again: false,
             is_for_another: is_for_another(job),
             archived: false,
         };
@@ -196,6 +199,11 @@ impl Network {
         for request in self.log.iter_mut().filter(|request| request.end > now && is_it(request.asker)) {
             (request.end, request.status, request.rest, request.bytes) = (now, None, Duration::ZERO, 0);
         }
+    }
+
+    /// The last request was one that was dropped before.
+    pub(super) fn is_again(&mut self) {
+        self.log.iter_mut().next_back().into_iter().for_each(|request| request.again = true);
     }
 
     /// A process stands still at true time `now`: what it has asked for it can neither end nor take in.

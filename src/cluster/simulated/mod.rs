@@ -12,7 +12,7 @@
 //! before an earlier one.
 //!
 //! A call that has to be definite is repeated, with pauses, in which the simulator lets time pass. Transactions compare
-//! what those of etcd compare ([`super::node`]), and bounds of the limits are moved by the same functions.
+//! what those of etcd compare, and bounds of the limits are moved by the same functions.
 
 mod node;
 mod table;
