@@ -148,7 +148,7 @@ impl Exchange<'_> {
             let (mut answer, signature) = head.map_err(|failed| NoAnswer::Failed(failed.cause, failed.detail))?;
             let read = tokio::select! {
                 biased;
-                // its connection goes with it, and the request is made again when the right is back
+                // its connection goes with it, and the request is sent again when the right is back
                 () = self.shared.options.lease.lost() => continue,
                 read = self.shared.bodies.read(&mut answer, self.settings.body_max, self.deadline) => read?,
             };

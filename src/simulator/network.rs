@@ -51,7 +51,7 @@ pub(super) struct Request {
     pub bytes: u64,
     /// The node that asked, where there are several.
     pub asker: Option<Asker>,
-    /// Whether it was made again, since the right to make it was lost and came back.
+    /// Whether it was sent again, since the right to make it was lost and came back.
     pub again: bool,
     /// Whether it was made for the rules of another host, whose robots.txt leads here.
     pub is_for_another: bool,
