@@ -78,9 +78,9 @@ fn is_excused(offence: &Offence<&Request>, request: &Request, ends: &[Ended]) ->
     match offence {
         Offence::TooManyAtOnce(_) => false,
         Offence::RestCutShort { early, .. } => may_be_forgotten(early.before, request, ends),
-        // what is sent again when a lease is back has no turn of its own: with several connections to a host it can be
-        // nearer to the next start than the delay
-        Offence::AfterStart(early) if early.before.again || request.again => true,
+        // what is sent again when a lease is back has no turn of its own: neither at its address, nor at a host that may
+        // have several connections
+        Offence::AfterStart(early) | Offence::Address(early) if early.before.again || request.again => true,
         Offence::AfterStart(early) | Offence::AfterEnd(early) | Offence::Address(early) => {
             clock_says_over(early.before, request, ends)
         }
