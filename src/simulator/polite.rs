@@ -78,8 +78,8 @@ fn is_excused(offence: &Offence<&Request>, request: &Request, ends: &[Ended]) ->
     match offence {
         Offence::TooManyAtOnce(_) => false,
         Offence::RestCutShort { early, .. } => may_be_forgotten(early.before, request, ends),
-        // what is sent again when a lease is back has no turn of its own: neither at its address, nor at a host that may
-        // have several connections
+        // what is sent again when a lease is back has no turn of its own: neither at its address, nor at a host with
+        // several connections
         Offence::AfterStart(early) | Offence::Address(early) if early.before.again || request.again => true,
         Offence::AfterStart(early) | Offence::AfterEnd(early) | Offence::Address(early) => {
             clock_says_over(early.before, request, ends)
@@ -117,7 +117,8 @@ fn may_be_forgotten(rest: &Request, request: &Request, ends: &[Ended]) -> bool {
     if rest.archived {
         return false;
     }
-    let taken_over = |end: &&Ended| end.taken_over && (rest.start..request.start.saturating_add(1)).contains(&end.at);
+    let since = rest.start..request.start.saturating_add(1);
+    let taken_over = |end: &&Ended| end.taken_over && since.contains(&end.at);
     if ends.iter().any(|end| taken_over(&end)) {
         return true;
     }
