@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::super::archive::{Damage, Response};
 use super::super::exit::UsageError;
-use super::super::export::Scans;
+use super::super::export::{Scans, redirect};
 use super::super::extract::{decode, layout_of_page, title_of};
 use super::batch::Batch;
 use super::bodies::Bodies;
@@ -233,7 +233,7 @@ impl Lines {
             Field::Attempt => json!(history.attempt),
             Field::DurationMs => json!(history.duration.map(|took| took.as_millis() as u64)),
             Field::ContentType => json!(response.content_type()),
-            Field::Redirect => json!(redirect(page, response)),
+            Field::Redirect => json!(redirects_to(page, response)),
             Field::Headers => json!(named(response)),
             Field::Title => json!(content.title),
             Field::Text => json!(content.text),
@@ -280,11 +280,9 @@ fn texts(response: &Response, with_text: bool) -> (Option<String>, Option<String
 }
 
 /// Where an answer redirects, as an address.
-fn redirect(page: &Page, response: &Response) -> Option<String> {
-    let is_redirect = (300..400).contains(&page.status()) && page.status() != 304;
-    let location = headers::location(&response.headers).filter(|_| is_redirect)?;
-    let target = CanonicalUrl::parse(page.url()).ok()?.join(&location).ok()?;
-    Some(target.as_str().to_owned())
+fn redirects_to(page: &Page, response: &Response) -> Option<String> {
+    let url = CanonicalUrl::parse(page.url()).ok()?;
+    redirect(&url, page.status(), response).map(|target| target.as_str().to_owned())
 }
 
 /// Header fields as texts; what is no UTF-8 as ISO-8859-1.
