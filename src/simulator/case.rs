@@ -119,6 +119,11 @@ impl Case {
         case
     }
 
+    /// What the crawl's identity is made from: randomness, and the shape of its stores.
+    pub(super) fn of_identity(&self) -> (u128, (usize, usize, &'static [String])) {
+        (u128::from(self.seed) << 64 | 0xc4a5, (self.drum.buckets, self.partitions, &[]))
+    }
+
     /// Whether settings leave URLs of the web out: then what is fetched depends on the order of things.
     pub(super) fn leaves_out(&self) -> bool {
         let budget = &self.frontier.budget;

@@ -22,8 +22,7 @@ use crate::clock::{Clock, ManualClock};
 use crate::container::{ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk};
 use crate::engine::{
-    Accounts, Commons, Engine, ExchangeOptions, Executors, Identity, OpenError, Opening, Purpose, Response, SeedTable,
-    Shipping, mend,
+    Accounts, Commons, Engine, ExchangeOptions, Executors, Identity, OpenError, Opening, SeedTable, Shipping, mend,
 };
 use crate::exchange::{LocalRegistry, Registry, Wake};
 use crate::node::{Heads, Shipments};
@@ -103,17 +102,8 @@ impl Machine {
             recoveries.push(recovery);
         }
         for (member, recovery) in members.iter_mut().zip(recoveries) {
-            let Member { engine, processor, .. } = member;
-            engine.take_notes()?;
-            let mut replayed = self.replayed.borrow_mut();
-            let mut find = |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response, scope: &_| {
-                if let Purpose::Page { .. } = purpose {
-                    replayed.insert((url.as_str().to_owned(), response.started));
-                }
-                processor.findings(url, purpose, response, scope)
-            };
-            engine.replay(recovery, &mut find, &mut |_, _| {})?;
-            accounts.push(engine.accounts());
+            member.replay(recovery, &self.replayed)?;
+            accounts.push(member.engine.accounts());
         }
         for member in &mut members {
             member.engine.admit_listed();
@@ -258,8 +248,7 @@ impl Machine {
         shared: &Shared,
     ) -> disk::Result<(Identity, bool)> {
         let now = shared.clock.now();
-        let random = u128::from(self.case().seed) << 64 | 0xc4a5;
-        let shape = (self.case().drum.buckets, self.case().partitions, &[][..]);
+        let (random, shape) = self.case().of_identity();
         if shard.is_whole() {
             return mend::begin(disk, catalog, dir, (now, random), shape);
         }

@@ -1,7 +1,7 @@
 //! One simulated process: its engines, and what happens next to any of them.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,10 +13,12 @@ use super::event_queue::EventQueue;
 use super::moment;
 use super::network::{Network, by_web};
 use crate::clock::{Clock, ManualClock, Time};
+use crate::container::Recovery;
 use crate::disk;
-use crate::engine::{Accounts, Engine, Event, Past, Phase, Processed, Response, StopBy};
+use crate::engine::{Accounts, Engine, Event, Past, Phase, Processed, Purpose, Response, StopBy};
 use crate::process::Processor;
 use crate::record::{Finish, Statistics};
+use crate::web::url::CanonicalUrl;
 
 /// An engine of the process, and what is in progress for it.
 pub(super) struct Member {
@@ -207,6 +209,27 @@ impl Process {
 }
 
 impl Member {
+    /// Takes in what others have noted for the shard, then what its archive has beyond its checkpoint; which pages
+    /// those are goes to `replayed`.
+    pub(super) fn replay(
+        &mut self,
+        recovery: Recovery,
+        replayed: &RefCell<HashSet<(String, Time)>>,
+    ) -> disk::Result<()> {
+        let Member { engine, processor, .. } = self;
+        engine.take_notes()?;
+        let mut replayed = replayed.borrow_mut();
+        let mut find = |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response, scope: &_| {
+            if let Purpose::Page { .. } = purpose {
+                replayed.insert((url.as_str().to_owned(), response.started));
+            }
+            processor.findings(url, purpose, response, scope)
+        };
+        engine.replay(recovery, &mut find, &mut |_, _| {})?;
+        engine.resend(&mut find, &mut |_, _| {})?;
+        Ok(())
+    }
+
     /// Lets the engine do what it can; what others have changed reaches it a while later.
     pub(super) fn pump(&mut self) -> disk::Result<()> {
         if self.finish.is_some() {

@@ -14,7 +14,7 @@ use crate::cluster::simulated::SimulatedNode;
 use crate::cluster::{Claimed, EndRecord, Ownership};
 use crate::container::Recovery;
 use crate::disk::{self, Disk};
-use crate::engine::{Commons, Event, Lease, Purpose, Response, StopBy};
+use crate::engine::{Commons, Event, Lease, StopBy};
 use crate::node::{self, Commits, Grounds, Heads, NodeLease, Note, SessionLease, ShardLease, Shipments, Stamp, prefix};
 use crate::ship::{Claim, Names, ShipOptions, StoreView};
 use crate::simulator::DIR;
@@ -25,7 +25,6 @@ use crate::simulator::mistake::Mistake;
 use crate::simulator::opening::{Others, Shared};
 use crate::simulator::process::Member;
 use crate::store::ObjectStore;
-use crate::web::url::CanonicalUrl;
 
 /// A node looks around this often.
 const TICK: Duration = Duration::from_secs(1);
@@ -184,11 +183,12 @@ impl Session {
 
     /// Replays the shards for which everything is known that is needed, and lets them crawl; tells those that have to
     /// stop.
-    fn go_on(&mut self, machine: &mut Machine) -> Result<(), Broken> {
+    fn go_on(&mut self, machine: &Machine) -> Result<(), Broken> {
         let is_known = self.grounds.heads.is_up_to(self.ownership.heads().revision);
         for post in self.posts.values_mut() {
             if is_known && let Some(recovery) = post.recovery.take() {
-                admit(machine, &mut post.member, recovery)?;
+                post.member.replay(recovery, &machine.replayed)?;
+                post.member.engine.admit_listed();
             }
             if post.is_crawling() && (post.is_leaving || self.is_stopping) && post.member.finish.is_none() {
                 post.member.engine.handle(Event::Stop(StopBy::Control))?;
@@ -267,23 +267,6 @@ impl Session {
         let note = Note { committed: Some(Stamp::new(claim, head.record.number)), offered: None };
         if was_there { note.write(disk, &dir) } else { Ok(()) }
     }
-}
-
-/// Replays what a shard's archive has beyond its checkpoint, and lets its seeds in.
-fn admit(machine: &mut Machine, member: &mut Member, recovery: Recovery) -> Result<(), Broken> {
-    let Member { engine, processor, .. } = member;
-    engine.take_notes()?;
-    let mut replayed = machine.replayed.borrow_mut();
-    let mut find = |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response, scope: &_| {
-        if let Purpose::Page { .. } = purpose {
-            replayed.insert((url.as_str().to_owned(), response.started));
-        }
-        processor.findings(url, purpose, response, scope)
-    };
-    engine.replay(recovery, &mut find, &mut |_, _| {})?;
-    engine.resend(&mut find, &mut |_, _| {})?;
-    engine.admit_listed();
-    Ok(())
 }
 
 fn broken(error: node::Error) -> Broken {
