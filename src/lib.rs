@@ -30,6 +30,7 @@
 //! | [`signature`] | who sends a request, proved: keys, their directory, signatures of requests |
 //! | [`connections`] | the bounded number of connections to a server of this process |
 //! | [`text`] | text for people: figures with units, foreign text made harmless |
+//! | [`graph`] | which hosts link to which, and their centrality, by sorting and sequential passes |
 //! | [`reading`] | pages as people read them: trees within limits, main content, Markdown |
 //! | [`store`] | objects by name, in a store that machines share |
 //! | [`drum`] | disk repository with update management, behind LRU and Bloom filter |
@@ -85,6 +86,7 @@ pub mod fingerprint;
 pub mod frontier;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+pub mod graph;
 pub mod node;
 pub mod outcome;
 pub mod politeness;

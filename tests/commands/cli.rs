@@ -80,6 +80,7 @@ fn help_shows_examples_and_exit_codes() {
         "export cdxj",
         "export urls",
         "export links",
+        "export graph",
     ] {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let output = crawler(dir.path(), &words);
@@ -194,6 +195,7 @@ fn subcommands_say_where_there_is_no_crawl() {
         &["export", "cdxj", "--dir", "none"],
         &["export", "urls", "--dir", "none"],
         &["export", "links", "--dir", "none"],
+        &["export", "graph", "--dir", "none", "--output", "out"],
         &["list", "--dir", "empty"],
         &["status"],
     ] {

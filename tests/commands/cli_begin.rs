@@ -202,7 +202,9 @@ fn completions_and_manual_refuse_what_is_not_there() {
     assert!(
         refused(dir.path(), &["man", "gte"]).contains("has no command \"gte\"; known commands: crawl, demo, get, list")
     );
-    assert!(refused(dir.path(), &["man", "export", "x"]).contains("known commands: warc, wacz, cdxj, urls, links"));
+    assert!(
+        refused(dir.path(), &["man", "export", "x"]).contains("known commands: warc, wacz, cdxj, urls, links, graph")
+    );
     assert!(refused(dir.path(), &["man", "get", "x"]).contains("known commands: none"));
 }
 

@@ -1,10 +1,11 @@
 //! `crawler export`: the archive for other tools, as one WARC stream, a WACZ file, a CDXJ index, a list of URLs or of
-//! links.
+//! links, a graph of hosts.
 //!
 //! All of it streams: memory does not grow with the archive. No lock is taken; what a running crawl has stored when the
 //! export begins is exported, and nothing of what comes after.
 
 mod cdxj;
+mod graph;
 mod links;
 mod output;
 mod spellings;
@@ -36,6 +37,7 @@ Examples:
   crawler export cdxj --output index.cdxj
   crawler export urls --status 200 --mime text/html
   crawler export links | cut -f 2 | sort | uniq -c | sort -rn | head
+  crawler export graph --output graph
 
 crawler export COMMAND --help describes each one.")]
 pub(super) struct ExportArgs {
@@ -55,6 +57,8 @@ enum What {
     Urls(urls::UrlsArgs),
     /// The links of selected pages as a graph: source, target, kind, text
     Links(links::LinksArgs),
+    /// Which host or domain links to which, and their centrality
+    Graph(graph::GraphArgs),
 }
 
 /// What all exports take.
@@ -77,6 +81,7 @@ impl ExportArgs {
             What::Cdxj(args) => args.run(open_archive),
             What::Urls(args) => args.run(open_archive),
             What::Links(args) => args.run(open_archive),
+            What::Graph(args) => args.run(open_archive),
         }
     }
 }
