@@ -23,9 +23,7 @@ use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
 use crate::text::escape::Escaped;
 use fields::{Field, Form};
-#[cfg(any(test, feature = "fuzzing"))]
-pub(super) use page::text_of;
-pub(super) use page::{decode, layout_of_page, lines_of_page, text_of_page, title_of};
+pub(super) use page::{decode, layout_of_page, lines_of_page, text_of, text_of_page, title_of};
 use row::{COLUMNS, Plan, Row, Text, Wanted};
 
 /// Time that one page may take, should the limits of its size not hold it.

@@ -81,6 +81,8 @@ fn help_shows_examples_and_exit_codes() {
         "export urls",
         "export links",
         "export graph",
+        "export wet",
+        "export wat",
     ] {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let output = crawler(dir.path(), &words);
@@ -196,6 +198,8 @@ fn subcommands_say_where_there_is_no_crawl() {
         &["export", "urls", "--dir", "none"],
         &["export", "links", "--dir", "none"],
         &["export", "graph", "--dir", "none", "--output", "out"],
+        &["export", "wet", "--dir", "none"],
+        &["export", "wat", "--dir", "none"],
         &["list", "--dir", "empty"],
         &["status"],
     ] {

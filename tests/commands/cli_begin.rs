@@ -203,7 +203,8 @@ fn completions_and_manual_refuse_what_is_not_there() {
         refused(dir.path(), &["man", "gte"]).contains("has no command \"gte\"; known commands: crawl, demo, get, list")
     );
     assert!(
-        refused(dir.path(), &["man", "export", "x"]).contains("known commands: warc, wacz, cdxj, urls, links, graph")
+        refused(dir.path(), &["man", "export", "x"])
+            .contains("known commands: warc, wacz, cdxj, urls, links, graph, wet, wat")
     );
     assert!(refused(dir.path(), &["man", "get", "x"]).contains("known commands: none"));
 }

@@ -1,10 +1,11 @@
 //! `crawler export`: the archive for other tools, as one WARC stream, a WACZ file, a CDXJ index, a list of URLs or of
-//! links, a graph of hosts.
+//! links, a graph of hosts, texts and metadata.
 //!
 //! All of it streams: memory does not grow with the archive. No lock is taken; what a running crawl has stored when the
 //! export begins is exported, and nothing of what comes after.
 
 mod cdxj;
+mod derived;
 mod graph;
 mod links;
 mod output;
@@ -12,6 +13,8 @@ mod spellings;
 mod urls;
 mod wacz;
 mod warc;
+mod wat;
+mod wet;
 
 use std::io;
 use std::path::PathBuf;
@@ -38,6 +41,7 @@ Examples:
   crawler export urls --status 200 --mime text/html
   crawler export links | cut -f 2 | sort | uniq -c | sort -rn | head
   crawler export graph --output graph
+  crawler export wet --output crawl.warc.wet.gz
 
 crawler export COMMAND --help describes each one.")]
 pub(super) struct ExportArgs {
@@ -59,6 +63,10 @@ enum What {
     Links(links::LinksArgs),
     /// Which host or domain links to which, and their centrality
     Graph(graph::GraphArgs),
+    /// The text of pages, as Common Crawl's WET files
+    Wet(wet::WetArgs),
+    /// Headers and links of pages as JSON, as Common Crawl's WAT files
+    Wat(wat::WatArgs),
 }
 
 /// What all exports take.
@@ -82,6 +90,8 @@ impl ExportArgs {
             What::Urls(args) => args.run(open_archive),
             What::Links(args) => args.run(open_archive),
             What::Graph(args) => args.run(open_archive),
+            What::Wet(args) => args.run(open_archive),
+            What::Wat(args) => args.run(open_archive),
         }
     }
 }
@@ -113,5 +123,20 @@ impl Common {
             ("source".to_owned(), self.archive.dir.dir.to_string_lossy().into_owned()),
         ];
         Encoder::new(Compression::Gzip).warcinfo(name, software, &fields, "", now, fastrand::u128(..))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::disk::{Disk, Mode};
+    use crate::web::warc::{Record, RecordReader};
+
+    /// The records of a WARC file.
+    pub(super) fn records(bytes: &[u8]) -> Vec<Record> {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("x"), bytes).unwrap();
+        let file = Disk::real().open(dir.path().join("x"), Mode::Read).unwrap();
+        let mut reader = RecordReader::new(&file, 0, 1 << 20);
+        std::iter::from_fn(|| reader.next().unwrap()).collect()
     }
 }

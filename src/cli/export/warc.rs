@@ -126,8 +126,8 @@ mod tests {
 
     use super::*;
     use crate::cli::archive::tests::FakeArchive;
-    use crate::disk::{Disk, Mode};
-    use crate::web::warc::{Record, RecordReader};
+    use crate::cli::export::tests::records;
+    use crate::web::warc::Record;
 
     #[derive(Parser)]
     struct Cli {
@@ -139,11 +139,8 @@ mod tests {
         let mut out = Vec::new();
         let args = Cli::parse_from([&["warc"], args].concat()).args;
         args.write(archive, "x.warc.gz", Time::ZERO, &mut out, &mut Vec::new()).unwrap().unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("x"), &out).unwrap();
-        let file = Disk::real().open(dir.path().join("x"), Mode::Read).unwrap();
-        let mut reader = RecordReader::new(&file, 0, 1 << 20);
-        (out, std::iter::from_fn(|| reader.next().unwrap()).collect())
+        let found = records(&out);
+        (out, found)
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::disk::{Disk, DiskFile, Error, Mode, Result, Writer};
 use crate::web::headers;
 use crate::web::warc::{
     Encoder, Header, Profile, Record, RecordReader, WAS_REVISIT_FIELD, format_date, head_of, id_of, is_packed,
-    parse_http_head,
+    parse_http_head, with_field,
 };
 
 const BUFFER_BYTES: usize = 1 << 20;
@@ -361,10 +361,10 @@ impl Rewriter<'_> {
             true => (head_with_type(found.head(), &found.headers, &own), first.status),
         };
         let (mut bytes, url) = (Vec::new(), &first.url);
-        let said = format!("{WAS_REVISIT_FIELD}: {profile} of {url} at {}\r\n", format_date(first.time));
+        let said = format!("{profile} of {url} at {}", format_date(first.time));
         for before in before {
             let is_metadata = before.kind() == "metadata";
-            let block = if is_metadata { [&before.block[..], said.as_bytes()].concat() } else { before.block };
+            let block = if is_metadata { with_field(&before.block, WAS_REVISIT_FIELD, &said) } else { before.block };
             self.encoder.again(&before.fields, (&block, &[]), false, &mut bytes);
         }
         let start = bytes.len();

@@ -15,7 +15,7 @@ mod revisit;
 use super::{Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
 use crate::clock::Time;
 use crate::web::statements::Statements;
-pub use again::{WAS_REVISIT_FIELD, http_head as head_of, id_of};
+pub use again::{WAS_REVISIT_FIELD, http_head as head_of, id_of, with_field};
 pub use revisit::{Profile, REVISIT_PAYLOAD_MIN, Reference, Revisit, RevisitDraft};
 
 /// Content codings that compress.
@@ -118,6 +118,9 @@ impl std::fmt::Debug for Encoder {
     }
 }
 
+/// Behind the fields of a block of `application/warc-fields`: some readers drop the last one where no empty line follows.
+pub(super) const FIELDS_END: &str = "\r\n";
+
 /// The headers of a record that differ from kind to kind.
 pub(super) struct Head<'a> {
     pub kind: &'a str,
@@ -207,6 +210,7 @@ impl Encoder {
         for line in config.lines().filter(|line| !line.is_empty()) {
             field(&mut text, "crawler-config", line);
         }
+        text.push_str(FIELDS_END);
         let head = Head {
             kind: "warcinfo",
             id: uuid(id_seed, 0),
@@ -253,6 +257,7 @@ impl Encoder {
         for (name, value) in exchange.statements.into_iter().flat_map(Statements::fields) {
             field(text, name, &value);
         }
+        text.push_str(FIELDS_END);
         self.block.clear();
         self.block.extend_from_slice(self.head.as_bytes());
         let head = Head {

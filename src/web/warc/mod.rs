@@ -27,7 +27,7 @@ pub use date::{format_date, parse_date};
 pub use digest::payload_sha1;
 pub use encode::{
     Encoder, Exchange, PAYLOAD_IN_FIELD, Profile, REVISIT_PAYLOAD_MIN, Records, Reference, Revisit, RevisitDraft,
-    WAS_REVISIT_FIELD, head_of, id_of, id_seed, is_packed, metadata_id, seed_of_id,
+    WAS_REVISIT_FIELD, head_of, id_of, id_seed, is_packed, metadata_id, seed_of_id, with_field,
 };
 pub use pack::Compression;
 pub(crate) use pack::GZIP_HEAD;

@@ -85,6 +85,9 @@ fn an_exchange_becomes_three_linked_records_in_every_coding() {
         assert_eq!(read_headers[3].1.as_ref(), body.len().to_string().as_bytes());
         let metadata = String::from_utf8(read[0].block.clone()).unwrap();
         assert!(metadata.contains("via: http://a.example/\r\n"), "{metadata}");
+        assert!(metadata.ends_with("\r\n\r\n"), "{metadata}");
+        let more = String::from_utf8(with_field(metadata.as_bytes(), "a", "b")).unwrap();
+        assert_eq!(more, format!("{}a: b\r\n\r\n", &metadata[..metadata.len() - 2]));
         assert!(metadata.contains("hopsFromSeed: LRL\r\n") && metadata.contains("attempt: 1\r\n"), "{metadata}");
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use sha1::{Digest, Sha1};
 
-use super::{Encoder, digest, field, head_field, id_seed, urn, uuid};
+use super::{Encoder, FIELDS_END, digest, field, head_field, id_seed, urn, uuid};
 use crate::clock::Time;
 use crate::web::warc::Header;
 
@@ -43,6 +43,12 @@ impl Encoder {
         text.push_str("\r\n");
         self.packer.pack(&[text.as_bytes(), head], payload, is_packed, out);
     }
+}
+
+/// The block of a metadata record with one more field at its end, which has no line ends.
+pub fn with_field(block: &[u8], name: &str, value: &str) -> Vec<u8> {
+    let own = block.strip_suffix(b"\r\n\r\n").map_or(block, |_| &block[..block.len() - FIELDS_END.len()]);
+    [own, format!("{name}: {value}\r\n{FIELDS_END}").as_bytes()].concat()
 }
 
 /// The head of an answer in HTTP/1.1 syntax: its first `line`, and its headers.
