@@ -31,6 +31,7 @@
 //! | [`connections`] | the bounded number of connections to a server of this process |
 //! | [`text`] | text for people: figures with units, foreign text made harmless |
 //! | [`graph`] | which hosts link to which, and their centrality, by sorting and sequential passes |
+//! | [`similar`] | texts that are nearly the same, by sorts of their signatures |
 //! | [`reading`] | pages as people read them: trees within limits, main content, Markdown |
 //! | [`store`] | objects by name, in a store that machines share |
 //! | [`drum`] | disk repository with update management, behind LRU and Bloom filter |
@@ -97,6 +98,7 @@ pub mod report;
 pub mod shard;
 pub mod ship;
 pub mod signature;
+pub mod similar;
 pub mod simulator;
 pub mod simweb;
 pub mod store;

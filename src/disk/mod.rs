@@ -18,6 +18,7 @@ mod ledger;
 mod lock;
 mod private;
 mod real;
+pub(crate) mod scratch;
 pub mod simulated;
 pub(crate) mod sorter;
 mod writer;

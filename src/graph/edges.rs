@@ -1,9 +1,9 @@
 //! The links of a graph as pairs of numbers.
 
 use super::names::Names;
-use super::scratch::{Reader, Scratch, Writer};
 use super::{line, parts};
 use crate::disk::Result;
+use crate::disk::scratch::{Reader, Scratch, Writer};
 use crate::disk::sorter::{Sorted, Sorter};
 
 /// Bytes of a number.

@@ -1,8 +1,8 @@
 //! Passes over a graph: what flows along its links, from a state of each host to the next one.
 
 use super::edges::{Blocks, Edges};
-use super::scratch::{Scratch, Writer};
 use crate::disk::Result;
+use crate::disk::scratch::{Scratch, Writer};
 
 /// What flows.
 pub(super) trait Flow {

@@ -12,8 +12,8 @@
 
 use super::edges::Edges;
 use super::flow::{Flow, Passes};
-use super::scratch::{Reader, Scratch, Writer};
 use crate::disk::Result;
+use crate::disk::scratch::{Reader, Scratch, Writer};
 
 /// Hosts of a graph for which it is computed exactly.
 pub const EXACT_MAX: u32 = 16_384;

@@ -30,7 +30,6 @@ pub mod harmonic;
 mod names;
 pub mod page_rank;
 mod ranks;
-mod scratch;
 
 use crate::disk::Result;
 use crate::disk::sorter::Sorter;

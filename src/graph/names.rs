@@ -1,7 +1,7 @@
 //! The hosts of a graph, in the order of their names.
 
 use super::parts;
-use super::scratch::{Reader, Scratch, Writer};
+use crate::disk::scratch::{Reader, Scratch, Writer};
 use crate::disk::sorter::Sorted;
 use crate::disk::{Error, Result};
 

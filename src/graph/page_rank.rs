@@ -3,8 +3,8 @@
 
 use super::edges::Edges;
 use super::flow::{Flow, Passes};
-use super::scratch::{Scratch, Writer};
 use crate::disk::Result;
+use crate::disk::scratch::{Scratch, Writer};
 
 /// The chance to follow a link.
 const DAMPING: f64 = 0.85;

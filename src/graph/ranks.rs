@@ -2,8 +2,8 @@
 
 use super::edges::Edges;
 use super::names::Names;
-use super::scratch::Scratch;
 use crate::disk::Result;
+use crate::disk::scratch::Scratch;
 use crate::disk::sorter::{Sorted, Sorter};
 
 /// A host among the others.

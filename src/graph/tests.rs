@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::scratch::Scratch;
 use super::*;
+use crate::disk::scratch::Scratch;
 
 /// A graph in memory.
 struct Model {

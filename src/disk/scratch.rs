@@ -5,53 +5,53 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::FileExt;
 
-use crate::disk::{Error, Result};
+use super::{Error, Result};
 
 /// Bytes that are read or written at a time.
 const BUFFER: usize = 256 << 10;
 
 /// Takes bytes, one after the other.
-pub(super) struct Writer {
+pub(crate) struct Writer {
     out: BufWriter<File>,
     bytes: u64,
 }
 
 impl Writer {
-    pub fn new() -> Result<Writer> {
+    pub(crate) fn new() -> Result<Writer> {
         let file = tempfile::tempfile().map_err(|e| fault("create a temporary file in", e))?;
         Ok(Writer { out: BufWriter::with_capacity(BUFFER, file), bytes: 0 })
     }
 
-    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.bytes += bytes.len() as u64;
         self.out.write_all(bytes).map_err(|e| fault("write a temporary file in", e))
     }
 
-    pub fn finish(self) -> Result<Scratch> {
+    pub(crate) fn finish(self) -> Result<Scratch> {
         let file = self.out.into_inner().map_err(|e| fault("write a temporary file in", e.into_error()))?;
         Ok(Scratch { file, bytes: self.bytes })
     }
 }
 
 /// What was written.
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     file: File,
     bytes: u64,
 }
 
 impl Scratch {
     /// From the byte `start` on.
-    pub fn read_from(&self, start: u64) -> Reader<'_> {
+    pub(crate) fn read_from(&self, start: u64) -> Reader<'_> {
         Reader { scratch: self, position: start, buffer: Vec::new(), at: 0 }
     }
 
-    pub fn read(&self) -> Reader<'_> {
+    pub(crate) fn read(&self) -> Reader<'_> {
         self.read_from(0)
     }
 }
 
 /// Reads in order.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     scratch: &'a Scratch,
     /// Behind what is in the buffer.
     position: u64,
@@ -61,7 +61,7 @@ pub(super) struct Reader<'a> {
 
 impl Reader<'_> {
     /// The next `count` bytes; none at the end.
-    pub fn next(&mut self, count: usize) -> Result<Option<&[u8]>> {
+    pub(crate) fn next(&mut self, count: usize) -> Result<Option<&[u8]>> {
         if self.buffer.len() - self.at < count {
             self.buffer.drain(..self.at);
             self.at = 0;
@@ -81,7 +81,7 @@ impl Reader<'_> {
     }
 
     /// The next number of eight bytes.
-    pub fn next_f64(&mut self) -> Result<Option<f64>> {
+    pub(crate) fn next_f64(&mut self) -> Result<Option<f64>> {
         let bytes = self.next(size_of::<f64>())?;
         Ok(bytes.map(|bytes| f64::from_be_bytes(bytes.try_into().expect("so many were asked for"))))
     }

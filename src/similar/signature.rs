@@ -1,0 +1,66 @@
+//! What is kept of a text: enough to estimate how alike it is to another.
+
+use super::words::words;
+
+/// Words of a shingle.
+const SHINGLE: usize = 5;
+/// Bytes of a signature, each of a hash of its own.
+pub(super) const BYTES: usize = 120;
+/// Bytes of a band.
+pub(super) const BAND: usize = 6;
+
+/// A signature of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature(pub(super) [u8; BYTES]);
+
+impl Signature {
+    /// That of `text`; none of a text without words. A text of fewer words than a shingle has is one shingle.
+    pub fn of(text: &str) -> Option<Signature> {
+        let mut least = [u64::MAX; BYTES];
+        let (mut last, mut count) = ([0; SHINGLE], 0_usize);
+        words(text, |word| {
+            last.rotate_left(1);
+            last[SHINGLE - 1] = word;
+            count += 1;
+            if count >= SHINGLE {
+                take(&mut least, &last);
+            }
+        });
+        match count {
+            0 => return None,
+            1..SHINGLE => take(&mut least, &last[SHINGLE - count..]),
+            _ => {}
+        }
+        // the lowest of many is near zero, but for its last bits
+        Some(Signature(least.map(|least| least as u8)))
+    }
+
+    /// How alike the two texts are, from 0 to 1, by estimate.
+    pub fn resemblance(&self, other: &Signature) -> f64 {
+        resemblance(&self.0, &other.0)
+    }
+}
+
+/// How alike the texts of two signatures are. One byte in 256 agrees by chance.
+pub(super) fn resemblance(first: &[u8], second: &[u8]) -> f64 {
+    let agree = first.iter().zip(second).filter(|(one, other)| one == other).count() as f64 / BYTES as f64;
+    ((agree - 1.0 / 256.0) / (1.0 - 1.0 / 256.0)).max(0.0)
+}
+
+/// Takes the hashes of a shingle.
+fn take(least: &mut [u64; BYTES], shingle: &[u64]) {
+    let shingle = shingle.iter().fold(0, |hash, word| mixed(hash ^ word));
+    let mut seed = 0_u64;
+    for least in least {
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        *least = (*least).min(mixed(shingle ^ seed));
+    }
+}
+
+/// SplitMix64's finalizer (Steele and others, 2014).
+pub(super) fn mixed(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}

@@ -1,0 +1,60 @@
+//! Words of a text, as shingles are made of them.
+
+/// Calls `take` with a hash of each word of `text`, in lower case. A word is a run of letters and digits; where words
+/// have no blanks between them (Han, kana, Thai, Lao, Khmer, Myanmar) each letter is one.
+pub fn words(text: &str, mut take: impl FnMut(u64)) {
+    let mut word = None;
+    for letter in text.chars() {
+        if !letter.is_alphanumeric() {
+            word.take().into_iter().for_each(&mut take);
+            continue;
+        }
+        let stands_alone = stands_alone(letter);
+        if stands_alone {
+            word.take().into_iter().for_each(&mut take);
+        }
+        for lower in letter.to_lowercase() {
+            word = Some(super::signature::mixed(word.unwrap_or(0) ^ u64::from(lower)));
+        }
+        if stands_alone {
+            word.take().into_iter().for_each(&mut take);
+        }
+    }
+    word.into_iter().for_each(take);
+}
+
+/// Whether a letter is of a script that is written without blanks.
+fn stands_alone(letter: char) -> bool {
+    matches!(u32::from(letter),
+        0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff | 0x3040..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff
+        | 0xf900..=0xfaff | 0x20000..=0x3ffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(text: &str) -> usize {
+        let mut count = 0;
+        words(text, |_| count += 1);
+        count
+    }
+
+    fn hashes(text: &str) -> Vec<u64> {
+        let mut found = Vec::new();
+        words(text, |word| found.push(word));
+        found
+    }
+
+    #[test]
+    fn words_are_runs_of_letters_and_digits_and_single_letters_of_scripts_without_blanks() {
+        for (text, expected) in
+            [("", 0), (" -, ", 0), ("one two\nthree", 3), ("it's 3.14", 4), ("日本語のabc", 5), ("Äpfel", 1)]
+        {
+            assert_eq!(count(text), expected, "{text}");
+        }
+        assert_eq!(hashes("One, TWO"), hashes("one two"));
+        assert_ne!(hashes("one two"), hashes("two one"));
+        assert_ne!(hashes("ab"), hashes("ba"));
+    }
+}
