@@ -17,6 +17,7 @@ mod console;
 mod ctl;
 mod demo;
 mod diff;
+mod duplicates;
 mod exit;
 mod explain;
 mod export;
@@ -120,6 +121,8 @@ enum Command {
     Canonical(canonical::CanonicalArgs),
     /// Check a crawl directory for damage, or rebuild what can be rebuilt
     Verify(verify::VerifyArgs),
+    /// Group pages whose texts are nearly the same
+    Duplicates(duplicates::DuplicatesArgs),
     /// Print stored pages as JSON lines, as they come, or hand them to a program or a web server
     Follow(follow::FollowArgs),
     /// Make a table of the archived HTML pages: titles, text, elements by CSS
@@ -282,6 +285,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Canonical(args)) => args.run(),
         Some(Command::Verify(args)) => args.run(),
         Some(Command::Extract(args)) => args.run(open_archive),
+        Some(Command::Duplicates(args)) => args.run(open_archive),
         Some(Command::Follow(args)) => args.run(),
         Some(Command::Compact(args)) => args.run(),
         Some(Command::Forget(args)) => args.run(),

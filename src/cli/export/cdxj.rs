@@ -55,7 +55,7 @@ pub(super) struct CdxjArgs {
     memory: usize,
 }
 
-pub(super) fn memory(text: &str) -> Result<usize, String> {
+pub(in crate::cli) fn memory(text: &str) -> Result<usize, String> {
     let bytes = parse_bytes(text).map(|bytes| bytes.as_usize());
     bytes.filter(|&bytes| bytes >= MEMORY_MIN).ok_or("write a size of at least 1MiB, such as 64MiB".to_owned())
 }

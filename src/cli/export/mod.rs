@@ -29,6 +29,7 @@ use crate::clock::Time;
 use crate::web::warc::{Compression, Encoder};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) use cdxj::line as cdxj_line;
+pub(super) use cdxj::memory;
 pub(super) use links::{Scans, redirect};
 use output::Output;
 

@@ -1,0 +1,207 @@
+//! `crawler duplicates`: pages whose main texts are nearly the same, in groups.
+
+use std::io::{self, BufWriter, Write};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::archive::{Archive, Damage, Entry, Response, essence};
+use super::exit::Exit;
+use super::export::memory;
+use super::extract::{decode, layout_of_page};
+use super::ordered::Ordered;
+use super::selection::Selection;
+use super::{ArchiveArg, OpenArchive};
+use crate::reading::tree::parse;
+use crate::reading::{Form, main_content};
+use crate::similar::{Finder, Signature};
+use crate::text::escape::{Escaped, json_line};
+
+/// Time that one page may take, should the limits of its size not hold it.
+const TIME_MAX: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Compares the main content of the newest version of every HTML page with status 200, or with the status of --status; of \
+a page without main content, or with too many elements to look for it, its whole visible text. Two pages are as alike as \
+the share of runs of five words that both have, among all that one of them has. It is estimated, with a standard error \
+of 4 %.
+
+Prints one line per page, group by group: number of the group, how alike the page is to the first of its group, and its \
+URL. The first page of a group is the one that was stored first, and stands for the others; each of them is at least as \
+alike to it as --similarity says. Pages that are like no other are not printed.
+
+Memory stays at --memory and four bytes per page; the rest is sorted in temporary files (in TMPDIR, some 500 bytes per \
+page).
+
+Examples:
+  crawler duplicates
+  crawler duplicates --similarity 0.95 --prefix https://example.com/
+  crawler duplicates --jsonl | jq -r 'select(.first | not).url'")]
+pub(super) struct DuplicatesArgs {
+    #[command(flatten)]
+    archive: ArchiveArg,
+    #[command(flatten)]
+    selection: Selection,
+    /// How alike pages of a group are to its first one, from 0.5 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = share)]
+    similarity: f64,
+    /// Compare all visible text, not the main content: some five times as fast
+    #[arg(long)]
+    whole: bool,
+    /// Memory for sorting
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = memory)]
+    memory: usize,
+    /// JSON lines: group, first (whether it stands for the group), similarity, url
+    #[arg(long, visible_alias = "json")]
+    jsonl: bool,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.5..=1.0).contains(share));
+    share.ok_or("write a share from 0.5 to 1, such as 0.9".to_owned())
+}
+
+#[derive(Serialize)]
+struct DuplicateRow<'a> {
+    group: u64,
+    first: bool,
+    similarity: f64,
+    url: &'a str,
+}
+
+impl DuplicatesArgs {
+    pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
+        let archive = self.archive.open(open_archive)?;
+        let mut out = BufWriter::with_capacity(256 << 10, io::stdout().lock());
+        self.print(&*archive, &mut out, &mut io::stderr())
+    }
+
+    fn print(&self, archive: &dyn Archive, out: &mut dyn Write, warnings: &mut dyn Write) -> anyhow::Result<Exit> {
+        let mut damage = Damage::default();
+        let finder = self.signed(archive, &mut damage, warnings)?;
+        let mut last = None;
+        for member in finder.finish()? {
+            let member = member?;
+            let first = last.replace(member.group) != Some(member.group);
+            let similarity = (member.resemblance * 1_000.0).round() / 1_000.0;
+            let url = String::from_utf8_lossy(&member.label);
+            if self.jsonl {
+                writeln!(out, "{}", json_line(&DuplicateRow { group: member.group, first, similarity, url: &url })?)?;
+            } else {
+                writeln!(out, "{}\t{similarity:.3}\t{}", member.group, Escaped(&url))?;
+            }
+        }
+        out.flush()?;
+        damage.or(Exit::Done, warnings)
+    }
+
+    /// The signatures of all pages, made by all cores.
+    fn signed(&self, archive: &dyn Archive, damage: &mut Damage, warnings: &mut dyn Write) -> anyhow::Result<Finder> {
+        let mut finder = Finder::new(self.similarity, self.memory)?;
+        let sign = |response: Response| Signature::of(&text(&response, self.whole)?);
+        thread::scope(|scope| {
+            let mut signed = Ordered::start(scope, &sign);
+            let mut take = |(url, signature): (String, Option<Option<Signature>>)| match signature.flatten() {
+                Some(signature) => finder.push(&signature, url.as_bytes()),
+                None => Ok(()),
+            };
+            self.selection.each(archive, false, damage, warnings, |entry, damage, warnings| {
+                if !self.is_page(&entry) {
+                    return Ok(());
+                }
+                match archive.response(&entry) {
+                    Ok(response) => {
+                        let response = Response { body: Vec::new(), ..response };
+                        let done = signed.push(entry.url, response.decoded.len(), response);
+                        Ok(done.into_iter().try_for_each(&mut take)?)
+                    }
+                    Err(e) => {
+                        damage.note(e, warnings);
+                        Ok(())
+                    }
+                }
+            })?;
+            Ok::<(), anyhow::Error>(std::iter::from_fn(|| signed.next()).try_for_each(take)?)
+        })?;
+        Ok(finder)
+    }
+
+    fn is_page(&self, entry: &Entry) -> bool {
+        let good = entry.status == 200 || entry.is_confirmed();
+        let is_html = matches!(&*essence(&entry.mime), "text/html" | "application/xhtml+xml");
+        is_html && (good || !self.selection.status.is_empty())
+    }
+}
+
+/// What is compared of a page; nothing of one that has no tree within the limits.
+fn text(response: &Response, whole: bool) -> Option<String> {
+    let page = decode(response);
+    let main = || main_content(&page, None, Form::Text, TIME_MAX).ok().flatten();
+    let all = || parse(&page, TIME_MAX).ok().map(|tree| layout_of_page(&tree));
+    if whole { all() } else { main().or_else(all) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::super::archive::tests::FakeArchive;
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: DuplicatesArgs,
+    }
+
+    fn duplicates(archive: &FakeArchive, args: &[&str]) -> String {
+        let (mut out, args) = (Vec::new(), Cli::parse_from([&["duplicates"], args].concat()).args);
+        args.print(archive, &mut out, &mut Vec::new()).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    /// A page of a site, with a text of its own in the navigation of all.
+    fn page(text: &str) -> Vec<u8> {
+        let navigation: String = (0..200).map(|at| format!("<li><a href=/{at}>Section {at} of the site</a>")).collect();
+        let text = format!("<article><h1>Head</h1><p>{text}</p></article>");
+        format!("<title>T</title><nav><ul>{navigation}</ul></nav>{text}<footer>Foot</footer>").into_bytes()
+    }
+
+    fn words(seed: u64) -> Vec<String> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        (0..300).map(|_| format!("word{}", random.u32(..5_000))).collect()
+    }
+
+    #[test]
+    fn pages_with_nearly_the_same_main_text_are_a_group_and_those_of_one_template_are_not() {
+        let mut archive = FakeArchive::default();
+        let mut edited = words(1);
+        edited[150] = "other".to_owned();
+        archive.page("https://a.example/1", 200, "text/html", &page(&words(1).join(" ")));
+        archive.page("https://a.example/2", 200, "text/html", &page(&words(2).join(" ")));
+        archive.page("https://a.example/3", 200, "text/html", &page(&edited.join(" ")));
+        archive.page("https://a.example/4", 404, "text/html", &page(&edited.join(" ")));
+        archive.page("https://a.example/5", 200, "text/plain", &page(&edited.join(" ")));
+        archive.page("https://a.example/6", 200, "text/html", &page(&words(2).join(" ")));
+        archive.page("https://a.example/7", 200, "text/html", b"");
+        archive.page("https://a.example/8", 200, "text/html", b"");
+        let found = duplicates(&archive, &[]);
+        let lines: Vec<Vec<&str>> = found.lines().map(|line| line.split('\t').collect()).collect();
+        let told: Vec<_> = lines.iter().map(|line| (line[0], line[2])).collect();
+        let urls = [("0", "1"), ("0", "3"), ("1", "2"), ("1", "6")];
+        let urls = urls.map(|(group, page)| (group, format!("https://a.example/{page}")));
+        assert_eq!(told, urls.each_ref().map(|(group, url)| (*group, url.as_str())));
+        assert!(lines[0][1] == "1.000" && lines[3][1] == "1.000" && lines[1][1].starts_with("0.9"), "{found}");
+        let json = duplicates(&archive, &["--jsonl", "--similarity", "1"]);
+        let expected = "{\"group\":0,\"first\":true,\"similarity\":1.0,\"url\":\"https://a.example/2\"}\n\
+                        {\"group\":0,\"first\":false,\"similarity\":1.0,\"url\":\"https://a.example/6\"}\n";
+        assert_eq!(json, expected);
+        // with the navigation all pages are alike
+        let whole = duplicates(&archive, &["--whole", "--similarity", "0.5"]);
+        assert!(whole.lines().count() == 4 && whole.lines().all(|line| line.starts_with("0\t")), "{whole}");
+        assert_eq!(duplicates(&archive, &["--status", "404"]), "");
+    }
+}
