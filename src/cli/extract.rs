@@ -22,7 +22,7 @@ use super::ordered::{Named, Ordered};
 use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
 use crate::text::escape::Escaped;
-use fields::{Field, Form};
+use fields::{Field, Form, Source};
 pub(super) use page::{decode, layout_of_page, lines_of_page, text_of, text_of_page, title_of};
 use row::{COLUMNS, Plan, Row, Text, Wanted};
 
@@ -47,6 +47,10 @@ file:
   author  = { css = \"a[rel~=author]\", attr = \"href\" }
   tags    = { css = \".tag\", all = true }               all of them, a JSON list
   lead    = { css = \"p.lead\", html = true }            as HTML
+  next    = { css = \"a[rel=next]\", attr = \"href\", absolute = true }   a URL, resolved against the page
+  price   = { css = \".price\", regex = '([0-9.]+)' }    the first group of the first match in the value
+  id      = { regex = 'data-id=\"([0-9]+)\"' }          in the source of the page
+  server  = { header = \"server\" }                      a header field of the answer
 
 Tabs, line ends and control characters are written as \\t, \\n, \\x1b. In the table a value that a spreadsheet would \
 take for a formula begins with ': a value that starts with =, +, - or @ and is not a number. JSON lines have it as it \
@@ -132,7 +136,8 @@ impl ExtractArgs {
                     None if self.text => Form::Text,
                     None => Form::Html,
                 };
-                Wanted::Values(Field { name: "values".to_owned(), selector, form, all: true })
+                let source = Source::Elements(selector, form);
+                Wanted::Values(Field { name: "values".to_owned(), source, regex: None, all: true })
             }
             (None, Some(path)) => Wanted::Table { fields: fields::read(path, &COLUMNS)?, texts: self.texts() },
             (None, None) => Wanted::Table { fields: Vec::new(), texts: self.texts() },
@@ -262,6 +267,24 @@ mod tests {
         let json = of_page(&[&args[..], &["--jsonl"]].concat(), "text/html", PAGE);
         let expected = "{\"url\":\"https://a.example/\",\"title\":\"T\",\"heading\":\"One big heading\",\
                         \"links\":[\"/x\"],\"none\":null,\"bold\":\"<b>big</b>\",\"text\":\"One big heading\\nxno\"}\n";
+        assert_eq!(json, expected);
+    }
+
+    #[test]
+    fn fields_are_urls_matches_and_header_fields() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("fields.toml");
+        let fields = "next = { css = 'a', attr = 'href', absolute = true, all = true }\n\
+                      price = { css = 'b', regex = '([0-9.]+) EUR' }\nyear = { regex = '20[0-9]{2}', all = true }\n\
+                      type = { header = 'Content-Type', regex = 'charset=(.*)' }\nnone = { header = 'X-No' }";
+        std::fs::write(&path, fields).unwrap();
+        let page = b"<base href='/dir/'><a href=' x?a#b '></a><a href=//c.example></a><a href='http://[' ></a>\
+                     <b>none</b><b>now 5.99 EUR</b><!-- 2024 --><p>2026";
+        let args = ["--fields", path.to_str().unwrap(), "--jsonl"];
+        let json = of_page(&args, "text/html; charset=utf-8", page);
+        let expected = "{\"url\":\"https://a.example/\",\"title\":null,\
+                        \"next\":[\"https://a.example/dir/x?a#b\",\"https://c.example/\"],\"price\":\"5.99\",\
+                        \"year\":[\"2024\",\"2026\"],\"type\":\"utf-8\",\"none\":null}\n";
         assert_eq!(json, expected);
     }
 

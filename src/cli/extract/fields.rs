@@ -5,6 +5,10 @@
 //! author  = { css = "a[rel~=author]", attr = "href" }  # an attribute
 //! tags    = { css = ".tag", all = true }               # all of them, a list
 //! lead    = { css = "p.lead", html = true }            # as HTML
+//! next    = { css = "a[rel=next]", attr = "href", absolute = true }  # resolved against the page
+//! price   = { css = ".price", regex = '([0-9.]+)' }    # the first group of a match, in the value
+//! id      = { regex = 'data-id="(\w+)"' }              # in the whole source of the page
+//! server  = { header = "server" }                      # a field of the answer's head
 //! ```
 
 use std::fs::File;
@@ -12,24 +16,38 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
+use regex::Regex;
 use scraper::Selector;
 use toml::de::{DeTable, DeValue};
 
 use crate::cli::exit::UsageError;
+use crate::web::expression::bounded_regex;
 
 /// Longest file of fields.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Keys of a field's table.
-const KEYS: &str = "css, attr, html and all";
+const KEYS: &str = "css, attr, html, absolute, header, regex and all";
 
-/// One field: elements of a page, and what is taken of them.
+/// One field: where its values are, and what is taken of them.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
     pub name: String,
-    pub selector: Selector,
-    pub form: Form,
+    pub source: Source,
+    /// What is taken of a value: the first group of each match, or the match where there is no group.
+    pub regex: Option<Regex>,
     /// All that match, as a list, not the first alone.
     pub all: bool,
+}
+
+/// Where the values of a field are.
+#[derive(Clone, Debug)]
+pub(super) enum Source {
+    /// Elements of the page.
+    Elements(Selector, Form),
+    /// Fields of this name in the head of the answer.
+    Header(String),
+    /// The source of the page, in its encoding.
+    Page,
 }
 
 /// What is taken of an element.
@@ -39,6 +57,50 @@ pub(super) enum Form {
     Html,
     /// The attribute of this name, in lower case; elements without it do not count.
     Attr(String),
+    /// The same, as a URL: resolved against the page's base. What is no URL does not count.
+    Url(String),
+}
+
+impl Field {
+    /// The text of the first element that is selected.
+    fn text(name: &str, selector: Selector) -> Field {
+        Field { name: name.to_owned(), source: Source::Elements(selector, Form::Text), regex: None, all: false }
+    }
+}
+
+/// The keys of a field's table, as they were written.
+#[derive(Default)]
+struct Keys {
+    css: Option<Selector>,
+    attr: Option<String>,
+    header: Option<String>,
+    regex: Option<Regex>,
+    html: bool,
+    absolute: bool,
+    all: bool,
+}
+
+impl Keys {
+    /// The field that they say, or why they say none.
+    fn field(self, name: &str) -> Result<Field, String> {
+        let form = match (self.attr, self.html, self.absolute) {
+            (Some(_), true, _) => return Err("attr and html exclude each other".to_owned()),
+            (None, _, true) => return Err("absolute needs attr, the attribute that is a URL".to_owned()),
+            (Some(attr), false, true) => Form::Url(attr),
+            (Some(attr), false, false) => Form::Attr(attr),
+            (None, true, false) => Form::Html,
+            (None, false, false) => Form::Text,
+        };
+        let source = match (self.css, self.header) {
+            (Some(_), Some(_)) => return Err("css and header exclude each other".to_owned()),
+            (Some(css), None) => Source::Elements(css, form),
+            (None, _) if form != Form::Text => return Err("css, the selector, is missing".to_owned()),
+            (None, Some(header)) => Source::Header(header),
+            (None, None) if self.regex.is_some() => Source::Page,
+            (None, None) => return Err("css, the selector, is missing (or header, or regex)".to_owned()),
+        };
+        Ok(Field { name: name.to_owned(), source, regex: self.regex, all: self.all })
+    }
 }
 
 /// What is wrong with a field, and where in the file.
@@ -87,29 +149,33 @@ fn parse(text: &str, name: &str, taken: &[&str]) -> anyhow::Result<Vec<Field>> {
 fn one(name: &str, value: &DeValue<'_>, at: &Range<usize>) -> Result<Field, Wrong> {
     let wrong = |at: &Range<usize>, problem: String| Wrong { at: at.clone(), problem };
     if let Some(css) = value.as_str() {
-        let selector = selector(css).map_err(|problem| wrong(at, problem))?;
-        return Ok(Field { name: name.to_owned(), selector, form: Form::Text, all: false });
+        return Ok(Field::text(name, selector(css).map_err(|problem| wrong(at, problem))?));
     }
     let Some(table) = value.as_table() else {
         let problem = "write a selector, \"h1\", or a table, { css = \"a\", attr = \"href\", all = true }";
         return Err(wrong(at, problem.to_owned()));
     };
-    let (mut css, mut form, mut all) = (None, Form::Text, false);
+    let mut keys = Keys::default();
     for (key, value) in table {
         let (at, value, key) = (value.span(), value.get_ref(), key.get_ref().as_ref());
         let text = || value.as_str().ok_or_else(|| wrong(&at, format!("{key} must be a string")));
         let flag = || value.as_bool().ok_or_else(|| wrong(&at, format!("{key} must be true or false")));
         match key {
-            "css" => css = Some(selector(text()?).map_err(|problem| wrong(&at, problem))?),
-            "attr" if form == Form::Text => form = Form::Attr(text()?.to_ascii_lowercase()),
-            "html" if form == Form::Text => form = if flag()? { Form::Html } else { Form::Text },
-            "attr" | "html" => return Err(wrong(&at, "attr and html exclude each other".to_owned())),
-            "all" => all = flag()?,
+            "css" => keys.css = Some(selector(text()?).map_err(|problem| wrong(&at, problem))?),
+            "attr" => keys.attr = Some(text()?.to_ascii_lowercase()),
+            "header" => keys.header = Some(text()?.to_ascii_lowercase()),
+            "regex" => keys.regex = Some(expression(text()?).map_err(|problem| wrong(&at, problem))?),
+            "html" => keys.html = flag()?,
+            "absolute" => keys.absolute = flag()?,
+            "all" => keys.all = flag()?,
             _ => return Err(wrong(&at, format!("{key} is not known; known keys: {KEYS}"))),
         }
     }
-    let selector = css.ok_or_else(|| wrong(at, "css, the selector, is missing".to_owned()))?;
-    Ok(Field { name: name.to_owned(), selector, form, all })
+    keys.field(name).map_err(|problem| wrong(at, problem))
+}
+
+fn expression(text: &str) -> Result<Regex, String> {
+    bounded_regex(text).map_err(|e| format!("{text:?} is not a regular expression: {e}"))
 }
 
 /// The selector written as `css`.
@@ -125,7 +191,11 @@ mod tests {
     fn fields_come_in_the_order_of_the_file_with_their_forms() {
         let text = "\u{feff}z = 'h1'\n[a]\ncss = 'a'\nattr = 'HREF'\nall = true\n[m]\ncss = 'p'\nhtml = true\n";
         let fields = parse(text, "f.toml", &[]).unwrap();
-        let forms: Vec<_> = fields.iter().map(|field| (field.name.as_str(), field.form.clone(), field.all)).collect();
+        let form = |field: &Field| match &field.source {
+            Source::Elements(_, form) => form.clone(),
+            other => panic!("{other:?}"),
+        };
+        let forms: Vec<_> = fields.iter().map(|field| (field.name.as_str(), form(field), field.all)).collect();
         let href = Form::Attr("href".to_owned());
         assert_eq!(forms, [("z", Form::Text, false), ("a", href, true), ("m", Form::Html, false)]);
     }
@@ -140,6 +210,10 @@ mod tests {
             ("a = { css = 'p', atr = 'x' }", 1, ["atr", "attr"]),
             ("a = { css = 'p', attr = 'x', html = true }", 1, ["attr", "exclude"]),
             ("a = { css = 'p', all = 'yes' }", 1, ["all", "true or false"]),
+            ("a = { header = 'x', css = 'p' }", 1, ["css", "exclude"]),
+            ("a = { header = 'x', attr = 'y' }", 1, ["css", "missing"]),
+            ("a = { css = 'p', absolute = true }", 1, ["absolute", "attr"]),
+            ("a = 'p'\nb = { regex = '(' }", 2, ["field \"b\"", "regular expression"]),
             ("[a]\ncss = 1", 2, ["css", "string"]),
             ("url = 'p'", 1, ["\"url\"", "column"]),
             ("a = 'p'\na = 'p'", 2, ["duplicate", "key"]),

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use scraper::{ElementRef, Html};
+use scraper::{ElementRef, Html, Selector};
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use url::Url;
 
-use super::fields::{self, Field};
+use super::fields::{self, Field, Source};
 use super::page::{decode, layout_of_page, text_of, title_of};
 use crate::cli::archive::Response;
 use crate::reading::tree::parse;
@@ -69,6 +70,15 @@ enum Cell {
     All(Vec<String>),
 }
 
+/// A page, as fields see it.
+struct Page<'a> {
+    tree: &'a Html,
+    text: &'a str,
+    response: &'a Response,
+    /// What its references are resolved against.
+    base: Option<Url>,
+}
+
 /// What is left of a page's limits.
 struct Limits {
     started: Instant,
@@ -102,15 +112,16 @@ impl Plan {
                 return Row { warning, ..Row::default() };
             }
         };
+        let page = Page { tree: &page, text: &text, response, base: base(&page, url) };
         let mut no_main = None;
         let lines = match &self.wanted {
             Wanted::Values(field) => self.values(url, limits.values(&page, field)),
             Wanted::Table { fields, texts } => {
-                let mut cells = vec![("title", Cell::One(title_of(&page)))];
+                let mut cells = vec![("title", Cell::One(title_of(page.tree)))];
                 cells.extend(fields.iter().map(|field| (field.name.as_str(), limits.cell(&page, field))));
                 for &wanted in texts {
                     let value = match wanted {
-                        Text::Seen => Ok(Some(layout_of_page(&page))),
+                        Text::Seen => Ok(Some(layout_of_page(page.tree))),
                         Text::Main => main_content(&text, Some(url), Form::Text, self.time_max),
                         Text::Markdown => main_content(&text, Some(url), Form::Markdown, self.time_max),
                     };
@@ -155,43 +166,91 @@ impl Plan {
 }
 
 impl Limits {
-    fn cell(&mut self, page: &Html, field: &Field) -> Cell {
+    fn cell(&mut self, page: &Page<'_>, field: &Field) -> Cell {
         let mut values = self.values(page, field);
         if field.all { Cell::All(values) } else { Cell::One(values.pop()) }
     }
 
     /// What a field is, in the order of the page: the first alone, or all that the limits allow.
-    fn values(&mut self, page: &Html, field: &Field) -> Vec<String> {
+    fn values(&mut self, page: &Page<'_>, field: &Field) -> Vec<String> {
         let mut values = Vec::new();
-        for element in page.tree.root().descendants().filter_map(ElementRef::wrap) {
-            if self.started.elapsed() >= self.time_max {
-                self.broken = true;
-                break;
+        match &field.source {
+            Source::Elements(selector, form) => {
+                for element in page.tree.tree.root().descendants().filter_map(ElementRef::wrap) {
+                    if self.started.elapsed() >= self.time_max {
+                        self.broken = true;
+                        break;
+                    }
+                    if !selector.matches(&element) {
+                        continue;
+                    }
+                    let Some(value) = page.value(element, form) else { continue };
+                    if !self.take(field, &value, &mut values) {
+                        break;
+                    }
+                }
             }
-            if !field.selector.matches(&element) {
-                continue;
+            Source::Header(name) => {
+                let response = page.response;
+                // those of the body count after a 304 only
+                let of_body = response.payload_headers.iter().filter(|_| response.status == 304);
+                for (_, value) in response.headers.iter().chain(of_body).filter(|(field, _)| is(field, name)) {
+                    if !self.take(field, String::from_utf8_lossy(value).trim(), &mut values) {
+                        break;
+                    }
+                }
             }
-            let Some(value) = value(element, &field.form) else { continue };
-            let Some(left) = self.bytes.checked_sub(value.len()) else {
-                self.broken = true;
-                break;
-            };
-            self.bytes = left;
-            values.push(value);
-            if !field.all {
-                break;
+            Source::Page => {
+                self.take(field, page.text, &mut values);
             }
         }
         values
     }
+
+    /// Adds what the field takes of a value to `values`; false when no more are wanted, or none may be added.
+    fn take(&mut self, field: &Field, value: &str, values: &mut Vec<String>) -> bool {
+        let Some(regex) = &field.regex else { return self.add(field, value, values) };
+        let matches = regex.captures_iter(value);
+        // a group that took no part in its match is no value
+        let mut groups = matches.filter_map(|found| if found.len() > 1 { found.get(1) } else { found.get(0) });
+        groups.all(|found| self.add(field, found.as_str(), values))
+    }
+
+    fn add(&mut self, field: &Field, value: &str, values: &mut Vec<String>) -> bool {
+        let Some(left) = self.bytes.checked_sub(value.len()).filter(|_| self.started.elapsed() < self.time_max) else {
+            self.broken = true;
+            return false;
+        };
+        self.bytes = left;
+        values.push(value.to_owned());
+        field.all
+    }
 }
 
-fn value(element: ElementRef<'_>, form: &fields::Form) -> Option<String> {
-    match form {
-        fields::Form::Text => Some(text_of(element)),
-        fields::Form::Html => Some(element.html()),
-        fields::Form::Attr(name) => element.attr(name).map(str::to_owned),
+fn is(field: &[u8], name: &str) -> bool {
+    field.eq_ignore_ascii_case(name.as_bytes())
+}
+
+impl Page<'_> {
+    fn value(&self, element: ElementRef<'_>, form: &fields::Form) -> Option<String> {
+        match form {
+            fields::Form::Text => Some(text_of(element)),
+            fields::Form::Html => Some(element.html()),
+            fields::Form::Attr(name) => element.attr(name).map(str::to_owned),
+            fields::Form::Url(name) => {
+                let url = self.base.as_ref()?.join(element.attr(name)?).ok()?;
+                Some(url.into())
+            }
+        }
     }
+}
+
+/// What the references of the page at `url` are resolved against: its first `base` with an `href`, else its URL.
+fn base(page: &Html, url: &str) -> Option<Url> {
+    let own = Url::parse(url).ok()?;
+    let selector = Selector::parse("base[href]").expect("it is a selector");
+    let stated = page.select(&selector).next().and_then(|base| own.join(base.attr("href")?).ok());
+    Some(stated.filter(|base| !base.cannot_be_a_base()).unwrap_or(own))
 }
 
 impl Cell {
@@ -236,7 +295,8 @@ mod tests {
     use super::*;
 
     fn all(css: &str, form: Form) -> Plan {
-        let field = Field { name: "values".to_owned(), selector: selector(css).unwrap(), form, all: true };
+        let source = Source::Elements(selector(css).unwrap(), form);
+        let field = Field { name: "values".to_owned(), source, regex: None, all: true };
         Plan { wanted: Wanted::Values(field), jsonl: false, time_max: Duration::MAX }
     }
 
