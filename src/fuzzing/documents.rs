@@ -1,7 +1,11 @@
-//! What belongs to pages and names URLs: sheets, scripts, manifests, linked data, documents of XML, pictures in SVG.
+//! What belongs to pages and names URLs: sheets, scripts, manifests, linked data, documents of XML, pictures in SVG; and
+//! the main content of pages.
+
+use std::time::Duration;
 
 use super::input::choice;
 use super::web::{LINKS_MAX, URL_BYTES_MAX, keys, page_url};
+use crate::reading::{Form, GivenUp, main_content as main_content_of};
 use crate::web::html::{Document, LinkScan, RobotsDirectives, Stated};
 use crate::web::url::CanonicalUrl;
 use crate::web::{charset, css};
@@ -63,4 +67,19 @@ pub(super) fn documents(bytes: &[u8]) -> bool {
         assert_eq!(CanonicalUrl::parse(url).expect("a link is a URL").as_str(), url);
     }
     !links.entries.is_empty()
+}
+
+/// Main content in both forms: what is found is no empty text, and a page is given up in both or in none.
+pub(super) fn main_content(bytes: &[u8]) -> bool {
+    let page = charset::to_utf8(bytes, charset::of_html(bytes, None));
+    let of = |form| main_content_of(&page, Some("https://www.example.org/dir/page"), form, Duration::from_secs(5));
+    let (text, markdown) = (of(Form::Text), of(Form::Markdown));
+    for content in [&text, &markdown].into_iter().flatten().flatten() {
+        assert!(!content.is_empty() && content.trim_end() == content, "{content:?}");
+    }
+    let by_time = |content: &Result<_, _>| matches!(content, Err(GivenUp::Time(_)));
+    if !by_time(&text) && !by_time(&markdown) {
+        assert_eq!(text.as_ref().err(), markdown.as_ref().err(), "given up in one form only");
+    }
+    matches!(text, Ok(Some(_)))
 }

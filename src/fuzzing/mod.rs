@@ -54,6 +54,7 @@ pub const TARGETS: &[Target] = &[
     by_hand("seeds", web::seeds),
     by_hand("config", web::config),
     by_hand("extract", stores::extract),
+    by_hand("main_content", documents::main_content),
     by_hand("cdxj", stores::cdxj),
     by_hand("logs", crate::crawl::explain::fuzzing::logs),
     Target { name: "drum", run: stores::drum, samples: stores::drum_samples },
