@@ -217,7 +217,9 @@ impl Limits {
     }
 
     fn add(&mut self, field: &Field, value: &str, values: &mut Vec<String>) -> bool {
-        let Some(left) = self.bytes.checked_sub(value.len()).filter(|_| self.started.elapsed() < self.time_max) else {
+        // empty values take memory too
+        let bytes = value.len() + size_of::<String>();
+        let Some(left) = self.bytes.checked_sub(bytes).filter(|_| self.started.elapsed() < self.time_max) else {
             self.broken = true;
             return false;
         };
