@@ -1,3 +1,5 @@
+//! Measures beside their definitions.
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::*;
@@ -18,7 +20,7 @@ impl Model {
         for _ in 0..links {
             let from = random.usize(..names.len());
             let to = if random.bool() { random.usize(..names.len().div_ceil(20)) } else { random.usize(..names.len()) };
-            if from % 7 != 0 && from != to {
+            if !from.is_multiple_of(7) && from != to {
                 picked.insert((from, to));
             }
         }

@@ -1,3 +1,5 @@
+//! Groups beside a comparison of all with all.
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::*;
