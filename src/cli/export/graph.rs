@@ -24,16 +24,16 @@ use crate::web::url::CanonicalUrl;
 #[command(after_help = "\
 Reads the newest version of all pages with status 200, or with the status of --status, and redirects, and writes three \
 files of Common Crawl's web graphs into the directory of --output:
-  host-vertices.txt.gz   number and name; of domains also how many hosts were seen
-  host-edges.txt.gz      numbers of two hosts, the first of which links to the second
-  host-ranks.txt.gz      places by harmonic centrality and by PageRank, their values, the name, of domains how many \
-hosts, and the number of hosts that link to it
+  host-vertices.txt.gz   number and name; of domains also how many hosts
+  host-edges.txt.gz      numbers of two hosts; the first links to the second
+  host-ranks.txt.gz      places by harmonic centrality and by PageRank, values,
+                         name, of domains how many hosts, in-degree
 With --level domain their names begin with domain-.
 
-Names are in reverse notation without www: org.example.news. Every link counts, also those of images and scripts; links \
-within a host do not, and addresses are no names. Harmonic centrality is exact for up to 16,384 hosts and estimated \
-above (by HyperLogLog counters with a standard error of 6.5 %). Memory stays at that of --memory; the rest is sorted in \
-temporary files (in TMPDIR), at least 600 bytes per host.
+Names are in reverse notation without www: org.example.news. Every link counts, also those of images and scripts; \
+links within a host do not, and addresses are no names. Harmonic centrality is exact for up to 16,384 hosts and estimated \
+above (by HyperLogLog counters with a standard error of 6.5 %). Memory stays at that of --memory; the rest is \
+sorted in temporary files (in TMPDIR), at least 600 bytes per host.
 
 Examples:
   crawler export graph --output graph

@@ -118,7 +118,7 @@ impl std::fmt::Debug for Encoder {
     }
 }
 
-/// Behind the fields of a block of `application/warc-fields`: some readers drop the last one where no empty line follows.
+/// Behind the fields of a block of `application/warc-fields`: some readers drop the last one where none follows.
 pub(super) const FIELDS_END: &str = "\r\n";
 
 /// The headers of a record that differ from kind to kind.
