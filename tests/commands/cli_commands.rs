@@ -351,6 +351,10 @@ fn every_command_that_reads_an_archive_reads_it_from_a_store() {
         ("changes --since 2020-01-01 --dir crawl", "changes --since 2020-01-01 --store STORE --crawl ID"),
         ("export urls --dir crawl", "export urls --store STORE --crawl ID"),
         ("export links --dir crawl", "export links --store STORE --crawl ID"),
+        ("export wet --dir crawl -o a.wet.gz", "export wet --store STORE --crawl ID -o b.wet.gz"),
+        ("export wat --dir crawl -o a.wat.gz", "export wat --store STORE --crawl ID -o b.wat.gz"),
+        ("export graph --dir crawl -o graph", "export graph --store STORE --crawl ID -o graph"),
+        ("duplicates --dir crawl", "duplicates --store STORE --crawl ID"),
     ] {
         assert_eq!(run(here, id).0, run(there, id).0, "{there}");
     }
