@@ -178,10 +178,15 @@ fn is_coprime(a: u64, polynomial: u64) -> bool {
 }
 
 /// Spreads all bits over all bits; a bijection (the finaliser of Steele's SplitMix64, Stafford's variant 13).
-fn mix(mut bits: u64) -> u64 {
+pub(crate) fn mix(mut bits: u64) -> u64 {
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ bits >> 31
+}
+
+/// The same with a constant added first, as SplitMix64 has it, so that zero is not itself.
+pub(crate) fn mix_next(bits: u64) -> u64 {
+    mix(bits.wrapping_add(0x9e37_79b9_7f4a_7c15))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use super::rate::{Classes, Posterior};
 use super::stretch::Stretch;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
+use crate::fingerprint::mix;
 use crate::web::site::SiteMatch;
 
 /// Intervals are up to this part longer or shorter.
@@ -424,7 +425,5 @@ fn days(duration: Duration) -> f64 {
 
 /// A number from 0 to 1 that all bits decide on (the finaliser of SplitMix64).
 fn spread(bits: u64) -> f64 {
-    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((bits ^ bits >> 31) >> 11) as f64 / (1_u64 << 53) as f64
+    (mix(bits) >> 11) as f64 / (1_u64 << 53) as f64
 }

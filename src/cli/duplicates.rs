@@ -2,32 +2,28 @@
 
 use std::io::{self, BufWriter, Write};
 use std::thread;
-use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
 
-use super::archive::{Archive, Damage, Entry, Response, essence};
+use super::archive::{Archive, Damage, Response};
 use super::exit::Exit;
 use super::export::memory;
 use super::extract::{decode, layout_of_page};
 use super::ordered::Ordered;
 use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
-use crate::reading::tree::parse;
+use crate::reading::tree::{TIME_MAX, parse};
 use crate::reading::{Form, main_content};
 use crate::similar::{Finder, Signature};
 use crate::text::escape::{Escaped, json_line};
-
-/// Time that one page may take, should the limits of its size not hold it.
-const TIME_MAX: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Compares the main content of the newest version of every HTML page with status 200, or with the status of --status; of \
 a page without main content, or with too many elements to look for it, its whole visible text. Two pages are as \
-alike as the share of runs of five words that both have, among all that one of them has. It is estimated, with a standard error \
-of 4 %.
+alike as the share of runs of five words that both have, among all that one of them has. It is estimated, with a \
+standard error of 4 %.
 
 Prints one line per page, group by group: number of the group, how alike the page is to the first of its group, \
 and its URL. The first page of a group is the one that was stored first, and stands for the others; each of them is at \
@@ -109,7 +105,7 @@ impl DuplicatesArgs {
                 None => Ok(()),
             };
             self.selection.each(archive, false, damage, warnings, |entry, damage, warnings| {
-                if !self.is_page(&entry) {
+                if !self.selection.is_page(&entry) {
                     return Ok(());
                 }
                 match archive.response(&entry) {
@@ -127,12 +123,6 @@ impl DuplicatesArgs {
             Ok::<(), anyhow::Error>(std::iter::from_fn(|| signed.next()).try_for_each(take)?)
         })?;
         Ok(finder)
-    }
-
-    fn is_page(&self, entry: &Entry) -> bool {
-        let good = entry.status == 200 || entry.is_confirmed();
-        let is_html = matches!(&*essence(&entry.mime), "text/html" | "application/xhtml+xml");
-        is_html && (good || !self.selection.status.is_empty())
     }
 }
 

@@ -12,22 +12,20 @@ mod row;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
 
 use clap::Args;
 
-use super::archive::{Archive, Damage, Entry, Response, essence};
+use super::archive::{Archive, Damage, Response};
 use super::exit::{Exit, UsageError};
 use super::ordered::{Named, Ordered};
 use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
+use crate::reading::tree::TIME_MAX;
 use crate::text::escape::Escaped;
 use fields::{Field, Form, Source};
 pub(super) use page::{decode, layout_of_page, lines_of_page, text_of, text_of_page, title_of};
 use row::{COLUMNS, Plan, Row, Text, Wanted};
 
-/// Time that one page may take, should the limits of its size not hold it.
-const TIME_MAX: Duration = Duration::from_secs(10);
 /// Bytes of a page, its content coding removed.
 const PAGE_BYTES_MAX: usize = 32 << 20;
 
@@ -47,10 +45,10 @@ file:
   author  = { css = \"a[rel~=author]\", attr = \"href\" }
   tags    = { css = \".tag\", all = true }               all of them, a JSON list
   lead    = { css = \"p.lead\", html = true }            as HTML
-  next    = { css = \"a[rel=next]\", attr = \"href\", absolute = true }   a URL, resolved against the page
-  price   = { css = \".price\", regex = '([0-9.]+)' }    the first group of the first match in the value
+  next    = { css = \"a[rel=next]\", attr = \"href\", absolute = true }
+  price   = { css = \".price\", regex = '([0-9.]+)' }    the first group
   id      = { regex = 'data-id=\"([0-9]+)\"' }          in the source of the page
-  server  = { header = \"server\" }                      a header field of the answer
+  server  = { header = \"server\" }                      a header field
 
 Tabs, line ends and control characters are written as \\t, \\n, \\x1b. In the table a value that a spreadsheet would \
 take for a formula begins with ': a value that starts with =, +, - or @ and is not a number. JSON lines have it as it \
@@ -164,7 +162,7 @@ impl ExtractArgs {
         thread::scope(|scope| {
             let mut rows = Ordered::start(scope, &take);
             self.selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
-                if !self.is_page(&entry) {
+                if !self.selection.is_page(&entry) {
                     return Ok(());
                 }
                 match archive.response(&entry) {
@@ -191,12 +189,6 @@ impl ExtractArgs {
         out.flush()?;
         damage.or(Exit::Done, warnings)
     }
-
-    fn is_page(&self, entry: &Entry) -> bool {
-        let mime = essence(&entry.mime);
-        let good = entry.status == 200 || entry.is_confirmed();
-        (good || !self.selection.status.is_empty()) && (mime == "text/html" || mime == "application/xhtml+xml")
-    }
 }
 
 /// Writes what became of a page.
@@ -212,6 +204,8 @@ fn write((url, row): Named<Row>, out: &mut dyn Write, warnings: &mut dyn Write) 
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use clap::Parser;
 
     use super::super::archive::tests::FakeArchive;

@@ -126,6 +126,18 @@ impl Selection {
             && self.until.is_none_or(|until| entry.time <= until)
     }
 
+    /// Whether an entry is an HTML page to be read: one with status 200, unless others are selected by their status.
+    pub(super) fn is_page(&self, entry: &Entry) -> bool {
+        let is_html = matches!(&*essence(&entry.mime), "text/html" | "application/xhtml+xml");
+        is_html && (entry.status == 200 || entry.is_confirmed() || !self.status.is_empty())
+    }
+
+    /// Whether an entry is to be read for what it links to: one with status 200 or a redirect, unless others are
+    /// selected by their status.
+    pub(super) fn may_link(&self, entry: &Entry) -> bool {
+        matches!(entry.status, 200 | 300..=399) || !self.status.is_empty()
+    }
+
     /// Calls `act` with every selected entry, as [`Selection::entries`] gives them. Faulty ones are noted and passed.
     pub(super) fn each(
         &self,

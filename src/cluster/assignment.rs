@@ -8,6 +8,7 @@
 //!
 //! All in whole numbers: logarithms of floating-point numbers are not the same on all machines.
 
+use crate::fingerprint::mix_next;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -94,7 +95,7 @@ fn rank(shard: u32, at: usize, node: &Candidate, seed: u64) -> Option<Rank> {
     if node.weight == 0 || node.cannot.contains(&shard) {
         return None;
     }
-    let distance = distance(mixed(seed ^ mixed(u64::from(shard))));
+    let distance = distance(mix_next(seed ^ mix_next(u64::from(shard))));
     Some(Rank { distance, weight: node.weight, node: u32::try_from(at).expect("there are few nodes") })
 }
 
@@ -130,15 +131,7 @@ fn hash_of(name: &str) -> u64 {
     let hash = name
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    mixed(hash)
-}
-
-/// The finalizer of SplitMix64 (Steele, Lea and Flood 2014).
-fn mixed(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ value >> 31
+    mix_next(hash)
 }
 
 #[cfg(test)]

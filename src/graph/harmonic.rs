@@ -14,6 +14,7 @@ use super::edges::Edges;
 use super::flow::{Flow, Passes};
 use crate::disk::Result;
 use crate::disk::scratch::{Reader, Scratch, Writer};
+use crate::fingerprint::mix_next;
 
 /// Hosts of a graph for which it is computed exactly.
 pub const EXACT_MAX: u32 = 16_384;
@@ -74,7 +75,7 @@ impl Ball {
         match self {
             Ball::Exact(_) => ball[host as usize / 8] |= 1 << (host % 8),
             Ball::Estimated => {
-                let hash = mixed(u64::from(host));
+                let hash = mix_next(u64::from(host));
                 let rest = hash >> REGISTERS.trailing_zeros();
                 // the place of the first one among the bits that did not choose the register
                 ball[hash as usize % REGISTERS] = rest.trailing_zeros() as u8 + 1;
@@ -106,14 +107,6 @@ fn estimate(registers: &[u8]) -> f64 {
     let raw = bias * count * count / sum;
     let empty = registers.iter().filter(|&&register| register == 0).count();
     if raw <= 2.5 * count && empty > 0 { count * (count / empty as f64).ln() } else { raw }
-}
-
-/// SplitMix64's finalizer (Steele and others, 2014).
-fn mixed(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 /// Balls that grow by one link.

@@ -4,15 +4,15 @@
 //! # How it is made
 //!
 //! All of it is sorting and sequential reading; nothing is looked up by name. What [`Builder`] is given are pairs of
-//! names and the names themselves. Both are sorted ([`crate::disk::sorter`]); a name's number is its place among the
+//! names and the names themselves. Both are sorted (`disk::sorter`); a name's number is its place among the
 //! sorted names. The pairs, sorted by the first name, get its number while names and pairs are read side by side; then
 //! they are sorted by the second name, which gets its number in the same way. Edges are pairs of numbers from there on.
 //!
-//! A measure is computed by passes over the edges ([`flow`]). Each host has a state of fixed size, in a file by number;
-//! a pass computes all new states from the old ones. If the states do not fit into the memory that is given, the hosts
-//! are cut into blocks that do, and the edges are sorted by block of their target and then by source, once. A pass then
-//! reads the old states once per block, in order, and the edges of each block once. So memory is bounded whatever the
-//! graph is, no access is random, and a pass costs blocks x states + edges.
+//! A measure is computed by passes over the edges (`graph::flow`). Each host has a state of fixed size, in a file by
+//! number; a pass computes all new states from the old ones. If the states do not fit into the memory that is given,
+//! the hosts are cut into blocks that do, and the edges are sorted by block of their target and then by source, once. A
+//! pass then reads the old states once per block, in order, and the edges of each block once. So memory is bounded
+//! whatever the graph is, no access is random, and a pass costs blocks x states + edges.
 //!
 //! # What is computed
 //!

@@ -13,6 +13,8 @@ use scraper::{Html, HtmlTreeSink};
 
 use super::sink::{Counting, Nodes};
 
+/// Time that commands give the tree of one page, should the limits of its size not hold it.
+pub const TIME_MAX: Duration = Duration::from_secs(10);
 /// Bytes between two looks at the counts and the clock.
 const PARSE_STEP: usize = 16 << 10;
 /// Nodes of a tree: some 300 bytes each.

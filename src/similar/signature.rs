@@ -1,6 +1,7 @@
 //! What is kept of a text: enough to estimate how alike it is to another.
 
 use super::words::words;
+use crate::fingerprint::mix_next;
 
 /// Words of a shingle.
 const SHINGLE: usize = 5;
@@ -49,18 +50,10 @@ pub(super) fn resemblance(first: &[u8], second: &[u8]) -> f64 {
 
 /// Takes the hashes of a shingle.
 fn take(least: &mut [u64; BYTES], shingle: &[u64]) {
-    let shingle = shingle.iter().fold(0, |hash, word| mixed(hash ^ word));
+    let shingle = shingle.iter().fold(0, |hash, word| mix_next(hash ^ word));
     let mut seed = 0_u64;
     for least in least {
         seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        *least = (*least).min(mixed(shingle ^ seed));
+        *least = (*least).min(mix_next(shingle ^ seed));
     }
-}
-
-/// SplitMix64's finalizer (Steele and others, 2014).
-pub(super) fn mixed(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }

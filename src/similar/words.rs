@@ -1,5 +1,7 @@
 //! Words of a text, as shingles are made of them.
 
+use crate::fingerprint::mix_next;
+
 /// Calls `take` with a hash of each word of `text`, in lower case. A word is a run of letters and digits; where words
 /// have no blanks between them (Han, kana, Thai, Lao, Khmer, Myanmar) each letter is one.
 pub fn words(text: &str, mut take: impl FnMut(u64)) {
@@ -14,7 +16,7 @@ pub fn words(text: &str, mut take: impl FnMut(u64)) {
             word.take().into_iter().for_each(&mut take);
         }
         for lower in letter.to_lowercase() {
-            word = Some(super::signature::mixed(word.unwrap_or(0) ^ u64::from(lower)));
+            word = Some(mix_next(word.unwrap_or(0) ^ u64::from(lower)));
         }
         if stands_alone {
             word.take().into_iter().for_each(&mut take);

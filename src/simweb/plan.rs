@@ -5,6 +5,7 @@
 //! hangs on a page of another host, every URL of a host on a page of that host, and only what a crawler may fetch
 //! and follow carries others.
 
+use crate::fingerprint::mix_next;
 use std::collections::HashMap;
 use std::io;
 use std::net::Ipv4Addr;
@@ -437,11 +438,8 @@ fn kind(options: &SimOptions, robots: Robots, dice: &mut fastrand::Rng) -> Kind 
 }
 
 /// A bijection of 64-bit numbers that leaves no pattern.
-fn mix(mut bits: u64) -> u64 {
-    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
+fn mix(bits: u64) -> u64 {
+    mix_next(bits)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use crate::site::{PATIENCE, RUSH, Site, everything, interrupt, kill, wait};
+use crawler::disk::Disk;
+use crawler::engine::checkpoint::newest_record;
 use crawler::simweb::SimOptions;
 use serde_json::Value;
 
@@ -174,7 +176,11 @@ fn a_crawl_that_was_killed_says_what_is_queued_and_what_was_fetched() {
     let site = begun(small().smooth());
     configure(&site, checkpoints);
     let child = site.crawl.start(&["--quiet"]);
-    wait_until("checkpoint", || site.crawl.path("crawl/checkpoint.g000001").exists());
+    // a file that is being written is none yet
+    wait_until("checkpoint", || {
+        let found = newest_record(&Disk::real(), &site.crawl.path("crawl"));
+        found.is_ok_and(|checkpoint| checkpoint.is_some())
+    });
     site.wait_for_requests(120);
     kill(child);
     let stored = site.crawl.stored();

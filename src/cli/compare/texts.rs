@@ -12,15 +12,13 @@ use similar::{Algorithm, TextDiff};
 use super::Version;
 use crate::cli::archive::{Entry, Response, essence};
 use crate::cli::extract::{decode, lines_of_page};
-use crate::reading::tree::parse;
+use crate::reading::tree::{TIME_MAX, parse};
 use crate::text::escape::Escaped;
 use crate::web::charset;
 use crate::web::html::is_html;
 
 /// Bytes of a text that is compared.
 const TEXT_BYTES_MAX: usize = 32 << 20;
-/// Time for the tree of a page, should the limits of its size not hold it.
-const TIME_MAX: Duration = Duration::from_secs(10);
 /// Time for the fewest differences of two texts.
 const SEARCH_MAX: Duration = Duration::from_secs(5);
 /// Types of text that are not called so.

@@ -5,12 +5,15 @@ use std::io::Write;
 use std::thread;
 
 use super::Common;
+use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage, Entry, RecordLocation, Response};
 use crate::cli::exit::Exit;
 use crate::cli::ordered::{Named, Ordered};
-use crate::clock::Time;
+use crate::cli::selection::Selection;
+use crate::clock::{Clock, SystemClock, Time};
 use crate::container::StoredRecord;
 use crate::text::escape::Escaped;
+use crate::text::figures::digits_ms;
 use crate::web::warc::{Compression, Encoder};
 
 /// A page of which records are made.
@@ -35,12 +38,23 @@ pub(super) struct Derivation<'a> {
     pub common: &'a Common,
     /// Whether it is made of all versions of a URL.
     pub all: bool,
+    /// What the name of a file without one ends with.
+    pub suffix: &'static str,
     /// Of which entries.
-    pub wants: &'a dyn Fn(&Entry) -> bool,
-    pub make: &'a (dyn Fn(&Page, &mut Encoder) -> Made + Sync),
+    pub wants: fn(&Selection, &Entry) -> bool,
+    pub make: fn(&Page, &mut Encoder) -> Made,
 }
 
 impl Derivation<'_> {
+    /// Writes it to the output that was asked for.
+    pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
+        self.common.with(open_archive, true, |archive, out, warnings| {
+            let now = SystemClock::new().now();
+            let name = out.name().unwrap_or_else(|| format!("export-{}{}", digits_ms(now), self.suffix));
+            self.write(archive, (&name, now), out, warnings)
+        })
+    }
+
     /// Writes a file with the name `name`.
     pub(super) fn write(
         &self,
@@ -56,7 +70,7 @@ impl Derivation<'_> {
         thread::scope(|scope| {
             let mut made = Ordered::start(scope, &work);
             self.common.selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
-                if !(self.wants)(&entry) {
+                if !(self.wants)(&self.common.selection, &entry) {
                     return Ok(());
                 }
                 match page(archive, &entry) {

@@ -31,9 +31,9 @@ files of Common Crawl's web graphs into the directory of --output:
 With --level domain their names begin with domain-.
 
 Names are in reverse notation without www: org.example.news. Every link counts, also those of images and scripts; \
-links within a host do not, and addresses are no names. Harmonic centrality is exact for up to 16,384 hosts and estimated \
-above (by HyperLogLog counters with a standard error of 6.5 %). Memory stays at that of --memory; the rest is \
-sorted in temporary files (in TMPDIR), at least 600 bytes per host.
+links within a host do not, and addresses are no names. Harmonic centrality is exact for up to 16,384 hosts \
+and estimated above (by HyperLogLog counters with a standard error of 6.5 %). Memory stays at that of --memory; \
+the rest is sorted in temporary files (in TMPDIR), at least 600 bytes per host.
 
 Examples:
   crawler export graph --output graph
@@ -117,9 +117,8 @@ impl GraphArgs {
     fn graph(&self, archive: &dyn Archive, warnings: &mut dyn Write) -> anyhow::Result<(Graph, Damage)> {
         let (mut damage, mut scans) = (Damage::default(), Scans::new());
         let mut builder = Builder::new(self.memory);
-        let by_status = !self.selection.status.is_empty();
         self.selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
-            if !(by_status || matches!(entry.status, 200 | 300..=399)) {
+            if !self.selection.may_link(&entry) {
                 return Ok(());
             }
             match archive.response(&entry) {

@@ -76,9 +76,8 @@ impl LinksArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<anyhow::Result<Exit>> {
         let (mut damage, mut scans) = (Damage::default(), Scans::new());
-        let by_status = !self.common.selection.status.is_empty();
         self.common.selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
-            if !(by_status || matches!(entry.status, 200 | 300..=399)) {
+            if !self.common.selection.may_link(&entry) {
                 return Ok(());
             }
             match archive.response(&entry) {

@@ -1,23 +1,15 @@
 //! `crawler export wet`: the text of pages, in the form of Common Crawl's WET files.
 
-use std::io::Write;
-use std::time::Duration;
-
 use clap::Args;
 
 use super::Common;
 use super::derived::{Derivation, Made, Page, fields};
 use crate::cli::OpenArchive;
-use crate::cli::archive::{Archive, Entry, essence};
 use crate::cli::exit::Exit;
 use crate::cli::extract::{decode, layout_of_page, title_of};
-use crate::clock::{Clock, SystemClock, Time};
-use crate::reading::tree::parse;
-use crate::text::figures::digits_ms;
+use crate::cli::selection::Selection;
+use crate::reading::tree::{TIME_MAX, parse};
 use crate::web::warc::Encoder;
-
-/// Time that one page may take, should the limits of its size not hold it.
-const TIME_MAX: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -38,27 +30,12 @@ pub(super) struct WetArgs {
 
 impl WetArgs {
     pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
-        self.common.with(open_archive, true, |archive, out, warnings| {
-            let now = SystemClock::new().now();
-            let name = out.name().unwrap_or_else(|| format!("export-{}.warc.wet.gz", digits_ms(now)));
-            self.write(archive, (&name, now), out, warnings)
-        })
+        self.derivation().run(open_archive)
     }
 
-    fn write(
-        &self,
-        archive: &dyn Archive,
-        named: (&str, Time),
-        out: &mut dyn Write,
-        warnings: &mut dyn Write,
-    ) -> anyhow::Result<anyhow::Result<Exit>> {
-        let by_status = !self.common.selection.status.is_empty();
-        let wants = |entry: &Entry| {
-            let is_html = matches!(&*essence(&entry.mime), "text/html" | "application/xhtml+xml");
-            is_html && (by_status || entry.status == 200 || entry.is_confirmed())
-        };
-        Derivation { common: &self.common, all: self.all, wants: &wants, make: &conversion }
-            .write(archive, named, out, warnings)
+    fn derivation(&self) -> Derivation<'_> {
+        let Self { common, all } = self;
+        Derivation { common, all: *all, suffix: ".warc.wet.gz", wants: Selection::is_page, make: conversion }
     }
 }
 
@@ -86,8 +63,10 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::cli::archive::Archive;
     use crate::cli::archive::tests::FakeArchive;
     use crate::cli::export::tests::records;
+    use crate::clock::Time;
 
     #[derive(Parser)]
     struct Cli {
@@ -104,7 +83,10 @@ mod tests {
         archive.page("https://a.example/x.css", 200, "text/css", page);
         let export = |args: &[&str]| {
             let (mut out, args) = (Vec::new(), Cli::parse_from([&["wet"], args].concat()).args);
-            args.write(&archive, ("x.warc.wet.gz", Time::ZERO), &mut out, &mut Vec::new()).unwrap().unwrap();
+            args.derivation()
+                .write(&archive, ("x.warc.wet.gz", Time::ZERO), &mut out, &mut Vec::new())
+                .unwrap()
+                .unwrap();
             records(&out)
         };
         let found = export(&[]);

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::time::Duration;
 
 use clap::ValueEnum;
 use data_encoding::{BASE32, BASE64};
@@ -20,15 +19,12 @@ use super::bodies::Bodies;
 use crate::archive::{Answer, Error, History, Page};
 use crate::clock::Time;
 use crate::disk;
-use crate::reading::tree::parse;
+use crate::reading::tree::{TIME_MAX, parse};
 use crate::text::escape::json_line;
 use crate::text::figures::iso_ms;
 use crate::web::headers;
 use crate::web::html::is_html;
 use crate::web::url::CanonicalUrl;
-
-/// Time that one page may take to be parsed, should the limits of its size not hold it.
-const TIME_MAX: Duration = Duration::from_secs(10);
 
 /// A field of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::calendar::{History, Past, Schedule};
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
+use crate::fingerprint::mix;
 
 /// Pages at most; half of them at least once there have been so many.
 const PAGES_MAX: usize = 512;
@@ -101,10 +102,7 @@ impl Sample {
 
 /// The bits of a key, mixed (the finaliser of SplitMix64): those of keys that are alike differ everywhere.
 fn mixed(key: Fingerprint) -> u64 {
-    let bits = key.bits();
-    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
+    mix(key.bits())
 }
 
 #[cfg(test)]

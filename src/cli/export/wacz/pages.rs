@@ -2,21 +2,18 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Seek, Write};
-use std::time::Duration;
 
 use serde::Serialize;
 
 use super::package::{MainPage, Package, seconds};
 use crate::cli::archive::{Entry, Response};
 use crate::cli::extract::{decode, text_of_page};
-use crate::reading::tree::parse;
+use crate::reading::tree::{TIME_MAX, parse};
 use crate::text::escape::Escaped;
 use crate::web::html::{is_html, title};
 
 /// Bytes of the text of a page; what is beyond is left out.
 const TEXT_BYTES_MAX: usize = 1 << 20;
-/// A page that takes longer has no text in the list.
-const TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Pages as they come, in temporary files: the list stands behind the WARC files that they are found in.
 pub(super) struct Pages {

@@ -1,8 +1,6 @@
 //! What an HTML page names, element by element in the order of the page: URLs as they are written there, with the
 //! attributes that say something of them.
 
-use std::time::Duration;
-
 use ego_tree::NodeRef;
 use scraper::node::Element;
 use scraper::{ElementRef, Html, Node};
@@ -10,12 +8,10 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::archive::Response;
 use crate::cli::extract::{decode, text_of, title_of};
-use crate::reading::tree::{GivenUp, parse};
+use crate::reading::tree::{GivenUp, TIME_MAX, parse};
 use crate::web::css;
 use crate::web::html::is_html;
 
-/// Time that one page may take, should the limits of its size not hold it.
-const TIME_MAX: Duration = Duration::from_secs(10);
 /// Characters of an anchor's text.
 const TEXT_MAX: usize = 100;
 
@@ -139,6 +135,8 @@ fn attributes(element: &Element, names: &[&str]) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

@@ -7,8 +7,6 @@
 
 mod html;
 
-use std::io::Write;
-
 use clap::Args;
 use data_encoding::BASE32;
 use serde_json::{Map, Value, json};
@@ -17,12 +15,9 @@ use sha1::{Digest, Sha1};
 use super::Common;
 use super::derived::{Derivation, Made, Page, fields};
 use crate::cli::OpenArchive;
-use crate::cli::archive::Archive;
 use crate::cli::exit::Exit;
-use crate::clock::{Clock, SystemClock, Time};
 use crate::container::StoredRecord;
 use crate::text::escape::json_line;
-use crate::text::figures::digits_ms;
 use crate::web::headers;
 use crate::web::warc::Encoder;
 
@@ -45,22 +40,12 @@ pub(super) struct WatArgs {
 
 impl WatArgs {
     pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
-        self.common.with(open_archive, true, |archive, out, warnings| {
-            let now = SystemClock::new().now();
-            let name = out.name().unwrap_or_else(|| format!("export-{}.warc.wat.gz", digits_ms(now)));
-            self.write(archive, (&name, now), out, warnings)
-        })
+        self.derivation().run(open_archive)
     }
 
-    fn write(
-        &self,
-        archive: &dyn Archive,
-        named: (&str, Time),
-        out: &mut dyn Write,
-        warnings: &mut dyn Write,
-    ) -> anyhow::Result<anyhow::Result<Exit>> {
-        Derivation { common: &self.common, all: self.all, wants: &|_| true, make: &metadata }
-            .write(archive, named, out, warnings)
+    fn derivation(&self) -> Derivation<'_> {
+        let Self { common, all } = self;
+        Derivation { common, all: *all, suffix: ".warc.wat.gz", wants: |_, _| true, make: metadata }
     }
 }
 
@@ -213,9 +198,11 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::cli::archive::Archive;
     use crate::cli::archive::Response;
     use crate::cli::archive::tests::FakeArchive;
     use crate::cli::export::tests::records;
+    use crate::clock::Time;
 
     #[derive(Parser)]
     struct Cli {
@@ -232,7 +219,7 @@ mod tests {
         let response = Response { status: 200, headers, decoded: body.clone(), body, ..Response::default() };
         archive.store("https://a.example/", "text/html", response);
         let (mut out, args) = (Vec::new(), Cli::parse_from(["wat"]).args);
-        args.write(&archive, ("x.warc.wat.gz", Time::ZERO), &mut out, &mut Vec::new()).unwrap().unwrap();
+        args.derivation().write(&archive, ("x.warc.wat.gz", Time::ZERO), &mut out, &mut Vec::new()).unwrap().unwrap();
         let (found, stored) = (records(&out), archive.exchange(&archive.stored[0].0).unwrap());
         assert_eq!((found.len(), found[0].kind()), (4, "warcinfo"));
         for (record, source) in found[1..].iter().zip(&stored) {
