@@ -1,5 +1,6 @@
 //! What is taken of one page, and how it is written: as columns, or as a JSON line.
 
+use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use scraper::{ElementRef, Html, Selector};
@@ -75,8 +76,9 @@ struct Page<'a> {
     tree: &'a Html,
     text: &'a str,
     response: &'a Response,
-    /// What its references are resolved against.
-    base: Option<Url>,
+    url: &'a str,
+    /// What its references are resolved against, once a field asks for it.
+    base: OnceCell<Option<Url>>,
 }
 
 /// What is left of a page's limits.
@@ -112,7 +114,7 @@ impl Plan {
                 return Row { warning, ..Row::default() };
             }
         };
-        let page = Page { tree: &page, text: &text, response, base: base(&page, url) };
+        let page = Page { tree: &page, text: &text, response, url, base: OnceCell::new() };
         let mut no_main = None;
         let lines = match &self.wanted {
             Wanted::Values(field) => self.values(url, limits.values(&page, field)),
@@ -240,7 +242,8 @@ impl Page<'_> {
             fields::Form::Html => Some(element.html()),
             fields::Form::Attr(name) => element.attr(name).map(str::to_owned),
             fields::Form::Url(name) => {
-                let url = self.base.as_ref()?.join(element.attr(name)?).ok()?;
+                let base = self.base.get_or_init(|| base(self.tree, self.url));
+                let url = base.as_ref()?.join(element.attr(name)?).ok()?;
                 Some(url.into())
             }
         }
