@@ -54,6 +54,7 @@
 //! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail |
 //! | [`crawl`] | the wiring: start, signals, stop; what is told beside a crawl: explain, verify, reports, plan |
 //! | [`archive`] | what a crawl has stored, for other programs: its pages, by URL, in order, and as they come |
+//! | [`audit`] | what is wrong with a site, by what a crawl has stored of it: findings, and reports of them |
 //! | [`cli`] | the command line |
 //! | `fuzzing` | drives every parser of foreign bytes; in no release |
 //!
@@ -68,6 +69,7 @@
 //! bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
 pub mod archive;
+pub mod audit;
 pub mod calendar;
 pub mod catalog;
 pub mod cli;

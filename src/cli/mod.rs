@@ -5,6 +5,7 @@
 //! but for `verify --rebuild`, `report --write`, `compact` and `forget`; `ctl` talks to the process that does.
 
 pub mod archive;
+mod audit;
 mod canonical;
 mod changes;
 mod cluster;
@@ -127,6 +128,8 @@ enum Command {
     Follow(follow::FollowArgs),
     /// Make a table of the archived HTML pages: titles, text, elements by CSS
     Extract(extract::ExtractArgs),
+    /// Report what is wrong with a crawled site: broken links, titles, canonical URLs and more
+    Audit(audit::AuditArgs),
     /// Remove what is not kept from the archive of a stopped crawl
     Compact(compact::CompactArgs),
     /// Remove pages for good, and never fetch them again
@@ -287,6 +290,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Extract(args)) => args.run(open_archive),
         Some(Command::Duplicates(args)) => args.run(open_archive),
         Some(Command::Follow(args)) => args.run(),
+        Some(Command::Audit(args)) => args.run(),
         Some(Command::Compact(args)) => args.run(),
         Some(Command::Forget(args)) => args.run(),
         Some(Command::Export(args)) => args.run(open_archive),

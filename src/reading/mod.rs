@@ -5,10 +5,13 @@
 //!
 //! - [`tree`]: the tree of a page, given up when it costs too much
 //! - [`main_content`](mod@main_content): what a page is about
+//! - [`facts`]: what a page states for programs, and its language
 
+pub mod facts;
 pub mod main_content;
 mod sink;
 pub mod tree;
 
+pub use facts::{Fact, Facts};
 pub use main_content::{Form, main_content, main_text};
 pub use tree::GivenUp;

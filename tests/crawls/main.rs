@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod access;
+mod audit;
 mod cluster;
 mod dns_hosts;
 mod end_to_end;

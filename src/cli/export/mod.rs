@@ -31,7 +31,7 @@ use crate::web::warc::{Compression, Encoder};
 pub(super) use cdxj::line as cdxj_line;
 pub(super) use cdxj::memory;
 pub(super) use links::{Scans, redirect};
-use output::Output;
+pub(super) use output::Output;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

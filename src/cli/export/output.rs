@@ -9,7 +9,7 @@ use crate::disk::Error;
 use crate::text::escape::Escaped;
 
 /// An open output. A file is written aside and takes its name in [`Output::finish`]; without that it is removed.
-pub(super) struct Output {
+pub(in crate::cli) struct Output {
     out: BufWriter<Box<dyn Write>>,
     file: Option<Aside>,
 }
@@ -23,7 +23,7 @@ struct Aside {
 impl Output {
     /// Opens `path`, or standard output for `-`. Refuses to show what is `binary` on a terminal, and to write into the
     /// crawl directory `crawl`.
-    pub(super) fn open(path: &Path, crawl: &Path, binary: bool) -> anyhow::Result<Self> {
+    pub(in crate::cli) fn open(path: &Path, crawl: &Path, binary: bool) -> anyhow::Result<Self> {
         if path == Path::new("-") {
             let out = io::stdout();
             if binary && out.is_terminal() {
@@ -56,7 +56,7 @@ impl Output {
     }
 
     /// Writes what is left and gives the file its name.
-    pub(super) fn finish(mut self) -> anyhow::Result<()> {
+    pub(in crate::cli) fn finish(mut self) -> anyhow::Result<()> {
         self.flush()?;
         if let Some(file) = &self.file {
             fs::rename(&file.aside, &file.path).map_err(|e| Error::io("write", &file.path, e))?;

@@ -1,0 +1,61 @@
+//! What the logs of a crawl say of URLs that have no answer: attempts in vain, and what robots.txt forbids.
+//!
+//! Lines of crawl.log that tell of an answer are passed over: the archive has it. Of an old log that an operator has
+//! removed nothing is known.
+
+use serde::Deserialize;
+
+use super::gather::{Gathered, UNDATED};
+use super::node::Node;
+use crate::crawl::dirs::CrawlDirs;
+use crate::disk::{Disk, Result};
+use crate::outcome::{Failure, Reason};
+use crate::record::log_files::for_each_line;
+use crate::record::{CrawlLog, ReadLine, SkippedLog};
+use crate::text::escape::field;
+use crate::web::url::{CanonicalUrl, KeyMaker};
+
+/// A line of skipped.jsonl.
+#[derive(Deserialize)]
+struct Skipped {
+    url: String,
+    reason: String,
+    #[serde(default)]
+    rule: String,
+}
+
+/// Adds the URLs of the crawl in `dirs` that have no answer.
+pub(super) fn read(disk: &Disk, dirs: &CrawlDirs, keys: &KeyMaker, out: &mut Gathered) -> Result<()> {
+    let (robots, given_up) = (Reason::Robots.to_string(), Reason::HostGivenUp.to_string());
+    let key = |url: &str| {
+        let url = CanonicalUrl::parse(url).ok()?;
+        Some(keys.plain_spelling(&url).unwrap_or_else(|| url.as_str().to_owned()))
+    };
+    for dir in dirs.shards() {
+        for_each_line(disk, &CrawlLog::path(dir), &mut |line| {
+            let Some(line) = ReadLine::parse(line).filter(|line| line.status < 0 && !line.is_prerequisite()) else {
+                return Ok(());
+            };
+            let Some(key) = key(line.url) else { return Ok(()) };
+            let time = line.fetched.map_or(UNDATED, |(started, _)| started);
+            out.nodes.push(&Node::Failed(why(&line)).line(&key, time))
+        })?;
+        for_each_line(disk, &SkippedLog::path(dir), &mut |line| {
+            let Ok(line) = serde_json::from_slice::<Skipped>(line) else { return Ok(()) };
+            let node = match line.reason {
+                reason if reason == robots => Node::Forbidden(line.rule),
+                reason if reason == given_up => Node::Failed(reason),
+                _ => return Ok(()),
+            };
+            let Some(key) = key(&line.url) else { return Ok(()) };
+            out.nodes.push(&node.line(&key, UNDATED))
+        })?;
+    }
+    Ok(())
+}
+
+/// Why an attempt was in vain.
+fn why(line: &ReadLine<'_>) -> String {
+    let named = Failure::ALL.into_iter().map(|failure| failure.to_string()).find(|words| line.has_note(&field(words)));
+    named.unwrap_or_else(|| "no answer".to_owned())
+}

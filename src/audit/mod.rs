@@ -1,0 +1,167 @@
+//! What is wrong with a site, by what a crawl has stored of it: links that fail, titles that are missing, canonical
+//! URLs that contradict one another, and what else [`Kind`] names, each finding with the pages where it shows.
+//!
+//! # How it works
+//!
+//! 1. **A pass over the archive** ([`gather`]): the newest version of each URL, in the order of the archive, so that
+//!    nothing is read at random. What a page says of itself ([`page`]) becomes lines: one for its URL, one for each
+//!    link, for each translation that it names, for each text that it should have alone. The logs add what has no
+//!    answer ([`logs`]).
+//! 2. **Sorting**: the lines of URLs and links go into files in the order of the URLs ([`spool`]).
+//! 3. **Merging**: redirects are followed by passes over the file of URLs ([`chains`]); then links meet their targets
+//!    in one pass over both files ([`join`]). Texts, bodies and translations that are the same stand beside one another
+//!    when they are sorted ([`same`], [`pairs`]).
+//! 4. **Findings** are lines too, sorted by kind and by what they are about, and written as they come ([`report`]).
+//!
+//! # What is promised
+//!
+//! - Nothing is written into the crawl directory and no lock is taken: a running crawl is not disturbed. What it has
+//!   stored when the pass begins is seen.
+//! - Only what was crawled is judged. A URL that nobody asked for (out of scope, too deep, still in the queue) is no
+//!   finding.
+//! - The same directory gives the same findings in the same order, so that two audits can be compared line by line.
+//!
+//! # Cost
+//!
+//! Memory stays at that of [`Options::memory`] with one page and its tree of tags beside
+//! it, whatever the number of pages and links, of which each costs some 150 bytes in temporary files (in `TMPDIR`). The
+//! report keeps a bounded number of findings of each kind; CSV and JSON have all.
+
+mod chains;
+mod codes;
+mod compare;
+mod figures;
+mod finding;
+mod gather;
+mod join;
+mod line;
+mod link;
+mod logs;
+mod node;
+mod page;
+mod pairs;
+mod report;
+mod same;
+mod sample;
+mod spool;
+mod tree;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use figures::{Class, Figures};
+pub use finding::{Finding, Item, Kind, Weight};
+pub use report::{Count, Files, Summary};
+pub use sample::{Sample, Sampled};
+pub use tree::Branch;
+
+use crate::archive::{self, Archive};
+use crate::clock::Time;
+use crate::disk::{self, Disk};
+use crate::engine::Identity;
+use finding::Findings;
+use gather::Gatherer;
+use join::Sides;
+use spool::Spool;
+
+/// Why an audit cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The archive cannot be read.
+    #[error("{0}")]
+    Archive(#[from] archive::Error),
+    /// A temporary file or a log.
+    #[error("{0}")]
+    Disk(#[from] disk::Error),
+    /// A file of the report cannot be written.
+    #[error("the report cannot be written: {0}")]
+    Write(#[from] io::Error),
+    /// The file of `--compare` is none of an audit.
+    #[error("{}: it is not the JSON file of an audit: {why}", path.display())]
+    Earlier {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// The result of an audit.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// How an audit is made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Memory for sorting, in bytes.
+    pub memory: usize,
+    /// The JSON file of an earlier audit, to compare with.
+    pub earlier: Option<PathBuf>,
+    /// What the report says of when it was made.
+    pub now: Time,
+}
+
+/// A crawl whose pages are read.
+pub struct Audit {
+    options: Options,
+    crawl: String,
+    gathered: Rest,
+    links: Spool,
+    nodes: Spool,
+}
+
+/// What is left of what was gathered when URLs and links are sorted.
+struct Rest {
+    same: disk::sorter::Sorter,
+    pairs: disk::sorter::Sorter,
+    findings: Findings,
+    figures: Figures,
+    sampler: sample::Sampler,
+    tree: tree::Tree,
+}
+
+impl Audit {
+    /// Reads the crawl in `dir`. What cannot be read of a page is told to `faulty`; the others go on.
+    ///
+    /// # Errors
+    /// Where nothing is stored, or a file cannot be read at all.
+    pub fn read(dir: &Path, options: Options, faulty: &mut dyn FnMut(archive::Error)) -> Result<Audit> {
+        let disk = Disk::real();
+        let archive = Archive::open_on(&disk, dir)?;
+        let archives = archive.archives();
+        let mut gatherer = Gatherer::new(&archive, options.memory);
+        gatherer.read(faulty)?;
+        let mut gathered = gatherer.out;
+        logs::read(&disk, archives.dirs(), archives.keys(), &mut gathered)?;
+        let crawl = Identity::read_copy(&disk, archives.dirs().root())
+            .or_else(|_| Identity::read_copy(&disk, &archives.dirs().shards()[0]))?;
+        let gather::Gathered { nodes, links, same, pairs, findings, figures, sampler, tree } = gathered;
+        let rest = Rest { same, pairs, findings, figures, sampler, tree };
+        let (links, nodes) = (Spool::of(links)?, Spool::of(nodes)?);
+        Ok(Audit { options, crawl: format!("{:032x}", crawl.id), gathered: rest, links, nodes })
+    }
+
+    /// Finds what is wrong, and writes the report.
+    pub fn write(self, dir: &str, files: Files<'_>) -> Result<Summary> {
+        let Audit { options, crawl, gathered: mut rest, links, nodes } = self;
+        let mut sample = rest.sampler.finish();
+        join::count(&nodes, &mut rest.tree, &mut rest.figures)?;
+        let chains = chains::find(&nodes, options.memory / 8)?;
+        let sides = Sides { links: &links, nodes: &nodes, chains: &chains };
+        join::find(&sides, &mut sample, &mut rest.findings)?;
+        same::find(rest.same, &mut rest.findings)?;
+        pairs::find(rest.pairs, &nodes, &mut rest.findings)?;
+        let findings = Spool::of(rest.findings.into_sorter())?;
+        let earlier = options.earlier.as_deref().map(|path| compare::read(path, options.memory / 8)).transpose()?;
+        let about = report::About {
+            dir: dir.to_owned(),
+            crawl,
+            now: options.now,
+            earlier: options.earlier.map(|path| path.display().to_string()),
+            figures: rest.figures,
+            sample,
+            tree: rest.tree.finish(),
+        };
+        report::write(&about, &findings, earlier.as_ref(), files)
+    }
+}

@@ -1,0 +1,153 @@
+//! `crawler audit`: what is wrong with a site, by what a crawl has stored of it, as a page, a table and JSON.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::exit::{Exit, UsageError};
+use super::export::{Output, memory};
+use super::run;
+use crate::audit::{Audit, Error, Files, Kind, Options, Summary, Weight};
+use crate::clock::{Clock, SystemClock};
+use crate::text::escape::Escaped;
+use crate::text::figures::count;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Reads the newest version of all pages of a crawl, running or ended, and writes three files into the directory of \
+--output:
+  report.html    for people: counts, distributions, site tree, link graph, findings; one file, no scripts
+  findings.csv   one line per place of a finding: kind, subject, url, how, text, detail, state
+  audit.json     all of it, for programs and for --compare
+Only what was crawled is judged: a URL that was out of scope, too deep or is still waiting is no finding.
+
+Kinds of findings, also for --fail-on: broken, redirect-loop, redirect-chain, mixed-content, title-missing, \
+title-duplicate, description-missing, description-duplicate, h1-missing, h1-duplicate, canonical-broken, \
+canonical-redirect, canonical-noindex, canonical-chain, canonical-several, duplicate-content, noindex, nofollow-page, \
+nofollow, robots, orphan, sitemap, hreflang-return, hreflang-code, image-alt. --fail-on also takes error, warning, any \
+and, with --compare, new.
+
+Examples:
+  crawler audit                               read ./crawl, write ./audit
+  crawler audit my-crawl --output my-audit
+  crawler audit --compare last/audit.json --fail-on broken,new
+
+Exit codes: 0 done, 1 findings of --fail-on, 2 usage, 3 damage in the archive.")]
+pub(super) struct AuditArgs {
+    /// Crawl directory
+    #[arg(value_name = "DIR", conflicts_with = "dir")]
+    place: Option<PathBuf>,
+    /// Crawl directory
+    #[arg(long, value_name = "DIR", default_value = "./crawl")]
+    dir: PathBuf,
+    /// Directory for the files; it is made if it is not there
+    #[arg(long, short, value_name = "DIR", default_value = "./audit")]
+    output: PathBuf,
+    /// The audit.json of an earlier audit: say what is new and what is fixed
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
+    /// End with exit code 1 if there is a finding of one of these kinds; separated by commas
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = FailOn::parse)]
+    fail_on: Vec<FailOn>,
+    /// Memory for sorting
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = memory)]
+    memory: usize,
+}
+
+/// What makes the command fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FailOn {
+    Kind(Kind),
+    Weight(Weight),
+    Any,
+    New,
+}
+
+impl FailOn {
+    fn parse(text: &str) -> Result<FailOn, String> {
+        Ok(match text {
+            "any" => FailOn::Any,
+            "new" => FailOn::New,
+            "error" => FailOn::Weight(Weight::Error),
+            "warning" => FailOn::Weight(Weight::Warning),
+            name => {
+                let kind = Kind::parse(name);
+                FailOn::Kind(kind.ok_or("write a kind such as broken (--help has all), error, warning, any or new")?)
+            }
+        })
+    }
+
+    fn is_met(self, summary: &Summary) -> bool {
+        match self {
+            FailOn::Kind(kind) => summary.of(kind).findings > 0,
+            FailOn::Weight(weight) => summary.of_weight(weight) > 0,
+            FailOn::Any => Kind::ALL.iter().any(|kind| summary.of(*kind).findings > 0),
+            FailOn::New => summary.new_places() > 0,
+        }
+    }
+}
+
+impl AuditArgs {
+    pub(super) fn run(&self) -> anyhow::Result<Exit> {
+        let dir = self.place.as_deref().unwrap_or(&self.dir);
+        if self.fail_on.contains(&FailOn::New) && self.compare.is_none() {
+            return Err(UsageError::because("--fail-on new: say which audit is the earlier one, with --compare FILE"));
+        }
+        run::require_crawl(dir)?;
+        let made = fs::create_dir_all(&self.output);
+        made.map_err(|e| UsageError::because(format!("cannot make {}: {e}", self.output.display())))?;
+        // what cannot be written is told before the work
+        let [html, csv, json] = ["report.html", "findings.csv", "audit.json"].map(|name| self.file(dir, name));
+        let (mut html, mut csv, mut json) = (html?, csv?, json?);
+        let options = Options { memory: self.memory, earlier: self.compare.clone(), now: SystemClock::new().now() };
+        let mut faults = super::archive::Damage::default();
+        let mut faulty = |error: crate::archive::Error| faults.note(error.into(), &mut io::stderr());
+        let audit = Audit::read(dir, options, &mut faulty).map_err(refusal)?;
+        let files = Files { html: &mut html, csv: &mut csv, json: &mut json };
+        let summary = audit.write(&dir.display().to_string(), files).map_err(refusal)?;
+        [html, csv, json].into_iter().try_for_each(Output::finish)?;
+        self.tell(&summary, &mut io::stdout())?;
+        let is_met = self.fail_on.iter().any(|wanted| wanted.is_met(&summary));
+        faults.or(if is_met { Exit::Internal } else { Exit::Done }, &mut io::stderr())
+    }
+
+    fn file(&self, dir: &Path, name: &str) -> anyhow::Result<Output> {
+        Output::open(&self.output.join(name), dir, false)
+    }
+
+    /// The counts, and where the report is.
+    fn tell(&self, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+        for kind in Kind::ALL {
+            let found = summary.of(*kind);
+            if found.places + found.fixed == 0 {
+                continue;
+            }
+            write!(
+                out,
+                "{:<22} {:>9} findings, {:>9} places",
+                kind.name(),
+                count(found.findings),
+                count(found.places)
+            )?;
+            if summary.is_compared {
+                write!(out, ", {} new, {} fixed", count(found.new), count(found.fixed))?;
+            }
+            writeln!(out)?;
+        }
+        let report = self.output.join("report.html").display().to_string();
+        writeln!(out, "report: {}", Escaped(&report))
+    }
+}
+
+/// What the user has to change is told as such.
+fn refusal(error: Error) -> anyhow::Error {
+    match error {
+        Error::Earlier { .. } | Error::Archive(crate::archive::Error::NothingStored(_)) => {
+            UsageError::because(error.to_string())
+        }
+        Error::Archive(crate::archive::Error::Disk(error)) | Error::Disk(error) => error.into(),
+        error => error.into(),
+    }
+}

@@ -1,0 +1,234 @@
+//! `crawler audit` on a site made for it, with thirty faults of each kind: all are found, and none is invented.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::hosts::{Answer, Asked, Hosts};
+use crate::site::{Crawl, RUSH};
+
+/// Faults of each kind.
+const FAULTS: usize = 30;
+
+/// A page that has what it should have, and more in its head and body.
+fn page(name: &str, head: &str, body: &str) -> Answer {
+    Answer::page(format!(
+        "<!doctype html><html lang=en><head><title>Title of {name}</title><meta name=description content='About \
+         {name}'>{head}</head><body><h1>Heading of {name}</h1><p>Text of {name}</p>{body}</body></html>"
+    ))
+}
+
+/// The kinds of pages that are planted, by the first part of their path; each has `FAULTS` of them, by number.
+const PLANTED: [&str; 25] = [
+    "broken",
+    "chain",
+    "loop",
+    "notitle",
+    "sametitle",
+    "nodesc",
+    "samedesc",
+    "noh1",
+    "sameh1",
+    "canbroken",
+    "canredirect",
+    "cannoindex",
+    "canchain",
+    "canseveral",
+    "body",
+    "noindex",
+    "nofollowpage",
+    "nofollow",
+    "robots",
+    "hrefreturn",
+    "hrefcode",
+    "alt",
+    "fine",
+    "mapbroken",
+    "hreffine",
+];
+
+fn answer(asked: &Asked) -> Answer {
+    let path = asked.path.as_str();
+    let own =
+        |path: &str| format!("http://127.0.0.1:{}{path}", asked.field("host").unwrap().split_once(':').unwrap().1);
+    match path {
+        "/robots.txt" => {
+            let map = own("/sitemap.xml");
+            return Answer::text(format!("User-agent: *\nDisallow: /forbidden/\nSitemap: {map}\n"));
+        }
+        "/sitemap.xml" => {
+            let mut urls = String::new();
+            for n in 0..FAULTS {
+                for kind in ["orphan", "mapgone", "fine"] {
+                    let _ = write!(urls, "<url><loc>{}</loc></url>", own(&format!("/{kind}/{n}")));
+                }
+            }
+            let urlset = format!("<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{urls}</urlset>");
+            return Answer::text(urlset).with("x-y", "z");
+        }
+        "/" => {
+            let mut links = String::new();
+            for n in 0..FAULTS {
+                for kind in PLANTED {
+                    let _ = write!(links, "<a href='/{kind}/{n}'>{kind} {n}</a> ");
+                }
+            }
+            return page("home", "", &links);
+        }
+        _ => {}
+    }
+    let mut parts = path.trim_start_matches('/').split('/');
+    let (kind, n) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let name = format!("{kind} {n}");
+    let plain = |head: &str, body: &str| page(&name, head, body);
+    match kind {
+        "broken" => plain("", &format!("<a href='/gone/{n}'>gone {n}</a>")),
+        "gone" | "mapgone" | "cangone" => Answer::status(404),
+        "chain" => Answer::redirect(format!("/chain2/{n}")),
+        "chain2" => Answer::redirect(format!("/chain3/{n}")),
+        "loop" => Answer::redirect(format!("/loop2/{n}")),
+        "loop2" => Answer::redirect(format!("/loop/{n}")),
+        "notitle" => Answer::page(format!("<meta name=description content='d {n}'><h1>{name}</h1>")),
+        "sametitle" => Answer::page(format!(
+            "<title>Same {}</title><meta name=description content='{name}'><h1>{name}</h1>",
+            n.parse::<usize>().unwrap() / 2
+        )),
+        "nodesc" => Answer::page(format!("<title>{name}</title><h1>{name}</h1>")),
+        "samedesc" => Answer::page(format!(
+            "<title>{name}</title><meta name=description content='Same {}'><h1>{name}</h1>",
+            n.parse::<usize>().unwrap() / 2
+        )),
+        "noh1" => Answer::page(format!("<title>{name}</title><meta name=description content='{name}'>")),
+        "sameh1" => Answer::page(format!(
+            "<title>{name}</title><meta name=description content='{name}'><h1>Same {}</h1>",
+            n.parse::<usize>().unwrap() / 2
+        )),
+        "canbroken" => plain(&format!("<link rel=canonical href='/cangone/{n}'>"), ""),
+        "canredirect" => plain(&format!("<link rel=canonical href='/moved/{n}'>"), ""),
+        "moved" => Answer::redirect(format!("/fine/{n}")),
+        "cannoindex" => plain(&format!("<link rel=canonical href='/hidden/{n}'>"), ""),
+        "canchain" => plain(&format!("<link rel=canonical href='/canother/{n}'>"), ""),
+        "canother" => plain(&format!("<link rel=canonical href='/fine/{n}'>"), ""),
+        "canseveral" => {
+            plain(&format!("<link rel=canonical href='/fine/{n}'><link rel=canonical href='/canseveral/{n}'>"), "")
+        }
+        "body" => page(&format!("twin {}", n.parse::<usize>().unwrap() / 2), "", ""),
+        "noindex" | "hidden" => plain("<meta name=robots content=noindex>", ""),
+        "nofollowpage" => plain("<meta name=robots content=nofollow>", "<a href='/unseen'>unseen</a>"),
+        "nofollow" => plain("", &format!("<a rel=nofollow href='/fine/{n}?unfollowed'>not to be followed</a>")),
+        "robots" => plain("", &format!("<a href='/forbidden/{n}'>forbidden</a>")),
+        "hrefreturn" => plain(&format!("<link rel=alternate hreflang=de href='/fine/{n}'>"), ""),
+        "hrefcode" => plain(&format!("<link rel=alternate hreflang=en-UK href='/hrefcode/{n}'>"), ""),
+        "hreffine" => {
+            let both = format!(
+                "<link rel=alternate hreflang=en href='/hreffine/{n}'>\
+                 <link rel=alternate hreflang=de href='/hrefother/{n}'>"
+            );
+            plain(&both, &format!("<a href='/hrefother/{n}'>de</a>"))
+        }
+        "hrefother" => plain(&format!("<link rel=alternate hreflang=en href='/hreffine/{n}'>"), ""),
+        "alt" => plain("", &format!("<img src='/i/{n}.png'><img src='/i/d.png' alt=''>")),
+        "i" => Answer { status: 200, fields: vec![("content-type".into(), "image/png".into())], body: "x".into() },
+        _ => plain("", ""),
+    }
+}
+
+/// Subjects of findings, and places where that has to be, by kind.
+fn found(json: &Value) -> BTreeMap<String, BTreeSet<(String, String)>> {
+    let mut found: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
+    for finding in json["findings"].as_array().unwrap() {
+        let word = |value: &Value| {
+            let text = value.as_str().unwrap();
+            text.split_once("//").and_then(|(_, rest)| rest.split_once('/')).map_or(text, |(_, path)| path).to_owned()
+        };
+        for place in finding["places"].as_array().unwrap() {
+            let of_kind = found.entry(word(&finding["kind"])).or_default();
+            of_kind.insert((word(&finding["subject"]), word(&place["url"])));
+        }
+    }
+    found
+}
+
+fn audit(crawl: &Crawl, options: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let output = command.arg("audit").args(options).current_dir(crawl.dir.path()).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&said).into_owned())
+}
+
+#[test]
+fn all_planted_faults_are_found_and_none_is_invented() {
+    let host = Hosts::start(1, answer);
+    let config = format!("[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}");
+    let crawl = Crawl::new(&format!("{}\n", host.url(1, "/")), &config);
+    crawl.run(&[]).expect(0, &["complete"]);
+    let (code, said) = audit(&crawl, &["crawl", "--fail-on", "mixed-content"]);
+    assert_eq!(code, Some(0), "{said}");
+    let read = |name: &str| fs::read_to_string(crawl.path("audit").join(name)).unwrap();
+    let found = found(&serde_json::from_str(&read("audit.json")).unwrap());
+
+    let mut expected: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
+    let mut plant = |kind: &str, subject: String, url: String| {
+        expected.entry(kind.to_owned()).or_default().insert((subject, url));
+    };
+    let twin = |n: usize| n / 2;
+    for n in 0..FAULTS {
+        let none = String::new;
+        plant("broken", format!("gone/{n}"), format!("broken/{n}"));
+        plant("redirect-chain", format!("chain/{n}"), none());
+        plant("redirect-loop", format!("loop/{n}"), none());
+        plant("title-missing", format!("notitle/{n}"), none());
+        plant("title-duplicate", format!("Same {}", twin(n)), format!("sametitle/{n}"));
+        plant("description-missing", format!("nodesc/{n}"), none());
+        plant("description-duplicate", format!("Same {}", twin(n)), format!("samedesc/{n}"));
+        plant("h1-missing", format!("noh1/{n}"), none());
+        plant("h1-duplicate", format!("Same {}", twin(n)), format!("sameh1/{n}"));
+        plant("canonical-broken", format!("canbroken/{n}"), format!("cangone/{n}"));
+        plant("canonical-redirect", format!("canredirect/{n}"), format!("moved/{n}"));
+        plant("canonical-noindex", format!("cannoindex/{n}"), format!("hidden/{n}"));
+        plant("canonical-chain", format!("canchain/{n}"), format!("canother/{n}"));
+        plant("canonical-several", format!("canseveral/{n}"), format!("fine/{n}"));
+        plant("canonical-several", format!("canseveral/{n}"), format!("canseveral/{n}"));
+        plant("noindex", format!("noindex/{n}"), none());
+        plant("nofollow-page", format!("nofollowpage/{n}"), none());
+        plant("nofollow", format!("fine/{n}?unfollowed"), format!("nofollow/{n}"));
+        plant("robots", format!("forbidden/{n}"), format!("robots/{n}"));
+        plant("orphan", format!("orphan/{n}"), "sitemap.xml".to_owned());
+        plant("sitemap", format!("mapgone/{n}"), "sitemap.xml".to_owned());
+        plant("hreflang-return", format!("hrefreturn/{n}"), format!("fine/{n}"));
+        plant("hreflang-code", format!("hrefcode/{n}"), format!("hrefcode/{n}"));
+        plant("image-alt", format!("alt/{n}"), format!("i/{n}.png"));
+        // pages with the same content have the same title, description and heading as well
+        plant("title-duplicate", format!("Title of twin {}", twin(n)), format!("body/{n}"));
+        plant("description-duplicate", format!("About twin {}", twin(n)), format!("body/{n}"));
+        plant("h1-duplicate", format!("Heading of twin {}", twin(n)), format!("body/{n}"));
+    }
+    let bodies: BTreeSet<String> = found["duplicate-content"].iter().map(|(_, url)| url.clone()).collect();
+    assert_eq!(bodies, (0..FAULTS).map(|n| format!("body/{n}")).collect());
+    for (kind, planted) in &expected {
+        let missing: Vec<_> = planted.difference(&found[kind]).take(3).collect();
+        let invented: Vec<_> = found[kind].difference(planted).take(3).collect();
+        assert!(missing.is_empty() && invented.is_empty(), "{kind}: missing {missing:?}, invented {invented:?}");
+    }
+    let other: Vec<_> =
+        found.keys().filter(|kind| !expected.contains_key(*kind) && *kind != "duplicate-content").collect();
+    assert!(other.is_empty(), "invented {other:?}");
+
+    let html = read("report.html");
+    assert!(html.contains("<svg class='graph'") && html.contains("Site tree") && !html.contains("<script"));
+    let csv = read("findings.csv");
+    assert!(csv.starts_with("kind,subject,url,how,text,detail,state\r\nbroken,http://127.0.0.1:"), "{}", &csv[..200]);
+    assert!(csv.contains(",anchor,gone 7,404 Not Found,\r\n"));
+
+    let (code, said) = audit(
+        &crawl,
+        &["--compare", "audit/audit.json", "--fail-on", "new", "--output", "second", "--memory", "64MiB"],
+    );
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("0 new, 0 fixed") && !said.contains("1 new"), "{said}");
+    let (code, said) = audit(&crawl, &["--fail-on", "broken,orphan", "--dir", "crawl"]);
+    assert_eq!(code, Some(1), "{said}");
+}
