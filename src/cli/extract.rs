@@ -20,6 +20,7 @@ use super::exit::{Exit, UsageError};
 use super::ordered::{Named, Ordered};
 use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
+use crate::reading::Fact;
 use crate::reading::tree::TIME_MAX;
 use crate::text::escape::Escaped;
 use fields::{Field, Form, Source};
@@ -49,6 +50,10 @@ file:
   price   = { css = \".price\", regex = '([0-9.]+)' }    the first group
   id      = { regex = 'data-id=\"([0-9]+)\"' }          in the source of the page
   server  = { header = \"server\" }                      a header field
+  lang    = { fact = \"language\" }                    one of --facts
+
+Facts: language (of the text, ISO 639-3), stated-language, words, direction (ltr or rtl), json-ld, open-graph, \
+microdata, feeds.
 
 Tabs, line ends and control characters are written as \\t, \\n, \\x1b. In the table a value that a spreadsheet would \
 take for a formula begins with ': a value that starts with =, +, - or @ and is not a number. JSON lines have it as it \
@@ -73,6 +78,12 @@ pub(super) struct ExtractArgs {
     /// TOML file of fields to print for each page, with lines such as heading = "h1"
     #[arg(long, value_name = "FILE", conflicts_with_all = ["select", "attr"])]
     fields: Option<PathBuf>,
+    /// Print this field of each page: name=SELECTOR, or name=/EXPRESSION/ for its source; may be repeated
+    #[arg(long = "field", value_name = "FIELD", value_parser = Field::parse, conflicts_with_all = ["select", "attr"])]
+    more: Vec<Field>,
+    /// Add these facts of each page, separated by commas, such as language,words,json-ld
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = fields::fact, conflicts_with = "select")]
+    facts: Vec<Fact>,
     /// Print this attribute of the selected elements
     #[arg(long, value_name = "NAME", conflicts_with = "text", requires = "select")]
     attr: Option<String>,
@@ -106,6 +117,8 @@ impl ExtractArgs {
             selection: Selection::default(),
             select: None,
             fields: None,
+            more: Vec::new(),
+            facts: Vec::new(),
             attr: None,
             text: false,
             main: false,
@@ -137,10 +150,21 @@ impl ExtractArgs {
                 let source = Source::Elements(selector, form);
                 Wanted::Values(Field { name: "values".to_owned(), source, regex: None, all: true })
             }
-            (None, Some(path)) => Wanted::Table { fields: fields::read(path, &COLUMNS)?, texts: self.texts() },
-            (None, None) => Wanted::Table { fields: Vec::new(), texts: self.texts() },
+            (None, _) => Wanted::Table { fields: self.fields()?, texts: self.texts() },
         };
         Ok(Plan { wanted, jsonl: self.jsonl, time_max: TIME_MAX })
+    }
+
+    /// The fields of the file, of the command line, and the facts.
+    fn fields(&self) -> anyhow::Result<Vec<Field>> {
+        let mut all = self.fields.as_deref().map_or(Ok(Vec::new()), |path| fields::read(path, &COLUMNS))?;
+        for field in self.more.iter().cloned().chain(self.facts.iter().map(|fact| Field::fact(*fact))) {
+            if COLUMNS.contains(&field.name.as_str()) || all.iter().any(|known| known.name == field.name) {
+                return Err(UsageError::because(format!("two columns have the name {:?}", field.name)));
+            }
+            all.push(field);
+        }
+        Ok(all)
     }
 
     /// The texts that are wanted of each page, in the order of their columns.
@@ -280,6 +304,24 @@ mod tests {
                         \"next\":[\"https://a.example/dir/x?a#b\",\"https://c.example/\"],\"price\":\"5.99\",\
                         \"year\":[\"2024\",\"2026\"],\"type\":\"utf-8\",\"none\":null}\n";
         assert_eq!(json, expected);
+    }
+
+    #[test]
+    fn fields_of_the_command_line_and_facts_are_columns() {
+        let page = b"<html lang=en><p>This is a page of a few words that somebody wrote to say what it is for.\
+                     <script type=application/ld+json>{\"@type\": \"Thing\"}</script>";
+        let args = ["--field", "p=p", "--field", "type=/@type\": \"([A-Za-z]+)/", "--field", "any=/@([a-z]+)/"];
+        let facts = ["--facts", "language,words,json-ld,feeds", "--facts", "stated-language,direction"];
+        let args = [&args[..], &facts].concat();
+        let table = of_page(&args, "text/html", page);
+        let expected = "url\ttitle\tp\ttype\tany\tlanguage\twords\tjson-ld\tfeeds\tstated-language\tdirection\n\
+                        https://a.example/\t\tThis is a page of a few words that somebody wrote to say what it is for.\
+                        {\"@type\": \"Thing\"}\tThing\ttype\teng\t17\t[{\"@type\":\"Thing\"}]\t[]\ten\tltr\n";
+        assert_eq!(table, expected);
+        let json = of_page(&[&args[..], &["--jsonl"]].concat(), "text/html", page);
+        assert!(json.contains("\"words\":17,\"json-ld\":[{\"@type\":\"Thing\"}],\"feeds\":[]"), "{json}");
+        let cli = Cli::parse_from(["extract", "--field", "title=h1"]);
+        assert!(cli.args.plan().is_err_and(|e| e.is::<UsageError>()));
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub mod pattern;
 pub(crate) mod percent;
 pub mod preferences;
 pub mod proxy;
-mod references;
+pub(crate) mod references;
 pub mod request;
 pub mod retry_after;
 pub mod robots;

@@ -9,6 +9,7 @@
 //! price   = { css = ".price", regex = '([0-9.]+)' }    # the first group of a match, in the value
 //! id      = { regex = 'data-id="(\w+)"' }              # in the whole source of the page
 //! server  = { header = "server" }                      # a field of the answer's head
+//! lang    = { fact = "language" }                      # what is known of the page, or stated by it for programs
 //! ```
 
 use std::fs::File;
@@ -21,12 +22,13 @@ use scraper::Selector;
 use toml::de::{DeTable, DeValue};
 
 use crate::cli::exit::UsageError;
+use crate::reading::Fact;
 use crate::web::expression::bounded_regex;
 
 /// Longest file of fields.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Keys of a field's table.
-const KEYS: &str = "css, attr, html, absolute, header, regex and all";
+const KEYS: &str = "css, attr, html, absolute, header, fact, regex and all";
 
 /// One field: where its values are, and what is taken of them.
 #[derive(Clone, Debug)]
@@ -48,6 +50,8 @@ pub(super) enum Source {
     Header(String),
     /// The source of the page, in its encoding.
     Page,
+    /// A fact of the page, which has a type of its own.
+    Fact(Fact),
 }
 
 /// What is taken of an element.
@@ -62,6 +66,23 @@ pub(super) enum Form {
 }
 
 impl Field {
+    /// A fact, under its own name.
+    pub(super) fn fact(fact: Fact) -> Field {
+        Field { name: fact.name().to_owned(), source: Source::Fact(fact), regex: None, all: false }
+    }
+
+    /// As it is written on the command line: `name=SELECTOR`, or `name=/EXPRESSION/` for the source of the page.
+    pub(super) fn parse(text: &str) -> Result<Field, String> {
+        let (name, what) = text.split_once('=').unwrap_or_default();
+        if name.is_empty() || what.is_empty() {
+            return Err("write name=SELECTOR, such as heading=h1, or name=/EXPRESSION/".to_owned());
+        }
+        let Some(regex) = what.strip_prefix('/').and_then(|what| what.strip_suffix('/')) else {
+            return Ok(Field::text(name, selector(what)?));
+        };
+        Ok(Field { name: name.to_owned(), source: Source::Page, regex: Some(expression(regex)?), all: false })
+    }
+
     /// The text of the first element that is selected.
     fn text(name: &str, selector: Selector) -> Field {
         Field { name: name.to_owned(), source: Source::Elements(selector, Form::Text), regex: None, all: false }
@@ -74,6 +95,7 @@ struct Keys {
     css: Option<Selector>,
     attr: Option<String>,
     header: Option<String>,
+    fact: Option<Fact>,
     regex: Option<Regex>,
     html: bool,
     absolute: bool,
@@ -83,6 +105,13 @@ struct Keys {
 impl Keys {
     /// The field that they say, or why they say none.
     fn field(self, name: &str) -> Result<Field, String> {
+        if let Some(fact) = self.fact {
+            let others = [self.css.is_some(), self.header.is_some(), self.regex.is_some(), self.attr.is_some()];
+            if others.contains(&true) || self.html || self.absolute || self.all {
+                return Err("fact goes with no other key".to_owned());
+            }
+            return Ok(Field { name: name.to_owned(), ..Field::fact(fact) });
+        }
         let form = match (self.attr, self.html, self.absolute) {
             (Some(_), true, _) => return Err("attr and html exclude each other".to_owned()),
             (None, _, true) => return Err("absolute needs attr, the attribute that is a URL".to_owned()),
@@ -97,7 +126,7 @@ impl Keys {
             (None, _) if form != Form::Text => return Err("css, the selector, is missing".to_owned()),
             (None, Some(header)) => Source::Header(header),
             (None, None) if self.regex.is_some() => Source::Page,
-            (None, None) => return Err("css, the selector, is missing (or header, or regex)".to_owned()),
+            (None, None) => return Err("css, the selector, is missing (or header, regex, fact)".to_owned()),
         };
         Ok(Field { name: name.to_owned(), source, regex: self.regex, all: self.all })
     }
@@ -164,6 +193,7 @@ fn one(name: &str, value: &DeValue<'_>, at: &Range<usize>) -> Result<Field, Wron
             "css" => keys.css = Some(selector(text()?).map_err(|problem| wrong(&at, problem))?),
             "attr" => keys.attr = Some(text()?.to_ascii_lowercase()),
             "header" => keys.header = Some(text()?.to_ascii_lowercase()),
+            "fact" => keys.fact = Some(fact(text()?).map_err(|problem| wrong(&at, problem))?),
             "regex" => keys.regex = Some(expression(text()?).map_err(|problem| wrong(&at, problem))?),
             "html" => keys.html = flag()?,
             "absolute" => keys.absolute = flag()?,
@@ -172,6 +202,12 @@ fn one(name: &str, value: &DeValue<'_>, at: &Range<usize>) -> Result<Field, Wron
         }
     }
     keys.field(name).map_err(|problem| wrong(at, problem))
+}
+
+/// The fact of this name.
+pub(super) fn fact(name: &str) -> Result<Fact, String> {
+    let names = || Fact::ALL.map(Fact::name).join(", ");
+    Fact::parse(name).ok_or_else(|| format!("{name:?} is no fact of a page; known: {}", names()))
 }
 
 fn expression(text: &str) -> Result<Regex, String> {
@@ -201,6 +237,17 @@ mod tests {
     }
 
     #[test]
+    fn a_field_of_the_command_line_is_a_selector_or_an_expression() {
+        let field = Field::parse("price=.price > b[x='y=z']").unwrap();
+        assert!(matches!(field.source, Source::Elements(_, Form::Text)) && field.name == "price");
+        let field = Field::parse("id=/id=([0-9]+)/").unwrap();
+        assert!(matches!(field.source, Source::Page) && field.regex.unwrap().as_str() == "id=([0-9]+)");
+        for wrong in ["", "h1", "=h1", "a=", "a=p >", "a=/(/"] {
+            assert!(Field::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_told_with_its_line_and_its_field() {
         for (text, line, words) in [
             ("a = 'h1'\nb = 'a[['", 2, ["field \"b\"", "a[["]),
@@ -213,6 +260,8 @@ mod tests {
             ("a = { header = 'x', css = 'p' }", 1, ["css", "exclude"]),
             ("a = { header = 'x', attr = 'y' }", 1, ["css", "missing"]),
             ("a = { css = 'p', absolute = true }", 1, ["absolute", "attr"]),
+            ("a = { fact = 'colour' }", 1, ["colour", "language"]),
+            ("a = { fact = 'words', all = true }", 1, ["fact", "no other key"]),
             ("a = 'p'\nb = { regex = '(' }", 2, ["field \"b\"", "regular expression"]),
             ("[a]\ncss = 1", 2, ["css", "string"]),
             ("url = 'p'", 1, ["\"url\"", "column"]),

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use scraper::{ElementRef, Html, Selector};
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
 use url::Url;
 
 use super::fields::{self, Field, Source};
 use super::page::{decode, layout_of_page, text_of, title_of};
 use crate::cli::archive::Response;
 use crate::reading::tree::parse;
-use crate::reading::{Form, main_content};
+use crate::reading::{Fact, Facts, Form, main_content};
 use crate::text::escape::{self, Escaped, json_line};
 
 /// Bytes of all values of one page.
@@ -69,6 +70,8 @@ pub(super) struct Row {
 enum Cell {
     One(Option<String>),
     All(Vec<String>),
+    /// A value with a type of its own.
+    Typed(Value),
 }
 
 /// A page, as fields see it.
@@ -79,6 +82,8 @@ struct Page<'a> {
     url: &'a str,
     /// What its references are resolved against, once a field asks for it.
     base: OnceCell<Option<Url>>,
+    /// What a reader sees, likewise.
+    seen: OnceCell<String>,
 }
 
 /// What is left of a page's limits.
@@ -114,7 +119,7 @@ impl Plan {
                 return Row { warning, ..Row::default() };
             }
         };
-        let page = Page { tree: &page, text: &text, response, url, base: OnceCell::new() };
+        let page = Page { tree: &page, text: &text, response, url, base: OnceCell::new(), seen: OnceCell::new() };
         let mut no_main = None;
         let lines = match &self.wanted {
             Wanted::Values(field) => self.values(url, limits.values(&page, field)),
@@ -123,7 +128,7 @@ impl Plan {
                 cells.extend(fields.iter().map(|field| (field.name.as_str(), limits.cell(&page, field))));
                 for &wanted in texts {
                     let value = match wanted {
-                        Text::Seen => Ok(Some(layout_of_page(page.tree))),
+                        Text::Seen => Ok(Some(page.seen().to_owned())),
                         Text::Main => main_content(&text, Some(url), Form::Text, self.time_max),
                         Text::Markdown => main_content(&text, Some(url), Form::Markdown, self.time_max),
                     };
@@ -169,6 +174,9 @@ impl Plan {
 
 impl Limits {
     fn cell(&mut self, page: &Page<'_>, field: &Field) -> Cell {
+        if let Source::Fact(fact) = field.source {
+            return Cell::Typed(page.fact(fact));
+        }
         let mut values = self.values(page, field);
         if field.all { Cell::All(values) } else { Cell::One(values.pop()) }
     }
@@ -205,6 +213,8 @@ impl Limits {
             Source::Page => {
                 self.take(field, page.text, &mut values);
             }
+            // a cell of its own
+            Source::Fact(_) => {}
         }
         values
     }
@@ -236,14 +246,28 @@ fn is(field: &[u8], name: &str) -> bool {
 }
 
 impl Page<'_> {
+    fn base(&self) -> Option<&Url> {
+        self.base.get_or_init(|| base(self.tree, self.url)).as_ref()
+    }
+
+    fn seen(&self) -> &str {
+        self.seen.get_or_init(|| layout_of_page(self.tree))
+    }
+
+    fn fact(&self, fact: Fact) -> Value {
+        let text = if fact.needs_text() { self.seen() } else { "" };
+        let language = self.response.headers.iter().find(|(field, _)| is(field, "content-language"));
+        let content_language = language.and_then(|(_, value)| std::str::from_utf8(value).ok());
+        Facts { tree: self.tree, text, base: self.base(), content_language }.get(fact)
+    }
+
     fn value(&self, element: ElementRef<'_>, form: &fields::Form) -> Option<String> {
         match form {
             fields::Form::Text => Some(text_of(element)),
             fields::Form::Html => Some(element.html()),
             fields::Form::Attr(name) => element.attr(name).map(str::to_owned),
             fields::Form::Url(name) => {
-                let base = self.base.get_or_init(|| base(self.tree, self.url));
-                let url = base.as_ref()?.join(element.attr(name)?).ok()?;
+                let url = self.base()?.join(element.attr(name)?).ok()?;
                 Some(url.into())
             }
         }
@@ -264,6 +288,9 @@ impl Cell {
         match self {
             Cell::One(value) => escape::Cell(value.as_deref().unwrap_or_default()).to_string(),
             Cell::All(values) => json_line(values).expect("a list of strings is JSON"),
+            Cell::Typed(Value::Null) => String::new(),
+            Cell::Typed(Value::String(text)) => escape::Cell(text).to_string(),
+            Cell::Typed(value) => json_line(value).expect("it is JSON"),
         }
     }
 }
@@ -273,6 +300,7 @@ impl Serialize for Cell {
         match self {
             Cell::One(value) => value.serialize(serializer),
             Cell::All(values) => values.serialize(serializer),
+            Cell::Typed(value) => value.serialize(serializer),
         }
     }
 }

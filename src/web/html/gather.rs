@@ -7,6 +7,7 @@ use super::LinkKind;
 use super::element::{Common, Element, Name, Values, link_kind};
 use super::found::Found;
 use super::text::AnchorTexts;
+use crate::fingerprint::Fingerprint;
 use crate::web::tags::{Attribute, Tag, Tags};
 use crate::web::{json, script};
 
@@ -18,6 +19,18 @@ pub(super) struct Rules {
     pub(super) agent_token: String,
     /// Strings in scripts that look like file names are taken for URLs.
     pub(super) script_files: bool,
+    /// A URL counts once for each kind of link.
+    pub(super) each_kind: bool,
+}
+
+impl Rules {
+    /// As what a URL is remembered, of which links of this kind were seen.
+    pub(super) fn seen_as(&self, key: Fingerprint, kind: LinkKind) -> Fingerprint {
+        match self.each_kind {
+            false => key,
+            true => Fingerprint::from_bits(key.bits() ^ (kind as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+        }
+    }
 }
 
 /// Names of `<param>`s that hold a URL: of Flash, of media players and of applets.

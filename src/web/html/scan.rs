@@ -84,6 +84,12 @@ impl LinkScan {
         self
     }
 
+    /// A scan that gives a URL once for each kind of link by which the document names it, not once in all.
+    pub fn with_each_kind(mut self) -> Self {
+        self.rules.each_kind = true;
+        self
+    }
+
     /// The links of a page: those of a [`Document`] in HTML, or in XHTML by its type.
     pub fn html(
         &mut self,
@@ -195,7 +201,7 @@ impl LinkScan {
             let value = without_fragment(&found.text[start..end]);
             start = end;
             let is_canonical = kind == LinkKind::Canonical && links.canonical.is_none();
-            let is_new = follows && self.values_seen.insert(keys.of(value));
+            let is_new = follows && self.values_seen.insert(self.rules.seen_as(keys.of(value), kind));
             if !is_canonical && !is_new {
                 continue;
             }
@@ -214,7 +220,7 @@ impl LinkScan {
                 continue;
             }
             let url_keys = keys.keys_after(&url, &mut last_origin);
-            if !self.keys_seen.insert(url_keys.key) {
+            if !self.keys_seen.insert(self.rules.seen_as(url_keys.key, kind)) {
                 continue;
             }
             let length = url.as_str().len();

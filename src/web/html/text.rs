@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Links;
+use super::{Link, LinkKind, Links};
 use crate::fingerprint::Fingerprint;
 use crate::web::references::push_value;
 use crate::web::tags::Tag;
@@ -119,8 +119,11 @@ impl AnchorTexts {
 
     /// The text of each link: that of the first anchor with its target that has any. `key` tells the target of a value.
     pub(super) fn of(&mut self, links: &Links, key: impl Fn(usize) -> Option<Fingerprint>) -> Vec<String> {
+        // where a URL is there once for each kind, its text is that of the anchors
+        let is_anchor = |link: &&(usize, &Link)| link.1.kind == LinkKind::Anchor;
+        let (anchors, others): (Vec<_>, Vec<_>) = links.entries.iter().enumerate().partition(|link| is_anchor(&link));
         let places: HashMap<Fingerprint, usize> =
-            links.entries.iter().enumerate().map(|(place, link)| (link.keys.key, place)).collect();
+            others.into_iter().chain(anchors).map(|(place, link)| (link.keys.key, place)).collect();
         let mut texts = vec![String::new(); links.entries.len()];
         for (value, text) in self.found.drain(..) {
             let place = key(value).and_then(|key| places.get(&key));
@@ -178,6 +181,19 @@ mod tests {
         let found = texts("<a href=x><img src=i></a><a href=y>Y</a><a href='x#f'>X</a><a href=/x>no</a>");
         let expected = [("x", "X"), ("i", ""), ("y", "Y")].map(|(url, text)| (url.to_owned(), text.to_owned()));
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_url_that_is_named_in_several_ways_comes_once_for_each_where_that_is_wanted() {
+        let mut scan = LinkScan::new(100, false, CanonicalUrl::LENGTH_MAX).with_each_kind();
+        let keys = KeyMaker::new(Fingerprinter::random(7), &[]);
+        let base = CanonicalUrl::parse("https://a.example/").unwrap();
+        let page = b"<link rel=canonical href=/><link rel=next href=x><a href=x>X</a><a href=x>no</a><img src=x>";
+        let (links, texts) = scan.html_with_texts(page, Some("text/html"), &base, &keys, RobotsDirectives::default());
+        let found: Vec<_> = links.entries.iter().map(|link| link.kind).zip(&texts).collect();
+        use LinkKind::{Anchor, Canonical, Embed, Other};
+        let none = String::new();
+        assert_eq!(found, [(Canonical, &none), (Other, &none), (Anchor, &"X".to_owned()), (Embed, &none)]);
     }
 
     #[test]
