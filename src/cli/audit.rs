@@ -18,8 +18,8 @@ use crate::text::figures::count;
 #[command(after_help = "\
 Reads the newest version of all pages of a crawl, running or ended, and writes three files into the directory of \
 --output:
-  report.html    for people: counts, distributions, site tree, link graph, findings; one file, no scripts
-  findings.csv   one line per place of a finding: kind, subject, url, how, text, detail, state
+  report.html    for people, with pictures: one file, without scripts
+  findings.csv   a line for each place of a finding
   audit.json     all of it, for programs and for --compare
 Only what was crawled is judged: a URL that was out of scope, too deep or is still waiting is no finding.
 

@@ -48,9 +48,9 @@ file:
   lead    = { css = \"p.lead\", html = true }            as HTML
   next    = { css = \"a[rel=next]\", attr = \"href\", absolute = true }
   price   = { css = \".price\", regex = '([0-9.]+)' }    the first group
-  id      = { regex = 'data-id=\"([0-9]+)\"' }          in the source of the page
-  server  = { header = \"server\" }                      a header field
-  lang    = { fact = \"language\" }                    one of --facts
+  id      = { regex = 'data-id=\"([0-9]+)\"' }           in the source of the page
+  server  = { header = \"server\" }                     a header field
+  lang    = { fact = \"language\" }                     one of --facts
 
 Facts: language (of the text, ISO 639-3), stated-language, words, direction (ltr or rtl), json-ld, open-graph, \
 microdata, feeds.
@@ -78,7 +78,8 @@ pub(super) struct ExtractArgs {
     /// TOML file of fields to print for each page, with lines such as heading = "h1"
     #[arg(long, value_name = "FILE", conflicts_with_all = ["select", "attr"])]
     fields: Option<PathBuf>,
-    /// Print this field of each page: name=SELECTOR, or name=/EXPRESSION/ for its source; may be repeated
+    /// Print this field of each page: name=SELECTOR, or name=/EXPRESSION/ in its source; may be given several
+    /// times
     #[arg(long = "field", value_name = "FIELD", value_parser = Field::parse, conflicts_with_all = ["select", "attr"])]
     more: Vec<Field>,
     /// Add these facts of each page, separated by commas, such as language,words,json-ld
