@@ -49,8 +49,8 @@ file:
   next    = { css = \"a[rel=next]\", attr = \"href\", absolute = true }
   price   = { css = \".price\", regex = '([0-9.]+)' }    the first group
   id      = { regex = 'data-id=\"([0-9]+)\"' }           in the source of the page
-  server  = { header = \"server\" }                     a header field
-  lang    = { fact = \"language\" }                     one of --facts
+  server  = { header = \"server\" }                      a header field
+  lang    = { fact = \"language\" }                      one of --facts
 
 Facts: language (of the text, ISO 639-3), stated-language, words, direction (ltr or rtl), json-ld, open-graph, \
 microdata, feeds.
