@@ -1,8 +1,9 @@
 //! Microdata: the items of a page as JSON, as the HTML standard converts them (section 5.2, "Microdata").
 //!
 //! An item is `{"type": [...], "id": "...", "properties": {"name": [values]}}`; a value is a string or an item. An item
-//! that contains itself has the string `ERROR` in that place, as the standard has it. Text has its runs of white space
-//! made one blank, which the standard leaves to the reader.
+//! that contains itself has the string `ERROR` in that place, as the standard has it. Two things differ from it, as
+//! users of schema.org's vocabulary expect: the text of an element is what a reader sees of it (no scripts, blocks
+//! parted, runs of white space one blank), and an attribute `content` is the value of any element that has one.
 //!
 //! By `itemref` a few elements can stand in many items, so the elements that are visited and the bytes of all values
 //! are bounded; what comes after is left out. A value counts once for each of its names.
@@ -10,14 +11,18 @@
 use std::collections::{HashMap, HashSet};
 
 use ego_tree::NodeId;
-use scraper::{ElementRef, Html};
+use ego_tree::iter::Edge;
+use scraper::{ElementRef, Html, Node};
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::{BYTES_MAX, text_of, tokens};
+use super::{BYTES_MAX, tokens};
+use crate::web::html::text::{Squeezed, is_inline};
 
-/// Elements that are visited for all items of a page.
-const STEPS_MAX: usize = 1_000_000;
+/// Elements that are visited for all items of a page, and ends of what is walked for texts.
+const STEPS_MAX: usize = 4_000_000;
+/// Elements whose text no reader sees.
+const UNSEEN: [&str; 3] = ["script", "style", "template"];
 /// Items within items.
 const DEPTH_MAX: usize = 64;
 /// Bytes that an item is counted as, beside its values.
@@ -68,6 +73,9 @@ impl<'a> Reader<'a> {
         around.push(element.id());
         let mut properties = Map::new();
         for property in self.properties(element) {
+            if self.is_spent() {
+                break;
+            }
             let value = self.value(property, around);
             let mut names = tokens(property, "itemprop");
             let first = names.next().unwrap_or_default();
@@ -151,15 +159,41 @@ impl<'a> Reader<'a> {
         let url = |name| element.attr(name).map_or(String::new(), |value| self.resolved(value));
         let value = match element.value().name() {
             "meta" => attr("content").unwrap_or_default(),
+            // of any other element, too, as pages with the vocabulary of schema.org are written
+            _ if has(element, "content") => attr("content").unwrap_or_default(),
             "audio" | "embed" | "iframe" | "img" | "source" | "track" | "video" => url("src"),
             "a" | "area" | "link" => url("href"),
             "object" => url("data"),
             "data" | "meter" => attr("value").unwrap_or_default(),
-            "time" => attr("datetime").unwrap_or_else(|| text_of(element, self.bytes)),
-            _ => text_of(element, self.bytes),
+            "time" => attr("datetime").unwrap_or_else(|| self.text(element)),
+            _ => self.text(element),
         };
         self.bytes = self.bytes.saturating_sub(value.len() + size_of::<Value>());
         Value::from(value)
+    }
+
+    /// The text of an element that a reader sees, with blocks parted; cut where the page's share ends.
+    fn text(&mut self, element: ElementRef<'_>) -> String {
+        let (mut text, mut unseen) = (Squeezed::default(), 0_usize);
+        for edge in element.traverse() {
+            self.steps = self.steps.saturating_sub(1);
+            if self.steps == 0 || text.text.len() > self.bytes {
+                break;
+            }
+            let (node, opens) = match edge {
+                Edge::Open(node) => (node, true),
+                Edge::Close(node) => (node, false),
+            };
+            match node.value() {
+                Node::Element(element) if UNSEEN.contains(&element.name()) => {
+                    unseen = if opens { unseen + 1 } else { unseen.saturating_sub(1) };
+                }
+                Node::Element(element) if !is_inline(element.name()) => text.part(),
+                Node::Text(piece) if opens && unseen == 0 => text.push(piece),
+                _ => {}
+            }
+        }
+        text.text
     }
 
     /// A URL resolved against the page; one that cannot be resolved is left as it is.

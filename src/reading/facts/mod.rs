@@ -5,9 +5,11 @@
 //! nested microdata after a number of elements, so that no page multiplies itself.
 //!
 //! - `language`: language and direction of a text
+//! - `lenient_json`: JSON as pages write it
 //! - `microdata`: items of the page, by the algorithm of the HTML standard
 
 mod language;
+mod lenient_json;
 mod microdata;
 #[cfg(test)]
 mod tests;
@@ -17,7 +19,6 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::similar::words;
-use crate::web::html::text::Squeezed;
 
 /// Bytes of the values of one fact.
 const BYTES_MAX: usize = 4 << 20;
@@ -153,9 +154,7 @@ impl Facts<'_> {
             let text: String = script.text().collect();
             let Some(rest) = left.checked_sub(text.len()) else { break };
             left = rest;
-            // many pages break the lines of a string, which JSON does not allow
-            let block = serde_json::from_str(&text).or_else(|_| serde_json::from_str(&text.replace(['\n', '\r'], " ")));
-            blocks.extend(block.ok());
+            blocks.extend(lenient_json::parse(&text));
         }
         blocks
     }
@@ -203,16 +202,4 @@ const FEEDS: [&str; 3] = ["application/rss+xml", "application/atom+xml", "applic
 /// The tokens of an attribute.
 fn tokens<'a>(element: ElementRef<'a>, name: &str) -> impl Iterator<Item = &'a str> {
     element.attr(name).unwrap_or_default().split_ascii_whitespace()
-}
-
-/// The text of an element with runs of white space made one blank, at most so many bytes of it.
-fn text_of(element: ElementRef<'_>, bytes_max: usize) -> String {
-    let mut text = Squeezed::default();
-    for piece in element.text() {
-        text.push(piece);
-        if text.text.len() > bytes_max {
-            break;
-        }
-    }
-    text.text
 }

@@ -79,6 +79,23 @@ fn items_have_the_values_that_the_standard_gives_their_elements() {
 }
 
 #[test]
+fn the_text_of_a_property_is_what_a_reader_sees_and_content_is_its_value() {
+    let page = "<div itemscope><div itemprop=name><p>Treatment</p><p>For <b>on</b>e<script>x()</script></div>
+        <span itemprop=price content=13.00>$13</span><div itemprop=s itemscope content=no></div></div>";
+    let expected =
+        json!([{"properties": {"name": ["Treatment For one"], "price": ["13.00"], "s": [{"properties": {}}]}}]);
+    assert_eq!(fact(Fact::Microdata, page), expected);
+}
+
+#[test]
+fn properties_within_properties_are_walked_with_an_end() {
+    let page = format!("<div itemscope>{}{}", "<div itemprop=x>".repeat(400), "<b></b>".repeat(300_000));
+    let found = fact(Fact::Microdata, &page);
+    let values = found[0]["properties"]["x"].as_array().unwrap();
+    assert!(values.len() < 20, "{}", values.len());
+}
+
+#[test]
 fn items_take_elements_from_elsewhere_in_the_order_of_the_page_and_no_circle_is_endless() {
     // the example of the standard, section 5.2.2
     let page = "<p id=a itemprop=p>1</p><div itemscope itemref='b a none'><p itemprop=p>2</p></div><p id=b>
