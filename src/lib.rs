@@ -30,6 +30,7 @@
 //! | [`signature`] | who sends a request, proved: keys, their directory, signatures of requests |
 //! | [`connections`] | the bounded number of connections to a server of this process |
 //! | [`text`] | text for people: figures with units, foreign text made harmless |
+//! | [`table`] | tables as the tools of people read them: TSV, CSV, JSON lines, SQLite, Parquet |
 //! | [`graph`] | which hosts link to which, and their centrality, by sorting and sequential passes |
 //! | [`similar`] | texts that are nearly the same, by sorts of their signatures |
 //! | [`reading`] | pages as people read them: trees within limits, main content, Markdown |
@@ -104,6 +105,7 @@ pub mod similar;
 pub mod simulator;
 pub mod simweb;
 pub mod store;
+pub mod table;
 pub mod text;
 pub mod varint;
 pub mod web;

@@ -9,7 +9,7 @@ mod fields;
 mod page;
 mod row;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -19,9 +19,11 @@ use super::archive::{Archive, Damage, Response};
 use super::exit::{Exit, UsageError};
 use super::ordered::{Named, Ordered};
 use super::selection::Selection;
+use super::tables::{self, TableArgs};
 use super::{ArchiveArg, OpenArchive};
 use crate::reading::Fact;
 use crate::reading::tree::TIME_MAX;
+use crate::table::{Format, Sink};
 use crate::text::escape::Escaped;
 use fields::{Field, Form, Source};
 pub(super) use page::{decode, layout_of_page, lines_of_page, text_of, text_of_page, title_of};
@@ -35,8 +37,8 @@ const PAGE_BYTES_MAX: usize = 32 << 20;
 Reads the newest version of every HTML page with status 200, or with the status of --status, even if its body is \
 stored with another page.
 
-With --select: one line per value, with URL and value separated by a tab; with --jsonl, one line per page, \
-{\"url\", \"values\": [...]}. Pages without a match print nothing.
+With --select: one line per value, URL and value; with --jsonl, one line per page, {\"url\", \"values\": [...]}. \
+Pages without a match print nothing.
 
 Without --select: a header line, then one line per page: URL, title, the fields of --fields, with --text the \
 visible text of the page, and with --main and --markdown its main content, without navigation, banners and footers, \
@@ -55,9 +57,10 @@ file:
 Facts: language (of the text, ISO 639-3), stated-language, words, direction (ltr or rtl), json-ld, open-graph, \
 microdata, feeds.
 
-Tabs, line ends and control characters are written as \\t, \\n, \\x1b. In the table a value that a spreadsheet would \
-take for a formula begins with ': a value that starts with =, +, - or @ and is not a number. JSON lines have it as it \
-is. Some pages are skipped with a message: pages of more than 32 MiB or a million nodes, with elements nested by the \
+Formats: tsv, csv, jsonl, sqlite (a database with the table pages) and parquet; sqlite needs --output. Lists and facts \
+such as json-ld are JSON where a format has no lists. In tsv tabs, line ends and control characters are written as \\t, \
+\\n, \\x1b; csv keeps tabs and line ends. In both a text that a spreadsheet would take for a formula begins with ': one \
+that starts with =, +, - or @ and is not a number. The other formats have it as it is. Some pages are skipped with a message: pages of more than 32 MiB or a million nodes, with elements nested by the \
 thousands, or that take longer than 10 s.
 
 Examples:
@@ -66,7 +69,8 @@ Examples:
   crawler extract --select 'a[rel~=author]' --attr href --jsonl
   crawler extract --fields fields.toml --prefix https://example.com/docs/
   crawler extract --text --jsonl   url, title and text of every page
-  crawler extract --markdown --jsonl   url, title and main content as Markdown")]
+  crawler extract --markdown --jsonl   url, title and main content as Markdown
+  crawler extract --facts language,words --output pages.parquet")]
 pub(super) struct ExtractArgs {
     #[command(flatten)]
     archive: ArchiveArg,
@@ -98,17 +102,19 @@ pub(super) struct ExtractArgs {
     /// Add the main content of the page, as Markdown: headings, lists, tables, code and links are kept
     #[arg(long, conflicts_with = "select")]
     markdown: bool,
-    /// JSON lines
-    #[arg(long, visible_alias = "json")]
-    jsonl: bool,
+    #[command(flatten)]
+    table: TableArgs,
 }
 
 impl ExtractArgs {
     pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
         let plan = self.plan()?;
         let archive = self.archive.open(open_archive)?;
-        let mut out = BufWriter::with_capacity(256 << 10, io::stdout().lock());
-        self.print(&*archive, &plan, &mut out, &mut io::stderr())
+        let mut output = self.table.open(&self.archive.dir.dir)?;
+        let sink = tables::begin(&plan.table, &mut output)?;
+        let exit = self.print(&*archive, &plan, sink, &mut io::stderr())?;
+        output.finish()?;
+        Ok(exit)
     }
 
     /// The table of the titles of the crawl in `dir`.
@@ -124,7 +130,7 @@ impl ExtractArgs {
             text: false,
             main: false,
             markdown: false,
-            jsonl: false,
+            table: TableArgs::default(),
         }
     }
 
@@ -132,39 +138,44 @@ impl ExtractArgs {
     pub(super) fn print_to(
         &self,
         archive: &dyn Archive,
-        out: &mut dyn Write,
+        out: &mut (dyn Write + Send),
         warnings: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
-        self.print(archive, &self.plan()?, out, warnings)
+        let plan = self.plan()?;
+        self.print(archive, &plan, plan.table.sink(out, None)?, warnings)
     }
 
     fn plan(&self) -> anyhow::Result<Plan> {
-        let wanted = match (&self.select, &self.fields) {
-            (Some(css), _) => {
-                let refuse = |problem| UsageError::because(format!("--select {problem}"));
-                let selector = fields::selector(css).map_err(refuse)?;
-                let form = match &self.attr {
-                    Some(name) => Form::Attr(name.to_ascii_lowercase()),
-                    None if self.text => Form::Text,
-                    None => Form::Html,
-                };
-                let source = Source::Elements(selector, form);
-                Wanted::Values(Field { name: "values".to_owned(), source, regex: None, all: true })
-            }
-            (None, _) => Wanted::Table { fields: self.fields()?, texts: self.texts() },
+        let wanted = match &self.select {
+            Some(css) => Wanted::Values(self.values(css)?),
+            None => Wanted::Table { fields: self.fields()?, texts: self.texts() },
         };
-        Ok(Plan { wanted, jsonl: self.jsonl, time_max: TIME_MAX })
+        let format = self.table.format();
+        let table = self.table.table("pages", wanted.columns(format))?;
+        // a value a line is for pipes
+        let pipe = self.select.is_some() && format == Format::Tsv;
+        let table = if pipe { table.without_heading() } else { table };
+        Ok(Plan { wanted, table, time_max: TIME_MAX })
+    }
+
+    /// All elements that `css` selects.
+    fn values(&self, css: &str) -> anyhow::Result<Field> {
+        let selector = fields::selector(css).map_err(|problem| UsageError::because(format!("--select {problem}")))?;
+        let form = match &self.attr {
+            Some(name) => Form::Attr(name.to_ascii_lowercase()),
+            None if self.text => Form::Text,
+            None => Form::Html,
+        };
+        let source = Source::Elements(selector, form);
+        Ok(Field { name: "values".to_owned(), source, regex: None, all: true })
     }
 
     /// The fields of the file, of the command line, and the facts.
     fn fields(&self) -> anyhow::Result<Vec<Field>> {
-        let mut all = self.fields.as_deref().map_or(Ok(Vec::new()), |path| fields::read(path, &COLUMNS))?;
-        for field in self.more.iter().cloned().chain(self.facts.iter().map(|fact| Field::fact(*fact))) {
-            if COLUMNS.contains(&field.name.as_str()) || all.iter().any(|known| known.name == field.name) {
-                return Err(UsageError::because(format!("two columns have the name {:?}", field.name)));
-            }
-            all.push(field);
-        }
+        let read = |path: &Path| fields::read(path, &COLUMNS);
+        let mut all = self.fields.as_deref().map_or(Ok(Vec::new()), read)?;
+        all.extend(self.more.iter().cloned());
+        all.extend(self.facts.iter().map(|fact| Field::fact(*fact)));
         Ok(all)
     }
 
@@ -178,11 +189,10 @@ impl ExtractArgs {
         &self,
         archive: &dyn Archive,
         plan: &Plan,
-        out: &mut dyn Write,
+        mut sink: Box<dyn Sink + '_>,
         warnings: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
-        out.write_all(plan.heading().as_bytes())?;
         let take = |(url, response): (String, Response)| plan.take(&url, &response);
         thread::scope(|scope| {
             let mut rows = Ordered::start(scope, &take);
@@ -201,7 +211,7 @@ impl ExtractArgs {
                         let url = entry.url.clone();
                         rows.push(url, bytes, (entry.url, response))
                             .into_iter()
-                            .try_for_each(|row| write(row, out, warnings))
+                            .try_for_each(|row| write(row, &mut *sink, warnings))
                     }
                     Err(e) => {
                         damage.note(e, warnings);
@@ -209,22 +219,22 @@ impl ExtractArgs {
                     }
                 }
             })?;
-            std::iter::from_fn(|| rows.next()).try_for_each(|row| write(row, out, warnings))
+            std::iter::from_fn(|| rows.next()).try_for_each(|row| write(row, &mut *sink, warnings))
         })?;
-        out.flush()?;
+        sink.finish()?;
         damage.or(Exit::Done, warnings)
     }
 }
 
 /// Writes what became of a page.
-fn write((url, row): Named<Row>, out: &mut dyn Write, warnings: &mut dyn Write) -> anyhow::Result<()> {
+fn write((url, row): Named<Row>, sink: &mut dyn Sink, warnings: &mut dyn Write) -> anyhow::Result<()> {
     let broke =
         || Row { warning: Some(format!("left out, its tree broke the parser: {}", Escaped(&url))), ..Row::default() };
     let row = row.unwrap_or_else(broke);
     if let Some(warning) = row.warning {
         writeln!(warnings, "crawler: {warning}")?;
     }
-    Ok(out.write_all(row.lines.as_bytes())?)
+    Ok(row.piece.map_or(Ok(()), |piece| sink.write(piece))?)
 }
 
 #[cfg(test)]
@@ -248,7 +258,8 @@ mod tests {
         let cli = Cli::parse_from([&["extract"], args].concat());
         let (mut out, mut warnings) = (Vec::new(), Vec::new());
         let plan = Plan { time_max, ..cli.args.plan().unwrap() };
-        cli.args.print(archive, &plan, &mut out, &mut warnings).unwrap();
+        let sink = plan.table.sink(&mut out, None).unwrap();
+        cli.args.print(archive, &plan, sink, &mut warnings).unwrap();
         (String::from_utf8(out).unwrap(), String::from_utf8(warnings).unwrap())
     }
 

@@ -45,6 +45,7 @@ mod seed_words;
 mod selection;
 pub mod simulate;
 mod status;
+mod tables;
 mod verify;
 
 use std::ffi::OsString;

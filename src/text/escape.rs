@@ -42,7 +42,8 @@ impl fmt::Display for Cell<'_> {
     }
 }
 
-fn is_formula(text: &str) -> bool {
+/// Whether a spreadsheet would take `text` for a formula.
+pub fn is_formula(text: &str) -> bool {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '"');
     let mut rest = text.chars();
     match rest.next() {

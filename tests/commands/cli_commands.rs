@@ -115,6 +115,9 @@ fn every_reading_command_answers_with_each_of_its_options() {
         ("extract --fields fields.toml --jsonl --text", "\"heading\":"),
         ("extract --field heading=h1 --field id=/id=(.)/", "url\ttitle\theading\tid\n"),
         ("extract --facts language,words", "url\ttitle\tlanguage\twords\n"),
+        ("extract --format csv --facts words", "url,title,words\r\n"),
+        ("extract --select a --format csv --text", "url,value\r\n"),
+        ("extract --output pages.csv", ""),
         ("follow crawl --once", "\"place\":"),
         ("follow --dir crawl --from end --once --cursor end.cursor", ""),
         ("follow --once --fields url,title,body_path --bodies bodies --batch 5 --cursor all.cursor", "\"title\":"),
@@ -227,6 +230,25 @@ fn tables_and_graphs_are_the_same_each_time() {
 }
 
 #[test]
+fn a_table_in_a_file_has_the_format_that_its_name_says() {
+    let crawled = crawled();
+    for (name, begins, ends) in [
+        ("p.csv", &b"url,title,words\r\n"[..], &b"\r\n"[..]),
+        ("p.jsonl", b"{\"url\":", b"}\n"),
+        #[cfg(feature = "sqlite")]
+        ("p.db", b"SQLite format 3\0", b""),
+        #[cfg(feature = "parquet")]
+        ("p.parquet", b"PAR1", b"PAR1"),
+    ] {
+        assert_eq!(crawled.prints(&format!("extract --facts words --output {name}")), "");
+        let file = std::fs::read(crawled.crawl.path(name)).unwrap();
+        assert!(file.len() > 1_000 && file.starts_with(begins) && file.ends_with(ends), "{name}");
+    }
+    let left = std::fs::read_dir(crawled.crawl.path(".")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.filter(|name| name.to_string_lossy().ends_with(".part")).count(), 0);
+}
+
+#[test]
 fn the_archive_says_its_settings_as_people_write_them() {
     let crawled = crawled();
     let file = Disk::real().open(crawled.crawl.path("crawl/pages/value-00000.warc.gz"), Mode::Read).unwrap();
@@ -266,6 +288,10 @@ fn every_mistake_is_told_with_what_to_write() {
         ("extract --select a --fields bad.toml", "cannot be used with"),
         ("extract --fields bad.toml", "bad.toml:2: field \"b\""),
         ("extract --facts colour", "no fact of a page"),
+        ("extract --format xls", "known: tsv, csv, jsonl"),
+        ("extract --format tsv --jsonl", "cannot be used with"),
+        ("extract --format sqlite", "needs a file"),
+        ("extract --output crawl/pages.csv", "crawl directory"),
         ("extract --field title=h1", "two columns have the name"),
         ("extract --fields none.toml", "cannot read the fields in none.toml"),
         ("extract --fields empty.toml", "has no field"),

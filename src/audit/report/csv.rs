@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::super::compare::State;
 use super::super::finding::Finding;
-use crate::text::escape::Cell;
+use crate::table::csv;
 
 pub(super) fn heading(out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"kind,subject,url,how,text,detail,state\r\n")
@@ -14,16 +14,7 @@ pub(super) fn row(out: &mut dyn Write, finding: &Finding, state: Option<State>) 
     let Finding { kind, subject, item, detail } = finding;
     let state = state.map_or("", State::name);
     let cells = [kind.name(), subject, &item.url, &item.how, &item.text, detail, state];
-    for (number, cell) in cells.into_iter().enumerate() {
-        let text = Cell(cell).to_string();
-        let comma = if number > 0 { "," } else { "" };
-        if text.contains([',', '"']) || text.trim() != text {
-            write!(out, "{comma}\"{}\"", text.replace('"', "\"\""))?;
-        } else {
-            write!(out, "{comma}{text}")?;
-        }
-    }
-    out.write_all(b"\r\n")
+    write!(out, "{}{}", cells.map(csv::cell).join(","), csv::LINE_END)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::text::escape::Escaped;
 
 /// An open output. A file is written aside and takes its name in [`Output::finish`]; without that it is removed.
 pub(in crate::cli) struct Output {
-    out: BufWriter<Box<dyn Write>>,
+    out: BufWriter<Box<dyn Write + Send>>,
     file: Option<Aside>,
 }
 
@@ -29,7 +29,7 @@ impl Output {
             if binary && out.is_terminal() {
                 return Err(UsageError::because("the output is not text: use --output FILE or a pipe"));
             }
-            return Ok(Output { out: BufWriter::with_capacity(256 << 10, Box::new(out.lock())), file: None });
+            return Ok(Output { out: BufWriter::with_capacity(256 << 10, Box::new(out)), file: None });
         }
         let named = path.file_name();
         let name = named.ok_or_else(|| UsageError::because(format!("{} does not name a file", shown(path))))?;
@@ -53,6 +53,11 @@ impl Output {
     /// The name of the file, where it is one.
     pub(super) fn name(&self) -> Option<String> {
         Some(self.file.as_ref()?.path.file_name()?.to_string_lossy().into_owned())
+    }
+
+    /// Where the file is until it is whole, if it is one.
+    pub(in crate::cli) fn aside(&self) -> Option<&Path> {
+        Some(&self.file.as_ref()?.aside)
     }
 
     /// Writes what is left and gives the file its name.

@@ -1,11 +1,10 @@
-//! What is taken of one page, and how it is written: as columns, or as a JSON line.
+//! What is taken of one page: the rows of a table.
 
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use scraper::{ElementRef, Html, Selector};
-use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::Value;
+use serde_json::Value as Json;
 use url::Url;
 
 use super::fields::{self, Field, Source};
@@ -13,7 +12,8 @@ use super::page::{decode, layout_of_page, text_of, title_of};
 use crate::cli::archive::Response;
 use crate::reading::tree::parse;
 use crate::reading::{Fact, Facts, Form, main_content};
-use crate::text::escape::{self, Escaped, json_line};
+use crate::table::{self, Column, Format, Piece, Table, Type, Value};
+use crate::text::escape::Escaped;
 
 /// Bytes of all values of one page.
 pub(super) const VALUES_BYTES_MAX: usize = 16 << 20;
@@ -50,28 +50,48 @@ impl Text {
     }
 }
 
+impl Wanted {
+    /// The columns of its table: all values of a page in one where a line is a page, else each in a row of its own.
+    pub(super) fn columns(&self, format: Format) -> Vec<Column> {
+        let url = Column::new("url", Type::Text);
+        match self {
+            Wanted::Values(_) if format == Format::JsonLines => vec![url, Column::new("values", Type::List)],
+            Wanted::Values(_) => vec![url, Column::new("value", Type::Text)],
+            Wanted::Table { fields, texts } => {
+                let title = Column::new("title", Type::Text);
+                let fields = fields.iter().map(|field| Column::new(&field.name, holds(field)));
+                let texts = texts.iter().map(|text| Column::new(text.name(), Type::Text));
+                [url, title].into_iter().chain(fields).chain(texts).collect()
+            }
+        }
+    }
+}
+
+/// What the column of a field holds.
+fn holds(field: &Field) -> Type {
+    match field.source {
+        Source::Fact(Fact::Words) => Type::Integer,
+        Source::Fact(Fact::JsonLd | Fact::OpenGraph | Fact::Microdata | Fact::Feeds) => Type::Json,
+        Source::Fact(Fact::Language | Fact::StatedLanguage | Fact::Direction) => Type::Text,
+        _ if field.all => Type::List,
+        _ => Type::Text,
+    }
+}
+
 /// What is taken, how it is written, and how long a page may take.
 pub(super) struct Plan {
     pub wanted: Wanted,
-    pub jsonl: bool,
+    pub table: Table,
     pub time_max: Duration,
 }
 
 /// What became of a page.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Row {
-    /// Whole lines, or nothing.
-    pub lines: String,
+    /// Its rows, if it has any.
+    pub piece: Option<Piece>,
     /// What there is to say of the page.
     pub warning: Option<String>,
-}
-
-/// What a column holds.
-enum Cell {
-    One(Option<String>),
-    All(Vec<String>),
-    /// A value with a type of its own.
-    Typed(Value),
 }
 
 /// A page, as fields see it.
@@ -95,18 +115,6 @@ struct Limits {
 }
 
 impl Plan {
-    /// The line above a table.
-    pub(super) fn heading(&self) -> String {
-        let Wanted::Table { fields, texts } = &self.wanted else { return String::new() };
-        if self.jsonl {
-            return String::new();
-        }
-        let names = fields.iter().map(|field| Escaped(&field.name).to_string());
-        let mut columns: Vec<String> = ["url", "title"].into_iter().map(str::to_owned).chain(names).collect();
-        columns.extend(texts.iter().map(|text| text.name().to_owned()));
-        columns.join("\t") + "\n"
-    }
-
     /// Takes what is wanted of the page `url`.
     pub(super) fn take(&self, url: &str, response: &Response) -> Row {
         let text = decode(response);
@@ -121,11 +129,11 @@ impl Plan {
         };
         let page = Page { tree: &page, text: &text, response, url, base: OnceCell::new(), seen: OnceCell::new() };
         let mut no_main = None;
-        let lines = match &self.wanted {
+        let rows = match &self.wanted {
             Wanted::Values(field) => self.values(url, limits.values(&page, field)),
             Wanted::Table { fields, texts } => {
-                let mut cells = vec![("title", Cell::One(title_of(page.tree)))];
-                cells.extend(fields.iter().map(|field| (field.name.as_str(), limits.cell(&page, field))));
+                let mut row = vec![Value::Text(url.to_owned()), Value::from(title_of(page.tree))];
+                row.extend(fields.iter().map(|field| limits.cell(&page, field)));
                 for &wanted in texts {
                     let value = match wanted {
                         Text::Seen => Ok(Some(page.seen().to_owned())),
@@ -136,49 +144,42 @@ impl Plan {
                         no_main = Some(format!("without its main content, {why}: {}", Escaped(url)));
                         None
                     });
-                    cells.push((wanted.name(), Cell::One(value)));
+                    row.push(Value::from(value));
                 }
-                self.record(url, &cells)
+                vec![row]
             }
         };
         let limit = || {
             let (mib, time) = (VALUES_BYTES_MAX >> 20, self.time_max);
             format!("its first values only, as many as the limits allow ({mib} MiB, {time:?}): {}", Escaped(url))
         };
-        Row { lines, warning: limits.broken.then(limit).or(no_main) }
+        let piece = (!rows.is_empty()).then(|| self.table.piece(rows));
+        Row { piece, warning: limits.broken.then(limit).or(no_main) }
     }
 
-    /// A line a value, or one JSON line of them all.
-    fn values(&self, url: &str, values: Vec<String>) -> String {
-        if values.is_empty() {
-            return String::new();
+    /// A row a value, or one of them all.
+    fn values(&self, url: &str, values: Vec<String>) -> Vec<table::Row> {
+        let url = || Value::Text(url.to_owned());
+        match self.table.format() {
+            _ if values.is_empty() => Vec::new(),
+            Format::JsonLines => vec![vec![url(), Value::List(values)]],
+            _ => values.into_iter().map(|value| vec![url(), Value::Text(value)]).collect(),
         }
-        if self.jsonl {
-            return self.record(url, &[("values", Cell::All(values))]);
-        }
-        let line = |value: &String| format!("{}\t{}\n", escape::Cell(url), escape::Cell(value));
-        values.iter().map(line).collect()
-    }
-
-    fn record(&self, url: &str, cells: &[(&str, Cell)]) -> String {
-        let mut line = if self.jsonl {
-            json_line(&Record { url, cells }).expect("strings and lists of them are JSON")
-        } else {
-            let cells = cells.iter().map(|(_, cell)| cell.column());
-            std::iter::once(escape::Cell(url).to_string()).chain(cells).collect::<Vec<_>>().join("\t")
-        };
-        line.push('\n');
-        line
     }
 }
 
 impl Limits {
-    fn cell(&mut self, page: &Page<'_>, field: &Field) -> Cell {
+    fn cell(&mut self, page: &Page<'_>, field: &Field) -> Value {
         if let Source::Fact(fact) = field.source {
-            return Cell::Typed(page.fact(fact));
+            return match page.fact(fact) {
+                Json::Null => Value::Null,
+                Json::String(text) => Value::Text(text),
+                Json::Number(number) => number.as_i64().map_or(Value::Null, Value::Integer),
+                value => Value::Json(value),
+            };
         }
         let mut values = self.values(page, field);
-        if field.all { Cell::All(values) } else { Cell::One(values.pop()) }
+        if field.all { Value::List(values) } else { Value::from(values.pop()) }
     }
 
     /// What a field is, in the order of the page: the first alone, or all that the limits allow.
@@ -254,7 +255,7 @@ impl Page<'_> {
         self.seen.get_or_init(|| layout_of_page(self.tree))
     }
 
-    fn fact(&self, fact: Fact) -> Value {
+    fn fact(&self, fact: Fact) -> Json {
         let text = if fact.needs_text() { self.seen() } else { "" };
         let language = self.response.headers.iter().find(|(field, _)| is(field, "content-language"));
         let content_language = language.and_then(|(_, value)| std::str::from_utf8(value).ok());
@@ -282,46 +283,6 @@ fn base(page: &Html, url: &str) -> Option<Url> {
     Some(stated.filter(|base| !base.cannot_be_a_base()).unwrap_or(own))
 }
 
-impl Cell {
-    /// As a column: nothing where there is nothing, a list as JSON.
-    fn column(&self) -> String {
-        match self {
-            Cell::One(value) => escape::Cell(value.as_deref().unwrap_or_default()).to_string(),
-            Cell::All(values) => json_line(values).expect("a list of strings is JSON"),
-            Cell::Typed(Value::Null) => String::new(),
-            Cell::Typed(Value::String(text)) => escape::Cell(text).to_string(),
-            Cell::Typed(value) => json_line(value).expect("it is JSON"),
-        }
-    }
-}
-
-impl Serialize for Cell {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Cell::One(value) => value.serialize(serializer),
-            Cell::All(values) => values.serialize(serializer),
-            Cell::Typed(value) => value.serialize(serializer),
-        }
-    }
-}
-
-/// A page in JSON, its keys in the order of the columns.
-struct Record<'a> {
-    url: &'a str,
-    cells: &'a [(&'a str, Cell)],
-}
-
-impl Serialize for Record<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(1 + self.cells.len()))?;
-        map.serialize_entry("url", self.url)?;
-        for (name, cell) in self.cells {
-            map.serialize_entry(name, cell)?;
-        }
-        map.end()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::fields::{Form, selector};
@@ -329,12 +290,20 @@ mod tests {
 
     fn all(css: &str, form: Form) -> Plan {
         let source = Source::Elements(selector(css).unwrap(), form);
-        let field = Field { name: "values".to_owned(), source, regex: None, all: true };
-        Plan { wanted: Wanted::Values(field), jsonl: false, time_max: Duration::MAX }
+        plan(Wanted::Values(Field { name: "values".to_owned(), source, regex: None, all: true }), Format::Tsv)
     }
 
-    fn plan(jsonl: bool) -> Plan {
-        Plan { jsonl, ..all("p", Form::Text) }
+    fn plan(wanted: Wanted, format: Format) -> Plan {
+        let table = Table::new(format, "pages", wanted.columns(format)).unwrap();
+        Plan { wanted, table, time_max: Duration::MAX }
+    }
+
+    fn lines(row: &Row) -> &str {
+        match &row.piece {
+            Some(Piece::Lines(lines)) => lines,
+            None => "",
+            other => panic!("{other:?}"),
+        }
     }
 
     fn html(body: &str) -> Response {
@@ -345,37 +314,41 @@ mod tests {
     fn no_value_forges_a_line_or_a_column() {
         let page = html("<p title='a&#9;b&#10;c&#27;[2J'>x</p>");
         let row = all("p", Form::Attr("title".to_owned())).take("https://a.example/", &page);
-        assert_eq!(row.lines, "https://a.example/\ta\\tb\\nc\\x1b[2J\n");
+        assert_eq!(lines(&row), "https://a.example/\ta\\tb\\nc\\x1b[2J\n");
     }
 
     #[test]
     fn n24_no_page_puts_a_formula_into_a_table() {
         let page = html("<title>=HYPERLINK(\"//x\")</title><p>-5<p>@SUM(1)<p> +1+1<p>\"=1");
         let row = all("p", Form::Text).take("https://a.example/", &page);
-        let values: Vec<_> = row.lines.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
+        let values: Vec<_> = lines(&row).lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
         assert_eq!(values, ["-5", "'@SUM(1)", "'+1+1", "'\"=1"]);
-        let texts = || vec![Text::Seen];
-        let table = |jsonl| Plan { wanted: Wanted::Table { fields: Vec::new(), texts: texts() }, ..plan(jsonl) };
-        let columns = table(false).take("https://a.example/", &page).lines;
+        let table = |format| {
+            let wanted = Wanted::Table { fields: Vec::new(), texts: vec![Text::Seen] };
+            lines(&plan(wanted, format).take("https://a.example/", &page)).to_owned()
+        };
+        let columns = table(Format::Tsv);
         assert!(columns.starts_with("https://a.example/\t'=HYPERLINK("), "{columns}");
+        let columns = table(Format::Csv);
+        assert!(columns.starts_with("https://a.example/,\"'=HYPERLINK("), "{columns}");
         // JSON has the values as they are
-        let json = table(true).take("https://a.example/", &page).lines;
+        let json = table(Format::JsonLines);
         assert!(json.contains("\"title\":\"=HYPERLINK("), "{json}");
     }
 
     #[test]
     fn nested_elements_do_not_multiply_without_a_bound() {
         let row = all("div", Form::Html).take("u", &html(&"<div>0123456789abcdef".repeat(4_000)));
-        assert!(row.lines.len() < 2 * VALUES_BYTES_MAX, "{}", row.lines.len());
+        assert!(lines(&row).len() < 2 * VALUES_BYTES_MAX, "{}", lines(&row).len());
         assert!(row.warning.unwrap().contains("first values only"));
     }
 
     #[test]
     fn elements_so_nested_that_walking_over_them_has_no_end_are_left_out() {
         let row = all("div", Form::Text).take("u", &html(&"<div>".repeat(2_000)));
-        assert_eq!((row.lines.lines().count(), row.warning), (2_000, None));
+        assert_eq!((lines(&row).lines().count(), row.warning), (2_000, None));
         let row = all("div", Form::Text).take("u", &html(&"<div>".repeat(100_000)));
         let warning = Some("left out, its elements are nested too deeply: u".to_owned());
-        assert_eq!(row, Row { lines: String::new(), warning });
+        assert_eq!(row, Row { piece: None, warning });
     }
 }
