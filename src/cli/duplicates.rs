@@ -1,16 +1,17 @@
 //! `crawler duplicates`: pages whose main texts are nearly the same, in groups.
 
+use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::thread;
 
 use clap::Args;
 use serde::Serialize;
 
-use super::archive::{Archive, Damage, Response};
+use super::archive::{Archive, Damage, Entry, Response};
 use super::exit::Exit;
 use super::export::memory;
 use super::extract::{decode, layout_of_page};
-use super::ordered::Ordered;
+use super::ordered::{Named, Ordered};
 use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
 use crate::reading::tree::{TIME_MAX, parse};
@@ -55,7 +56,8 @@ pub(super) struct DuplicatesArgs {
     jsonl: bool,
 }
 
-fn share(text: &str) -> Result<f64, String> {
+/// How alike two pages have to be.
+pub(super) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.5..=1.0).contains(share));
     share.ok_or("write a share from 0.5 to 1, such as 0.9".to_owned())
 }
@@ -77,7 +79,9 @@ impl DuplicatesArgs {
 
     fn print(&self, archive: &dyn Archive, out: &mut dyn Write, warnings: &mut dyn Write) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
-        let finder = self.signed(archive, &mut damage, warnings)?;
+        let pages = Pages { archive, selection: &self.selection, whole: self.whole };
+        let finder = Finder::new(self.similarity, self.memory)?;
+        let finder = pages.signed(finder, |entry| entry.url.into_bytes(), &mut damage, warnings)?;
         let mut last = None;
         for member in finder.finish()? {
             let member = member?;
@@ -93,25 +97,62 @@ impl DuplicatesArgs {
         out.flush()?;
         damage.or(Exit::Done, warnings)
     }
+}
 
-    /// The signatures of all pages, made by all cores.
-    fn signed(&self, archive: &dyn Archive, damage: &mut Damage, warnings: &mut dyn Write) -> anyhow::Result<Finder> {
-        let mut finder = Finder::new(self.similarity, self.memory)?;
-        let sign = |response: Response| Signature::of(&text(&response, self.whole)?);
+/// Memory for sorting the signatures where nobody says how much.
+const MEMORY: usize = 256 << 20;
+
+/// The pages of an archive, as their texts are compared.
+pub(super) struct Pages<'a> {
+    pub archive: &'a dyn Archive,
+    pub selection: &'a Selection,
+    /// All visible text, not the main content.
+    pub whole: bool,
+}
+
+impl Pages<'_> {
+    /// The pages that another one stands for, by their handles: all but the first of each group. What cannot be read
+    /// is in no group, and is told when it is read again.
+    pub(super) fn repeated(&self, similarity: f64) -> anyhow::Result<HashSet<u64>> {
+        let finder = Finder::new(similarity, MEMORY)?;
+        let label = |entry: Entry| entry.handle.to_be_bytes().to_vec();
+        let finder = self.signed(finder, label, &mut Damage::default(), &mut io::sink())?;
+        let (mut repeated, mut last) = (HashSet::new(), None);
+        for member in finder.finish()? {
+            let member = member?;
+            let is_first = last.replace(member.group) != Some(member.group);
+            let handle = member.label.as_slice().try_into().map(u64::from_be_bytes);
+            repeated.extend(handle.ok().filter(|_| !is_first));
+        }
+        Ok(repeated)
+    }
+
+    /// The finder with the signatures of all pages, which are made by all cores.
+    fn signed(
+        &self,
+        mut finder: Finder,
+        label: impl Fn(Entry) -> Vec<u8>,
+        damage: &mut Damage,
+        warnings: &mut dyn Write,
+    ) -> anyhow::Result<Finder> {
+        let whole = self.whole;
+        let sign =
+            |(response, label): (Response, Vec<u8>)| (text(&response, whole).map(|text| Signature::of(&text)), label);
         thread::scope(|scope| {
             let mut signed = Ordered::start(scope, &sign);
-            let mut take = |(url, signature): (String, Option<Option<Signature>>)| match signature.flatten() {
-                Some(signature) => finder.push(&signature, url.as_bytes()),
-                None => Ok(()),
+            let mut take = |(_, done): Named<(Option<Option<Signature>>, Vec<u8>)>| match done {
+                Some((Some(Some(signature)), label)) => finder.push(&signature, &label),
+                _ => Ok(()),
             };
-            self.selection.each(archive, false, damage, warnings, |entry, damage, warnings| {
+            self.selection.each(self.archive, false, damage, warnings, |entry, damage, warnings| {
                 if !self.selection.is_page(&entry) {
                     return Ok(());
                 }
-                match archive.response(&entry) {
+                match self.archive.response(&entry) {
                     Ok(response) => {
                         let response = Response { body: Vec::new(), ..response };
-                        let done = signed.push(entry.url, response.decoded.len(), response);
+                        let (name, bytes) = (entry.url.clone(), response.decoded.len());
+                        let done = signed.push(name, bytes, (response, label(entry)));
                         Ok(done.into_iter().try_for_each(&mut take)?)
                     }
                     Err(e) => {

@@ -9,6 +9,7 @@ mod fields;
 mod page;
 mod row;
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -16,6 +17,7 @@ use std::thread;
 use clap::Args;
 
 use super::archive::{Archive, Damage, Response};
+use super::duplicates::{Pages, share};
 use super::exit::{Exit, UsageError};
 use super::ordered::{Named, Ordered};
 use super::selection::Selection;
@@ -102,6 +104,17 @@ pub(super) struct ExtractArgs {
     /// Add the main content of the page, as Markdown: headings, lists, tables, code and links are kept
     #[arg(long, conflicts_with = "select")]
     markdown: bool,
+    /// Of pages whose main texts are nearly the same only the first, as `crawler duplicates` finds them: reads the
+    /// archive twice
+    #[arg(
+        long,
+        value_name = "SIMILARITY",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0.8",
+        value_parser = share
+    )]
+    unique: Option<f64>,
     #[command(flatten)]
     table: TableArgs,
 }
@@ -130,6 +143,7 @@ impl ExtractArgs {
             text: false,
             main: false,
             markdown: false,
+            unique: None,
             table: TableArgs::default(),
         }
     }
@@ -193,11 +207,13 @@ impl ExtractArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
+        let pages = Pages { archive, selection: &self.selection, whole: false };
+        let repeated = self.unique.map_or(Ok(HashSet::new()), |share| pages.repeated(share))?;
         let take = |(url, response): (String, Response)| plan.take(&url, &response);
         thread::scope(|scope| {
             let mut rows = Ordered::start(scope, &take);
             self.selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
-                if !self.selection.is_page(&entry) {
+                if !self.selection.is_page(&entry) || repeated.contains(&entry.handle) {
                     return Ok(());
                 }
                 match archive.response(&entry) {
@@ -390,6 +406,19 @@ mod tests {
         assert_eq!(extract(&["--select", "h1"], &archive, Duration::MAX).0.lines().count(), 1);
         assert_eq!(extract(&["--select", "h1", "--status", "4xx"], &archive, Duration::MAX).0.lines().count(), 2);
         assert_eq!(extract(&["--select", "h1", "--prefix", "https://b."], &archive, Duration::MAX).0, "");
+    }
+
+    #[test]
+    fn of_pages_that_are_nearly_the_same_the_first_is_there_once() {
+        let mut archive = FakeArchive::default();
+        let text = |seed| (0..100).map(|n| format!("word{} ", n * seed % 97)).collect::<String>();
+        for (url, seed) in [("1", 3), ("2", 5), ("3", 3), ("4", 5)] {
+            archive.page(&format!("https://a.example/{url}"), 200, "text/html", text(seed).as_bytes());
+        }
+        archive.page("https://a.example/5", 200, "text/html", b"");
+        let urls = |args: &[&str]| extract(args, &archive, Duration::MAX).0.matches("https://").count();
+        assert_eq!((urls(&[]), urls(&["--unique"]), urls(&["--unique=1"])), (5, 3, 3));
+        assert!(Cli::try_parse_from(["extract", "--unique=0.1"]).is_err());
     }
 
     #[test]

@@ -85,7 +85,8 @@ fn a_database_has_each_type() {
     sink.finish().unwrap();
     let database = rusqlite::Connection::open(&path).unwrap();
     let mut all = database.prepare("SELECT * FROM pages").unwrap();
-    let cell = |row: &rusqlite::Row<'_>, column| format!("{:?}", row.get_unwrap::<usize, rusqlite::types::Value>(column));
+    let cell =
+        |row: &rusqlite::Row<'_>, column| format!("{:?}", row.get_unwrap::<usize, rusqlite::types::Value>(column));
     let rows = all.query_map([], |row| Ok((0..6).map(|column| cell(row, column)).collect::<Vec<_>>())).unwrap();
     let rows: Vec<_> = rows.map(Result::unwrap).collect();
     assert_eq!(rows[0][1], format!("Text({:?})", "=1+1\r\n\"x\"\ty\x1b[2J"));

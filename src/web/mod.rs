@@ -12,6 +12,7 @@
 //! - [`url`]: URLs as they are requested
 //! - `url::keys`: what makes two of them the same
 //! - [`pattern`](mod@pattern): what URLs share that a generator counts up
+//! - [`host_name`]: the parts of a host name, by the public suffix list
 //! - `percent`: percent-encoding, for keys and robots patterns
 //! - `shortcut`: references resolved without the parser, where that is plain
 //! - [`scope`]: which URLs belong to the crawl
@@ -46,6 +47,7 @@ mod directives;
 pub mod expression;
 pub mod forgotten;
 pub mod headers;
+pub mod host_name;
 pub mod html;
 pub(crate) mod json;
 pub mod login;

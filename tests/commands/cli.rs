@@ -78,6 +78,7 @@ fn help_shows_examples_and_exit_codes() {
         "export warc",
         "export wacz",
         "export cdxj",
+        "export index",
         "export urls",
         "export links",
         "export graph",

@@ -118,6 +118,8 @@ fn every_reading_command_answers_with_each_of_its_options() {
         ("extract --format csv --facts words", "url,title,words\r\n"),
         ("extract --select a --format csv --text", "url,value\r\n"),
         ("extract --output pages.csv", ""),
+        ("extract --unique", "url\ttitle\n"),
+        ("extract --unique=0.9 --text", "url\ttitle\ttext\n"),
         ("follow crawl --once", "\"place\":"),
         ("follow --dir crawl --from end --once --cursor end.cursor", ""),
         ("follow --once --fields url,title,body_path --bodies bodies --batch 5 --cursor all.cursor", "\"title\":"),
@@ -168,6 +170,9 @@ fn every_reading_command_answers_with_each_of_its_options() {
         ("export wacz --output all.wacz --all --text --title All --memory 1MiB", ""),
         ("export urls --prefix SEED --since 2020-01-01 --until 2199-12-31 --robots", "http"),
         ("export links --prefix SEED --status 200 --since 2020-01-01 --until 2199-12-31 --robots", "http"),
+        ("export index --all --languages --prefix SEED --status 200 --mime text/* --jsonl", "\"warc_record_offset\":"),
+        ("export index --format csv --robots --since 2020-01-01 --until 2199-12-31", "url_surtkey,url,"),
+        ("export index --output index.tsv --name my-crawl", ""),
         ("export links --output links.tsv", ""),
     ] {
         let printed = crawled.prints(line);
@@ -383,6 +388,7 @@ fn every_command_that_reads_an_archive_reads_it_from_a_store() {
         ("extract --text --dir crawl", "extract --text --store STORE --crawl ID"),
         ("changes --since 2020-01-01 --dir crawl", "changes --since 2020-01-01 --store STORE --crawl ID"),
         ("export urls --dir crawl", "export urls --store STORE --crawl ID"),
+        ("export index --dir crawl --format csv", "export index --store STORE --crawl ID --format csv"),
         ("export links --dir crawl", "export links --store STORE --crawl ID"),
         ("export wet --dir crawl -o a.wet.gz", "export wet --store STORE --crawl ID -o b.wet.gz"),
         ("export wat --dir crawl -o a.wat.gz", "export wat --store STORE --crawl ID -o b.wat.gz"),

@@ -1,5 +1,5 @@
-//! `crawler export`: the archive for other tools, as one WARC stream, a WACZ file, a CDXJ index, a list of URLs or of
-//! links, a graph of hosts, texts and metadata.
+//! `crawler export`: the archive for other tools, as one WARC stream, a WACZ file, a CDXJ index, a table of its
+//! contents, a list of URLs or of links, a graph of hosts, texts and metadata.
 //!
 //! All of it streams: memory does not grow with the archive. No lock is taken; what a running crawl has stored when the
 //! export begins is exported, and nothing of what comes after.
@@ -7,6 +7,7 @@
 mod cdxj;
 mod derived;
 mod graph;
+mod index;
 mod links;
 mod output;
 mod spellings;
@@ -39,6 +40,7 @@ Examples:
   crawler export warc --prefix https://example.com/ --output example.warc.gz
   crawler export wacz --output site.wacz
   crawler export cdxj --output index.cdxj
+  crawler export index --output index.parquet
   crawler export urls --status 200 --mime text/html
   crawler export links | cut -f 2 | sort | uniq -c | sort -rn | head
   crawler export graph --output graph
@@ -58,6 +60,8 @@ enum What {
     Wacz(wacz::WaczArgs),
     /// An index of the value files, sorted, as pywb reads it
     Cdxj(cdxj::CdxjArgs),
+    /// A table of what is in the archive and where, with the columns of Common Crawl's index
+    Index(index::IndexArgs),
     /// The URLs of selected pages, one a line
     Urls(urls::UrlsArgs),
     /// The links of selected pages as a graph: source, target, kind, text
@@ -88,6 +92,7 @@ impl ExportArgs {
             What::Warc(args) => args.run(open_archive),
             What::Wacz(args) => args.run(open_archive),
             What::Cdxj(args) => args.run(open_archive),
+            What::Index(args) => args.run(open_archive),
             What::Urls(args) => args.run(open_archive),
             What::Links(args) => args.run(open_archive),
             What::Graph(args) => args.run(open_archive),
