@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::process::Command;
 
+use crawler::simweb::{SimOptions, SimWeb};
 use serde_json::Value;
 
 use crate::hosts::{Answer, Asked, Hosts};
@@ -231,4 +232,120 @@ fn all_planted_faults_are_found_and_none_is_invented() {
     assert!(said.contains("0 new, 0 fixed") && !said.contains("1 new"), "{said}");
     let (code, said) = audit(&crawl, &["--fail-on", "broken,orphan", "--dir", "crawl"]);
     assert_eq!(code, Some(1), "{said}");
+}
+
+/// Links of each kind that the site makes to other hosts.
+const EXTERNAL: usize = 30;
+/// The first of as many hosts that answer with errors: one alone would be left in peace for ever longer.
+const OVERLOADED: u8 = 100;
+
+/// The home page links to one page for each number, and that page to other hosts.
+fn linking(asked: &Asked, names: &str, dead: u16) -> Answer {
+    let port = asked.field("host").unwrap().split_once(':').unwrap().1;
+    let at = |host: u8, path: &str| format!("http://127.0.0.{host}:{port}{path}");
+    let mut parts = asked.path.trim_start_matches('/').split('/');
+    let (kind, n) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    match (asked.host, kind) {
+        (1, "") => {
+            let links = (0..EXTERNAL).map(|n| format!("<a href='/page/{n}'>{n}</a> ")).collect::<String>();
+            page("home", "", &links)
+        }
+        (1, "page") => {
+            let mut links = format!("<a href='{}'>no name {n}</a>", format!("http://gone{n}.{names}/"));
+            let failing = at(OVERLOADED + n.parse::<u8>().unwrap(), "/");
+            let _ = write!(links, "<a href='{failing}'>failing {n}</a>");
+            for kind in ["missing", "gone", "sound", "secret", "login", "moved", "lost"] {
+                let _ = write!(links, "<a rel=nofollow href='{}'>{kind} {n}</a>", at(2, &format!("/{kind}/{n}")));
+            }
+            let _ = write!(links, "<a href='http://127.0.0.3:{dead}/{n}'>refused {n}</a>");
+            let _ = write!(links, "<img src='{}'>", at(2, &format!("/picture/{n}")));
+            let _ = write!(links, "<a href='{}'>sound again</a>", at(2, "/sound/0?utm_source=site"));
+            page(&format!("page {n}"), "", &links)
+        }
+        (_, "robots.txt") => {
+            // what counts stands beyond the few bytes that are read of a page
+            Answer::text(format!("User-agent: *\n{}Disallow: /secret/\n", "# nothing\n".repeat(2_000)))
+        }
+        (2, "missing") => Answer::status(404),
+        (2, "gone") => Answer::status(410),
+        (OVERLOADED.., _) => Answer::status(500),
+        (2, "login") => Answer::status(403),
+        (2, "moved") => Answer::redirect(at(2, &format!("/arrived/{n}"))),
+        (2, "lost") => Answer::redirect(at(2, &format!("/missing/{n}"))),
+        (2, "picture") => {
+            Answer { status: 200, fields: vec![("content-type".into(), "image/png".into())], body: "x".repeat(100_000) }
+        }
+        (2, _) => page("another site", "", "<a href='/followed'>followed</a><img src='/embedded.png'>"),
+        _ => Answer::status(404),
+    }
+}
+
+#[test]
+fn broken_external_links_are_found_and_nothing_is_asked_twice_or_followed() {
+    // no server is there
+    let dead = std::net::TcpListener::bind("127.0.0.3:0").unwrap().local_addr().unwrap().port();
+    let names = SimWeb::start(SimOptions { hosts: 1, pages: 1, ..SimOptions::default() }).unwrap();
+    let host = Hosts::start(OVERLOADED + EXTERNAL as u8, move |asked| linking(asked, "nowhere.test", dead));
+    let config = format!(
+        "[network]\nallow = [\"127.0.0.0/8\"]\n[dns]\nnameservers = [\"{}\"]\n[fetch]\nretries = 0\n[scope]\n\
+         requisites = \"scope\"\n[politeness]\n{RUSH}give_up = \"1s\"\n[[site]]\nhost = \"127.0.0.2\"\n\
+         headers = {{ X-Own = \"told\" }}\n",
+        names.dns_address()
+    );
+    let crawl = Crawl::new(&format!("{}\n", host.url(1, "/")), &config);
+    crawl.run(&[]).expect(0, &["complete"]);
+    assert_eq!(host.asked_of(2).len(), 0, "they are out of scope");
+    let (code, said) = audit(&crawl, &["--check-external", "--fail-on", "external-broken"]);
+    assert_eq!(code, Some(1), "{said}");
+    let json: Value = serde_json::from_str(&fs::read_to_string(crawl.path("audit/audit.json")).unwrap()).unwrap();
+    let mut broken: BTreeMap<String, String> = BTreeMap::new();
+    for finding in json["findings"].as_array().unwrap() {
+        if finding["kind"] != "external-broken" {
+            continue;
+        }
+        let [subject, detail] = ["subject", "detail"].map(|name| finding[name].as_str().unwrap());
+        let places = finding["places"].as_array().unwrap();
+        assert_eq!(places.len(), 1, "{finding}");
+        let number: String = places[0]["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        let text = places[0]["text"].as_str().unwrap();
+        assert!(text.ends_with(&format!(" {number}")), "{finding}");
+        broken.insert(format!("{text}: {subject}"), detail.to_owned());
+    }
+    let mut planted = BTreeMap::new();
+    for n in 0..EXTERNAL {
+        let mut plant = |text: &str, url: String, why: String| planted.insert(format!("{text} {n}: {url}"), why);
+        let at = |path: &str| host.url(2, &format!("/{path}/{n}"));
+        plant("missing", at("missing"), "404 Not Found".to_owned());
+        plant("gone", at("gone"), "410 Gone".to_owned());
+        plant("failing", host.url(OVERLOADED + n as u8, "/"), "500 Internal Server Error".to_owned());
+        plant("lost", at("lost"), format!("redirects to {}: 404 Not Found", at("missing")));
+        plant("refused", format!("http://127.0.0.3:{dead}/{n}"), "connection refused".to_owned());
+        plant("no name", format!("http://gone{n}.nowhere.test/"), "no such host".to_owned());
+    }
+    assert_eq!(broken, planted, "{said}");
+    let counts = &json["external"];
+    let of = |name: &str| counts[name].as_u64().unwrap() as usize;
+    let found = ["urls", "sound", "broken", "refused", "forbidden", "timed_out", "unchecked"].map(of);
+    assert_eq!(found, [11 * EXTERNAL, 3 * EXTERNAL, 6 * EXTERNAL, EXTERNAL, EXTERNAL, 0, 0]);
+    assert!(said.contains("external links: 300 of 330 URLs checked (90 sound, 180 broken, 30 refused"), "{said}");
+    assert!(fs::read_to_string(crawl.path("audit/report.html")).unwrap().contains("30 excluded by robots.txt"));
+
+    for failing in 0..EXTERNAL {
+        assert_eq!(host.paths_of(OVERLOADED + failing as u8), ["/robots.txt", "/"]);
+    }
+    let asked = host.paths_of(2);
+    let once: BTreeSet<&String> = asked.iter().collect();
+    assert_eq!(asked.len(), once.len(), "nothing is asked for twice");
+    assert!(
+        !asked.iter().any(|path| path.contains("secret") || path.contains("followed") || path.contains("embedded"))
+    );
+    assert_eq!(asked.len(), 1 + 8 * EXTERNAL, "robots.txt, and each link that it does not forbid, and where they lead");
+    assert!(host.asked_of(2).iter().all(|asked| asked.field("x-own").is_none()), "what is said of a site of one's own");
+
+    // it is checked again, from the start
+    let (code, said) = audit(&crawl, &["--check-external", "--config", "crawler.toml"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("300 of 330"), "{said}");
+    assert_eq!(host.paths_of(2).len(), 2 * asked.len());
+    assert!(!crawl.path("audit/external-seeds.txt").exists());
 }
