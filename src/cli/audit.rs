@@ -29,15 +29,16 @@ Only what was crawled is judged: a URL that was out of scope, too deep or is sti
 
 --check-external asks for every URL out of scope that links lead to, without following its links: by a crawl of its \
 own in OUTPUT/external, with robots.txt, and with the delays, user agent, identity, network and proxy of the audited \
-crawl. Ctrl-C stops the check, and the report says how much was not checked; the same command goes on with it within \
-a day. A check that was complete begins anew each time. A link is broken if it leads to 404, 410 or 5xx, if its host \
-does not exist or nothing answers there; what a server refuses (401, 403, 429, ...) and time-outs are only counted.
+crawl. A link is broken if it leads to 404, 410 or 5xx, if its host does not exist or nothing answers there; what a \
+server refuses (401, 403, 429, ...) and time-outs are only counted. Ctrl-C stops the check, and the report says how \
+much was not checked; the same command goes on with it within a day. After a complete check it checks all of them \
+again.
 
-Kinds of findings, also for --fail-on: broken, external-broken, redirect-loop, redirect-chain, mixed-content, title-missing, \
-title-duplicate, description-missing, description-duplicate, h1-missing, h1-duplicate, canonical-broken, \
-canonical-redirect, canonical-noindex, canonical-chain, canonical-several, duplicate-content, noindex, nofollow-page, \
-nofollow, robots, orphan, sitemap, hreflang-return, hreflang-code, image-alt. --fail-on also takes error, warning, any \
-and, with --compare, new.
+Kinds of findings, also for --fail-on: broken, external-broken, redirect-loop, redirect-chain, mixed-content, \
+title-missing, title-duplicate, description-missing, description-duplicate, h1-missing, h1-duplicate, \
+canonical-broken, canonical-redirect, canonical-noindex, canonical-chain, canonical-several, duplicate-content, \
+noindex, nofollow-page, nofollow, robots, orphan, sitemap, hreflang-return, hreflang-code, image-alt. --fail-on also \
+takes error, warning, any and, with --compare, new.
 
 Examples:
   crawler audit                               read ./crawl, write ./audit
@@ -69,7 +70,7 @@ pub(super) struct AuditArgs {
     /// With --check-external: settings in the place of those of the crawl's last run
     #[arg(long, value_name = "FILE", requires = "check_external")]
     config: Option<PathBuf>,
-    /// With --check-external: time for the check, such as 90s, 10m or 2h
+    /// With --check-external: time for the check over all its runs, such as 90s or 2h
     #[arg(long, value_name = "TIME", requires = "check_external", value_parser = run::max_time)]
     max_time: Option<Duration>,
     /// Memory for sorting

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use crawler::simweb::{SimOptions, SimWeb};
 use serde_json::Value;
 
 use crate::hosts::{Answer, Asked, Hosts};
-use crate::site::{Crawl, RUSH};
+use crate::site::{Crawl, PATIENCE, RUSH, interrupt, kill};
 
 /// Faults of each kind.
 const FAULTS: usize = 30;
@@ -348,4 +349,53 @@ fn broken_external_links_are_found_and_nothing_is_asked_twice_or_followed() {
     assert!(said.contains("300 of 330"), "{said}");
     assert_eq!(host.paths_of(2).len(), 2 * asked.len());
     assert!(!crawl.path("audit/external-seeds.txt").exists());
+}
+
+#[test]
+fn a_check_that_is_stopped_or_killed_goes_on_and_the_report_says_what_was_not_checked() {
+    let host = Hosts::start(2, |asked| match (asked.host, asked.path.as_str()) {
+        (1, "/") => {
+            let port = asked.field("host").unwrap().split_once(':').unwrap().1;
+            let link = |n: usize| format!("<a href='http://127.0.0.2:{port}/{n}'>{n}</a>");
+            page("home", "", &(0..EXTERNAL).map(link).collect::<String>())
+        }
+        (2, "/29") | (_, "/robots.txt") => Answer::status(404),
+        _ => page("another site", "", ""),
+    });
+    let politeness = "delay_factor = 0.0\ndelay_min = \"100ms\"\ndelay_per_ip = \"0s\"\n";
+    let config = format!("[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{politeness}");
+    let crawl = Crawl::new(&format!("{}\n", host.url(1, "/")), &config);
+    crawl.run(&[]).expect(0, &["complete"]);
+    let start_until = |asked: usize| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        command.args(["audit", "--check-external"]).current_dir(crawl.dir.path());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let start = Instant::now();
+        while host.asked_of(2).len() < asked && child.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < PATIENCE, "{:?}", host.paths_of(2));
+            std::thread::yield_now();
+        }
+        child
+    };
+    let external = || {
+        let json: Value = serde_json::from_str(&fs::read_to_string(crawl.path("audit/audit.json")).unwrap()).unwrap();
+        json["external"].clone()
+    };
+    interrupt(start_until(5)).expect(11, &["resume with", "--config ./audit/external.toml"]);
+    let counts = external();
+    let [urls, sound, unchecked] = ["urls", "sound", "unchecked"].map(|name| counts[name].as_u64().unwrap());
+    assert_eq!((urls, sound + unchecked), (EXTERNAL as u64, EXTERNAL as u64));
+    assert!(sound >= 3 && unchecked > 0 && counts["stopped"] == "stopped by a signal", "{counts}");
+
+    let stopped_at = host.asked_of(2).len();
+    kill(start_until(stopped_at + 5));
+    let (code, said) = audit(&crawl, &["--check-external"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("the check that was stopped goes on"), "{said}");
+    assert!(said.contains("30 of 30 URLs checked (29 sound, 1 broken)"), "{said}");
+    assert_eq!((external()["unchecked"].as_u64(), external().get("stopped")), (Some(0), None));
+    let paths = host.paths_of(2);
+    let once: BTreeSet<&String> = paths.iter().filter(|path| *path != "/robots.txt").collect();
+    // what was on its way when it was killed is not known
+    assert!(once.len() == EXTERNAL && paths.len() <= EXTERNAL + 4, "{paths:?}");
 }

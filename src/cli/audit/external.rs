@@ -3,6 +3,7 @@
 //! | file | is |
 //! |---|---|
 //! | `external/` | the crawl directory of the check |
+//! | `external.toml` | its settings |
 //! | `external-seeds.txt` | its seeds; removed once the check is complete |
 //!
 //! So the list of seeds says whether a check is unfinished. The same command goes on with such a check, if it began
@@ -41,6 +42,8 @@ const RESUMED: Duration = Duration::from_secs(24 * 3_600);
 const BODY_BYTES: Bytes = Bytes::kib(4);
 /// A host that cannot be reached for so long is believed to be gone.
 const GIVE_UP: Duration = Duration::from_secs(120);
+/// More segments than a URL has.
+const SEGMENTS: usize = 100_000;
 /// Attempts after the first.
 const RETRIES: u8 = 2;
 
@@ -138,10 +141,14 @@ impl Check<'_> {
     }
 
     fn request(&self, config: Config, screen: Screen) -> anyhow::Result<CrawlRequest> {
+        // a crawl that is stopped says which command goes on with it
+        let path = self.output.join("external.toml");
+        let written = fs::write(&path, config.without_secrets().to_toml());
+        written.map_err(|error| Error::io("write", &path, error))?;
         Ok(CrawlRequest {
             config,
-            config_path: None,
-            limits: GivenLimits::default(),
+            config_path: Some(path),
+            limits: GivenLimits { max_time: self.time_max, ..GivenLimits::default() },
             seeds: run::read_seeds(&self.seeds())?,
             seeds_path: Some(self.seeds()),
             urls: Vec::new(),
@@ -181,7 +188,7 @@ fn settings(own: &Config, strip_query_params: &[String]) -> Config {
     // nothing is followed but redirects
     (scope.mode, scope.requisites, scope.favicon) = (ScopeMode::Any, Requisites::Scope, false);
     (scope.max_links_per_page, scope.max_redirects) = (1, REDIRECTS_MAX);
-    (scope.max_path_segments, scope.max_repeated_segments) = (usize::MAX, usize::MAX);
+    (scope.max_path_segments, scope.max_repeated_segments) = (SEGMENTS, SEGMENTS);
     scope.max_urls_per_pattern = None;
     scope.max_url_length = own.scope.max_url_length;
     scope.strip_query_params = strip_query_params.to_vec();
@@ -225,4 +232,33 @@ fn end_by_interrupt() {
             std::process::exit(Exit::Stopped as i32);
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: &str = "[crawl]\nuser_agent = \"mine/2\"\ncontact = \"https://a.example/bot\"\nmax_depth = 9\n\
+        [politeness]\ndelay_min = \"7s\"\n[robots]\nobey = false\n[fetch]\nheaders = { X-Own = \"1\" }\ncookies = \
+        \"session\"\nproxy = \"http://user:sesame@127.0.0.1:3128\"\n[network]\nallow = [\"10.0.0.0/8\"]\n[[site]]\n\
+        host = \"a.example\"\ndelay_min = \"9s\"\nobey = false\nuser_agent = \"other\"\nheaders = { X-Key = \
+        \"${KEY}\" }\nauth = { user = \"me\", password = \"${PASSWORD}\" }\n";
+
+    #[test]
+    fn a_check_is_as_polite_as_the_crawl_and_keeps_to_itself_what_is_for_the_crawls_own_servers() {
+        let own = Config::parse(OWN, "own.toml").unwrap();
+        let config = settings(&own, &["sid".to_owned()]);
+        config.check().unwrap();
+        assert_eq!(config.user_agent(), "mine/2 (+https://a.example/bot)");
+        assert_eq!((config.politeness.delay_min, &config.network), (Duration::from_secs(7), &own.network));
+        assert_eq!((config.crawl.max_depth, config.robots.obey, config.robots.sitemaps), (Some(0), true, false));
+        assert_eq!(config.scope.strip_query_params, ["sid"]);
+        let site = &config.site[0];
+        assert_eq!((site.delay_min, site.user_agent.as_deref()), (Some(Duration::from_secs(9)), Some("other")));
+        assert_eq!((&site.auth, &site.headers, site.obey), (&None, &None, None));
+        let written = config.without_secrets().to_toml();
+        let read = Config::parse(&written, "external.toml").unwrap();
+        assert_eq!(read, config.without_secrets(), "what is written gives the same settings");
+        assert!(["sesame", "X-Own", "session"].iter().all(|secret| !written.contains(secret)), "{written}");
+    }
 }
