@@ -252,7 +252,7 @@ fn linking(asked: &Asked, names: &str, dead: u16) -> Answer {
             page("home", "", &links)
         }
         (1, "page") => {
-            let mut links = format!("<a href='{}'>no name {n}</a>", format!("http://gone{n}.{names}/"));
+            let mut links = format!("<a href='http://gone{n}.{names}/'>no name {n}</a>");
             let failing = at(OVERLOADED + n.parse::<u8>().unwrap(), "/");
             let _ = write!(links, "<a href='{failing}'>failing {n}</a>");
             for kind in ["missing", "gone", "sound", "secret", "login", "moved", "lost"] {
@@ -398,4 +398,54 @@ fn a_check_that_is_stopped_or_killed_goes_on_and_the_report_says_what_was_not_ch
     let once: BTreeSet<&String> = paths.iter().filter(|path| *path != "/robots.txt").collect();
     // what was on its way when it was killed is not known
     assert!(once.len() == EXTERNAL && paths.len() <= EXTERNAL + 4, "{paths:?}");
+}
+
+/// Ways to embed something, each with the URL in the place of `URL`.
+const EMBEDS: [&str; 6] = [
+    "<img src='URL' alt=''>",
+    "<script src='URL'></script>",
+    "<link rel=stylesheet href='URL'>",
+    "<iframe src='URL'></iframe>",
+    "<img srcset='URL 2x' alt=''>",
+    "<style>p{background:url(URL)}</style>",
+];
+
+#[test]
+fn what_a_secure_page_embeds_by_http_is_found_and_nothing_else() {
+    let plain = Hosts::start(1, |_| Answer::text("x"));
+    let insecure = plain.url(1, "");
+    let (host, certificate) = Hosts::start_secure(move |asked| {
+        let mut parts = asked.path.trim_start_matches('/').split('/');
+        let (kind, n) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let embed = |start: &str| {
+            let element = EMBEDS[n.parse::<usize>().unwrap() % EMBEDS.len()];
+            element.replace("URL", &format!("{start}/{kind}-file/{n}"))
+        };
+        match kind {
+            "" => {
+                let kinds = ["mixed", "safe", "link", "header", "meta"];
+                let links = (0..FAULTS).flat_map(|n| kinds.map(|kind| format!("<a href='/{kind}/{n}'>{n}</a>")));
+                page("home", "", &links.collect::<String>())
+            }
+            "mixed" => page(&format!("mixed {n}"), "", &embed(&insecure)),
+            "safe" => page(&format!("safe {n}"), "", &embed("")),
+            "link" => page(&format!("link {n}"), "", &format!("<a href='{insecure}/link/{n}'>by http</a>")),
+            "header" => page(&format!("header {n}"), "", &embed(&insecure))
+                .with("content-security-policy", "default-src *; upgrade-insecure-requests"),
+            "meta" => {
+                let policy = "<meta http-equiv=content-security-policy content='upgrade-insecure-requests'>";
+                page(&format!("meta {n}"), policy, &embed(&insecure))
+            }
+            _ => Answer::text("x"),
+        }
+    });
+    let config = format!("[network]\nallow = [\"127.0.0.0/8\"]\n[fetch]\nca_file = \"ca.pem\"\n[politeness]\n{RUSH}");
+    let crawl = Crawl::new(&format!("{}\n", host.url(1, "/")), &config);
+    fs::write(crawl.path("ca.pem"), certificate).unwrap();
+    crawl.run(&[]).expect(0, &["complete"]);
+    let (code, said) = audit(&crawl, &["--fail-on", "mixed-content"]);
+    assert_eq!(code, Some(1), "{said}");
+    let found = found(&serde_json::from_str(&fs::read_to_string(crawl.path("audit/audit.json")).unwrap()).unwrap());
+    let planted = (0..FAULTS).map(|n| (format!("mixed/{n}"), format!("mixed-file/{n}"))).collect();
+    assert_eq!(found["mixed-content"], planted);
 }

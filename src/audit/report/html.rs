@@ -45,7 +45,7 @@ pub(super) fn write(out: &mut dyn Write, about: &About, summary: &Summary, shown
     tiles(out, about, summary)?;
     kinds(out, summary)?;
     if let Some(counts) = &summary.external {
-        write!(out, "<p class='soft'>{}</p>\n", text(&counts.to_string()))?;
+        writeln!(out, "<p class='soft'>{}</p>", text(&counts.to_string()))?;
     }
     pictures(out, about)?;
     for (kind, of_kind) in &shown.kinds {

@@ -165,13 +165,14 @@ impl Check<'_> {
 
 /// The settings of a check of what the crawl with the settings `own` links to.
 fn settings(own: &Config, strip_query_params: &[String]) -> Config {
-    let mut config = Config::default();
-    config.identity = own.identity.clone();
-    config.politeness = own.politeness.clone();
-    config.network = own.network.clone();
-    config.dns = own.dns.clone();
-    config.site = own.site.iter().map(site).collect();
-
+    let mut config = Config {
+        identity: own.identity.clone(),
+        politeness: own.politeness.clone(),
+        network: own.network.clone(),
+        dns: own.dns.clone(),
+        site: own.site.iter().map(site).collect(),
+        ..Config::default()
+    };
     let (crawl, fetch, scope) = (&mut config.crawl, &mut config.fetch, &mut config.scope);
     crawl.user_agent.clone_from(&own.crawl.user_agent);
     crawl.contact.clone_from(&own.crawl.contact);
