@@ -1,10 +1,10 @@
 //! External links: what they are, and what a check of them has brought.
 //!
-//! An external link leads to a URL that the crawl did not ask for because it lies outside of its scope. [`list`] writes
+//! An external link leads to a URL that the crawl did not ask for because it lies outside of its scope. `list` writes
 //! these URLs, each once, in the order of their keys. They are fetched by a crawl of their own, with robots.txt, delays
-//! and logs; [`Checked::read`] reads what that crawl knows. There is one [`Verdict`] for each URL: that on the
+//! and logs; `Checked::read` reads what that crawl knows. There is one `Verdict` for each URL: that on the
 //! end of its redirects, which are followed by passes over the URLs, as those of the site are
-//! ([`chains`](super::chains)).
+//! (`chains`).
 //!
 //! A server tells strangers less than visitors. So only what means a missing page or a faulty server makes a link
 //! broken: 404, 410, 5xx, no such name, no connection, no TLS. Other errors (401, 403, 429 and so on) are counted, and

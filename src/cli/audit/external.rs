@@ -7,7 +7,7 @@
 //! | `external-seeds.txt` | its seeds; removed once the check is complete |
 //!
 //! So the list of seeds says whether a check is unfinished. The same command goes on with such a check, if it began
-//! within [`RESUMED`]; else what it knew is too old. In every other case a new check begins, and the crawl directory of
+//! within a day; else what it knew is too old. In every other case a new check begins, and the crawl directory of
 //! the last one is removed, since the report that was made of it is about to be replaced as well.
 //!
 //! The check is as polite as the crawl was: it has its identity, its delays and its network. What is meant for the
