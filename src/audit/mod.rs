@@ -3,15 +3,15 @@
 //!
 //! # How it works
 //!
-//! 1. **A pass over the archive** ([`gather`]): the newest version of each URL, in the order of the archive, so that
-//!    nothing is read at random. What a page says of itself ([`page`]) becomes lines: one for its URL, one for each
+//! 1. **A pass over the archive** (`gather`): the newest version of each URL, in the order of the archive, so that
+//!    nothing is read at random. What a page says of itself (`page`) becomes lines: one for its URL, one for each
 //!    link, for each translation that it names, for each text that it should have alone. The logs add what has no
-//!    answer ([`logs`]).
-//! 2. **Sorting**: the lines of URLs and links go into files in the order of the URLs ([`spool`]).
-//! 3. **Merging**: redirects are followed by passes over the file of URLs ([`chains`]); then links meet their targets
-//!    in one pass over both files ([`join`]). Texts, bodies and translations that are the same stand beside one another
-//!    when they are sorted ([`same`], [`pairs`]).
-//! 4. **Findings** are lines too, sorted by kind and by what they are about, and written as they come ([`report`]).
+//!    answer (`logs`).
+//! 2. **Sorting**: the lines of URLs and links go into files in the order of the URLs (`spool`).
+//! 3. **Merging**: redirects are followed by passes over the file of URLs (`chains`); then links meet their targets
+//!    in one pass over both files (`join`). Texts, bodies and translations that are the same stand beside one another
+//!    when they are sorted (`same`, `pairs`).
+//! 4. **Findings** are lines too, sorted by kind and by what they are about, and written as they come (`report`).
 //!
 //! # What is promised
 //!
