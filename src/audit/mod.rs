@@ -23,9 +23,10 @@
 //!
 //! # Cost
 //!
-//! Memory stays at that of [`Options::memory`] with one page and its tree of tags beside
-//! it, whatever the number of pages and links, of which each costs some 150 bytes in temporary files (in `TMPDIR`). The
-//! report keeps a bounded number of findings of each kind; CSV and JSON have all.
+//! Memory stays at that of [`Options::memory`] with one page and its tree of tags beside it, whatever the number of
+//! pages and links. Temporary files (in `TMPDIR`) take some 150 bytes for each link where that memory holds all lines,
+//! and some 240 where they are sorted on disk: docs/COMMANDS.md has the figures. The report keeps a bounded number of
+//! findings of each kind; CSV and JSON have all.
 
 mod chains;
 mod codes;
