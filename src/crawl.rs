@@ -21,6 +21,7 @@ pub mod dirs;
 pub mod due;
 mod ending;
 pub mod explain;
+pub mod extent;
 mod figures;
 mod files;
 pub mod live;

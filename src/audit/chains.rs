@@ -40,7 +40,7 @@ pub(super) fn find(nodes: &Spool, memory: usize) -> Result<Spool> {
     while let Some(bytes) = lines.next()? {
         let Some((key, node)) = Node::of_line(bytes).filter(|(key, _)| key.as_bytes() != last) else { continue };
         last = key.as_bytes().to_vec();
-        if let Some(target) = redirect(&node) {
+        if let Some(target) = node.redirect() {
             on_the_way.push(&line([target, key]))?;
             is_any = true;
         }
@@ -69,7 +69,7 @@ fn step(nodes: &Spool, before: &Spool, on_the_way: &mut Sorter, found: &mut Sort
             found.push(&line([start, "loop", &whole()]))?;
             continue;
         }
-        match node.and_then(redirect) {
+        match node.and_then(Node::redirect) {
             Some(target) if stops.len() < HOPS_MAX => {
                 on_the_way.push(&line([target, &format!("{way} {key}")]))?;
                 is_any = true;
@@ -82,13 +82,6 @@ fn step(nodes: &Spool, before: &Spool, on_the_way: &mut Sorter, found: &mut Sort
         }
     }
     Ok(is_any)
-}
-
-fn redirect(node: &Node) -> Option<&str> {
-    match node {
-        Node::Answered(known) => Some(known.redirect.as_str()).filter(|target| !target.is_empty()),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

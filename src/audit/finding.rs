@@ -53,6 +53,8 @@ macro_rules! kinds {
 kinds! {
     Broken "broken" Error "Broken links"
         "Links, images, scripts and redirects to a URL that answers with an error or not at all."
+    ExternalBroken "external-broken" Error "Broken external links"
+        "Links to other sites that answer with 404, 410 or a server error, or cannot be reached; with --check-external."
     RedirectLoop "redirect-loop" Error "Redirect loops"
         "Redirects that lead back to themselves."
     RedirectChain "redirect-chain" Warning "Redirect chains"

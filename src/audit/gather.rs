@@ -8,7 +8,7 @@ use super::finding::{Finding, Findings, Kind};
 use super::line::line;
 use super::link::{How, Link};
 use super::node::{Answered, Node};
-use super::page::Facts;
+use super::page::{self, Facts};
 use super::{codes, sample::Sampler, tree::Tree};
 use crate::archive::{Answer, Archive, Error, History, Page, Result};
 use crate::clock::Time;
@@ -213,9 +213,9 @@ impl<'a> Gatherer<'a> {
             self.out.findings.push(&Finding::of(Kind::NofollowPage, &known.url, ""))?;
         }
         self.links(visit, &links, &texts, Some(&followed).filter(|_| !nofollow))?;
-        self.mixed(visit, &links)?;
         let html = charset::to_utf8(body, charset::of_html(body, content_type));
         let facts = Facts::of(html.as_bytes(), is_xhtml);
+        self.mixed(visit, &links, facts.upgrades)?;
         let base = facts.base.as_deref().and_then(|base| visit.url.join(base).ok());
         let base = base.unwrap_or_else(|| visit.url.clone());
         self.canonical(visit, known, &facts, &base)?;
@@ -276,9 +276,9 @@ impl<'a> Gatherer<'a> {
     }
 
     /// What a page that was fetched by https embeds by http, unless it tells browsers to ask by https.
-    fn mixed(&mut self, visit: &Visit, links: &Links) -> Result<()> {
+    fn mixed(&mut self, visit: &Visit, links: &Links, upgraded_by_page: bool) -> Result<()> {
         let policies = headers::list(&visit.answer.headers, "content-security-policy").unwrap_or_default();
-        if !visit.url.is_https() || policies.to_ascii_lowercase().contains("upgrade-insecure-requests") {
+        if !visit.url.is_https() || upgraded_by_page || page::upgrades(&policies) {
             return Ok(());
         }
         let embeds = links.entries.iter().filter(|link| link.kind == LinkKind::Embed && !link.url.is_https());

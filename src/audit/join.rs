@@ -2,12 +2,13 @@
 //! their keys.
 
 use super::chains::Chain;
+use super::external::{ExternalCounts, Verdict, is_checked};
 use super::figures::Figures;
 use super::finding::{Finding, Findings, Kind};
 use super::link::{How, Link};
 use super::node::{Answered, Node};
 use super::sample::Sample;
-use super::spool::Spool;
+use super::spool::{Lines, Spool};
 use super::tree::{Leaf, Tree};
 use crate::disk::Result;
 
@@ -19,6 +20,15 @@ pub(super) struct Sides<'a> {
     pub links: &'a Spool,
     pub nodes: &'a Spool,
     pub chains: &'a Spool,
+    pub external: Option<External<'a>>,
+}
+
+/// External URLs that were checked.
+#[derive(Clone, Copy)]
+pub(super) struct External<'a> {
+    /// Their keys.
+    pub keys: &'a Spool,
+    pub verdicts: &'a Spool,
 }
 
 /// A URL that links lead to, while they are read.
@@ -32,18 +42,24 @@ struct Target {
     sitemaps: Vec<String>,
     /// Its place in the sample.
     sampled: Option<usize>,
+    /// What is wrong with it where it is external.
+    external_fault: Option<String>,
 }
 
-/// Finds what is wrong with links, and puts those between pages of `sample` into it.
-pub(super) fn find(sides: &Sides<'_>, sample: &mut Sample, findings: &mut Findings) -> Result<()> {
+/// Finds what is wrong with links, and puts those between pages of `sample` into it. Says what came of external ones.
+pub(super) fn find(sides: &Sides<'_>, sample: &mut Sample, findings: &mut Findings) -> Result<ExternalCounts> {
     let (mut links, mut nodes) = (sides.links.read(), sides.nodes.read());
     let mut chains = sides.chains.read();
+    let mut external = sides.external.map(|external| (external.keys.read(), external.verdicts.read()));
+    let mut counts = ExternalCounts::default();
     while let Some(key) = links.key()? {
         let node = Node::of(&mut nodes, &key)?;
         let chain = chains.next_of(&key)?.map(|line| Chain::of_line(&line));
         let text = String::from_utf8_lossy(&key).into_owned();
         let sampled = sample.place(&text);
-        let mut target = Target { key: text, node, chain, is_linked: false, sitemaps: Vec::new(), sampled };
+        let external_fault = external_fault(&mut external, &key, &mut counts)?;
+        let (is_linked, sitemaps) = (false, Vec::new());
+        let mut target = Target { key: text, node, chain, is_linked, sitemaps, sampled, external_fault };
         while let Some(line) = links.peek()? {
             if super::line::key(line) != key {
                 break;
@@ -57,7 +73,25 @@ pub(super) fn find(sides: &Sides<'_>, sample: &mut Sample, findings: &mut Findin
         }
         target.end(findings)?;
     }
-    Ok(())
+    Ok(counts)
+}
+
+/// What is wrong with the URL of this key, if it is an external one.
+fn external_fault(
+    external: &mut Option<(Lines<'_>, Lines<'_>)>,
+    key: &[u8],
+    counts: &mut ExternalCounts,
+) -> Result<Option<String>> {
+    let Some((keys, verdicts)) = external else { return Ok(None) };
+    if keys.next_of(key)?.is_none() {
+        return Ok(None);
+    }
+    let verdict = Verdict::of(verdicts, key)?;
+    counts.count(&verdict);
+    Ok(match verdict {
+        Verdict::Broken(why) => Some(why),
+        _ => None,
+    })
 }
 
 /// Counts and draws what stands in the file of URLs.
@@ -85,6 +119,9 @@ impl Target {
     fn take(&mut self, link: &Link, findings: &mut Findings) -> Result<()> {
         let is_own = link.source == self.key;
         self.is_linked |= link.how.is_followed() && !is_own;
+        if let Some(fault) = self.external_fault.as_deref().filter(|_| is_checked(link.how)) {
+            findings.push(&self.at(Kind::ExternalBroken, link, fault))?;
+        }
         match link.how {
             How::Listed => {
                 if self.sitemaps.len() < SITEMAPS_TOLD {

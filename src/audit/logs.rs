@@ -5,9 +5,10 @@
 
 use serde::Deserialize;
 
-use super::gather::{Gathered, UNDATED};
+use super::gather::UNDATED;
 use super::node::Node;
 use crate::crawl::dirs::CrawlDirs;
+use crate::disk::sorter::Sorter;
 use crate::disk::{Disk, Result};
 use crate::outcome::{Failure, Reason};
 use crate::record::log_files::for_each_line;
@@ -24,8 +25,11 @@ struct Skipped {
     rule: String,
 }
 
-/// Adds the URLs of the crawl in `dirs` that have no answer.
-pub(super) fn read(disk: &Disk, dirs: &CrawlDirs, keys: &KeyMaker, out: &mut Gathered) -> Result<()> {
+/// What skipped.jsonl puts before the reason why a host was given up.
+const SETTING: &str = "politeness.give_up: ";
+
+/// Adds lines of the URLs of the crawl in `dirs` that have no answer.
+pub(super) fn read(disk: &Disk, dirs: &CrawlDirs, keys: &KeyMaker, nodes: &mut Sorter) -> Result<()> {
     let (robots, given_up) = (Reason::Robots.to_string(), Reason::HostGivenUp.to_string());
     let key = |url: &str| {
         let url = CanonicalUrl::parse(url).ok()?;
@@ -38,20 +42,28 @@ pub(super) fn read(disk: &Disk, dirs: &CrawlDirs, keys: &KeyMaker, out: &mut Gat
             };
             let Some(key) = key(line.url) else { return Ok(()) };
             let time = line.fetched.map_or(UNDATED, |(started, _)| started);
-            out.nodes.push(&Node::Failed(why(&line)).line(&key, time))
+            nodes.push(&Node::Failed(why(&line)).line(&key, time))
         })?;
         for_each_line(disk, &SkippedLog::path(dir), &mut |line| {
             let Ok(line) = serde_json::from_slice::<Skipped>(line) else { return Ok(()) };
             let node = match line.reason {
                 reason if reason == robots => Node::Forbidden(line.rule),
-                reason if reason == given_up => Node::Failed(reason),
+                reason if reason == given_up => Node::Failed(gone(reason, &line.rule)),
                 _ => return Ok(()),
             };
             let Some(key) = key(&line.url) else { return Ok(()) };
-            out.nodes.push(&node.line(&key, UNDATED))
+            nodes.push(&node.line(&key, UNDATED))
         })?;
     }
     Ok(())
+}
+
+/// Why a host was given up, as far as it is known.
+fn gone(reason: String, rule: &str) -> String {
+    match rule.strip_prefix(SETTING).unwrap_or(rule) {
+        "" => reason,
+        why => format!("{reason}: {why}"),
+    }
 }
 
 /// Why an attempt was in vain.

@@ -3,15 +3,15 @@
 //!
 //! # How it works
 //!
-//! 1. **A pass over the archive** ([`gather`]): the newest version of each URL, in the order of the archive, so that
-//!    nothing is read at random. What a page says of itself ([`page`]) becomes lines: one for its URL, one for each
+//! 1. **A pass over the archive** (`gather`): the newest version of each URL, in the order of the archive, so that
+//!    nothing is read at random. What a page says of itself (`page`) becomes lines: one for its URL, one for each
 //!    link, for each translation that it names, for each text that it should have alone. The logs add what has no
-//!    answer ([`logs`]).
-//! 2. **Sorting**: the lines of URLs and links go into files in the order of the URLs ([`spool`]).
-//! 3. **Merging**: redirects are followed by passes over the file of URLs ([`chains`]); then links meet their targets
-//!    in one pass over both files ([`join`]). Texts, bodies and translations that are the same stand beside one another
-//!    when they are sorted ([`same`], [`pairs`]).
-//! 4. **Findings** are lines too, sorted by kind and by what they are about, and written as they come ([`report`]).
+//!    answer (`logs`).
+//! 2. **Sorting**: the lines of URLs and links go into files in the order of the URLs (`spool`).
+//! 3. **Merging**: redirects are followed by passes over the file of URLs (`chains`); then links meet their targets
+//!    in one pass over both files (`join`). Texts, bodies and translations that are the same stand beside one another
+//!    when they are sorted (`same`, `pairs`).
+//! 4. **Findings** are lines too, sorted by kind and by what they are about, and written as they come (`report`).
 //!
 //! # What is promised
 //!
@@ -23,13 +23,15 @@
 //!
 //! # Cost
 //!
-//! Memory stays at that of [`Options::memory`] with one page and its tree of tags beside
-//! it, whatever the number of pages and links, of which each costs some 150 bytes in temporary files (in `TMPDIR`). The
-//! report keeps a bounded number of findings of each kind; CSV and JSON have all.
+//! Memory stays at that of [`Options::memory`] with one page and its tree of tags beside it, whatever the number of
+//! pages and links. Temporary files (in `TMPDIR`) take some 150 bytes for each link where that memory holds all lines,
+//! and some 240 where they are sorted on disk: docs/COMMANDS.md has the figures. The report keeps a bounded number of
+//! findings of each kind; CSV and JSON have all.
 
 mod chains;
 mod codes;
 mod compare;
+mod external;
 mod figures;
 mod finding;
 mod gather;
@@ -46,9 +48,10 @@ mod sample;
 mod spool;
 mod tree;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+pub use external::{ExternalCounts, REDIRECTS_MAX};
 pub use figures::{Class, Figures};
 pub use finding::{Finding, Item, Kind, Weight};
 pub use report::{Count, Files, Summary};
@@ -59,6 +62,8 @@ use crate::archive::{self, Archive};
 use crate::clock::Time;
 use crate::disk::{self, Disk};
 use crate::engine::Identity;
+use crate::web::url::CanonicalUrl;
+use external::Checked;
 use finding::Findings;
 use gather::Gatherer;
 use join::Sides;
@@ -108,6 +113,15 @@ pub struct Audit {
     gathered: Rest,
     links: Spool,
     nodes: Spool,
+    external: Option<External>,
+}
+
+/// External links, once somebody has asked for them.
+struct External {
+    /// Their keys.
+    keys: Spool,
+    /// What a check of them has brought, and why it ended before its end.
+    checked: Option<(Checked, Option<String>)>,
 }
 
 /// What is left of what was gathered when URLs and links are sorted.
@@ -132,23 +146,50 @@ impl Audit {
         let mut gatherer = Gatherer::new(&archive, options.memory);
         gatherer.read(faulty)?;
         let mut gathered = gatherer.out;
-        logs::read(&disk, archives.dirs(), archives.keys(), &mut gathered)?;
+        logs::read(&disk, archives.dirs(), archives.keys(), &mut gathered.nodes)?;
         let crawl = Identity::read_copy(&disk, archives.dirs().root())
             .or_else(|_| Identity::read_copy(&disk, &archives.dirs().shards()[0]))?;
         let gather::Gathered { nodes, links, same, pairs, findings, figures, sampler, tree } = gathered;
         let rest = Rest { same, pairs, findings, figures, sampler, tree };
         let (links, nodes) = (Spool::of(links)?, Spool::of(nodes)?);
-        Ok(Audit { options, crawl: format!("{:032x}", crawl.id), gathered: rest, links, nodes })
+        let crawl = format!("{:032x}", crawl.id);
+        Ok(Audit { options, crawl, gathered: rest, links, nodes, external: None })
+    }
+
+    /// Writes the external URLs that links lead to, one a line and each once, and says how many they are. `is_outside`
+    /// says of a URL whether it is out of the crawl's scope. Then [`Audit::checked`] may say what came of them.
+    pub fn external(&mut self, is_outside: &dyn Fn(&CanonicalUrl) -> bool, out: &mut dyn Write) -> Result<u64> {
+        let (keys, count) = external::list((&self.links, &self.nodes), is_outside, out)?;
+        self.external = Some(External { keys, checked: None });
+        Ok(count)
+    }
+
+    /// The external URLs were fetched by the crawl in `dir`, which ended before its end if it was `stopped` by
+    /// something.
+    pub fn checked(
+        &mut self,
+        dir: &Path,
+        stopped: Option<String>,
+        faulty: &mut dyn FnMut(archive::Error),
+    ) -> Result<()> {
+        if let Some(external) = &mut self.external {
+            external.checked = Some((Checked::read(dir, self.options.memory / 8, faulty)?, stopped));
+        }
+        Ok(())
     }
 
     /// Finds what is wrong, and writes the report.
     pub fn write(self, dir: &str, files: Files<'_>) -> Result<Summary> {
-        let Audit { options, crawl, gathered: mut rest, links, nodes } = self;
+        let Audit { options, crawl, gathered: mut rest, links, nodes, external } = self;
         let mut sample = rest.sampler.finish();
         join::count(&nodes, &mut rest.tree, &mut rest.figures)?;
         let chains = chains::find(&nodes, options.memory / 8)?;
-        let sides = Sides { links: &links, nodes: &nodes, chains: &chains };
-        join::find(&sides, &mut sample, &mut rest.findings)?;
+        let checked = external.as_ref().and_then(|external| Some((&external.keys, &external.checked.as_ref()?.0)));
+        let checked = checked.map(|(keys, checked)| join::External { keys, verdicts: checked.verdicts() });
+        let sides = Sides { links: &links, nodes: &nodes, chains: &chains, external: checked };
+        let counts = join::find(&sides, &mut sample, &mut rest.findings)?;
+        let stopped = |external: External| external.checked.and_then(|(_, why)| why);
+        let external = external.map(|external| ExternalCounts { stopped: stopped(external), ..counts });
         same::find(rest.same, &mut rest.findings)?;
         pairs::find(rest.pairs, &nodes, &mut rest.findings)?;
         let findings = Spool::of(rest.findings.into_sorter())?;
@@ -161,6 +202,7 @@ impl Audit {
             figures: rest.figures,
             sample,
             tree: rest.tree.finish(),
+            external,
         };
         report::write(&about, &findings, earlier.as_ref(), files)
     }

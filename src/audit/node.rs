@@ -93,6 +93,14 @@ impl Node {
         }
     }
 
+    /// The key of where it redirects.
+    pub(super) fn redirect(&self) -> Option<&str> {
+        match self {
+            Node::Answered(known) => Some(known.redirect.as_str()).filter(|target| !target.is_empty()),
+            _ => None,
+        }
+    }
+
     /// Whether it is a page with content.
     pub(super) fn is_page(&self) -> bool {
         matches!(self, Node::Answered(known) if known.status == 200 && known.is_html)

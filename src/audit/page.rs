@@ -36,6 +36,8 @@ pub(super) struct Facts {
     pub canonicals: Vec<String>,
     /// `<link rel=alternate hreflang>`: code and URL.
     pub alternates: Vec<(String, String)>,
+    /// Browsers are told to ask by https for what is named by http.
+    pub upgrades: bool,
     /// Images without an alt attribute.
     pub without_alt: Vec<String>,
 }
@@ -43,6 +45,7 @@ pub(super) struct Facts {
 /// The attributes that are looked at.
 #[derive(Clone, Debug, Default)]
 struct Values {
+    http_equiv: Option<String>,
     name: Option<String>,
     content: Option<String>,
     rel: Option<String>,
@@ -64,6 +67,7 @@ impl Values {
             lower.copy_from_slice(attribute.name);
             lower.make_ascii_lowercase();
             let value = match &*lower {
+                b"http-equiv" => &mut values.http_equiv,
                 b"name" => &mut values.name,
                 b"content" => &mut values.content,
                 b"rel" => &mut values.rel,
@@ -92,6 +96,12 @@ impl Values {
         };
         is(&self.role, "presentation") || is(&self.role, "none") || is(&self.aria_hidden, "true")
     }
+}
+
+/// Whether a Content-Security-Policy tells browsers to ask by https for what is named by http.
+pub(super) fn upgrades(policy: &str) -> bool {
+    let mut directives = policy.split([';', ',']);
+    directives.any(|directive| directive.trim().eq_ignore_ascii_case("upgrade-insecure-requests"))
 }
 
 /// A value with its references read.
@@ -198,6 +208,8 @@ impl Facts {
     }
 
     fn take_meta(&mut self, values: Values) {
+        let policy = values.http_equiv.filter(|name| name.trim().eq_ignore_ascii_case("content-security-policy"));
+        self.upgrades |= policy.and(values.content.as_deref()).is_some_and(upgrades);
         let is_description = values.name.is_some_and(|name| name.trim().eq_ignore_ascii_case("description"));
         if is_description && self.description.is_none() {
             self.description = Some(squeezed(&values.content.unwrap_or_default()));
@@ -257,9 +269,18 @@ mod tests {
             base: Some("/x/".to_owned()),
             canonicals: vec!["c".to_owned()],
             alternates: vec![("de".to_owned(), "/de".to_owned())],
+            upgrades: false,
             without_alt: vec!["a".to_owned(), "e".to_owned()],
         };
         assert_eq!(facts, expected);
+    }
+
+    #[test]
+    fn a_policy_that_upgrades_requests_is_seen() {
+        let meta = |policy: &str| of(&format!("<meta http-equiv=Content-Security-Policy content='{policy}'>")).upgrades;
+        assert!(meta("default-src *; Upgrade-Insecure-Requests"));
+        assert!(!meta("default-src *; report-uri /upgrade-insecure-requests") && !meta(""));
+        assert!(!of("<meta name=content-security-policy content=upgrade-insecure-requests>").upgrades);
     }
 
     #[test]

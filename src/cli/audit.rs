@@ -1,18 +1,22 @@
 //! `crawler audit`: what is wrong with a site, by what a crawl has stored of it, as a page, a table and JSON.
 
+mod external;
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 
 use super::exit::{Exit, UsageError};
 use super::export::{Output, memory};
-use super::run;
+use super::{CrawlFn, run};
 use crate::audit::{Audit, Error, Files, Kind, Options, Summary, Weight};
 use crate::clock::{Clock, SystemClock};
 use crate::text::escape::Escaped;
 use crate::text::figures::count;
+use external::Check;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -23,18 +27,27 @@ Reads the newest version of all pages of a crawl, running or ended, and writes t
   audit.json     all of it, for programs and for --compare
 Only what was crawled is judged: a URL that was out of scope, too deep or is still waiting is no finding.
 
-Kinds of findings, also for --fail-on: broken, redirect-loop, redirect-chain, mixed-content, title-missing, \
-title-duplicate, description-missing, description-duplicate, h1-missing, h1-duplicate, canonical-broken, \
-canonical-redirect, canonical-noindex, canonical-chain, canonical-several, duplicate-content, noindex, nofollow-page, \
-nofollow, robots, orphan, sitemap, hreflang-return, hreflang-code, image-alt. --fail-on also takes error, warning, any \
-and, with --compare, new.
+--check-external asks for every URL out of scope that links lead to, without following its links: by a crawl of its \
+own in OUTPUT/external, with robots.txt, and with the delays, user agent, identity, network and proxy of the audited \
+crawl. A link is broken if it leads to 404, 410 or 5xx, if its host does not exist or nothing answers there; what a \
+server refuses (401, 403, 429, ...) and time-outs are only counted. Ctrl-C stops the check, and the report says how \
+much was not checked; the same command goes on with it within a day. After a complete check it checks all of them \
+again.
+
+Kinds of findings, also for --fail-on: broken, external-broken, redirect-loop, redirect-chain, mixed-content, \
+title-missing, title-duplicate, description-missing, description-duplicate, h1-missing, h1-duplicate, \
+canonical-broken, canonical-redirect, canonical-noindex, canonical-chain, canonical-several, duplicate-content, \
+noindex, nofollow-page, nofollow, robots, orphan, sitemap, hreflang-return, hreflang-code, image-alt. --fail-on also \
+takes error, warning, any and, with --compare, new.
 
 Examples:
   crawler audit                               read ./crawl, write ./audit
   crawler audit my-crawl --output my-audit
   crawler audit --compare last/audit.json --fail-on broken,new
+  crawler audit --check-external --fail-on external-broken
 
-Exit codes: 0 done, 1 findings of --fail-on, 2 usage, 3 damage in the archive.")]
+Exit codes: 0 done, 1 findings of --fail-on, 2 usage, 3 damage in the archive, 11 the check of external links was \
+stopped, others as those of a crawl.")]
 pub(super) struct AuditArgs {
     /// Crawl directory
     #[arg(value_name = "DIR", conflicts_with = "dir")]
@@ -51,6 +64,15 @@ pub(super) struct AuditArgs {
     /// End with exit code 1 if there is a finding of one of these kinds; separated by commas
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = FailOn::parse)]
     fail_on: Vec<FailOn>,
+    /// Ask for what links out of the crawl lead to, too, and report what is broken
+    #[arg(long)]
+    check_external: bool,
+    /// With --check-external: settings in the place of those of the crawl's last run
+    #[arg(long, value_name = "FILE", requires = "check_external")]
+    config: Option<PathBuf>,
+    /// With --check-external: time for the check over all its runs, such as 90s or 2h
+    #[arg(long, value_name = "TIME", requires = "check_external", value_parser = run::max_time)]
+    max_time: Option<Duration>,
     /// Memory for sorting
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = memory)]
     memory: usize,
@@ -90,7 +112,7 @@ impl FailOn {
 }
 
 impl AuditArgs {
-    pub(super) fn run(&self) -> anyhow::Result<Exit> {
+    pub(super) fn run(&self, crawl: CrawlFn) -> anyhow::Result<Exit> {
         let dir = self.place.as_deref().unwrap_or(&self.dir);
         if self.fail_on.contains(&FailOn::New) && self.compare.is_none() {
             return Err(UsageError::because("--fail-on new: say which audit is the earlier one, with --compare FILE"));
@@ -104,13 +126,19 @@ impl AuditArgs {
         let options = Options { memory: self.memory, earlier: self.compare.clone(), now: SystemClock::new().now() };
         let mut faults = super::archive::Damage::default();
         let mut faulty = |error: crate::archive::Error| faults.note(error.into(), &mut io::stderr());
-        let audit = Audit::read(dir, options, &mut faulty).map_err(refusal)?;
+        let mut audit = Audit::read(dir, options, &mut faulty).map_err(refusal)?;
+        let mut exit = Exit::Done;
+        if self.check_external {
+            let check = Check { dir, output: &self.output, config: self.config.as_deref(), time_max: self.max_time };
+            exit = check.run(&mut audit, crawl, &mut faulty)?;
+        }
         let files = Files { html: &mut html, csv: &mut csv, json: &mut json };
         let summary = audit.write(&dir.display().to_string(), files).map_err(refusal)?;
         [html, csv, json].into_iter().try_for_each(Output::finish)?;
         self.tell(&summary, &mut io::stdout())?;
         let is_met = self.fail_on.iter().any(|wanted| wanted.is_met(&summary));
-        faults.or(if is_met { Exit::Internal } else { Exit::Done }, &mut io::stderr())
+        let exit = if is_met && exit == Exit::Done { Exit::Internal } else { exit };
+        faults.or(exit, &mut io::stderr())
     }
 
     fn file(&self, dir: &Path, name: &str) -> anyhow::Result<Output> {
@@ -135,6 +163,9 @@ impl AuditArgs {
                 write!(out, ", {} new, {} fixed", count(found.new), count(found.fixed))?;
             }
             writeln!(out)?;
+        }
+        if let Some(external) = &summary.external {
+            writeln!(out, "{external}")?;
         }
         let report = self.output.join("report.html").display().to_string();
         writeln!(out, "report: {}", Escaped(&report))

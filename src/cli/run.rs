@@ -262,7 +262,7 @@ pub(super) fn console_address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-fn max_time(text: &str) -> Result<Duration, String> {
+pub(super) fn max_time(text: &str) -> Result<Duration, String> {
     let duration = parse_duration(text).ok_or("write a duration with its unit, such as 90s, 10m or 2h")?;
     if duration.is_zero() { Err("0 would fetch nothing".to_owned()) } else { Ok(duration) }
 }
@@ -343,7 +343,7 @@ pub(super) fn require_crawl(dir: &Path) -> anyhow::Result<()> {
 }
 
 /// Renames the crawl directory to `DIR.old-YYYYMMDD-HHMMSS`, unless a crawler works on it.
-fn move_aside(dir: &Path, now: Time) -> anyhow::Result<PathBuf> {
+pub(super) fn move_aside(dir: &Path, now: Time) -> anyhow::Result<PathBuf> {
     let _lock = DirectoryLock::acquire(dir)?;
     rename_aside(dir, now)
 }

@@ -242,6 +242,7 @@ pub(super) fn request(config: &Config, signer: Option<&Arc<Signer>>) -> RequestS
         redacts: config.container.redact_secrets,
         logins: Vec::new(),
         body_max: fetch.max_body.as_usize(),
+        robots_max: config.robots.max_bytes.as_usize(),
         timeout_head: fetch.timeout_head,
         timeout_total: fetch.timeout_total,
         // one that cannot be read was refused with the settings
@@ -252,7 +253,7 @@ pub(super) fn request(config: &Config, signer: Option<&Arc<Signer>>) -> RequestS
 /// The longest body that any request reads.
 pub(super) fn body_max(config: &Config) -> usize {
     let of_sites = config.site.iter().filter_map(|site| site.max_body);
-    of_sites.chain([config.fetch.max_body]).max().map_or(0, |bytes| bytes.as_usize())
+    of_sites.chain([config.fetch.max_body, config.robots.max_bytes]).max().map_or(0, |bytes| bytes.as_usize())
 }
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ pub struct RequestSettings {
     pub logins: Vec<Arc<LoginPlan>>,
     /// Bytes of a body that are read.
     pub body_max: usize,
+    /// Bytes of a robots.txt that are read, where that is more.
+    pub robots_max: usize,
     /// Time from the connection to the end of the answer's head.
     pub timeout_head: Duration,
     /// Time for the whole exchange.

@@ -17,7 +17,7 @@ use super::{Arrived, FILES_PAUSE, Shared, head, transfer};
 use crate::clock::Time;
 use crate::container::Referrer;
 use crate::disk;
-use crate::engine::{Addressed, Event, Fault, FetchFailed, FetchJob, Fetched, RequestSettings, Response};
+use crate::engine::{Addressed, Event, Fault, FetchFailed, FetchJob, Fetched, RequestSettings, Response, Target};
 use crate::outcome::Cause;
 use crate::signature::SignatureFields;
 use crate::web::request::Method;
@@ -141,6 +141,14 @@ struct Failed {
 }
 
 impl Exchange<'_> {
+    /// Bytes of the body that are read: rules that are cut off would be rules that are not kept to.
+    fn body_max(&self) -> usize {
+        match self.job.target {
+            Target::Robots { .. } => self.settings.body_max.max(self.settings.robots_max),
+            _ => self.settings.body_max,
+        }
+    }
+
     /// The answer, head and body.
     async fn make(&self, started: Time, clock: Instant) -> Result<Placed, NoAnswer> {
         let (answer, signature, (arrived, end)) = loop {
@@ -150,7 +158,7 @@ impl Exchange<'_> {
                 biased;
                 // its connection goes with it, and the request is sent again when the right is back
                 () = self.shared.options.lease.lost() => continue,
-                read = self.shared.bodies.read(&mut answer, self.settings.body_max, self.deadline) => read?,
+                read = self.shared.bodies.read(&mut answer, self.body_max(), self.deadline) => read?,
             };
             break (answer, signature, read);
         };

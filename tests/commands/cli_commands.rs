@@ -73,6 +73,7 @@ fn every_reading_command_answers_with_each_of_its_options() {
         ("audit", "report: ./audit/report.html"),
         ("audit crawl --output second --memory 64MiB", "second/report.html"),
         ("audit --dir crawl --output third --compare audit/audit.json --fail-on new", "0 new, 0 fixed"),
+        ("audit --check-external --config crawler.toml --max-time 1h --output fourth", "external links: "),
         ("list", "http"),
         ("list --json --status 200 --mime text/html", "\"status\":200"),
         ("list --all --robots", "/robots.txt"),

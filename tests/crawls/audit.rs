@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
+use crawler::simweb::{SimOptions, SimWeb};
 use serde_json::Value;
 
 use crate::hosts::{Answer, Asked, Hosts};
-use crate::site::{Crawl, RUSH};
+use crate::site::{Crawl, PATIENCE, RUSH, interrupt, kill};
 
 /// Faults of each kind.
 const FAULTS: usize = 30;
@@ -231,4 +233,219 @@ fn all_planted_faults_are_found_and_none_is_invented() {
     assert!(said.contains("0 new, 0 fixed") && !said.contains("1 new"), "{said}");
     let (code, said) = audit(&crawl, &["--fail-on", "broken,orphan", "--dir", "crawl"]);
     assert_eq!(code, Some(1), "{said}");
+}
+
+/// Links of each kind that the site makes to other hosts.
+const EXTERNAL: usize = 30;
+/// The first of as many hosts that answer with errors: one alone would be left in peace for ever longer.
+const OVERLOADED: u8 = 100;
+
+/// The home page links to one page for each number, and that page to other hosts.
+fn linking(asked: &Asked, names: &str, dead: u16) -> Answer {
+    let port = asked.field("host").unwrap().split_once(':').unwrap().1;
+    let at = |host: u8, path: &str| format!("http://127.0.0.{host}:{port}{path}");
+    let mut parts = asked.path.trim_start_matches('/').split('/');
+    let (kind, n) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    match (asked.host, kind) {
+        (1, "") => {
+            let links = (0..EXTERNAL).map(|n| format!("<a href='/page/{n}'>{n}</a> ")).collect::<String>();
+            page("home", "", &links)
+        }
+        (1, "page") => {
+            let mut links = format!("<a href='http://gone{n}.{names}/'>no name {n}</a>");
+            let failing = at(OVERLOADED + n.parse::<u8>().unwrap(), "/");
+            let _ = write!(links, "<a href='{failing}'>failing {n}</a>");
+            for kind in ["missing", "gone", "sound", "secret", "login", "moved", "lost"] {
+                let _ = write!(links, "<a rel=nofollow href='{}'>{kind} {n}</a>", at(2, &format!("/{kind}/{n}")));
+            }
+            let _ = write!(links, "<a href='http://127.0.0.3:{dead}/{n}'>refused {n}</a>");
+            let _ = write!(links, "<img src='{}'>", at(2, &format!("/picture/{n}")));
+            let _ = write!(links, "<a href='{}'>sound again</a>", at(2, "/sound/0?utm_source=site"));
+            page(&format!("page {n}"), "", &links)
+        }
+        (_, "robots.txt") => {
+            // what counts stands beyond the few bytes that are read of a page
+            Answer::text(format!("User-agent: *\n{}Disallow: /secret/\n", "# nothing\n".repeat(2_000)))
+        }
+        (2, "missing") => Answer::status(404),
+        (2, "gone") => Answer::status(410),
+        (OVERLOADED.., _) => Answer::status(500),
+        (2, "login") => Answer::status(403),
+        (2, "moved") => Answer::redirect(at(2, &format!("/arrived/{n}"))),
+        (2, "lost") => Answer::redirect(at(2, &format!("/missing/{n}"))),
+        (2, "picture") => {
+            Answer { status: 200, fields: vec![("content-type".into(), "image/png".into())], body: "x".repeat(100_000) }
+        }
+        (2, _) => page("another site", "", "<a href='/followed'>followed</a><img src='/embedded.png'>"),
+        _ => Answer::status(404),
+    }
+}
+
+#[test]
+fn broken_external_links_are_found_and_nothing_is_asked_twice_or_followed() {
+    // no server is there
+    let dead = std::net::TcpListener::bind("127.0.0.3:0").unwrap().local_addr().unwrap().port();
+    let names = SimWeb::start(SimOptions { hosts: 1, pages: 1, ..SimOptions::default() }).unwrap();
+    let host = Hosts::start(OVERLOADED + EXTERNAL as u8, move |asked| linking(asked, "nowhere.test", dead));
+    let config = format!(
+        "[network]\nallow = [\"127.0.0.0/8\"]\n[dns]\nnameservers = [\"{}\"]\n[fetch]\nretries = 0\n[scope]\n\
+         requisites = \"scope\"\n[politeness]\n{RUSH}give_up = \"1s\"\n[[site]]\nhost = \"127.0.0.2\"\n\
+         headers = {{ X-Own = \"told\" }}\n",
+        names.dns_address()
+    );
+    let crawl = Crawl::new(&format!("{}\n", host.url(1, "/")), &config);
+    crawl.run(&[]).expect(0, &["complete"]);
+    assert_eq!(host.asked_of(2).len(), 0, "they are out of scope");
+    let (code, said) = audit(&crawl, &["--check-external", "--fail-on", "external-broken"]);
+    assert_eq!(code, Some(1), "{said}");
+    let json: Value = serde_json::from_str(&fs::read_to_string(crawl.path("audit/audit.json")).unwrap()).unwrap();
+    let mut broken: BTreeMap<String, String> = BTreeMap::new();
+    for finding in json["findings"].as_array().unwrap() {
+        if finding["kind"] != "external-broken" {
+            continue;
+        }
+        let [subject, detail] = ["subject", "detail"].map(|name| finding[name].as_str().unwrap());
+        let places = finding["places"].as_array().unwrap();
+        assert_eq!(places.len(), 1, "{finding}");
+        let number: String = places[0]["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        let text = places[0]["text"].as_str().unwrap();
+        assert!(text.ends_with(&format!(" {number}")), "{finding}");
+        broken.insert(format!("{text}: {subject}"), detail.to_owned());
+    }
+    let mut planted = BTreeMap::new();
+    for n in 0..EXTERNAL {
+        let mut plant = |text: &str, url: String, why: String| planted.insert(format!("{text} {n}: {url}"), why);
+        let at = |path: &str| host.url(2, &format!("/{path}/{n}"));
+        plant("missing", at("missing"), "404 Not Found".to_owned());
+        plant("gone", at("gone"), "410 Gone".to_owned());
+        plant("failing", host.url(OVERLOADED + n as u8, "/"), "500 Internal Server Error".to_owned());
+        plant("lost", at("lost"), format!("redirects to {}: 404 Not Found", at("missing")));
+        plant("refused", format!("http://127.0.0.3:{dead}/{n}"), "connection refused".to_owned());
+        plant("no name", format!("http://gone{n}.nowhere.test/"), "no such host".to_owned());
+    }
+    assert_eq!(broken, planted, "{said}");
+    let counts = &json["external"];
+    let of = |name: &str| counts[name].as_u64().unwrap() as usize;
+    let found = ["urls", "sound", "broken", "refused", "forbidden", "timed_out", "unchecked"].map(of);
+    assert_eq!(found, [11 * EXTERNAL, 3 * EXTERNAL, 6 * EXTERNAL, EXTERNAL, EXTERNAL, 0, 0]);
+    assert!(said.contains("external links: 300 of 330 URLs checked (90 sound, 180 broken, 30 refused"), "{said}");
+    assert!(fs::read_to_string(crawl.path("audit/report.html")).unwrap().contains("30 excluded by robots.txt"));
+
+    for failing in 0..EXTERNAL {
+        assert_eq!(host.paths_of(OVERLOADED + failing as u8), ["/robots.txt", "/"]);
+    }
+    let asked = host.paths_of(2);
+    let once: BTreeSet<&String> = asked.iter().collect();
+    assert_eq!(asked.len(), once.len(), "nothing is asked for twice");
+    assert!(
+        !asked.iter().any(|path| path.contains("secret") || path.contains("followed") || path.contains("embedded"))
+    );
+    assert_eq!(asked.len(), 1 + 8 * EXTERNAL, "robots.txt, and each link that it does not forbid, and where they lead");
+    assert!(host.asked_of(2).iter().all(|asked| asked.field("x-own").is_none()), "what is said of a site of one's own");
+
+    // it is checked again, from the start
+    let (code, said) = audit(&crawl, &["--check-external", "--config", "crawler.toml"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("300 of 330"), "{said}");
+    assert_eq!(host.paths_of(2).len(), 2 * asked.len());
+    assert!(!crawl.path("audit/external-seeds.txt").exists());
+}
+
+#[test]
+fn a_check_that_is_stopped_or_killed_goes_on_and_the_report_says_what_was_not_checked() {
+    let host = Hosts::start(2, |asked| match (asked.host, asked.path.as_str()) {
+        (1, "/") => {
+            let port = asked.field("host").unwrap().split_once(':').unwrap().1;
+            let link = |n: usize| format!("<a href='http://127.0.0.2:{port}/{n}'>{n}</a>");
+            page("home", "", &(0..EXTERNAL).map(link).collect::<String>())
+        }
+        (2, "/29") | (_, "/robots.txt") => Answer::status(404),
+        _ => page("another site", "", ""),
+    });
+    let politeness = "delay_factor = 0.0\ndelay_min = \"100ms\"\ndelay_per_ip = \"0s\"\n";
+    let config = format!("[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{politeness}");
+    let crawl = Crawl::new(&format!("{}\n", host.url(1, "/")), &config);
+    crawl.run(&[]).expect(0, &["complete"]);
+    let start_until = |asked: usize| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+        command.args(["audit", "--check-external"]).current_dir(crawl.dir.path());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let start = Instant::now();
+        while host.asked_of(2).len() < asked && child.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < PATIENCE, "{:?}", host.paths_of(2));
+            std::thread::yield_now();
+        }
+        child
+    };
+    let external = || {
+        let json: Value = serde_json::from_str(&fs::read_to_string(crawl.path("audit/audit.json")).unwrap()).unwrap();
+        json["external"].clone()
+    };
+    interrupt(start_until(5)).expect(11, &["resume with", "--config ./audit/external.toml"]);
+    let counts = external();
+    let [urls, sound, unchecked] = ["urls", "sound", "unchecked"].map(|name| counts[name].as_u64().unwrap());
+    assert_eq!((urls, sound + unchecked), (EXTERNAL as u64, EXTERNAL as u64));
+    assert!(sound >= 3 && unchecked > 0 && counts["stopped"] == "stopped by a signal", "{counts}");
+
+    let stopped_at = host.asked_of(2).len();
+    kill(start_until(stopped_at + 5));
+    let (code, said) = audit(&crawl, &["--check-external"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("the check that was stopped goes on"), "{said}");
+    assert!(said.contains("30 of 30 URLs checked (29 sound, 1 broken)"), "{said}");
+    assert_eq!((external()["unchecked"].as_u64(), external().get("stopped")), (Some(0), None));
+    let paths = host.paths_of(2);
+    let once: BTreeSet<&String> = paths.iter().filter(|path| *path != "/robots.txt").collect();
+    // what was on its way when it was killed is not known
+    assert!(once.len() == EXTERNAL && paths.len() <= EXTERNAL + 4, "{paths:?}");
+}
+
+/// Ways to embed something, each with the URL in the place of `URL`.
+const EMBEDS: [&str; 6] = [
+    "<img src='URL' alt=''>",
+    "<script src='URL'></script>",
+    "<link rel=stylesheet href='URL'>",
+    "<iframe src='URL'></iframe>",
+    "<img srcset='URL 2x' alt=''>",
+    "<style>p{background:url(URL)}</style>",
+];
+
+#[test]
+fn what_a_secure_page_embeds_by_http_is_found_and_nothing_else() {
+    let plain = Hosts::start(1, |_| Answer::text("x"));
+    let insecure = plain.url(1, "");
+    let (host, certificate) = Hosts::start_secure(move |asked| {
+        let mut parts = asked.path.trim_start_matches('/').split('/');
+        let (kind, n) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let embed = |start: &str| {
+            let element = EMBEDS[n.parse::<usize>().unwrap() % EMBEDS.len()];
+            element.replace("URL", &format!("{start}/{kind}-file/{n}"))
+        };
+        match kind {
+            "" => {
+                let kinds = ["mixed", "safe", "link", "header", "meta"];
+                let links = (0..FAULTS).flat_map(|n| kinds.map(|kind| format!("<a href='/{kind}/{n}'>{n}</a>")));
+                page("home", "", &links.collect::<String>())
+            }
+            "mixed" => page(&format!("mixed {n}"), "", &embed(&insecure)),
+            "safe" => page(&format!("safe {n}"), "", &embed("")),
+            "link" => page(&format!("link {n}"), "", &format!("<a href='{insecure}/link/{n}'>by http</a>")),
+            "header" => page(&format!("header {n}"), "", &embed(&insecure))
+                .with("content-security-policy", "default-src *; upgrade-insecure-requests"),
+            "meta" => {
+                let policy = "<meta http-equiv=content-security-policy content='upgrade-insecure-requests'>";
+                page(&format!("meta {n}"), policy, &embed(&insecure))
+            }
+            _ => Answer::text("x"),
+        }
+    });
+    let config = format!("[network]\nallow = [\"127.0.0.0/8\"]\n[fetch]\nca_file = \"ca.pem\"\n[politeness]\n{RUSH}");
+    let crawl = Crawl::new(&format!("{}\n", host.url(1, "/")), &config);
+    fs::write(crawl.path("ca.pem"), certificate).unwrap();
+    crawl.run(&[]).expect(0, &["complete"]);
+    let (code, said) = audit(&crawl, &["--fail-on", "mixed-content"]);
+    assert_eq!(code, Some(1), "{said}");
+    let found = found(&serde_json::from_str(&fs::read_to_string(crawl.path("audit/audit.json")).unwrap()).unwrap());
+    let planted = (0..FAULTS).map(|n| (format!("mixed/{n}"), format!("mixed-file/{n}"))).collect();
+    assert_eq!(found["mixed-content"], planted);
 }

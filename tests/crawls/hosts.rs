@@ -1,9 +1,13 @@
 //! A server on several loopback addresses and one port, that keeps a log of what it is asked.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
+
+use rcgen::{CertificateParams, KeyPair};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// A request as it came.
 #[derive(Clone, Debug)]
@@ -70,6 +74,7 @@ impl Answer {
 pub struct Hosts {
     pub port: u16,
     asked: Arc<Mutex<Vec<Asked>>>,
+    scheme: &'static str,
 }
 
 impl Hosts {
@@ -85,15 +90,34 @@ impl Hosts {
             let (asked, answer) = (asked.clone(), answer.clone());
             std::thread::spawn(move || {
                 for stream in listener.incoming() {
-                    let stream = stream.unwrap();
-                    if let Some(asking) = read(host, &stream) {
-                        asked.lock().unwrap().push(asking.clone());
-                        write(stream, &answer(&asking));
-                    }
+                    serve(host, stream.unwrap(), &asked, &*answer);
                 }
             });
         }
-        Hosts { port, asked }
+        Hosts { port, asked, scheme: "http" }
+    }
+
+    /// `127.0.0.1` alone, by TLS, with a certificate that has to be trusted: it comes along.
+    pub fn start_secure(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> (Hosts, String) {
+        let key = KeyPair::generate().unwrap();
+        let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().self_signed(&key).unwrap();
+        let private = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], private)
+            .unwrap();
+        let (config, asked) = (Arc::new(config), Arc::<Mutex<Vec<Asked>>>::default());
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let hosts = Hosts { port: listener.local_addr().unwrap().port(), asked: asked.clone(), scheme: "https" };
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let session = ServerConnection::new(config.clone()).unwrap();
+                serve(1, StreamOwned::new(session, stream.unwrap()), &asked, &answer);
+            }
+        });
+        (hosts, certificate.pem())
     }
 
     /// Everything that was asked so far, in order.
@@ -110,13 +134,26 @@ impl Hosts {
     }
 
     pub fn url(&self, host: u8, path: &str) -> String {
-        format!("http://127.0.0.{host}:{}{path}", self.port)
+        format!("{}://127.0.0.{host}:{}{path}", self.scheme, self.port)
     }
 }
 
-/// The request that `stream` brings; none from a client that is gone.
-fn read(host: u8, stream: &TcpStream) -> Option<Asked> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
+fn serve(
+    host: u8,
+    stream: impl Read + Write,
+    asked: &Mutex<Vec<Asked>>,
+    answer: &(impl Fn(&Asked) -> Answer + ?Sized),
+) {
+    let mut reader = BufReader::new(stream);
+    if let Some(asking) = read(host, &mut reader) {
+        asked.lock().unwrap().push(asking.clone());
+        // a client that is gone is no fault
+        let _ = write(reader.into_inner(), &answer(&asking));
+    }
+}
+
+/// The request that `reader` brings; none from a client that is gone.
+fn read(host: u8, reader: &mut impl BufRead) -> Option<Asked> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -140,9 +177,9 @@ fn read(host: u8, stream: &TcpStream) -> Option<Asked> {
     Some(Asked { host, method, path, fields, body, at: Instant::now() })
 }
 
-fn write(mut stream: TcpStream, Answer { status, fields, body }: &Answer) {
+fn write(mut stream: impl Write, Answer { status, fields, body }: &Answer) -> io::Result<()> {
     let mut head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n", body.len());
     fields.iter().for_each(|(name, value)| head.push_str(&format!("{name}: {value}\r\n")));
-    // a client that is gone is no fault
-    let _ = stream.write_all(format!("{head}\r\n{body}").as_bytes());
+    stream.write_all(format!("{head}\r\n{body}").as_bytes())?;
+    stream.flush()
 }

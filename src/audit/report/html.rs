@@ -44,6 +44,9 @@ pub(super) fn write(out: &mut dyn Write, about: &About, summary: &Summary, shown
     )?;
     tiles(out, about, summary)?;
     kinds(out, summary)?;
+    if let Some(counts) = &summary.external {
+        writeln!(out, "<p class='soft'>{}</p>", text(&counts.to_string()))?;
+    }
     pictures(out, about)?;
     for (kind, of_kind) in &shown.kinds {
         section(out, *kind, of_kind, summary)?;

@@ -7,8 +7,10 @@
 //!   ...],
 //!  "fixed": [...],
 //!  "counts": {"broken": {"findings", "places", "new", "fixed"}, ...},
-//!  "figures": {...}, "tree": {...}, "sample": {...}}
+//!  "figures": {...}, "tree": {...}, "sample": {...},
+//!  "external": {"urls", "sound", "broken", "refused", "forbidden", "timed_out", "unchecked", "stopped"}}
 //! ```
+//! `external` is there where external links were checked.
 //! A finding with more than a thousand places comes several times, with its places in parts.
 
 use std::io::{self, Write};
@@ -112,7 +114,11 @@ impl<'a> Json<'a> {
         let sample = json!({ "pages": pages, "links": about.sample.edges });
         let (counts, figures, tree) = (json_line(&counts)?, json_line(&figures)?, json_line(&branch(&about.tree))?);
         let sample = json_line(&sample)?;
-        write!(self.out, "],\n\"counts\":{counts},\n\"figures\":{figures},\n\"tree\":{tree},\n\"sample\":{sample}}}\n")
+        write!(self.out, "],\n\"counts\":{counts},\n\"figures\":{figures},\n\"tree\":{tree},\n\"sample\":{sample}")?;
+        if let Some(external) = &summary.external {
+            write!(self.out, ",\n\"external\":{}", json_line(external)?)?;
+        }
+        self.out.write_all(b"}\n")
     }
 }
 

@@ -11,6 +11,7 @@ mod shown;
 use std::io::Write;
 
 use super::compare::{Comparison, State};
+use super::external::ExternalCounts;
 use super::figures::Figures;
 use super::finding::{Finding, Kind, Weight};
 use super::sample::Sample;
@@ -40,6 +41,8 @@ pub(super) struct About {
     pub figures: Figures,
     pub sample: Sample,
     pub tree: Branch,
+    /// External links, where they were checked.
+    pub external: Option<ExternalCounts>,
 }
 
 /// How many findings of a kind there are.
@@ -61,6 +64,8 @@ pub struct Summary {
     counts: Vec<Count>,
     /// Whether it was compared with an earlier audit.
     pub is_compared: bool,
+    /// External links, where they were checked.
+    pub external: Option<ExternalCounts>,
 }
 
 impl Summary {
@@ -94,7 +99,8 @@ impl Summary {
 
 /// Writes the files.
 pub(super) fn write(about: &About, findings: &Spool, earlier: Option<&Spool>, files: Files<'_>) -> Result<Summary> {
-    let mut summary = Summary { is_compared: earlier.is_some(), ..Summary::default() };
+    let (is_compared, external) = (earlier.is_some(), about.external.clone());
+    let mut summary = Summary { is_compared, external, ..Summary::default() };
     let mut shown = Shown::default();
     let mut json = Json::begin(files.json, about)?;
     csv::heading(files.csv)?;
