@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::exit::{Exit, UsageError};
-use super::export::{Output, memory};
+use super::output::{Output, memory};
 use super::{CrawlFn, run};
 use crate::audit::{Audit, Error, Files, Kind, Options, Summary, Weight};
 use crate::clock::{Clock, SystemClock};

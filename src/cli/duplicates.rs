@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::archive::{Archive, Damage, Entry, Response};
 use super::exit::Exit;
-use super::export::memory;
-use super::extract::{decode, layout_of_page};
 use super::ordered::{Named, Ordered};
+use super::output::memory;
+use super::page::{decode, layout_of_page};
 use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
 use crate::reading::tree::{TIME_MAX, parse};

@@ -6,7 +6,6 @@
 //! one is said.
 
 mod fields;
-mod page;
 mod row;
 
 use std::collections::HashSet;
@@ -28,7 +27,6 @@ use crate::reading::tree::TIME_MAX;
 use crate::table::{Format, Sink};
 use crate::text::escape::Escaped;
 use fields::{Field, Form, Source};
-pub(super) use page::{decode, layout_of_page, lines_of_page, text_of, text_of_page, title_of};
 use row::{COLUMNS, Plan, Row, Text, Wanted};
 
 /// Bytes of a page, its content coding removed.
@@ -59,11 +57,12 @@ file:
 Facts: language (of the text, ISO 639-3), stated-language, words, direction (ltr or rtl), json-ld, open-graph, \
 microdata, feeds.
 
-Formats: tsv, csv, jsonl, sqlite (a database with the table pages) and parquet; sqlite needs --output. Lists and facts \
-such as json-ld are JSON where a format has no lists. In tsv tabs, line ends and control characters are written as \\t, \
-\\n, \\x1b; csv keeps tabs and line ends. In both a text that a spreadsheet would take for a formula begins with ': one \
-that starts with =, +, - or @ and is not a number. The other formats have it as it is. Some pages are skipped with a message: pages of more than 32 MiB or a million nodes, with elements nested by the \
-thousands, or that take longer than 10 s.
+Formats: tsv, csv, jsonl, sqlite (a database with the table pages) and parquet; sqlite needs --output. Lists and \
+facts such as json-ld are JSON where a format has no lists. In tsv tabs, line ends and control characters are written \
+as \\t, \\n, \\x1b; csv keeps tabs and line ends. In both a text that a spreadsheet would take for a formula begins \
+with ': one that starts with =, +, - or @ and is not a number. The other formats have it as it is. Some pages are \
+skipped with a message: pages of more than 32 MiB or a million nodes, with elements nested by the thousands, or that \
+take longer than 10 s.
 
 Examples:
   crawler extract                  a table of all titles

@@ -6,7 +6,7 @@ use scraper::Selector;
 
 use super::archive::{Entry, RecordLocation, Response};
 use super::export::cdxj_line;
-use super::extract::{decode, text_of};
+use super::page::{decode, text_of};
 use crate::clock::Time;
 use crate::reading::tree::parse;
 

@@ -35,6 +35,8 @@ mod lines;
 mod list;
 mod login;
 mod ordered;
+mod output;
+mod page;
 mod parts;
 mod plan;
 mod preferences;

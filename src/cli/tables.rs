@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::exit::UsageError;
-use super::export::Output;
+use super::output::Output;
 use crate::table::{Column, Format, Sink, Table};
 
 /// What commands that print a table take.

@@ -1,8 +1,8 @@
 //! Tables as the tools of people read them: TSV, CSV, JSON lines, SQLite, Parquet.
 //!
-//! A [`Table`] is a format and its columns, each with a type; a row has a value for each column, of the column's type or
-//! [`Value::Null`]. Rows become [`Piece`]s, which is pure and can be done by many threads: whole lines where the format
-//! has lines, else the rows themselves. A [`Sink`] takes the pieces in their order, one thread at a time.
+//! A [`Table`] is a format and its columns, each with a type; a row has a value for each column, of the column's type
+//! or [`Value::Null`]. Rows become [`Piece`]s, which is pure and can be done by many threads: whole lines where the
+//! format has lines, else the rows themselves. A [`Sink`] takes the pieces in their order, one thread at a time.
 //!
 //! What a type is in each format:
 //!

@@ -41,8 +41,8 @@ fn written(format: Format) -> String {
 #[test]
 fn lines_have_each_type_and_no_text_forges_a_line_a_column_or_a_formula() {
     let expected = "url\ta \"b\"\tn\tt\tl\tj\n\
-        https://a.example/?a,b\t'=1+1\\r\\n\"x\"\\ty\\x1b[2J\t-5\t2026-11-18T11:06:40.123Z\t[\"=x\",\"\"]\t{\"k\":[1,null]}\n\
-        u\t\t\t\t\t\nv\t\t0\t\t[]\t[]\n";
+        https://a.example/?a,b\t'=1+1\\r\\n\"x\"\\ty\\x1b[2J\t-5\t2026-11-18T11:06:40.123Z\t[\"=x\",\"\"]\t\
+        {\"k\":[1,null]}\nu\t\t\t\t\t\nv\t\t0\t\t[]\t[]\n";
     assert_eq!(written(Format::Tsv), expected);
     let expected = "url,\"a \"\"b\"\"\",n,t,l,j\r\n\"https://a.example/?a,b\",\"'=1+1\n\"\"x\"\"\ty\\x1b[2J\",-5,\
         2026-11-18T11:06:40.123Z,\"[\"\"=x\"\",\"\"\"\"]\",\"{\"\"k\"\":[1,null]}\"\r\nu,,,,,\r\nv,,0,,[],[]\r\n";
@@ -93,7 +93,7 @@ fn a_database_has_each_type() {
     assert_eq!(&rows[0][2..4], ["Integer(-5)", "Text(\"2026-11-18T11:06:40.123Z\")"]);
     assert_eq!(rows[0][4..], ["Text(\"[\\\"=x\\\",\\\"\\\"]\")", "Text(\"{\\\"k\\\":[1,null]}\")"]);
     assert_eq!(rows[1][1..], ["Null"; 5]);
-    let names: Vec<_> = all.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<_> = all.column_names().map(str::to_owned).collect();
     assert_eq!(names, ["url", "a \"b\"", "n", "t", "l", "j"]);
 }
 

@@ -11,7 +11,7 @@ use similar::{Algorithm, TextDiff};
 
 use super::Version;
 use crate::cli::archive::{Entry, Response, essence};
-use crate::cli::extract::{decode, lines_of_page};
+use crate::cli::page::{decode, lines_of_page};
 use crate::reading::tree::{TIME_MAX, parse};
 use crate::text::escape::Escaped;
 use crate::web::charset;

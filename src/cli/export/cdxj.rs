@@ -15,9 +15,9 @@ use super::spellings::Spellings;
 use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage, Entry, RecordLocation, essence};
 use crate::cli::exit::Exit;
+use crate::cli::output::memory;
 use crate::clock::Time;
-use crate::config::parse_bytes;
-use crate::disk::sorter::{MEMORY_MIN, Sorter};
+use crate::disk::sorter::Sorter;
 use crate::text::escape::json_line;
 use crate::text::figures::digits_ms;
 use crate::web::request::archive_query;
@@ -53,11 +53,6 @@ pub(super) struct CdxjArgs {
     /// Memory for sorting
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = memory)]
     memory: usize,
-}
-
-pub(in crate::cli) fn memory(text: &str) -> Result<usize, String> {
-    let bytes = parse_bytes(text).map(|bytes| bytes.as_usize());
-    bytes.filter(|&bytes| bytes >= MEMORY_MIN).ok_or("write a size of at least 1MiB, such as 64MiB".to_owned())
 }
 
 /// Names and order as cdxj-indexer has them.

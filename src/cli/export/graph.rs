@@ -11,10 +11,9 @@ use flate2::Compression as Level;
 use flate2::write::GzEncoder;
 
 use super::Scans;
-use super::cdxj::memory;
-use super::output::Output;
 use crate::cli::archive::{Archive, Damage, Entry, Response};
 use crate::cli::exit::{Exit, UsageError};
+use crate::cli::output::{Output, memory};
 use crate::cli::selection::Selection;
 use crate::cli::{ArchiveArg, OpenArchive};
 use crate::graph::{Builder, Graph, Rank};

@@ -12,7 +12,7 @@ use data_encoding::BASE32;
 use super::redirect;
 use crate::cli::archive::{Archive, Damage, Entry, Response, essence};
 use crate::cli::exit::Exit;
-use crate::cli::extract::{decode, layout_of_page};
+use crate::cli::page::{decode, layout_of_page};
 use crate::cli::selection::Selection;
 use crate::cli::tables::{self, TableArgs};
 use crate::cli::{ArchiveArg, OpenArchive};
@@ -25,7 +25,7 @@ use crate::web::html::is_html;
 use crate::web::surt::surt;
 use crate::web::url::CanonicalUrl;
 
-/// The columns, and those of them that are no text.
+/// The columns.
 const COLUMNS: [&str; 32] = [
     "url_surtkey",
     "url",
@@ -60,6 +60,7 @@ const COLUMNS: [&str; 32] = [
     "crawl",
     "subset",
 ];
+/// Those that are numbers.
 const INTEGERS: [&str; 4] = ["url_port", "fetch_status", "warc_record_offset", "warc_record_length"];
 
 #[derive(Debug, Args)]
@@ -69,8 +70,8 @@ queries written for it can be used: url_surtkey, url, url_host_..., url_protocol
 fetch_time, fetch_status, fetch_redirect, content_digest (SHA-1 in Base32), content_mime_type, content_charset, \
 content_languages (with --languages, one ISO 639-3 code), content_truncated, warc_filename, warc_record_offset, \
 warc_record_length. content_mime_detected is empty: this crawler does not look at bodies for it. warc_segment is the \
-directory of the value file, crawl the name of the crawl directory or that of --name, subset is warc (status 200), crawldiagnostics \
-(others) or robotstxt. Rows are in the order of the archive.
+directory of the value file, crawl the name of the crawl directory or that of --name, subset is warc (status 200), \
+crawldiagnostics (others) or robotstxt. Rows are in the order of the archive.
 
 Examples:
   crawler export index --output index.parquet

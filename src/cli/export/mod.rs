@@ -9,7 +9,6 @@ mod derived;
 mod graph;
 mod index;
 mod links;
-mod output;
 mod spellings;
 mod urls;
 mod wacz;
@@ -24,15 +23,14 @@ use clap::{Args, Subcommand};
 
 use super::archive::Archive;
 use super::exit::Exit;
+use super::output::Output;
 use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
 use crate::clock::Time;
 use crate::web::warc::{Compression, Encoder};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) use cdxj::line as cdxj_line;
-pub(super) use cdxj::memory;
 pub(super) use links::{Scans, redirect};
-pub(super) use output::Output;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

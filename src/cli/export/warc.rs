@@ -11,11 +11,11 @@ use flate2::Compression as Level;
 use flate2::write::GzEncoder;
 
 use super::Common;
-use super::output::Output;
 use super::spellings::Spellings;
 use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage};
 use crate::cli::exit::Exit;
+use crate::cli::output::Output;
 use crate::clock::{Clock, SystemClock, Time};
 use crate::container::StoredRecord;
 use crate::text::figures::digits_ms;

@@ -6,7 +6,7 @@ use super::Common;
 use super::derived::{Derivation, Made, Page, fields};
 use crate::cli::OpenArchive;
 use crate::cli::exit::Exit;
-use crate::cli::extract::{decode, layout_of_page, title_of};
+use crate::cli::page::{decode, layout_of_page, title_of};
 use crate::cli::selection::Selection;
 use crate::reading::tree::{TIME_MAX, parse};
 use crate::web::warc::Encoder;

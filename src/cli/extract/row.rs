@@ -8,8 +8,8 @@ use serde_json::Value as Json;
 use url::Url;
 
 use super::fields::{self, Field, Source};
-use super::page::{decode, layout_of_page, text_of, title_of};
 use crate::cli::archive::Response;
+use crate::cli::page::{decode, layout_of_page, text_of, title_of};
 use crate::reading::tree::parse;
 use crate::reading::{Fact, Facts, Form, main_content};
 use crate::table::{self, Column, Format, Piece, Table, Type, Value};

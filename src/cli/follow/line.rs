@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::super::archive::{Damage, Response};
 use super::super::exit::UsageError;
 use super::super::export::{Scans, redirect};
-use super::super::extract::{decode, layout_of_page, title_of};
+use super::super::page::{decode, layout_of_page, title_of};
 use super::batch::Batch;
 use super::bodies::Bodies;
 use crate::archive::{Answer, Error, History, Page};

@@ -1,7 +1,7 @@
 //! Facts of a page: what it states for programs (JSON-LD, Open Graph, microdata, feeds), and what its text shows
 //! (language, words, direction).
 //!
-//! Each is one walk over the tree of the page. What a page states is bounded: values end after [`BYTES_MAX`] bytes and
+//! Each is one walk over the tree of the page. What a page states is bounded: values end after 4 MiB and
 //! nested microdata after a number of elements, so that no page multiplies itself.
 //!
 //! - `language`: language and direction of a text

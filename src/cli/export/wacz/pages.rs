@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::package::{MainPage, Package, seconds};
 use crate::cli::archive::{Entry, Response};
-use crate::cli::extract::{decode, text_of_page};
+use crate::cli::page::{decode, text_of_page};
 use crate::reading::tree::{TIME_MAX, parse};
 use crate::text::escape::Escaped;
 use crate::web::html::{is_html, title};

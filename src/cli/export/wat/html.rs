@@ -7,7 +7,7 @@ use scraper::{ElementRef, Html, Node};
 use serde_json::{Map, Value, json};
 
 use crate::cli::archive::Response;
-use crate::cli::extract::{decode, text_of, title_of};
+use crate::cli::page::{decode, text_of, title_of};
 use crate::reading::tree::{GivenUp, TIME_MAX, parse};
 use crate::web::css;
 use crate::web::html::is_html;

@@ -4,26 +4,26 @@ use ego_tree::iter::Edge;
 use html5ever::ns;
 use scraper::{ElementRef, Html, Node, Selector};
 
-use crate::cli::archive::Response;
+use super::archive::Response;
 use crate::web::charset;
 use crate::web::html::text::{Squeezed, is_inline};
 
 /// Elements whose text no reader sees.
 const UNSEEN: [&str; 5] = ["script", "style", "template", "noscript", "head"];
 /// The text of an element, with runs of white space made one blank.
-pub(in crate::cli) fn text_of(element: ElementRef<'_>) -> String {
+pub(super) fn text_of(element: ElementRef<'_>) -> String {
     let mut text = Squeezed::default();
     element.text().for_each(|piece| text.push(piece));
     text.text
 }
 
 /// The text that a reader of the page sees: without scripts, styles and head, blocks parted by a blank.
-pub(in crate::cli) fn text_of_page(page: &Html) -> String {
+pub(super) fn text_of_page(page: &Html) -> String {
     seen(page, Squeezed::part)
 }
 
 /// The same with a line for each block.
-pub(in crate::cli) fn lines_of_page(page: &Html) -> String {
+pub(super) fn lines_of_page(page: &Html) -> String {
     seen(page, Squeezed::end_line)
 }
 
@@ -38,7 +38,7 @@ fn seen(page: &Html, part: fn(&mut Squeezed)) -> String {
 }
 
 /// The text of a page as it is laid out: a line for each block and each row of a table, preformatted text as it is.
-pub(in crate::cli) fn layout_of_page(page: &Html) -> String {
+pub(super) fn layout_of_page(page: &Html) -> String {
     let (mut text, mut preformatted) = (Squeezed::default(), 0_usize);
     walk(page, |step| match step {
         Step::Text(piece) if preformatted > 0 => text.push_preformatted(piece),
@@ -87,13 +87,13 @@ fn walk<'a>(page: &'a Html, mut take: impl FnMut(Step<'a>)) {
 }
 
 /// The page's title, where it has one: its first `title` that is none of a drawing.
-pub(in crate::cli) fn title_of(page: &Html) -> Option<String> {
+pub(super) fn title_of(page: &Html) -> Option<String> {
     let selector = Selector::parse("title").expect("it is a selector");
     page.select(&selector).find(|title| title.value().name.ns == ns!(html)).map(text_of)
 }
 
 /// The text of a page, in the encoding that the crawl took it for when it looked for links.
-pub(in crate::cli) fn decode(response: &Response) -> String {
+pub(super) fn decode(response: &Response) -> String {
     let body = &response.decoded;
     charset::to_utf8(body, charset::of_html(body, response.content_type().as_deref())).into_owned()
 }

@@ -1,15 +1,23 @@
-//! Where an export goes: standard output, or a file that appears when it is whole.
+//! Where what a command writes goes: standard output, or a file that appears when it is whole.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use crate::cli::exit::UsageError;
+use super::exit::UsageError;
+use crate::config::parse_bytes;
 use crate::disk::Error;
+use crate::disk::sorter::MEMORY_MIN;
 use crate::text::escape::Escaped;
 
+/// Memory for sorting what is written, as an option says it.
+pub(super) fn memory(text: &str) -> Result<usize, String> {
+    let bytes = parse_bytes(text).map(|bytes| bytes.as_usize());
+    bytes.filter(|&bytes| bytes >= MEMORY_MIN).ok_or("write a size of at least 1MiB, such as 64MiB".to_owned())
+}
+
 /// An open output. A file is written aside and takes its name in [`Output::finish`]; without that it is removed.
-pub(in crate::cli) struct Output {
+pub(super) struct Output {
     out: BufWriter<Box<dyn Write + Send>>,
     file: Option<Aside>,
 }
@@ -23,7 +31,7 @@ struct Aside {
 impl Output {
     /// Opens `path`, or standard output for `-`. Refuses to show what is `binary` on a terminal, and to write into the
     /// crawl directory `crawl`.
-    pub(in crate::cli) fn open(path: &Path, crawl: &Path, binary: bool) -> anyhow::Result<Self> {
+    pub(super) fn open(path: &Path, crawl: &Path, binary: bool) -> anyhow::Result<Self> {
         if path == Path::new("-") {
             let out = io::stdout();
             if binary && out.is_terminal() {
@@ -56,12 +64,12 @@ impl Output {
     }
 
     /// Where the file is until it is whole, if it is one.
-    pub(in crate::cli) fn aside(&self) -> Option<&Path> {
+    pub(super) fn aside(&self) -> Option<&Path> {
         Some(&self.file.as_ref()?.aside)
     }
 
     /// Writes what is left and gives the file its name.
-    pub(in crate::cli) fn finish(mut self) -> anyhow::Result<()> {
+    pub(super) fn finish(mut self) -> anyhow::Result<()> {
         self.flush()?;
         if let Some(file) = &self.file {
             fs::rename(&file.aside, &file.path).map_err(|e| Error::io("write", &file.path, e))?;
