@@ -1,6 +1,6 @@
 //! `cargo bench --bench duplicates [-- TEXTS WORDS MEMORY_MIB [PYTHON]]`: near-duplicates among texts of which it is
-//! known how alike they are: precision, recall, CPU, memory; beside a simhash, and beside datasketch where a Python that
-//! has it is named.
+//! known how alike they are: precision, recall, CPU, memory; beside a simhash, and beside datasketch where a Python
+//! that has it is named.
 //!
 //! WORDS is the length of an original, 0 for lengths from 50 to 2,000 words. Precision is the share of the found, those
 //! behind the first of a group, that are as alike to that first as was asked for. Recall is the share of copies, by how
@@ -49,7 +49,7 @@ fn main() -> Result<()> {
     println!("{count} texts drawn with seed {SEED}, {} MiB to sort in", memory >> 20);
     let mut bench = Bench { names: draw(count, SEED), length, truth: Vec::new() };
     let found = bench.ours(memory)?;
-    println!("memory at most: {} MiB, of which the names of the texts are {} MiB", peak_mib(), count * 8 >> 20);
+    println!("memory at most: {} MiB, of which the names of the texts are {} MiB", peak_mib(), (count * 8) >> 20);
     bench.judge();
     bench.report("crawler", &found);
     if count <= PAIRS_MAX {

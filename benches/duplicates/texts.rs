@@ -1,10 +1,10 @@
 //! Texts of which it is known which are near copies of which.
 //!
-//! An original is drawn from words whose frequencies follow Zipf's law; a third of it, at most 60 words, is the template
-//! of one of a few sites, which its texts have in common. Each other text of its cluster is the original with an edit of
-//! one kind (words replaced, a passage put in, passages moved, the end cut off), of a strength drawn evenly. Sizes of
-//! clusters have a heavy tail. How alike an edit is to its original is not designed but counted, on shingles of five
-//! words.
+//! An original is drawn from words whose frequencies follow Zipf's law; a third of it, at most 60 words, is the
+//! template of one of a few sites, which its texts have in common. Each other text of its cluster is the original with
+//! an edit of one kind (words replaced, a passage put in, passages moved, the end cut off), of a strength drawn
+//! evenly. Sizes of clusters have a heavy tail. How alike an edit is to its original is not designed but counted, on
+//! shingles of five words.
 
 use std::fmt::Write;
 

@@ -156,6 +156,7 @@ impl Format {
 #[derive(Clone, Debug)]
 pub struct Table {
     format: Format,
+    #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "databases alone have named tables"))]
     name: &'static str,
     columns: Vec<Column>,
     has_heading: bool,
