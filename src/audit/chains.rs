@@ -1,13 +1,10 @@
 //! Redirects that lead to redirects, and those that lead back.
-//!
-//! All are followed at once, a hop with each pass over the file of URLs: what is on its way is sorted by where it
-//! stands. So nothing is looked up at random, and the passes are as many as the longest chain has hops.
 
 use super::line::{fields, line};
 use super::node::Node;
+use super::redirects::{Next, Way, follow};
 use super::spool::Spool;
 use crate::disk::Result;
-use crate::disk::sorter::Sorter;
 
 /// Hops that are followed; what is longer is told as so long.
 const HOPS_MAX: usize = 20;
@@ -32,56 +29,20 @@ impl Chain {
 
 /// The chains and loops among `nodes`, by the key of where they begin.
 pub(super) fn find(nodes: &Spool, memory: usize) -> Result<Spool> {
-    let mut found = Sorter::new(memory / 2);
-    let mut on_the_way = Sorter::new(memory / 4);
-    let mut is_any = false;
-    let mut lines = nodes.read();
-    let mut last = Vec::new();
-    while let Some(bytes) = lines.next()? {
-        let Some((key, node)) = Node::of_line(bytes).filter(|(key, _)| key.as_bytes() != last) else { continue };
-        last = key.as_bytes().to_vec();
-        if let Some(target) = node.redirect() {
-            on_the_way.push(&line([target, key]))?;
-            is_any = true;
-        }
-    }
-    while is_any {
-        let before = Spool::of(std::mem::replace(&mut on_the_way, Sorter::new(memory / 4)))?;
-        is_any = step(nodes, &before, &mut on_the_way, &mut found)?;
-    }
-    Spool::of(found)
+    follow(nodes, memory, &judge)
 }
 
-/// One hop of all that is on its way. Says whether some goes on. A line is where it stands, and the way to there.
-fn step(nodes: &Spool, before: &Spool, on_the_way: &mut Sorter, found: &mut Sorter) -> Result<bool> {
-    let (mut ways, mut nodes, mut is_any) = (before.read(), nodes.read(), false);
-    let mut at: Option<(Vec<u8>, Option<Node>)> = None;
-    while let Some(bytes) = ways.next()? {
-        let [key, way] = fields(bytes);
-        if at.as_ref().is_none_or(|(known, _)| known != key.as_bytes()) {
-            at = Some((key.as_bytes().to_vec(), Node::of(&mut nodes, key.as_bytes())?));
-        }
-        let node = at.as_ref().and_then(|(_, node)| node.as_ref());
-        let stops: Vec<&str> = way.split(' ').collect();
-        let start = stops.first().copied().unwrap_or_default();
-        let whole = || format!("{}{ARROW}{key}", stops.join(ARROW));
-        if stops.contains(&key) {
-            found.push(&line([start, "loop", &whole()]))?;
-            continue;
-        }
-        match node.and_then(Node::redirect) {
-            Some(target) if stops.len() < HOPS_MAX => {
-                on_the_way.push(&line([target, &format!("{way} {key}")]))?;
-                is_any = true;
-            }
-            Some(_) => found.push(&line([start, "chain", &format!("{} and on", whole())]))?,
-            None if stops.len() > 1 => {
-                found.push(&line([start, "chain", &format!("{} hops: {}", stops.len(), whole())]))?
-            }
-            None => {}
-        }
+fn judge(way: &Way<'_>) -> Next {
+    let hops = way.stops.len();
+    let end = |mark, detail: &str| Next::End(line([way.start(), mark, detail]));
+    let whole = || format!("{}{ARROW}{}", way.stops.join(ARROW), way.at);
+    match way.node.and_then(Node::redirect) {
+        _ if way.is_circle() => end("loop", &whole()),
+        Some(target) if hops < HOPS_MAX => Next::On(target.to_owned()),
+        Some(_) => end("chain", &format!("{} and on", whole())),
+        None if hops > 1 => end("chain", &format!("{hops} hops: {}", whole())),
+        None => Next::Nothing,
     }
-    Ok(is_any)
 }
 
 #[cfg(test)]
@@ -89,6 +50,7 @@ mod tests {
     use super::super::node::Answered;
     use super::*;
     use crate::clock::Time;
+    use crate::disk::sorter::Sorter;
 
     #[test]
     fn chains_and_loops_are_found_from_each_of_their_redirects() {

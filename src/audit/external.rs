@@ -3,8 +3,7 @@
 //! An external link leads to a URL that the crawl did not ask for because it lies outside of its scope. `list` writes
 //! these URLs, each once, in the order of their keys. They are fetched by a crawl of their own, with robots.txt, delays
 //! and logs; `Checked::read` reads what that crawl knows. There is one `Verdict` for each URL: that on the
-//! end of its redirects, which are followed by passes over the URLs, as those of the site are
-//! (`chains`).
+//! end of its redirects.
 //!
 //! A server tells strangers less than visitors. So only what means a missing page or a faulty server makes a link
 //! broken: 404, 410, 5xx, no such name, no connection, no TLS. Other errors (401, 403, 429 and so on) are counted, and
@@ -21,6 +20,7 @@ use super::gather::UNDATED;
 use super::line::{fields, key, line};
 use super::link::{How, Link};
 use super::node::{Answered, Node};
+use super::redirects::{Next, Way, follow};
 use super::spool::{Lines, Spool, SpoolWriter};
 use super::{Result, logs};
 use crate::archive::{self, Archive};
@@ -288,55 +288,23 @@ fn answers(archive: &Archive, nodes: &mut Sorter, faulty: &mut dyn FnMut(archive
 }
 
 /// The verdict on each URL of `nodes`, redirects followed.
-fn verdicts(nodes: &Spool, memory: usize) -> Result<Spool> {
-    let (mut found, mut on_the_way) = (Sorter::new(memory / 2), Sorter::new(memory / 4));
-    let (mut lines, mut last, mut is_any) = (nodes.read(), Vec::new(), false);
-    while let Some(bytes) = lines.next()? {
-        let Some((key, node)) = Node::of_line(bytes).filter(|(key, _)| key.as_bytes() != last) else { continue };
-        last = key.as_bytes().to_vec();
-        match node.redirect() {
-            Some(target) => {
-                on_the_way.push(&line([target, key]))?;
-                is_any = true;
-            }
-            None => found.push(&Verdict::of_node(&node).line(key))?,
-        }
-    }
-    while is_any {
-        let before = Spool::of(std::mem::replace(&mut on_the_way, Sorter::new(memory / 4)))?;
-        is_any = step(nodes, &before, &mut on_the_way, &mut found)?;
-    }
-    Ok(Spool::of(found)?)
+fn verdicts(nodes: &Spool, memory: usize) -> disk::Result<Spool> {
+    follow(nodes, memory, &judge)
 }
 
-/// One hop of all that is on its way. Says whether some goes on. A line is where it stands, and the way to there.
-fn step(nodes: &Spool, before: &Spool, on_the_way: &mut Sorter, found: &mut Sorter) -> Result<bool> {
-    let (mut ways, mut nodes, mut is_any) = (before.read(), nodes.read(), false);
-    let mut at: Option<(Vec<u8>, Option<Node>)> = None;
-    while let Some(bytes) = ways.next()? {
-        let [key, way] = fields(bytes);
-        if at.as_ref().is_none_or(|(known, _)| known != key.as_bytes()) {
-            at = Some((key.as_bytes().to_vec(), Node::of(&mut nodes, key.as_bytes())?));
-        }
-        let node = at.as_ref().and_then(|(_, node)| node.as_ref());
-        let stops: Vec<&str> = way.split(' ').collect();
-        let verdict = match node {
-            // it may be one that wants a cookie
-            _ if stops.contains(&key) => Verdict::Unchecked,
-            _ if stops.len() > REDIRECTS_MAX => Verdict::Broken(format!("more than {REDIRECTS_MAX} redirects")),
-            None => Verdict::Unchecked,
-            Some(node) => match node.redirect() {
-                Some(target) => {
-                    on_the_way.push(&line([target, &format!("{way} {key}")]))?;
-                    is_any = true;
-                    continue;
-                }
-                None => Verdict::of_node(node).behind_redirects(key),
-            },
-        };
-        found.push(&verdict.line(stops.first().copied().unwrap_or_default()))?;
-    }
-    Ok(is_any)
+fn judge(way: &Way<'_>) -> Next {
+    let verdict = match way.node {
+        // it may be one that wants a cookie
+        _ if way.is_circle() => Verdict::Unchecked,
+        _ if way.stops.len() > REDIRECTS_MAX => Verdict::Broken(format!("more than {REDIRECTS_MAX} redirects")),
+        None => Verdict::Unchecked,
+        Some(node) => match node.redirect() {
+            Some(target) => return Next::On(target.to_owned()),
+            None if way.stops.is_empty() => Verdict::of_node(node),
+            None => Verdict::of_node(node).behind_redirects(way.at),
+        },
+    };
+    Next::End(verdict.line(way.start()))
 }
 
 #[cfg(test)]

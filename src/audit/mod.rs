@@ -8,7 +8,7 @@
 //!    link, for each translation that it names, for each text that it should have alone. The logs add what has no
 //!    answer (`logs`).
 //! 2. **Sorting**: the lines of URLs and links go into files in the order of the URLs (`spool`).
-//! 3. **Merging**: redirects are followed by passes over the file of URLs (`chains`); then links meet their targets
+//! 3. **Merging**: redirects are followed by passes over the file of URLs (`redirects`); then links meet their targets
 //!    in one pass over both files (`join`). Texts, bodies and translations that are the same stand beside one another
 //!    when they are sorted (`same`, `pairs`).
 //! 4. **Findings** are lines too, sorted by kind and by what they are about, and written as they come (`report`).
@@ -42,6 +42,7 @@ mod logs;
 mod node;
 mod page;
 mod pairs;
+mod redirects;
 mod report;
 mod same;
 mod sample;

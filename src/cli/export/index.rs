@@ -222,7 +222,7 @@ fn of_host(url: &CanonicalUrl) -> Vec<Value> {
 fn of_url(url: &CanonicalUrl) -> [Value; 4] {
     let (protocol, usual) = if url.is_https() { ("https", 443) } else { ("http", 80) };
     let port = Some(url.port()).filter(|port| *port != usual);
-    let query = CanonicalUrl::path_and_query(url).split_once('?').map(|(_, query)| query);
+    let query = url.path_and_query().split_once('?').map(|(_, query)| query);
     [
         Value::Text(protocol.to_owned()),
         port.map_or(Value::Null, |port| Value::Integer(port.into())),

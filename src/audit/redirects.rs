@@ -1,0 +1,95 @@
+//! Redirects followed, all at once.
+//!
+//! Each pass over the file of URLs is a hop of all that is on its way: ways are sorted by where they stand, so nothing
+//! is looked up at random, and the passes are as many as the longest way has hops.
+
+use super::line::{fields, line};
+use super::node::Node;
+use super::spool::Spool;
+use crate::disk::Result;
+use crate::disk::sorter::Sorter;
+
+/// The way from a URL by its redirects, to where it stands.
+pub(super) struct Way<'a> {
+    /// The keys that it came by, the one where it begins first; none where that is where it stands.
+    pub stops: Vec<&'a str>,
+    /// The key where it stands.
+    pub at: &'a str,
+    /// What is known of that.
+    pub node: Option<&'a Node>,
+}
+
+/// What becomes of a way.
+pub(super) enum Next {
+    /// It goes on to this key.
+    On(String),
+    /// It ends, and this line is written.
+    End(Vec<u8>),
+    /// It ends, and nothing is to be said.
+    Nothing,
+}
+
+impl Way<'_> {
+    /// The key where it begins.
+    pub(super) fn start(&self) -> &str {
+        self.stops.first().copied().unwrap_or(self.at)
+    }
+
+    /// Whether it has been here.
+    pub(super) fn is_circle(&self) -> bool {
+        self.stops.contains(&self.at)
+    }
+}
+
+/// What `judge` says of the ways from all `nodes`, a line each.
+pub(super) fn follow(nodes: &Spool, memory: usize, judge: &dyn Fn(&Way<'_>) -> Next) -> Result<Spool> {
+    let mut pass = Pass { judge, found: Sorter::new(memory / 2), ways: Sorter::new(memory / 4), is_any: false };
+    let (mut lines, mut last) = (nodes.read(), Vec::new());
+    while let Some(bytes) = lines.next()? {
+        let Some((key, node)) = Node::of_line(bytes).filter(|(key, _)| key.as_bytes() != last) else { continue };
+        last = key.as_bytes().to_vec();
+        pass.take(&Way { stops: Vec::new(), at: key, node: Some(&node) })?;
+    }
+    while std::mem::take(&mut pass.is_any) {
+        let before = Spool::of(std::mem::replace(&mut pass.ways, Sorter::new(memory / 4)))?;
+        pass.hop(nodes, &before)?;
+    }
+    Spool::of(pass.found)
+}
+
+/// A pass over all that is on its way: lines of where a way stands, and the keys that it came by.
+struct Pass<'a> {
+    judge: &'a dyn Fn(&Way<'_>) -> Next,
+    found: Sorter,
+    ways: Sorter,
+    /// Whether some go on.
+    is_any: bool,
+}
+
+impl Pass<'_> {
+    fn hop(&mut self, nodes: &Spool, before: &Spool) -> Result<()> {
+        let (mut ways, mut nodes) = (before.read(), nodes.read());
+        let mut at: Option<(Vec<u8>, Option<Node>)> = None;
+        while let Some(bytes) = ways.next()? {
+            let [key, way] = fields(bytes);
+            if at.as_ref().is_none_or(|(known, _)| known != key.as_bytes()) {
+                at = Some((key.as_bytes().to_vec(), Node::of(&mut nodes, key.as_bytes())?));
+            }
+            let node = at.as_ref().and_then(|(_, node)| node.as_ref());
+            self.take(&Way { stops: way.split(' ').collect(), at: key, node })?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, way: &Way<'_>) -> Result<()> {
+        match (self.judge)(way) {
+            Next::On(target) => {
+                self.is_any = true;
+                let stops: Vec<&str> = way.stops.iter().copied().chain([way.at]).collect();
+                self.ways.push(&line([&target, &stops.join(" ")]))
+            }
+            Next::End(line) => self.found.push(&line),
+            Next::Nothing => Ok(()),
+        }
+    }
+}
