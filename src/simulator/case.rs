@@ -3,6 +3,7 @@
 mod again;
 mod calm;
 mod requisites;
+mod walled;
 mod wide;
 
 use std::time::Duration;
@@ -11,6 +12,7 @@ pub(super) use again::{JITTER, Watch};
 pub(super) use calm::calm_recrawl;
 
 use super::mistake::Mistake;
+use super::walls::WallOptions;
 use crate::container::ContainerOptions;
 use crate::disk::simulated::{Fault, Restart};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
@@ -26,6 +28,8 @@ pub const WIDE_FROM: u64 = 1_000_000;
 pub const REQUISITES_FROM: u64 = 2_000_000;
 /// From this seed on, cases are plain ones whose pages are fetched again.
 pub const AGAIN_FROM: u64 = 3_000_000;
+/// From this seed on, cases are plain ones whose crawls keep cookies, in webs with cookie walls.
+pub const WALLS_FROM: u64 = 4_000_000;
 /// Attempts after the first: more than flaky URLs and the network's troubles use up together.
 const RETRIES: u8 = 6;
 
@@ -96,6 +100,8 @@ pub(super) struct Case {
     pub recrawl: Option<RecrawlOptions>,
     /// And what is expected of that.
     pub watch: Option<Watch>,
+    /// Where pages are shown to those alone who send a cookie back.
+    pub walls: Option<WallOptions>,
     /// What the crawler does wrong, deliberately.
     pub mistake: Option<Mistake>,
     /// Checkpoints are also asked for, every so many events.
@@ -106,6 +112,10 @@ impl Case {
     /// The case of `seed`.
     pub(super) fn draw(seed: u64, mistake: Option<Mistake>) -> Self {
         let mut case = Case::plain(seed, mistake);
+        if seed >= WALLS_FROM {
+            walled::wall(&mut case);
+            return case;
+        }
         if seed >= AGAIN_FROM {
             case.watch = Some(again::refetch(&mut case));
             return case;
@@ -174,6 +184,7 @@ impl Case {
             trouble,
             recrawl: None,
             watch: None,
+            walls: None,
             mistake,
             lives,
             settings: settings(rng),

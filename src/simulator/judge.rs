@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::clause::{Clause, Violation};
 use super::machine::Machine;
 use super::moment::is_final;
-use super::{again, outcomes, polite};
+use super::{again, outcomes, polite, walls};
 use crate::container::{KeyRecord, Reader, Report, Standing, verify};
 use crate::record::Statistics;
 
@@ -13,6 +13,7 @@ use crate::record::Statistics;
 pub(super) fn judge(machine: &Machine, statistics: &Statistics) -> Result<(), Violation> {
     polite::judge(machine)?;
     obeys(machine)?;
+    walls::judge(machine)?;
     let found = archive(machine, statistics)?;
     if let Some(watch) = &machine.case().watch {
         again::judge(machine, watch)?;

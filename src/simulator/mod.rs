@@ -7,7 +7,7 @@
 //! ([`crate::catalog::MemoryCatalog`] is in its place) and the network are simulated. Cases from [`WIDE_FROM`] on also
 //! have limits, budgets, patterns, rates, depths and scopes; those from [`REQUISITES_FROM`] on embed what lies on other
 //! domains; those from [`AGAIN_FROM`] on are plain ones that fetch their pages again for some days, most of them in a
-//! web whose pages change by the clock. At every end of a
+//! web whose pages change by the clock; those from [`WALLS_FROM`] on are plain ones in webs with cookie walls. At every end of a
 //! process the account of its URLs has to balance ([`Accounts`](crate::engine::Accounts)), and where pages are fetched
 //! again, each has one place: in the calendar, queued, or ended. After the last process has come to the end of the
 //! crawl, [`Clause`] by clause is judged.
@@ -37,12 +37,13 @@ mod registry;
 #[cfg(test)]
 mod tests;
 mod visits;
+mod walls;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use case::Case;
-pub use case::{AGAIN_FROM, REQUISITES_FROM, WIDE_FROM};
+pub use case::{AGAIN_FROM, REQUISITES_FROM, WALLS_FROM, WIDE_FROM};
 pub use clause::{Clause, Violation};
 pub use fresh::{Fresh, FreshOptions, FreshPage, keep_fresh};
 use machine::Machine;
@@ -70,6 +71,8 @@ pub struct Held {
     pub hosts: u64,
     /// How often a shard went from one node to another.
     pub take_overs: u64,
+    /// Answers that only a cookie brought.
+    pub passed: u64,
     /// Checksum of the case's log: every request with its times and its answer, and every change of the disk. Two
     /// versions of the crawler that do the same have the same.
     pub log: u64,
@@ -83,6 +86,7 @@ impl Held {
         self.changes += other.changes;
         self.hosts += other.hosts;
         self.take_overs += other.take_overs;
+        self.passed += other.passed;
     }
 }
 
@@ -144,6 +148,7 @@ pub fn run_in_shards(seed: u64, mistake: Option<Mistake>, shards: u32) -> Result
             changes: machine.changes(),
             hosts: judge::hosts(&machine) as u64,
             take_overs: 0,
+            passed: machine.network().walls().map_or(0, walls::Walls::passed),
             log: machine.log_checksum(),
         }),
         Err(violation) => {

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::BEGIN;
+use super::walls::Walls;
 use crate::clock::Time;
 use crate::engine::{FetchJob, Response, Target};
 use crate::outcome::Failure;
 use crate::simweb::PaperWeb;
+use crate::web::secret::Secret;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::{HttpVersion, Truncation};
 
@@ -85,13 +87,20 @@ pub(super) struct Network {
     /// Share of requests and questions that meet trouble.
     trouble: f64,
     troubles: HashMap<String, u8>,
+    walls: Option<Walls>,
     /// Every request so far.
     pub log: Vec<Request>,
 }
 
 impl Network {
-    pub(super) fn new(web: PaperWeb, trouble: f64, seed: u64) -> Self {
-        Network { web, rng: fastrand::Rng::with_seed(seed), trouble, troubles: HashMap::new(), log: Vec::new() }
+    pub(super) fn new(web: PaperWeb, trouble: f64, seed: u64, walls: Option<Walls>) -> Self {
+        let rng = fastrand::Rng::with_seed(seed);
+        Network { web, rng, trouble, troubles: HashMap::new(), walls, log: Vec::new() }
+    }
+
+    /// Its cookie walls.
+    pub(super) fn walls(&self) -> Option<&Walls> {
+        self.walls.as_ref()
     }
 
     pub(super) fn web(&self) -> &PaperWeb {
@@ -149,6 +158,12 @@ impl Network {
             request.end += 50;
             self.log.push(request);
             return (Duration::from_millis(50), Outcome::Failed(Failure::Disconnected));
+        };
+        let answer = match (&mut self.walls, &job.target) {
+            (Some(walls), Target::Page { .. }) => {
+                walls.pass(url, job.cookie.as_ref().map(Secret::expose), by_web(now), answer)
+            }
+            _ => answer,
         };
         let mut duration = answer.latency + Duration::from_millis(self.rng.u64(1..20));
         let mut body = answer.body;

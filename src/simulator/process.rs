@@ -143,9 +143,13 @@ impl Process {
             *events += 1;
             let answered = match &event {
                 Event::Page(page) => {
-                    self.named = Some(named_by(page));
+                    let named = named_by(page);
                     let Response { status, truncated, started, .. } = page.response;
-                    Some((page.job.url.as_str().to_owned(), started, (status, truncated)))
+                    let url = page.job.url.as_str().to_owned();
+                    // a cookie wall leads back, and its page is asked for again
+                    let leads_back = named.2.as_ref() == Some(&url);
+                    self.named = Some(named);
+                    (!leads_back).then_some((url, started, (status, truncated)))
                 }
                 _ => None,
             };

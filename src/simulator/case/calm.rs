@@ -31,6 +31,7 @@ impl Case {
             container: ContainerOptions { segment_bytes: 16 << 20, ..ContainerOptions::default() },
             scope: ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() },
             recrawl: None,
+            walls: None,
             watch: None,
             mistake: None,
             checkpoint_every: None,
