@@ -192,6 +192,7 @@ mod tests {
                     crawl: config::Crawl { max_pages: Some(9), ..Default::default() },
                     ..Config::default()
                 },
+                begun_as: config::Identity::default(),
                 signer: Ok(None),
             }
         };
@@ -230,6 +231,7 @@ mod tests {
             path: Some(path.clone()),
             limits: GivenLimits::default(),
             current: Config::default(),
+            begun_as: config::Identity::default(),
             signer: Ok(None),
         };
         assert!(reloader.read().is_err_and(|why| why.contains("crawler.toml")));
