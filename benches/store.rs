@@ -1,4 +1,5 @@
-//! `cargo bench --bench store -- [MIB] STORE...`: how fast checkpoints go to a store and come back, and what that costs.
+//! `cargo bench --bench store -- [MIB] STORE...`: how fast checkpoints go to a store and come back, and at what
+//! cost.
 //!
 //! STORE is an address as `--store` takes it, with credentials from the environment; without any, a directory of the
 //! temporary files. Shipped are value files of 64 MiB with random bytes, MIB in all (512 by default), and a checkpoint

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::clause::{Clause, Violation};
 use super::machine::Machine;
 use super::moment::is_final;
-use super::{again, outcomes, polite, walls};
+use super::{again, outcomes, polite};
 use crate::container::{KeyRecord, Reader, Report, Standing, verify};
 use crate::record::Statistics;
 
@@ -13,7 +13,7 @@ use crate::record::Statistics;
 pub(super) fn judge(machine: &Machine, statistics: &Statistics) -> Result<(), Violation> {
     polite::judge(machine)?;
     obeys(machine)?;
-    walls::judge(machine)?;
+    cookies(machine)?;
     let found = archive(machine, statistics)?;
     if let Some(watch) = &machine.case().watch {
         again::judge(machine, watch)?;
@@ -23,6 +23,12 @@ pub(super) fn judge(machine: &Machine, statistics: &Statistics) -> Result<(), Vi
         outcomes(machine, statistics)?;
     }
     sound(machine)
+}
+
+fn cookies(machine: &Machine) -> Result<(), Violation> {
+    let connections = machine.case().frontier.politeness.connections_per_host;
+    let network = machine.network();
+    network.walls().map_or(Ok(()), |walls| walls.judge(connections, machine.ends.len() + 1))
 }
 
 fn obeys(machine: &Machine) -> Result<(), Violation> {

@@ -1,4 +1,4 @@
-//! Cookie walls of the simulated web: domains that answer a page only to those who send a cookie back. Everyone else is
+//! Cookie walls of the simulated web: domains that answer a page only to those who send a cookie back. All others are
 //! redirected to the page itself with the cookie, whose value is another one after a while.
 //!
 //! In half of these domains the cookie is one of the whole domain, in the others each host has its own. No cookie has a
@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::clause::{Clause, Violation};
-use super::machine::Machine;
 use crate::clock::Time;
 use crate::engine::{CookieUse, Rank, RequestSettings, Sites};
 use crate::fingerprint::mix;
@@ -45,8 +44,7 @@ impl Walls {
         Walls { options, seed, met: BTreeMap::new(), strays: Vec::new(), passed: 0 }
     }
 
-    /// Whoever asks for `url` with these cookies at `now` by the web's clock gets `answer`, or is redirected to the
-    /// page itself.
+    /// A request for `url` with these cookies at `now` by the web's clock brings `answer`, or leads to the page itself.
     pub(super) fn pass(
         &mut self,
         url: &CanonicalUrl,
@@ -85,25 +83,22 @@ impl Walls {
     pub(super) fn passed(&self) -> u64 {
         self.passed
     }
-}
 
-/// Cookies went to those alone who had set them; and who has set one did so once a process and connection at most.
-pub(super) fn judge(machine: &Machine) -> Result<(), Violation> {
-    let network = machine.network();
-    let Some(walls) = network.walls() else { return Ok(()) };
-    if let Some(stray) = walls.strays.first() {
-        return Err(Violation::new(Clause::Cookies, stray.clone()));
-    }
-    let (connections, processes) =
-        (machine.case().frontier.politeness.connections_per_host as u64, machine.ends.len() as u64 + 1);
-    for (value, (hosts, times)) in &walls.met {
-        let most = hosts.len() as u64 * connections * processes;
-        if *times > most {
-            let what = format!("{value} was set {times} times by {hosts:?}, and at most {most} times are right");
-            return Err(Violation::new(Clause::Cookies, what));
+    /// Cookies went to those alone who had set them; and a host set each value once for each connection of each process
+    /// at most.
+    pub(super) fn judge(&self, connections: usize, processes: usize) -> Result<(), Violation> {
+        if let Some(stray) = self.strays.first() {
+            return Err(Violation::new(Clause::Cookies, stray.clone()));
         }
+        for (value, (hosts, times)) in &self.met {
+            let most = (hosts.len() * connections * processes) as u64;
+            if *times > most {
+                let what = format!("{value} was set {times} times by {hosts:?}, and at most {most} times are right");
+                return Err(Violation::new(Clause::Cookies, what));
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// All sites: cookies are sent back.

@@ -192,8 +192,8 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 }
 
-/// A whole number as one; else Python's `repr` of a float: the shortest digits, with an exponent of at least two of them
-/// below 1e-4.
+/// A whole number as one; else Python's `repr` of a float: the shortest digits, with an exponent of at least two of
+/// them below 1e-4.
 fn float(value: f64) -> String {
     if value.fract() == 0.0 {
         return format!("{:.0}", value + 0.0);
