@@ -132,6 +132,10 @@ pub trait Archive {
     fn response(&self, entry: &Entry) -> anyhow::Result<Response>;
     /// The records of the exchange as they are stored, that of the answer last.
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>>;
+    /// Both: the records of the exchange, and what was answered.
+    fn exchange_and_response(&self, entry: &Entry) -> anyhow::Result<(Vec<StoredRecord>, Response)> {
+        Ok((self.exchange(entry)?, self.response(entry)?))
+    }
     /// How the crawl came to `entry`, as the records of the exchange have it.
     fn history(&self, entry: &Entry) -> anyhow::Result<History> {
         let exchange = self.exchange(entry)?;

@@ -183,6 +183,11 @@ impl Columns {
         Columns { columns, width }
     }
 
+    /// How many they are.
+    pub fn count(&self) -> usize {
+        self.columns.len()
+    }
+
     /// The line above the rows of a table.
     pub fn head(&self) -> Option<String> {
         let names = self.columns.iter().map(|column| column.name().to_owned()).collect();
