@@ -183,6 +183,12 @@ impl Damage {
     }
 }
 
+/// Where an answer redirects.
+pub(super) fn redirect(url: &CanonicalUrl, status: u16, response: &Response) -> Option<CanonicalUrl> {
+    let location = headers::location(&response.headers).filter(|_| (300..400).contains(&status) && status != 304);
+    location.and_then(|value| url.join(&value).ok())
+}
+
 /// A MIME type without its parameters, in lower case.
 pub(super) fn essence(mime: &str) -> String {
     mime.split(';').next().unwrap_or("").trim().to_ascii_lowercase()

@@ -36,6 +36,7 @@ mod patterns;
 mod quota;
 pub mod recovery;
 mod recrawl;
+mod repeated;
 mod reply;
 mod request_settings;
 mod requests;

@@ -1,31 +1,26 @@
 //! How many pages of an origin say nearly the same: the budget that ends traps without a pattern in their URLs.
 //!
-//! A site that gives one page under ever new URLs (faceted lists without entries, calendars without events, links that
-//! grow) is stored as far as this budget goes. Of every page behind it the links are not followed, so the trap grows no
+//! A site that gives one page under ever new URLs (faceted lists without entries, calendars without events) is stored
+//! as far as this budget goes. Of every page behind it the links are not followed, so the trap grows no
 //! further: with N pages of a budget and F new links on each, N (1 + F) pages or so are stored.
 //!
 //! - **What counts.** The text of an HTML page by its [`Wording`](crate::web::html::Wording): without numbers, dates
-//!   and what frames it. From its minwise [`Signature`] eight keys are made ([`Likeness`]), and each is counted with the
-//!   origin in a [`Sketch`] of 2 MiB. A page is one of many where five of its eight keys were counted more often than
-//!   the limit says. So of pages that all resemble each other by 0.95 nearly every one is recognised, by 0.9 most, and
-//!   of those that only have a template in common, by 0.7 and less, none. A page without words counts for nothing.
-//! - **What is not stopped.** Seeds, and where they redirect; what a page embeds as its requisite; redirects; sitemaps
-//!   and feeds. Pages that are fetched again are judged and not counted: their URL was.
-//! - **Over restarts.** The counts are part of every checkpoint, and pages are counted in the order of the archive. So a
-//!   replay counts the same pages in the same order behind the same checkpoint, and stops at the same ones.
-//! - Where link files were lost and are sent once more ([`super::resend`]), links of such pages are among them.
+//!   and what frames it. From its minwise [`Signature`] eight keys are made ([`Likeness`]), and each is counted with
+//!   the origin in a [`Sketch`] of 2 MiB. A page is one of many where five of its eight keys were counted more often
+//!   than the limit says. So of pages that all resemble each other by 0.95 nearly every one is recognised, by 0.9 most,
+//!   and of those that only have a template in common, by 0.7 and less, none. A page without words counts for nothing.
+//! - **What is not stopped**, by `repeated`: seeds, and where they redirect; what a page embeds as its requisite;
+//!   redirects; sitemaps and feeds. Pages that are fetched again are judged and not counted: their URL was.
+//! - **Over restarts.** The counts are part of every checkpoint, and pages are counted in the order of the archive. So
+//!   a replay counts the same pages in the same order behind the same checkpoint, and stops at the same ones.
+//! - Where link files were lost and are sent once more (`resend`), links of such pages are among them.
 //!
 //! Keys are digests by the crawl's own polynomial, so that nobody can aim at the texts of somebody else. Where there is
 //! no limit, nothing is computed, counted or written.
 
 use super::sketch::Sketch;
-use super::{Engine, Findings, is_of_seed};
-use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-use crate::frontier::QueuedUrl;
-use crate::outcome::Reason;
 use crate::similar::{PART_BYTES, PARTS, Signature};
-use crate::web::html::LinkKind;
 use crate::web::url::KeyMaker;
 
 /// So many keys of a page have to be beyond the limit.
@@ -55,8 +50,8 @@ pub struct TextBudget {
 }
 
 impl TextBudget {
-    /// A budget of `limit` pages a text, with what `saved` (from [`TextBudget::encode`]) says was used; `None` for bytes
-    /// that are something else. Without a limit what was counted is forgotten.
+    /// A budget of `limit` pages a text, with what `saved` (from [`TextBudget::encode`]) says was used; `None` for
+    /// bytes that are something else. Without a limit what was counted is forgotten.
     pub fn open(limit: Option<u64>, saved: &[u8]) -> Option<Self> {
         Some(TextBudget { used: Sketch::open(limit, if limit.is_some() { saved } else { &[] })? })
     }
@@ -80,33 +75,6 @@ impl TextBudget {
     /// Appends what was counted.
     pub fn encode(&self, out: &mut Vec<u8>) {
         self.used.encode(out);
-    }
-}
-
-impl Engine {
-    /// Counts what the page of `url` says, which has had its last answer. Where too many pages say it, its links are
-    /// taken out of its `findings`, counted and logged, but for what it embeds.
-    pub(super) fn stop_at_repeated(&mut self, url: &QueuedUrl, findings: &mut Findings) -> Result<()> {
-        let Some(likeness) = findings.likeness.take() else { return Ok(()) };
-        let is_beyond = self.stores.texts.is_beyond(url.origin, &likeness, !url.forced);
-        if !is_beyond || is_of_seed(url) {
-            return Ok(());
-        }
-        findings.limits.repeated = true;
-        let limit = self.stores.texts.limit().unwrap_or_default();
-        let rule = format!("scope.max_pages_per_text = {limit}: {}", url.url);
-        let is_requisite = self.scope.is_requisite(url.hops.embeds() + 1);
-        for link in std::mem::take(&mut findings.links) {
-            if link.kind == LinkKind::Embed && is_requisite {
-                findings.links.push(link);
-                continue;
-            }
-            self.books.statistics.links_found += 1;
-            if !self.stores.passes_over(link.keys.key) {
-                self.books.skip(&link.url, Reason::Text, &rule)?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::Common;
 use crate::cli::OpenArchive;
-use crate::cli::archive::{Archive, Damage, Entry, Response};
+use crate::cli::archive::{Archive, Damage, Entry, Response, redirect};
 use crate::cli::columns::{Column, Columns};
 use crate::cli::exit::Exit;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
@@ -260,12 +260,6 @@ impl Scans {
 /// which is not known here.
 pub(super) fn stated<'a>(url: &'a CanonicalUrl, content_type: Option<&'a str>) -> Stated<'a> {
     Stated { content_type, nosniff: false, path: url.path(), embedded: true }
-}
-
-/// Where an answer redirects.
-pub(in crate::cli) fn redirect(url: &CanonicalUrl, status: u16, response: &Response) -> Option<CanonicalUrl> {
-    let location = headers::location(&response.headers).filter(|_| (300..400).contains(&status) && status != 304);
-    location.and_then(|value| url.join(&value).ok())
 }
 
 fn kind(kind: LinkKind) -> &'static str {
