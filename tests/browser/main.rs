@@ -7,9 +7,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod behaviours;
+mod ends;
 mod hostile;
+mod leaks;
 mod network;
 mod pages;
+mod processes;
 
 use std::path::PathBuf;
 use std::sync::Arc;
