@@ -19,7 +19,7 @@ async fn tried(test: &Test, page: &str, options: &RenderOptions) -> Result<Rende
     let web = Web::of(&[(URL, Answer::html(page))]);
     let begin = Instant::now();
     let result = test.render(&web, URL, options).await;
-    let most = options.deadline + Duration::from_secs(20);
+    let most = options.deadline + Duration::from_secs(40);
     assert!(begin.elapsed() < most, "{:?}: {page}", begin.elapsed());
     let innocent = Web::of(&[(URL, Answer::html("<p>all is well"))]);
     let next = test.rendered(&innocent, URL, &crate::options()).await;
@@ -67,6 +67,10 @@ async fn a_page_that_takes_memory_without_end_is_killed() {
     let page = "<script>a = []; while (true) a.push('x'.repeat(1000) + a.length)</script>";
     let failure = tried(&test, page, &options).await.unwrap_err();
     assert_eq!(failure, RenderFailure::Memory);
+    // blobs are kept in another process than the page's
+    let page = "<script>a = []; setInterval(() => a.push(new Blob([new Uint8Array(16 << 20).fill(1)])), 20);\
+                setInterval(() => fetch('/poll'), 50)</script>";
+    assert_eq!(tried(&test, page, &options).await.unwrap_err(), RenderFailure::Memory);
     // in a frame of another site, which has a process of its own
     let frame = "<script>a = []; setInterval(() => a.push(new Uint8Array(16 << 20).fill(1)), 20)</script>";
     let web = Web::of(&[
