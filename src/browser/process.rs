@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -55,6 +55,7 @@ struct Watch {
     usages: Vec<Usage>,
     /// What its processes but renderers took before the first page.
     base: Option<u64>,
+    looked: Option<Instant>,
 }
 
 /// What has to go.
@@ -128,7 +129,7 @@ impl Process {
             connection,
             user_agent: version["userAgent"].as_str().unwrap_or_default().to_owned(),
             keeper,
-            watch: Arc::new(Mutex::new(Watch { tree, next: 0, usages: Vec::new(), base: None })),
+            watch: Arc::new(Mutex::new(Watch { tree, next: 0, usages: Vec::new(), base: None, looked: None })),
             active: AtomicUsize::new(0),
             pages: AtomicU32::new(0),
             is_retired: AtomicBool::new(false),
@@ -210,7 +211,11 @@ impl Process {
         let watching = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(LOOK).await;
-                process.look().await;
+                // one look does for all pages
+                let is_due = lock(&process.watch).looked.is_none_or(|looked| looked.elapsed() >= LOOK / 2);
+                if is_due {
+                    process.look().await;
+                }
             }
         });
         PageUsage { process: self.clone(), page, watching }
@@ -241,6 +246,7 @@ impl Watch {
     fn look(&mut self) -> Option<TooMuch> {
         let before = self.tree.cpu();
         self.tree.look();
+        self.looked = Some(Instant::now());
         let base = *self.base.get_or_insert(self.tree.others());
         let pages = u32::try_from(self.usages.len()).unwrap_or(u32::MAX);
         let share = self.tree.cpu().saturating_sub(before).checked_div(pages)?;

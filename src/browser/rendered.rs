@@ -82,8 +82,6 @@ pub enum RefusedKind {
     Worker,
     /// A navigation beyond [`super::RenderOptions::navigations_max`].
     Navigation,
-    /// A request of the browser that belongs to no page.
-    Stray,
 }
 
 /// Why a page could not be rendered.

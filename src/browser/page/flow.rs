@@ -145,7 +145,7 @@ impl Page {
                     return Err(Break::Ended(over));
                 }
                 let until = state.network_changed + quiet.network;
-                ((!state.is_loaded || state.open > 0).then_some(deadline).unwrap_or(until), state.requests)
+                (if state.is_loaded && state.open == 0 { until } else { deadline }, state.requests)
             };
             if Instant::now() >= deadline {
                 return Err(Break::Ended(Ended::Deadline));
