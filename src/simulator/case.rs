@@ -141,6 +141,7 @@ impl Case {
             || budget.pages_per_domain.is_some()
             || budget.bytes_per_host.is_some()
             || self.settings.urls_per_pattern.is_some()
+            || self.settings.pages_per_text.is_some()
             || self.scope.max_depth.is_some()
             || self.scope.mode != ScopeMode::Any
     }
@@ -285,6 +286,7 @@ fn settings(rng: &mut fastrand::Rng) -> Settings {
         behind_max: None,
         disk_floor: 0,
         urls_per_pattern: None,
+        pages_per_text: None,
         follow_seed_redirects: true,
         obey_robots: true,
         sites: None,

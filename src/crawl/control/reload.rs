@@ -120,6 +120,8 @@ fn effective(current: &Config, new: &Config) -> Config {
             max_url_length: current.scope.max_url_length,
             max_links_per_page: current.scope.max_links_per_page,
             strip_query_params: current.scope.strip_query_params.clone(),
+            // what pages say is compared from the start on, or not
+            max_pages_per_text: current.scope.max_pages_per_text,
             favicon: current.scope.favicon,
             script_files: current.scope.script_files,
             lazy_attributes: current.scope.lazy_attributes.clone(),

@@ -55,6 +55,7 @@ fn settings() -> Settings {
         behind_max: None,
         disk_floor: 0,
         urls_per_pattern: None,
+        pages_per_text: None,
         follow_seed_redirects: true,
         obey_robots: true,
         sites: None,
