@@ -8,9 +8,9 @@
 //! have limits, budgets, patterns, rates, depths and scopes; those from [`REQUISITES_FROM`] on embed what lies on other
 //! domains; those from [`AGAIN_FROM`] on are plain ones that fetch their pages again for some days, most of them in a
 //! web whose pages change by the clock; those from [`WALLS_FROM`] on are plain ones in webs with cookie walls. At every
-//! end of a process the account of its URLs has to balance ([`Accounts`](crate::engine::Accounts)), and where pages are fetched
-//! again, each has one place: in the calendar, queued, or ended. After the last process has come to the end of the
-//! crawl, [`Clause`] by clause is judged.
+//! end of a process the account of its URLs has to balance ([`Accounts`](crate::engine::Accounts)), and where pages are
+//! fetched again, each has one place: in the calendar, queued, or ended. After the last process has come to the end of
+//! the crawl, [`Clause`] by clause is judged.
 //!
 //! What it cannot show: threads (work on the disk is done at one moment between two events, though it can be cut short
 //! there by a death), sled (its own tests have it), and what a real kernel does.
