@@ -177,6 +177,15 @@ fn links_of_a_crawl_name_what_it_fetched() {
     let text = site.lines(&["export", "links"]);
     assert_eq!(text.len(), links.len());
     assert!(text.iter().all(|line| line.split('\t').count() == 5));
+    let told = site.lines(&["export", "links", "--columns", "status,depth", "--target-columns", "status"]);
+    assert_eq!(told.len(), links.len());
+    let ended: BTreeSet<String> = site.lines(&["list", "--columns", "url,status"]).into_iter().collect();
+    for line in &told {
+        let cells: Vec<&str> = line.split('\t').collect();
+        assert_eq!(cells.len(), 8, "{line}");
+        assert!(ended.contains(&format!("{}\t{}", cells[0], cells[5])), "{line}");
+        assert!(cells[7].is_empty() || ended.contains(&format!("{}\t{}", cells[1], cells[7])), "{line}");
+    }
 }
 
 #[test]

@@ -45,7 +45,7 @@ that, which takes several times as long. A target that is not in the archive has
 Examples:
   crawler export links --prefix https://example.com/ > links.tsv
   crawler export links --jsonl --output links.jsonl
-  crawler export links --columns depth,change --target-columns status,location,duration
+  crawler export links --columns depth,change --target-columns status,location
   crawler export links | cut -f 2 | sort | uniq -c | sort -rn | head")]
 pub(super) struct LinksArgs {
     #[command(flatten)]
