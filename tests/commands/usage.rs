@@ -48,6 +48,7 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("scope.max_links_per_page", "0", "0 would follow no link; use crawl.max_depth = 0"),
     ("scope.max_path_segments", "0", "must be at least 1"),
     ("scope.max_repeated_segments", "0", "must be at least 1"),
+    ("scope.max_pages_per_text", "0", "must be at least 1, or \"unlimited\"; 0 would follow no link"),
     ("scope.max_redirects", "31", "must be at most 30"),
     ("scope.strip_query_params", "[\"a=b\"]", "must be names of parameters, without & and ="),
     ("scope.lazy_attributes", "[\"a b\"]", "must be names of attributes, without blanks, quotes and ="),
