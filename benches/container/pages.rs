@@ -113,6 +113,8 @@ impl Batch {
             time: Time::from_ms(1_700_000_000_000),
             mime: "text/html",
             robots: false,
+                of_rendering: false,
+                rendition: None,
             payload_sha1: page.payload_sha1,
             payload_bytes: BODY_BYTES as u64,
             records: &self.records[page.records.clone()],

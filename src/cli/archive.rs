@@ -290,6 +290,8 @@ pub(super) mod tests {
                 seed: 0,
                 attempt: 0,
                 robots: entry.robots,
+                of_rendering: false,
+                rendition: None,
                 forced: false,
                 is_due: false,
                 canonical: None,

@@ -5,6 +5,8 @@
 //! engine ─────────────► fetch ──────────────────► process ─────────────────► engine
 //!        ◄───────────────────────── FetchFailed ◄──┘
 //! ```
+//! A page that is rendered goes to a browser between the two (`rendering`).
+//!
 //! A job carries everything that it needs, so that an executor holds no crawl state, and it comes back whole with its
 //! answer, so that the engine keeps no table of what is in progress.
 
@@ -16,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::login_plan::{LoginPlan, LoginStep, Submission};
+use super::rendering::{Found, RenderWish, Rendered, Resource, ResourceStep};
 use super::request_settings::RequestSettings;
 use crate::calendar::Past;
 use crate::clock::Time;
@@ -61,6 +64,8 @@ pub struct FetchJob {
     pub condition: Option<Condition>,
     /// What earlier visits said of it, where it is fetched again.
     pub past: Option<Box<Past>>,
+    /// Whether the page is rendered.
+    pub render: RenderWish,
     /// What the ids of the answer's records are made from, beside URL and time: of a page the crawl's id, so that they
     /// can be known later; of a robots.txt anything.
     pub id_seed: u128,
@@ -87,6 +92,15 @@ pub enum Target {
         /// The URL that waits for it.
         provenance: Provenance,
     },
+    /// What a page asks for that is rendered.
+    Resource {
+        /// The number of the rendering that asked first.
+        rendering: u64,
+        /// It, or the robots.txt that it waits for.
+        step: ResourceStep,
+        /// How it was found: by the page, and as what that embeds.
+        provenance: Provenance,
+    },
     /// A step of a login.
     Login {
         /// Which login.
@@ -111,6 +125,10 @@ impl Target {
             Target::Login { step: LoginStep::Robots { origin, .. }, provenance, .. } => {
                 Purpose::Robots { origin, depth: provenance.depth, hops: &provenance.hops }
             }
+            Target::Resource { step: ResourceStep::Robots { origin, .. }, provenance, .. } => {
+                Purpose::Robots { origin, depth: provenance.depth, hops: &provenance.hops }
+            }
+            Target::Resource { provenance, .. } => Purpose::Page { depth: provenance.depth, hops: &provenance.hops },
             Target::Login { .. } => Purpose::Login,
         }
     }
@@ -294,6 +312,8 @@ pub struct Findings {
     pub limits: LimitsMet,
     /// Whether the page is hardly more than its scripts.
     pub is_scripts: bool,
+    /// Of a page that may be rendered: what it shows without that.
+    pub shown: Found,
     /// A digest of what the page says, without what changes by itself; 0 where it says nothing, or nobody asked.
     pub text: u64,
     /// What the page itself states about its use, beside its header.
@@ -326,6 +346,7 @@ impl Findings {
             sitemap: None,
             limits: LimitsMet::default(),
             is_scripts: false,
+            shown: Found::default(),
             text: 0,
             statements: Statements::default(),
             canonical: None,
@@ -379,4 +400,10 @@ pub struct Processed {
     pub has_statements: bool,
     /// The memory that it has a part of.
     pub room: Room,
+    /// Why the page is to be rendered before it is stored; then its body is still there, and no records are.
+    pub to_render: Option<&'static str>,
+    /// What a rendering has made of the page.
+    pub rendered: Option<Box<Rendered>>,
+    /// What a page gets that has asked for it.
+    pub resource: Option<Arc<Resource>>,
 }
