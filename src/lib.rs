@@ -27,6 +27,7 @@
 //! | [`outcome`] | how a URL ends; the one table of what follows from a status or an error |
 //! | [`disk`] | files as a trait, headers, checksums, atomic replacement, the directory's lock |
 //! | [`web`] | the web's formats, pure: URLs, scope, robots.txt, HTML links, codings, WARC |
+//! | [`browser`] | pages rendered by the system's Chromium, whose every request the caller answers |
 //! | [`signature`] | who sends a request, proved: keys, their directory, signatures of requests |
 //! | [`connections`] | the bounded number of connections to a server of this process |
 //! | [`text`] | text for people: figures with units, foreign text made harmless |
@@ -71,6 +72,7 @@
 
 pub mod archive;
 pub mod audit;
+pub mod browser;
 pub mod calendar;
 pub mod catalog;
 pub mod cli;

@@ -1,0 +1,158 @@
+//! What a page asks for, and how the crawler answers: the one way between a page and the network.
+
+use std::sync::mpsc::Receiver;
+
+/// Answers what pages ask for. The browser itself reaches nothing.
+///
+/// A page may ask for any URL with any method: whoever answers judges addresses, robots.txt, methods and limits. The
+/// browser makes no CORS preflight before a request that is answered here.
+pub trait Network: Send + Sync {
+    /// Takes a request in and returns at once; `reply` may be used later, from any thread.
+    fn request(&self, asked: Asked, reply: Reply);
+}
+
+/// A request of a page.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Unique within its render, in the order in which the requests came.
+    pub id: u64,
+    /// `http` or `https`, without a fragment. What else a page may load (`data:`, `blob:`, `about:`) does not come here;
+    /// all other schemes are refused before.
+    pub url: String,
+    /// In capitals for the usual ones.
+    pub method: String,
+    /// As the browser would send them, in no order that means anything; without `Cookie` and what a connection adds.
+    pub headers: Vec<(String, String)>,
+    /// What is sent along.
+    pub body: Option<Vec<u8>>,
+    /// What the answer is wanted for.
+    pub kind: ResourceKind,
+    /// Whether it is the page itself, rather than something in it. Also true where the page goes elsewhere by itself.
+    pub is_main_document: bool,
+    /// The URL whose answer redirected here.
+    pub redirected_from: Option<String>,
+}
+
+/// What the answer to a request is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ResourceKind {
+    /// A page, in a frame or not.
+    Document,
+    /// A style sheet.
+    Stylesheet,
+    /// A script, also one of a worker.
+    Script,
+    /// A picture.
+    Image,
+    /// A font.
+    Font,
+    /// Sound, video, and their captions.
+    Media,
+    /// `fetch()`, `XMLHttpRequest`, `EventSource`.
+    Fetch,
+    /// What expects no answer: beacons, reports of violated policies.
+    Ping,
+    /// What may be needed later.
+    Prefetch,
+    /// Manifests, favicons, and what has no name.
+    Other,
+}
+
+/// An answer to a request of a page.
+#[derive(Clone, Debug)]
+pub struct Fulfilled {
+    /// The status code; the browser follows a redirect, and its target comes as a request of its own.
+    pub status: u16,
+    /// Fields as the server sent them. Those that describe a connection or the coding of the body are left out for the
+    /// browser, since the body is decoded.
+    pub headers: Vec<(String, String)>,
+    /// The body, decoded of its content coding.
+    pub body: Vec<u8>,
+}
+
+/// Why a request of a page gets no answer; the page sees a network error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Denied {
+    /// Whoever answers does not want it: robots.txt, scope, a limit, an address that is not public.
+    Refused,
+    /// Its host has no address.
+    NameNotResolved,
+    /// Nothing could be connected to.
+    Unreachable,
+    /// It took too long.
+    TimedOut,
+    /// Anything else; also what a dropped [`Reply`] means.
+    Failed,
+}
+
+/// The right to answer one request once. Dropped, it fails the request.
+pub struct Reply {
+    sink: Option<Sink>,
+}
+
+/// What takes an answer.
+type Sink = Box<dyn FnOnce(Result<Fulfilled, Denied>) + Send>;
+
+impl Reply {
+    /// A reply that `sink` gets, in the thread that answers.
+    pub fn new(sink: impl FnOnce(Result<Fulfilled, Denied>) + Send + 'static) -> Reply {
+        Reply { sink: Some(Box::new(sink)) }
+    }
+
+    /// A reply whose answer is received elsewhere.
+    pub fn channel() -> (Reply, Receiver<Result<Fulfilled, Denied>>) {
+        let (to, from) = std::sync::mpsc::sync_channel(1);
+        (Reply::new(move |answer| drop(to.send(answer))), from)
+    }
+
+    /// Answers with a response.
+    pub fn fulfill(self, status: u16, headers: Vec<(String, String)>, body: Vec<u8>) {
+        self.answer(Ok(Fulfilled { status, headers, body }));
+    }
+
+    /// Answers that there is none.
+    pub fn fail(self, reason: Denied) {
+        self.answer(Err(reason));
+    }
+
+    fn answer(mut self, answer: Result<Fulfilled, Denied>) {
+        if let Some(sink) = self.sink.take() {
+            sink(answer);
+        }
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if let Some(sink) = self.sink.take() {
+            sink(Err(Denied::Failed));
+        }
+    }
+}
+
+impl std::fmt::Debug for Reply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reply").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_answered_once_and_fails_where_nobody_answers() {
+        let (reply, answer) = Reply::channel();
+        reply.fulfill(200, vec![("Content-Type".to_owned(), "text/plain".to_owned())], b"yes".to_vec());
+        assert_eq!(answer.recv().unwrap().unwrap().body, b"yes");
+        assert!(answer.recv().is_err());
+        let (reply, answer) = Reply::channel();
+        reply.fail(Denied::Refused);
+        assert_eq!(answer.recv().unwrap().unwrap_err(), Denied::Refused);
+        let (reply, answer) = Reply::channel();
+        drop(reply);
+        assert_eq!(answer.recv().unwrap().unwrap_err(), Denied::Failed);
+    }
+}

@@ -1,0 +1,120 @@
+//! What came of a page.
+
+use std::time::Duration;
+
+/// A page that was rendered.
+#[derive(Clone, Debug, Default)]
+pub struct Rendered {
+    /// The DOM as HTML, in UTF-8, with the open shadow roots as `<template shadowrootmode="open">`. What is in frames is
+    /// not in it: a frame is a document of its own.
+    pub dom: String,
+    /// Whether the DOM was cut at [`super::RenderOptions::dom_max`].
+    pub dom_cut: bool,
+    /// Where the page is in the end, after redirects and `history.pushState`, with its fragment.
+    pub url: String,
+    /// Targets of links, as absolute URLs without duplicates, from the DOM with its shadow roots and its frames,
+    /// whatever their scheme; sources of frames too.
+    pub links: Vec<String>,
+    /// Characters of its text, frames aside: without scripts, styles, templates and `noscript`, runs of blanks as one.
+    pub text_length: usize,
+    /// What ended the wait for it.
+    pub ended: Ended,
+    /// The picture that was asked for.
+    pub screenshot: Option<Vec<u8>>,
+    /// The PDF that was asked for.
+    pub pdf: Option<Vec<u8>>,
+    /// What it tried and was not let.
+    pub refused: Vec<Refused>,
+    /// Time on processors of the browser while it was rendered: exact where it was the only page of its process, else
+    /// an equal share of each moment.
+    pub cpu: Duration,
+    /// How long it took, without the wait for a free browser.
+    pub duration: Duration,
+    /// The most memory that the renderers of its process had while it was rendered, in bytes: proportional set sizes
+    /// where they can be read, else what is not shared. Looked at a few times a second.
+    pub peak_memory: u64,
+}
+
+/// What ended the wait for a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Ended {
+    /// It was quiet.
+    #[default]
+    Quiet,
+    /// Its time was over.
+    Deadline,
+    /// It asked for more than [`super::RenderOptions::requests_max`].
+    Requests,
+    /// It got more than [`super::RenderOptions::bytes_max`].
+    Bytes,
+}
+
+/// Something that a page tried and was not let, each kind and address once.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Refused {
+    /// What it was.
+    pub what: RefusedKind,
+    /// Where it would have gone, cut at 1,024 bytes; empty where it has no address.
+    pub url: String,
+}
+
+/// What is refused to every page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum RefusedKind {
+    /// A WebSocket.
+    WebSocket,
+    /// A WebTransport session.
+    WebTransport,
+    /// A file to be kept.
+    Download,
+    /// A window or a tab.
+    Popup,
+    /// `alert`, `confirm`, `prompt`, and the question before a page is left.
+    Dialog,
+    /// A scheme that is not the web's: `file:`, `chrome:`, `ftp:`.
+    Scheme,
+    /// A service worker.
+    ServiceWorker,
+    /// More workers than a page may have.
+    Worker,
+    /// A navigation beyond [`super::RenderOptions::navigations_max`].
+    Navigation,
+    /// A request of the browser that belongs to no page.
+    Stray,
+}
+
+/// Why a page could not be rendered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RenderFailure {
+    /// There is no browser.
+    #[error("no browser is installed: install Chromium, or name the program")]
+    NotFound,
+    /// The browser did not start.
+    #[error("the browser did not start: {0}")]
+    Start(String),
+    /// The browser cannot have a sandbox here, and nobody allowed to go without.
+    #[error("the browser cannot have a sandbox: {0}")]
+    Unsandboxed(String),
+    /// The browser, or the process of the page, ended. The page may be innocent: another page of the same browser may
+    /// have been the reason.
+    #[error("the browser crashed")]
+    Crashed,
+    /// The page took more memory than it may.
+    #[error("the page takes more memory than it may")]
+    Memory,
+    /// The page did not even answer when its time was over, nor after its scripts had been ended.
+    #[error("the page hangs")]
+    Hung,
+    /// The main document did not come: whoever answers requests denied it, or it is a download or has no content.
+    #[error("the page did not load: {0}")]
+    Document(String),
+    /// The browser said what this module does not understand.
+    #[error("the browser broke its protocol: {0}")]
+    Protocol(String),
+    /// The browsers are being closed.
+    #[error("the browsers are closed")]
+    Closed,
+}
