@@ -135,6 +135,14 @@ impl Target {
 }
 
 impl FetchJob {
+    /// Fields of the head that scripts of a page have set which asks for it.
+    pub fn page_fields(&self) -> &[(String, String)] {
+        match &self.target {
+            Target::Resource { step: ResourceStep::Get(fields), .. } => fields,
+            _ => &[],
+        }
+    }
+
     /// What is sent, where that is more than a question.
     pub fn submission(&self) -> Option<&Submission> {
         match &self.target {
@@ -153,6 +161,17 @@ pub enum Purpose<'a> {
         depth: u16,
         /// How it was found: at the end of some paths a sitemap is expected.
         hops: &'a Hops,
+    },
+    /// The same of a page that was rendered, where `dom` stands for its body.
+    Rendered {
+        /// Links between a seed and the page.
+        depth: u16,
+        /// How it was found.
+        hops: &'a Hops,
+        /// The page as it was when the rendering ended.
+        dom: &'a str,
+        /// Links that the rendering found beside those in it.
+        outlinks: &'a [String],
     },
     /// How a login goes.
     Login,
@@ -312,8 +331,10 @@ pub struct Findings {
     pub limits: LimitsMet,
     /// Whether the page is hardly more than its scripts.
     pub is_scripts: bool,
-    /// Of a page that may be rendered: what it shows without that.
-    pub shown: Found,
+    /// Of a page of HTML: how much it shows.
+    pub shown: Option<Found>,
+    /// The page asks not to follow its links.
+    pub is_nofollow: bool,
     /// A digest of what the page says, without what changes by itself; 0 where it says nothing, or nobody asked.
     pub text: u64,
     /// What the page itself states about its use, beside its header.
@@ -346,7 +367,8 @@ impl Findings {
             sitemap: None,
             limits: LimitsMet::default(),
             is_scripts: false,
-            shown: Found::default(),
+            shown: None,
+            is_nofollow: false,
             text: 0,
             statements: Statements::default(),
             canonical: None,

@@ -36,6 +36,7 @@ mod patterns;
 mod quota;
 pub mod recovery;
 mod recrawl;
+mod rendering;
 mod reply;
 mod request_settings;
 mod requests;
@@ -81,6 +82,10 @@ pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
 pub use quota::Quota;
 pub use recrawl::{RecrawlOptions, learnt};
+pub use rendering::{
+    Answer, Ask, AskId, Found, Refusal, RenderJob, RenderMode, RenderPatterns, RenderSettings, RenderState, RenderVerdict,
+    RenderWish, Rendered, Resource, ResourceStep,
+};
 pub use reply::{Addressed, ReplyTo};
 pub use request_settings::{CookieUse, RequestSettings};
 pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};
@@ -106,6 +111,7 @@ use course::Course;
 use exchange::Exchange;
 use login::Logins;
 use recrawl::Recrawls;
+use rendering::Renderings;
 use requests::Requests;
 use seeding::Seeding;
 use stores::Stores;
@@ -143,6 +149,8 @@ pub struct Settings {
     pub sites: Option<Arc<dyn Sites>>,
     /// Addresses that are said, not asked for.
     pub hosts: Hosts,
+    /// Which pages are rendered, and how.
+    pub rendering: RenderSettings,
     /// For how long rules hold.
     pub robots_cache: Duration,
     /// For how long a name that does not exist, or has no public address, is not asked for again.
@@ -198,6 +206,8 @@ pub struct Engine {
     cookies: CookieJars,
     /// Who is logged in where.
     logins: Logins,
+    /// Pages that are rendered.
+    renderings: Renderings,
     /// When pages are fetched again, where they are.
     recrawls: Option<Box<Recrawls>>,
     /// Links from and to other shards, where there are any.
@@ -214,6 +224,7 @@ impl Engine {
         match event {
             Event::Page(processed) => self.answered(*processed)?,
             Event::Failed(failed) => self.failed(*failed)?,
+            Event::Asked(ask) => self.page_asks(*ask)?,
             Event::Resolved(host, name, answer) => self.resolved(host, &name, answer)?,
             Event::Merged(merged) => self.stores.finish_merge(merged, self.clock.now()),
             Event::Partition(done) => self.stores.finish_partition(done)?,
@@ -279,6 +290,9 @@ impl Engine {
                 continue;
             }
             if !self.requests.has_slot(now) {
+                return Ok(());
+            }
+            if !self.has_room_to_render() {
                 return Ok(());
             }
             let room = self.requests.room_for_suspects(now);

@@ -278,6 +278,7 @@ fn settings(rng: &mut fastrand::Rng) -> Settings {
         obey_robots: true,
         sites: None,
         hosts: Default::default(),
+        rendering: Default::default(),
         robots_cache: Duration::from_secs(24 * 3_600),
         negative_ttl: Duration::from_secs(600),
         merge_pace: PaceOptions::default(),

@@ -20,6 +20,7 @@ use crate::container::CompactionJob;
 use crate::disk::Result;
 use crate::disk::simulated::SimulatedDisk;
 use crate::engine::checkpoint::CheckpointJob;
+use crate::engine::{Answer, AskId, RenderJob};
 use crate::engine::{Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, Lease, ResolveJob, StoreMerge};
 use crate::exchange::{LinkJob, LinksRead, Registry, link_path};
 use crate::frontier::PartitionJob;
@@ -282,6 +283,14 @@ impl Executors for Hands {
     fn fetch(&mut self, job: FetchJob) {
         self.0.borrow_mut().fetch(job);
     }
+
+    fn can_render(&self) -> bool {
+        false
+    }
+
+    fn render(&mut self, _: RenderJob) {}
+
+    fn answer(&mut self, _: AskId, _: Answer) {}
 
     fn resolve(&mut self, job: ResolveJob) {
         self.0.borrow_mut().resolve(job);

@@ -12,6 +12,7 @@
 //! checksum, nothing lies behind the last one, and the record has the number of the name, is a state that the crawl can
 //! go on from. Checkpoint 0 has an identity and nothing else.
 //!
+//! Version 8 is that of a crawl that renders pages: what was learnt of them stands before the record, behind the cookies.
 //! Version 7 is that of a crawl that keeps cookies: they stand before the record, behind the three sections of a
 //! calendar, which are empty where there is none. Version 6 is that of a crawl with a calendar; all others write
 //! version 4, whose record ends before what is said of one. Version 5 had visits without a digest of the text: what it
@@ -28,8 +29,10 @@ use super::{Checkpoint, earlier};
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
-const VERSION: u16 = 7;
-/// In this version there is a section of cookies, and no section is left out.
+const VERSION: u16 = 8;
+/// In this version there is a section about renderings, and no section is left out.
+const WITH_RENDERING: u16 = 8;
+/// From this version on there is a section of cookies, which is empty where none is kept.
 const WITH_COOKIES: u16 = 7;
 /// From this version on visits have a digest of the text.
 const WITH_TEXT: u16 = 6;
@@ -74,6 +77,8 @@ pub struct Sections {
     pub exchange: Vec<u8>,
     /// Cookies that servers have set; nothing where there are none.
     pub cookies: Vec<u8>,
+    /// What was learnt of pages that are rendered; nothing where none is.
+    pub rendering: Vec<u8>,
 }
 
 /// A checkpoint file as it was read.
@@ -114,8 +119,21 @@ impl CheckpointFile {
         let mut of_calendar = || of_calendar().map(|read| if version >= WITH_TEXT { read } else { Vec::new() });
         let (visits, calendar, schedule) = (of_calendar()?, of_calendar()?, of_calendar()?);
         let cookies = if version >= WITH_COOKIES { section()? } else { Vec::new() };
-        let sections =
-            Sections { seen, robots, dns, frontier, replayed, patterns, visits, calendar, schedule, exchange, cookies };
+        let rendering = if version >= WITH_RENDERING { section()? } else { Vec::new() };
+        let sections = Sections {
+            seen,
+            robots,
+            dns,
+            frontier,
+            replayed,
+            patterns,
+            visits,
+            calendar,
+            schedule,
+            exchange,
+            cookies,
+            rendering,
+        };
         let record = section().and_then(|record| read_record(&path, (number, version), &record));
         let end = at;
         let record = record.and_then(|record| match end == bytes.len() {
@@ -141,23 +159,26 @@ pub(in crate::engine) fn write(
         replayed.flat_map(|(key, forced)| key.bits().to_le_bytes().into_iter().chain([u8::from(*forced)])).collect();
     let encoded = record.map(|record| postcard::to_stdvec(record).expect("a checkpoint consists of plain data"));
     let (identity, mut encoded) = (identity.to_bytes(), encoded.unwrap_or_default());
-    let Sections { seen, robots, dns, frontier, patterns, visits, calendar, schedule, exchange, cookies, .. } =
-        sections;
-    let has_cookies = record.is_some() && !cookies.is_empty();
+    let Sections { seen, robots, dns, frontier, patterns, visits, calendar, schedule, exchange, .. } = sections;
+    let Sections { cookies, rendering, .. } = sections;
+    let has_rendering = record.is_some() && !rendering.is_empty();
+    let has_cookies = has_rendering || record.is_some() && !cookies.is_empty();
     let has_calendar = has_cookies || record.is_some_and(|record| record.calendar.is_some());
     let version = match (has_cookies, has_calendar) {
+        _ if has_rendering => WITH_RENDERING,
         (true, _) => WITH_COOKIES,
         (false, true) => WITH_TEXT,
         (false, false) => WITH_REQUISITES,
     };
     let of_calendar = [visits, calendar, schedule].into_iter().filter(|_| has_calendar);
     let of_cookies = [cookies].into_iter().filter(|_| has_cookies);
+    let of_rendering = [rendering].into_iter().filter(|_| has_rendering);
     if !has_calendar {
         encoded.truncate(encoded.len().saturating_sub(earlier::WITHOUT_CALENDAR.len()));
     }
     let mut bytes = Header { kind: Kind::Checkpoint, version }.to_bytes().to_vec();
     let before = [&identity, seen, robots, dns, frontier, &replayed, patterns, exchange];
-    for section in before.into_iter().chain(of_calendar).chain(of_cookies).chain([&encoded]) {
+    for section in before.into_iter().chain(of_calendar).chain(of_cookies).chain(of_rendering).chain([&encoded]) {
         bytes.extend_from_slice(&(section.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
         bytes.extend_from_slice(section);

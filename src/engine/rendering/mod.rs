@@ -55,9 +55,13 @@ use std::time::Duration;
 pub use asks::{Answer, Ask, AskId, Refusal, Resource, ResourceStep};
 pub use decide::{RenderPatterns, RenderWish, Verdict as RenderVerdict};
 pub use pages::RenderJob;
+pub(super) use asks::resource_url;
+
+use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostId, Provenance, RequisitePace};
+use crate::record::RenderFigures;
 
 /// Pages that wait for a browser beside those that have one.
 const WAITING_MAX: usize = 64;
@@ -65,7 +69,7 @@ const WAITING_MAX: usize = 64;
 const WAITING_BYTES_MAX: usize = 32 << 20;
 
 /// Which pages are rendered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RenderMode {
     /// None.
     #[default]
@@ -81,7 +85,7 @@ pub enum RenderMode {
 pub struct RenderSettings {
     /// Which pages, where their site does not say otherwise.
     pub mode: RenderMode,
-    /// Whether any page may be rendered: there is a browser, and a mode that wants it.
+    /// Whether any page is to be rendered, be it of some sites only.
     pub is_on: bool,
     /// At the same time.
     pub pages: usize,
@@ -122,6 +126,8 @@ pub struct Found {
 pub struct Rendered {
     /// Which rendering.
     pub number: u64,
+    /// Why it was rendered.
+    pub why: &'static str,
     /// Why there is no rendered page, if there is none.
     pub failure: Option<String>,
     /// What the page showed before, and after.
@@ -137,7 +143,7 @@ impl Rendered {
             Some(why) => format!("renderFailed:{}", why.replace([' ', ','], "_")),
             None => {
                 let more = i64::from(self.shown.1.links) - i64::from(self.shown.0.links);
-                format!("rendered:{}ms:links{more:+}", self.duration.as_millis())
+                format!("rendered:{}:{}ms:links{more:+}", self.why, self.duration.as_millis())
             }
         }
     }
@@ -169,12 +175,45 @@ pub(super) struct Renderings {
     /// URLs that are asked for, and who waits for each.
     wanted: HashMap<Fingerprint, Vec<AskId>>,
     pub patterns: RenderPatterns,
+    pub figures: RenderFigures,
+}
+
+/// What a checkpoint keeps of renderings.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct RenderState {
+    /// What was learnt.
+    pub patterns: RenderPatterns,
+    /// What was counted.
+    pub figures: RenderFigures,
+}
+
+impl RenderState {
+    /// That of the section of a checkpoint; `None` for other bytes.
+    pub fn from_bytes(section: &[u8]) -> Option<RenderState> {
+        if section.is_empty() { Some(RenderState::default()) } else { postcard::from_bytes(section).ok() }
+    }
 }
 
 impl Renderings {
-    /// Those of a crawl that has learnt `patterns`.
-    pub fn new(patterns: RenderPatterns) -> Renderings {
-        Renderings { patterns, ..Renderings::default() }
+    /// Those of a crawl that goes on from `state`.
+    pub fn new(state: RenderState) -> Renderings {
+        let RenderState { patterns, figures } = state;
+        Renderings { patterns, figures, ..Renderings::default() }
+    }
+
+    /// What a checkpoint keeps; nothing where nothing was ever rendered.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        if self.patterns.is_empty() && self.figures.are_none() {
+            return Vec::new();
+        }
+        let state = RenderState { patterns: self.patterns.clone(), figures: self.figures };
+        postcard::to_stdvec(&state).expect("what was learnt consists of plain data")
+    }
+
+    /// The figures of this moment; none where nothing was ever rendered.
+    pub fn figures(&self) -> Option<RenderFigures> {
+        let figures = RenderFigures { under_way: self.pages.len() as u64, ..self.figures };
+        (!figures.are_none()).then_some(figures)
     }
 
     /// Whether none is in progress.

@@ -1,6 +1,6 @@
 //! A page on its way through a rendering: how it begins, and how it ends.
 
-use super::{Found, InProgress, Rendered};
+use super::{Found, InProgress, RenderWish, Rendered};
 use crate::disk::Result;
 use crate::engine::job::{Processed, Target};
 use crate::engine::request_settings::RequestSettings;
@@ -21,16 +21,31 @@ pub struct RenderJob {
 impl Engine {
     /// Which pages of the site of `url` are rendered, whose requests are made with `settings`.
     pub(in crate::engine) fn render_mode(&self, settings: Option<&RequestSettings>) -> RenderMode {
-        let rendering = &self.settings.rendering;
-        match rendering.is_on {
-            true => settings.map_or(rendering.mode, |settings| settings.rendering),
+        match self.renders() {
+            true => settings.map_or(self.settings.rendering.mode, |settings| settings.rendering),
             false => RenderMode::Off,
+        }
+    }
+
+    /// Whether any page may be rendered.
+    pub(in crate::engine) fn renders(&self) -> bool {
+        self.settings.rendering.is_on && self.executors.can_render()
+    }
+
+    /// Whether the page of `url` is rendered, whose request is made with `settings`.
+    pub(in crate::engine) fn render_wish(&mut self, settings: Option<&RequestSettings>, url: &QueuedUrl) -> RenderWish {
+        // what is embedded is no page of its own
+        match self.render_mode(settings) {
+            _ if url.hops.embeds() > 0 || url.hops.sitemaps() > 0 => RenderWish::No,
+            RenderMode::Off => RenderWish::No,
+            RenderMode::Always => RenderWish::Yes("always"),
+            RenderMode::Needed => self.renderings.patterns.wish(&self.home.keys, url.origin, &url.url),
         }
     }
 
     /// Whether a page may be begun, as far as renderings go.
     pub(in crate::engine) fn has_room_to_render(&self) -> bool {
-        !self.settings.rendering.is_on || self.renderings.has_room(self.settings.rendering.pages)
+        !self.renders() || self.renderings.has_room(self.settings.rendering.pages)
     }
 
     /// An answer came whose page is to be rendered before it is stored.
@@ -96,7 +111,7 @@ impl Engine {
         }
         let Target::Page { url, .. } = &processed.job.target else { return Ok(None) };
         self.learn_pattern(url, rendered);
-        self.books.statistics.rendering.count(rendered.failure.is_none(), rendered.shown.0.links < rendered.shown.1.links);
+        self.renderings.figures.count(rendered.failure.is_some(), rendered.showed_more());
         Ok(Some(ended.worker))
     }
 
@@ -123,7 +138,7 @@ impl Engine {
 
     /// Whether the page of `url`, which another one embeds, is in the archive already because a rendering asked for it.
     pub(in crate::engine) fn has_as_resource(&self, url: &QueuedUrl) -> Result<bool> {
-        let may_be = self.settings.rendering.is_on && self.recrawls.is_none();
+        let may_be = self.renders() && self.recrawls.is_none();
         if !may_be || url.forced || url.attempts > 0 || url.hops.embeds() == 0 {
             return Ok(false);
         }

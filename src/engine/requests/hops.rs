@@ -13,6 +13,7 @@ use crate::clock::Time;
 use crate::container::Referrer;
 use crate::disk::Result;
 use crate::engine::Engine;
+use crate::engine::ResourceStep;
 use crate::engine::job::{ResolveJob, Target};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asked, Contact, HostId, NameAnswer};
@@ -45,6 +46,21 @@ enum Step {
     Ask,
     Go(Arc<[IpAddr]>),
     Fail(Cause),
+}
+
+impl super::Requests {
+    /// Takes out what waits for its turn that pages ask for; the URLs that they wait for.
+    pub fn take_resource_hops(&mut self) -> Vec<CanonicalUrl> {
+        let (of_pages, others) =
+            std::mem::take(&mut self.hops).into_iter().partition(|hop| matches!(hop.target, Target::Resource { .. }));
+        self.hops = others;
+        let of_pages: Vec<Hop> = of_pages;
+        let url = |hop: Hop| match hop.target {
+            Target::Resource { step: ResourceStep::Robots { url, .. }, .. } => url,
+            _ => hop.url,
+        };
+        of_pages.into_iter().map(url).collect()
+    }
 }
 
 impl Engine {
@@ -88,6 +104,7 @@ impl Engine {
             }
             match self.step(number, now) {
                 Step::Wait => number += 1,
+                Step::Ask if self.is_asked(number) => number += 1,
                 Step::Ask => {
                     let hop = &mut self.requests.hops[number];
                     (hop.addresses, hop.due) = (Addresses::Asked, Time::MAX);
@@ -105,6 +122,17 @@ impl Engine {
             }
         }
         Ok(false)
+    }
+
+    /// Whether another hop waits for the answer that this one would ask for.
+    fn is_asked(&mut self, number: usize) -> bool {
+        let (name, host) = (self.requests.hops[number].url.host(), self.requests.hops[number].host);
+        let same = |hop: &Hop| hop.host == host && hop.url.host() == name && matches!(hop.addresses, Addresses::Asked);
+        let is_asked = self.requests.hops.iter().any(same);
+        if is_asked {
+            self.requests.hops[number].due = Time::MAX;
+        }
+        is_asked
     }
 
     fn step(&mut self, number: usize, now: Time) -> Step {
@@ -130,7 +158,12 @@ impl Engine {
         };
         let keys = self.home.keys.keys(&hop.url);
         let asked = self.asked(keys, hop.url.host());
-        let began = self.stores.arrival.frontier.begin_prerequisite(asked, addresses[0], now);
+        let is_of_page = matches!(hop.target, Target::Resource { .. });
+        let frontier = &mut self.stores.arrival.frontier;
+        let began = match is_of_page {
+            true => frontier.begin_requisite(asked, (addresses[0], self.settings.rendering.pace), now),
+            false => frontier.begin_prerequisite(asked, addresses[0], now),
+        };
         match began {
             Ok(()) => Step::Go(addresses),
             Err(again) => {
@@ -156,7 +189,7 @@ impl Engine {
     fn fail_hop(&mut self, number: usize, cause: Cause) -> Result<()> {
         self.checkpoints.note_change();
         self.books.statistics.count_failure(cause.failure());
-        let Hop { host, target, .. } = self.requests.hops.remove(number);
+        let Hop { host, target, url, .. } = self.requests.hops.remove(number);
         match target {
             Target::Robots { origin, key, .. } => {
                 self.stores.arrival.frontier.blame(host, HostFault::RobotsMoved(cause));
@@ -166,6 +199,10 @@ impl Engine {
                 self.login_unanswered(&plan, cause.to_string());
                 Ok(())
             }
+            Target::Resource { .. } => {
+                self.resource_failed(target, &url, cause);
+                Ok(())
+            }
             Target::Page { .. } => Ok(()),
         }
     }
@@ -173,11 +210,15 @@ impl Engine {
     /// The name of a host was resolved: for the hop that `host` waits for, if it asked.
     pub(in crate::engine) fn hop_resolved(
         &mut self,
-        host: HostId,
+        (host, name): (HostId, &str),
         answer: std::result::Result<&Arc<[IpAddr]>, Cause>,
     ) -> Result<()> {
-        let asked = |hop: &Hop| hop.host == host && matches!(hop.addresses, Addresses::Asked);
+        let asked =
+            |hop: &Hop| hop.host == host && hop.url.host() == name && matches!(hop.addresses, Addresses::Asked);
         let Some(number) = self.requests.hops.iter().position(asked) else { return Ok(()) };
+        // those that waited for the same answer look for it where it is kept now
+        let waits = |hop: &&mut Hop| hop.due == Time::MAX && matches!(hop.addresses, Addresses::Unknown);
+        self.requests.hops.iter_mut().filter(waits).for_each(|hop| hop.due = Time::ZERO);
         match answer {
             Ok(list) if !list.is_empty() => {
                 let hop = &mut self.requests.hops[number];
