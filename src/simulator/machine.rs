@@ -62,7 +62,7 @@ impl Machine {
         let web = PaperWeb::new(case.web.clone())?;
         let seeds = web.seeds().iter().filter_map(|seed| CanonicalUrl::parse(seed).ok()).collect();
         let simulated = SimulatedDisk::new(case.seed ^ 0x5d15);
-        let network = Network::new(web, case.trouble, case.seed ^ 0x9e7);
+        let network = Network::new(web, (case.trouble, case.renders()), case.seed ^ 0x9e7);
         Ok(Machine {
             simulated,
             network: Rc::new(RefCell::new(network)),
@@ -340,7 +340,7 @@ impl Machine {
                 if moment::asks_for_rest(record.status) {
                     answers.insert((record.url.clone(), record.time));
                 }
-                if !record.robots {
+                if !record.robots && !record.of_rendering {
                     let is_final = moment::is_final(record.status, record.truncated);
                     newest.insert(record.url, is_final.then_some(record.time));
                 }

@@ -3,7 +3,8 @@
 //! - A page whose pattern is not known is rendered if it looks as if its scripts made it: it has scripts, and hardly any
 //!   links or hardly any text. The first pages of an origin are rendered whatever they look like, if they have a script.
 //! - What that showed holds for the pattern: if there were more links or clearly more text, all its pages are rendered;
-//!   if not, none is, but one in [`SAMPLE_EVERY`] as a sample.
+//!   if not, none is, but one in [`SAMPLE_EVERY`] as a sample, and those that look as if they needed it, until
+//!   [`SCRIPTED_IN_VAIN_MAX`] of them did not.
 //! - A pattern whose renderings show nothing more [`IN_VAIN_MAX`] times in a row is not rendered any more, but for
 //!   samples; one sample that does shows that its pages have changed.
 //!
@@ -28,6 +29,8 @@ const PATTERNS_MAX: usize = 65_536;
 const SAMPLE_EVERY: u32 = 50;
 /// Renderings in a row that show nothing more, until a pattern is left alone.
 const IN_VAIN_MAX: u8 = 5;
+/// Pages that look as if they needed it and are rendered in vain, until no page of their pattern is for its looks.
+const SCRIPTED_IN_VAIN_MAX: u8 = 2;
 /// Pages of an origin that are rendered whatever they look like.
 const ORIGIN_TRIES: u32 = 2;
 /// A page looks like one of scripts that has no more links, or less text.
@@ -54,14 +57,18 @@ pub enum RenderWish {
 impl RenderWish {
     /// Why a page that shows `found` is rendered, if it is.
     pub fn reason(self, found: &Found) -> Option<&'static str> {
-        let looks_scripted = found.links <= FEW_LINKS || found.text_bytes < LITTLE_TEXT_BYTES;
         match self {
             RenderWish::No => None,
             RenderWish::Yes(why) => Some(why),
             RenderWish::IfAnyScript => (found.scripts > 0).then_some("firstOfSite"),
-            RenderWish::IfScripted => (found.scripts > 0 && looks_scripted).then_some("scripts"),
+            RenderWish::IfScripted => looks_scripted(found).then_some("scripts"),
         }
     }
+}
+
+/// Whether a page looks as if its scripts made it.
+fn looks_scripted(found: &Found) -> bool {
+    found.scripts > 0 && (found.links <= FEW_LINKS || found.text_bytes < LITTLE_TEXT_BYTES)
 }
 
 /// What is known of the pattern of a URL.
@@ -79,8 +86,9 @@ pub enum Verdict {
 struct Entry {
     /// Whether its pages are rendered.
     needed: bool,
-    /// Renderings in a row that showed nothing more.
+    /// Renderings in a row that showed nothing more, and those of them whose pages looked as if they needed it.
     in_vain: u8,
+    scripted_in_vain: u8,
     /// Pages that were not rendered since the last rendering.
     passed: u32,
     /// Renderings.
@@ -122,7 +130,8 @@ impl RenderPatterns {
         }
         entry.passed += 1;
         if entry.passed < SAMPLE_EVERY {
-            return RenderWish::No;
+            let is_known = entry.scripted_in_vain >= SCRIPTED_IN_VAIN_MAX;
+            return if is_known { RenderWish::No } else { RenderWish::IfScripted };
         }
         entry.passed = 0;
         RenderWish::Yes("sample")
@@ -143,6 +152,9 @@ impl RenderPatterns {
             entry.renderings = entry.renderings.saturating_add(1);
             (entry.passed, entry.met) = (0, self.clock);
             entry.in_vain = if is_more { 0 } else { entry.in_vain.saturating_add(1) };
+            let is_scripted = looks_scripted(&before);
+            entry.scripted_in_vain =
+                if is_more { 0 } else { entry.scripted_in_vain.saturating_add(u8::from(is_scripted)) };
             entry.needed = is_more || entry.needed && entry.in_vain < IN_VAIN_MAX;
         }
         if self.entries.len() > PATTERNS_MAX {
@@ -226,7 +238,7 @@ mod tests {
     #[test]
     fn a_pattern_that_shows_more_is_rendered_from_then_on_and_one_that_does_not_is_sampled() {
         let (keys, mut patterns) = (keys(), RenderPatterns::default());
-        let mut wish = |patterns: &mut RenderPatterns, url: &str| patterns.wish(&keys, ORIGIN, url);
+        let wish = |patterns: &mut RenderPatterns, url: &str| patterns.wish(&keys, ORIGIN, url);
         let first = wish(&mut patterns, "http://a/p/1");
         assert_eq!((first, first.reason(&MANY)), (RenderWish::IfAnyScript, Some("firstOfSite")));
         assert_eq!(first.reason(&Found { scripts: 0, ..MANY }), None);
@@ -237,7 +249,12 @@ mod tests {
         assert_eq!((next.reason(&MANY), next.reason(&FEW)), (None, Some("scripts")));
         let wishes: Vec<_> = (0..SAMPLE_EVERY * 2).map(|_| wish(&mut patterns, "http://a/about")).collect();
         assert_eq!(wishes.iter().filter(|wish| **wish == RenderWish::Yes("sample")).count(), 2);
-        assert_eq!(wishes.iter().filter(|wish| **wish == RenderWish::No).count(), SAMPLE_EVERY as usize * 2 - 2);
+        assert!(wishes.iter().all(|wish| *wish == RenderWish::Yes("sample") || wish.reason(&MANY).is_none()));
+        assert_eq!(wish(&mut patterns, "http://a/about").reason(&FEW), Some("scripts"));
+        for _ in 0..SCRIPTED_IN_VAIN_MAX {
+            learn(&mut patterns, "http://a/about", (FEW, FEW));
+        }
+        assert_eq!(wish(&mut patterns, "http://a/about"), RenderWish::No);
     }
 
     #[test]

@@ -221,11 +221,6 @@ impl Renderings {
         self.pages.is_empty()
     }
 
-    /// Renderings that are in progress or wait for a browser.
-    pub fn count(&self) -> usize {
-        self.pages.len()
-    }
-
     /// Whether another page may be begun that may have to be rendered, beside `pages` that are rendered at once.
     pub fn has_room(&self, pages: usize) -> bool {
         self.pages.len() < pages + WAITING_MAX && self.bytes < WAITING_BYTES_MAX
