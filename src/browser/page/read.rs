@@ -1,0 +1,167 @@
+//! What is read from a page, by a script in a world of its own (`page.js`).
+
+use std::time::Duration;
+
+use data_encoding::BASE64;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{Page, Stop, text};
+use crate::browser::{PictureFormat, RenderFailure, Screenshot};
+
+const SCRIPT: &str = include_str!("page.js");
+/// The name of that world.
+const WORLD: &str = "crawler";
+/// Time for a page to answer when its own is over, before and after its scripts were ended.
+const GRACE: Duration = Duration::from_secs(3);
+/// Time for a picture or a PDF.
+const PICTURE_MAX: Duration = Duration::from_secs(20);
+/// Pixels of the highest picture; browsers draw no higher one in one piece.
+const HEIGHT_MAX: f64 = 16_384.0;
+/// Frames whose links are read, and the time for that.
+const FRAMES_MAX: usize = 100;
+const FRAMES_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// What is left of a page.
+#[derive(Debug, Default)]
+pub(super) struct Harvest {
+    pub dom: String,
+    pub dom_cut: bool,
+    pub url: String,
+    pub links: Vec<String>,
+    pub text_length: usize,
+}
+
+impl Page {
+    /// The value of `expression` in the main frame.
+    pub(super) async fn evaluate(&self, expression: &str, until: Instant) -> Result<Value, Stop> {
+        let (session, target) = {
+            let state = self.state();
+            (state.session.clone(), state.target.clone())
+        };
+        let mut refused = String::new();
+        // a page that goes elsewhere meanwhile takes its worlds along
+        for _ in 0..3 {
+            match self.evaluate_in(&session, &target, expression, until).await {
+                Err(Stop::Refused(why)) => refused = why,
+                result => return result,
+            }
+        }
+        Err(Stop::Refused(refused))
+    }
+
+    async fn evaluate_in(&self, session: &str, frame: &str, expression: &str, until: Instant) -> Result<Value, Stop> {
+        let world = json!({ "frameId": frame, "worldName": WORLD });
+        let world = self.call(session, "Page.createIsolatedWorld", &world, until).await?;
+        let evaluate = json!({
+            "expression": format!("{SCRIPT}\ncrawler.{expression}"),
+            "contextId": world["executionContextId"],
+            "returnByValue": true,
+            "awaitPromise": true,
+        });
+        let mut result = self.call(session, "Runtime.evaluate", &evaluate, until).await?;
+        match result["exceptionDetails"].is_null() {
+            true => Ok(result["result"]["value"].take()),
+            false => Err(Stop::Refused(result["exceptionDetails"].to_string())),
+        }
+    }
+
+    /// Reads the page; one that hangs has its scripts ended.
+    pub(super) async fn harvest(&self) -> Result<Harvest, RenderFailure> {
+        let (dom_max, links_max) = (self.options.dom_max, self.options.links_max);
+        let expression = format!("harvest({dom_max}, {links_max})");
+        let mut value = match self.evaluate(&expression, Instant::now() + GRACE).await {
+            Err(Stop::Late) => {
+                let session = self.state().session.clone();
+                self.connection().send(&session, "Runtime.terminateExecution", &json!({}));
+                self.evaluate(&expression, Instant::now() + GRACE).await?
+            }
+            result => result?,
+        };
+        let Value::String(mut dom) = value["dom"].take() else {
+            return Err(RenderFailure::Protocol("the page has no DOM".to_owned()));
+        };
+        let dom_cut = dom.len() > dom_max;
+        dom.truncate(dom.floor_char_boundary(dom_max));
+        let mut harvest = Harvest {
+            dom,
+            dom_cut,
+            url: text(&value["url"]),
+            links: strings(&value["links"]),
+            text_length: value["text"].as_u64().unwrap_or_default() as usize,
+        };
+        let _ = tokio::time::timeout(FRAMES_TIME_MAX, self.links_of_frames(&mut harvest.links)).await;
+        Ok(harvest)
+    }
+
+    /// Adds links of frames. One that does not answer has none, nor those behind it.
+    async fn links_of_frames(&self, links: &mut Vec<String>) {
+        let until = Instant::now() + FRAMES_TIME_MAX;
+        let (own, frames) = {
+            let state = self.state();
+            ((state.session.clone(), state.target.clone()), state.frames.clone())
+        };
+        let mut seen: std::collections::HashSet<String> = links.iter().cloned().collect();
+        let mut read = 0;
+        for (session, target) in std::iter::once(&own).chain(&frames) {
+            let Ok(tree) = self.call(session, "Page.getFrameTree", &json!({}), until).await else { continue };
+            for frame in frames_of(&tree["frameTree"]) {
+                let left = self.options.links_max.saturating_sub(links.len());
+                if read == FRAMES_MAX || left == 0 {
+                    return;
+                }
+                if session == &own.0 && frame == own.1 {
+                    continue;
+                }
+                read += 1;
+                tracing::trace!(target, frame, "links of a frame");
+                if let Ok(found) = self.evaluate_in(session, &frame, &format!("links({left})"), until).await {
+                    links.extend(strings(&found).into_iter().filter(|url| seen.insert(url.clone())).take(left));
+                }
+            }
+        }
+    }
+
+    /// A picture of the page.
+    pub(super) async fn screenshot(&self, screenshot: Screenshot) -> Result<Vec<u8>, Stop> {
+        let (session, until) = (self.state().session.clone(), Instant::now() + PICTURE_MAX);
+        let format = match screenshot.format {
+            PictureFormat::Png => "png",
+            PictureFormat::Webp => "webp",
+        };
+        let mut capture = json!({ "format": format });
+        if screenshot.is_full {
+            let metrics = self.call(&session, "Page.getLayoutMetrics", &json!({}), until).await?;
+            let size = |name: &str| metrics["cssContentSize"][name].as_f64().unwrap_or(1.0).clamp(1.0, HEIGHT_MAX);
+            let (width, height) = (size("width"), size("height"));
+            capture["clip"] = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
+            capture["captureBeyondViewport"] = true.into();
+        }
+        decoded(&self.call(&session, "Page.captureScreenshot", &capture, until).await?)
+    }
+
+    /// The page as PDF.
+    pub(super) async fn pdf(&self) -> Result<Vec<u8>, Stop> {
+        let (session, until) = (self.state().session.clone(), Instant::now() + PICTURE_MAX);
+        let print = json!({ "printBackground": true, "preferCSSPageSize": true });
+        decoded(&self.call(&session, "Page.printToPDF", &print, until).await?)
+    }
+}
+
+/// The identities of a frame and those in it.
+fn frames_of(tree: &Value) -> Vec<String> {
+    let mut frames = vec![text(&tree["frame"]["id"])];
+    for child in tree["childFrames"].as_array().into_iter().flatten() {
+        frames.extend(frames_of(child));
+    }
+    frames
+}
+
+fn strings(value: &Value) -> Vec<String> {
+    value.as_array().into_iter().flatten().filter_map(|text| Some(text.as_str()?.to_owned())).collect()
+}
+
+fn decoded(result: &Value) -> Result<Vec<u8>, Stop> {
+    let data = result["data"].as_str().unwrap_or_default();
+    BASE64.decode(data.as_bytes()).map_err(|error| Stop::Refused(error.to_string()))
+}

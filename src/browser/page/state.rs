@@ -1,0 +1,76 @@
+//! What is known of an open page.
+
+use std::collections::HashMap;
+
+use tokio::time::Instant;
+
+use crate::browser::{Denied, Ended, Refused, RefusedKind, RenderFailure};
+
+/// Things that were refused which are kept, and bytes of the URL of each.
+const REFUSED_MAX: usize = 100;
+const REFUSED_URL_MAX: usize = 1_024;
+
+/// It, from one event to the next.
+#[derive(Debug)]
+pub(super) struct State {
+    /// The page's own target and session.
+    pub target: String,
+    pub session: String,
+    /// Sessions and targets of frames that have a process of their own.
+    pub frames: Vec<(String, String)>,
+    pub workers: u32,
+    pub popups: u32,
+    /// All requests, those among them that are open and count for quiet, and the bytes of all answers.
+    pub requests: u32,
+    pub open: u32,
+    pub bytes: u64,
+    /// When the last request came or was answered.
+    pub network_changed: Instant,
+    /// Where each request went, for those that it redirects to.
+    pub urls: HashMap<String, String>,
+    /// Main documents that were asked for, redirects aside, and why the first one did not come.
+    pub documents: u32,
+    pub denied: Option<Denied>,
+    pub is_loaded: bool,
+    /// A limit that was reached.
+    pub over: Option<Ended>,
+    pub crash: Option<RenderFailure>,
+    pub refused: Vec<Refused>,
+    /// Nothing is asked for it any more.
+    pub is_closed: bool,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State {
+            target: String::new(),
+            session: String::new(),
+            frames: Vec::new(),
+            workers: 0,
+            popups: 0,
+            requests: 0,
+            open: 0,
+            bytes: 0,
+            network_changed: Instant::now(),
+            urls: HashMap::new(),
+            documents: 0,
+            denied: None,
+            is_loaded: false,
+            over: None,
+            crash: None,
+            refused: Vec::new(),
+            is_closed: false,
+        }
+    }
+}
+
+impl State {
+    /// Notes something that was refused, once.
+    pub(super) fn refuse(&mut self, what: RefusedKind, url: &str) {
+        let end = url.floor_char_boundary(REFUSED_URL_MAX);
+        let refused = Refused { what, url: url[..end].to_owned() };
+        if self.refused.len() < REFUSED_MAX && !self.refused.contains(&refused) {
+            self.refused.push(refused);
+        }
+    }
+}
