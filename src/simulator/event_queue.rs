@@ -285,7 +285,7 @@ impl EventQueue {
         let (scripted, dom) = {
             let network = self.network.borrow();
             let is_scripted = network.is_scripted(url.as_str());
-            (is_scripted, network.page_as_rendered(&url, self.true_now()).filter(|_| is_scripted))
+            (is_scripted, network.page_as_rendered(url.as_str(), self.true_now()).filter(|_| is_scripted))
         };
         let dom = dom.unwrap_or_else(|| job.processed.response.body.clone());
         let dom = String::from_utf8_lossy(&dom).into_owned();

@@ -110,9 +110,8 @@ impl Network {
     }
 
     /// What a browser makes of a page.
-    pub(super) fn page_as_rendered(&self, url: &CanonicalUrl, now: u64) -> Option<Vec<u8>> {
-        let times = (BEGIN, by_web(now));
-        self.web.answer(url.host(), url.path_and_query(), times, &[]).map(|answer| answer.body)
+    pub(super) fn page_as_rendered(&self, url: &str, now: u64) -> Option<Vec<u8>> {
+        self.web.body_at(url, by_web(now))
     }
 
     pub(super) fn web(&self) -> &PaperWeb {

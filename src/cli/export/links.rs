@@ -80,7 +80,7 @@ impl LinksArgs {
             if !self.common.selection.may_link(&entry) {
                 return Ok(());
             }
-            match archive.response(&entry) {
+            match archive.shown(&entry) {
                 Ok(response) => self.page(&entry, &response, &mut scans, out, warnings)?,
                 Err(e) => damage.note(e, warnings),
             }

@@ -36,7 +36,7 @@ impl Engine {
     pub(in crate::engine) fn render_wish(&mut self, settings: Option<&RequestSettings>, url: &QueuedUrl) -> RenderWish {
         // what is embedded is no page of its own
         match self.render_mode(settings) {
-            _ if url.hops.embeds() > 0 || url.hops.sitemaps() > 0 => RenderWish::No,
+            _ if url.hops.embeds() > 0 => RenderWish::No,
             RenderMode::Off => RenderWish::No,
             RenderMode::Always => RenderWish::Yes("always"),
             RenderMode::Needed => self.renderings.patterns.wish(&self.home.keys, url.origin, &url.url),
