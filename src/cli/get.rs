@@ -99,7 +99,8 @@ impl GetArgs {
         }
         if self.rendered {
             let rendered = archive.rendered(entry)?;
-            let none = || UsageError::because(format!("{} was not rendered; leave out --rendered", Escaped(&entry.url)));
+            let none =
+                || UsageError::because(format!("{} was not rendered; leave out --rendered", Escaped(&entry.url)));
             return Ok(rendered.ok_or_else(none)?.into_bytes());
         }
         let response = archive.response(entry)?;

@@ -83,8 +83,8 @@ pub use past::Past;
 pub use quota::Quota;
 pub use recrawl::{RecrawlOptions, learnt};
 pub use rendering::{
-    Answer, Ask, AskId, Found, Refusal, RenderJob, RenderMode, RenderPatterns, RenderSettings, RenderState, RenderVerdict,
-    RenderWish, Rendered, Resource, ResourceStep,
+    Answer, Ask, AskId, Found, Refusal, RenderJob, RenderMode, RenderPatterns, RenderSettings, RenderState,
+    RenderVerdict, RenderWish, Rendered, Resource, ResourceStep,
 };
 pub use reply::{Addressed, ReplyTo};
 pub use request_settings::{CookieUse, RequestSettings};

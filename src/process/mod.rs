@@ -41,9 +41,7 @@ use crate::web::robots::{RobotsRules, whole_lines};
 use crate::web::scope::Scope;
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::warc::{
-    Compression, Encoder, Exchange, Profile, Records, Reference, Rendition, id_seed, payload_sha1,
-};
+use crate::web::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, Rendition, id_seed, payload_sha1};
 
 /// Settings of processing, the same for all its threads.
 #[derive(Clone, Debug)]
@@ -342,9 +340,9 @@ impl Processor {
     ) -> disk::Result<Records> {
         let (depth, hops, seed, attempt) = match &job.target {
             Target::Page { url, .. } => (url.depth, &url.hops, url.seed, url.attempts),
-            Target::Robots { provenance, .. } | Target::Login { provenance, .. } | Target::Resource { provenance, .. } => {
-                (provenance.depth, &provenance.hops, provenance.seed, 0)
-            }
+            Target::Robots { provenance, .. }
+            | Target::Login { provenance, .. }
+            | Target::Resource { provenance, .. } => (provenance.depth, &provenance.hops, provenance.seed, 0),
         };
         let headers = logins::archived(job, &response.headers);
         let exchange = Exchange {

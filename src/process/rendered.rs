@@ -12,8 +12,7 @@ use std::sync::Arc;
 use super::{Processor, count};
 use crate::disk;
 use crate::engine::{
-    FetchJob, Findings, Found, FoundLink, Processed, Rendered, Resource, ResourceStep, Response, Room,
-    Target,
+    FetchJob, Findings, Found, FoundLink, Processed, Rendered, Resource, ResourceStep, Response, Room, Target,
 };
 use crate::fingerprint::Fingerprint;
 use crate::outcome::Reason;
@@ -65,7 +64,12 @@ pub fn read_as_rendered(response: &Response, dom: &str) -> Response {
 
 impl Processor {
     /// Why the page is rendered before it is stored, if it is.
-    pub(super) fn why_rendered(&self, job: &FetchJob, response: &Response, findings: &Findings) -> Option<&'static str> {
+    pub(super) fn why_rendered(
+        &self,
+        job: &FetchJob,
+        response: &Response,
+        findings: &Findings,
+    ) -> Option<&'static str> {
         let is_whole = response.truncated.is_none() && (1..=DOCUMENT_MAX).contains(&response.body.len());
         let shown = findings.shown.filter(|_| is_whole && !findings.is_logged_out)?;
         job.render.reason(&shown)
@@ -83,8 +87,13 @@ impl Processor {
         let shown_before = before.shown.unwrap_or_default();
         self.resolve_referrer(0, &mut job)?;
         self.meet(job.settings.as_deref());
-        let mut rendered =
-            Rendered { number, failure: None, shown: (shown_before, shown_before), duration, why: to_render.unwrap_or_default() };
+        let mut rendered = Rendered {
+            number,
+            failure: None,
+            shown: (shown_before, shown_before),
+            duration,
+            why: to_render.unwrap_or_default(),
+        };
         let (mut findings, outlinks, page) = match outcome {
             Err(why) => {
                 rendered.failure = Some(why);
@@ -148,11 +157,18 @@ impl Processor {
                 continue;
             }
             match self.judge(&job.scope, &target, LinkKind::Anchor, (url.depth, &url.hops)) {
-                Ok(()) if bytes + target.as_str().len() > OUTLINKS_BYTES_MAX => count(&mut findings.dropped, Reason::PageLimit),
+                Ok(()) if bytes + target.as_str().len() > OUTLINKS_BYTES_MAX => {
+                    count(&mut findings.dropped, Reason::PageLimit)
+                }
                 Ok(()) => {
                     bytes += target.as_str().len();
                     outlinks.push(target.as_str().to_owned());
-                    findings.links.push(FoundLink { url: target.into_text(), keys, kind: LinkKind::Anchor, modified: None });
+                    findings.links.push(FoundLink {
+                        url: target.into_text(),
+                        keys,
+                        kind: LinkKind::Anchor,
+                        modified: None,
+                    });
                 }
                 Err(reason) => count(&mut findings.dropped, reason),
             }

@@ -109,10 +109,8 @@ fn fresh_for(resource: &Resource, kind: ResourceKind, usually: Duration) -> Opti
     }
     let stated = directives.find_map(|directive| directive.strip_prefix("max-age=")?.parse().ok());
     let stated = Duration::from_secs(stated.unwrap_or(0));
-    let is_part = matches!(
-        kind,
-        ResourceKind::Script | ResourceKind::Stylesheet | ResourceKind::Image | ResourceKind::Font
-    );
+    let is_part =
+        matches!(kind, ResourceKind::Script | ResourceKind::Stylesheet | ResourceKind::Image | ResourceKind::Font);
     let time = if is_part { stated.max(usually) } else { stated };
     (!time.is_zero()).then_some(time)
 }

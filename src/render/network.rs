@@ -226,9 +226,8 @@ fn fulfill(reply: Reply, resource: &Resource) {
 /// Fields of the head of a request that scripts of the page may have set.
 fn fields_of(asked: &Asked) -> Vec<(String, String)> {
     let named = asked.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
-    let is_own = |name: &str| {
-        OWN_FIELDS.contains(&name) || OWN_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
-    };
+    let is_own =
+        |name: &str| OWN_FIELDS.contains(&name) || OWN_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning));
     let fits = |value: &str| value.len() <= FIELD_BYTES_MAX && value.bytes().all(|byte| byte >= b' ' && byte != 0x7f);
     named.filter(|(name, value)| !is_own(name) && fits(value)).take(FIELDS_MAX).collect()
 }

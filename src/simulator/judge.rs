@@ -30,8 +30,7 @@ fn obeys(machine: &Machine) -> Result<(), Violation> {
     let network = machine.network();
     let expected = network.web().expected();
     let is_script = |url: &str| url.contains(PREFIX);
-    let strange =
-        network.log.iter().find(|request| !expected.may_request(&request.url) && !is_script(&request.url));
+    let strange = network.log.iter().find(|request| !expected.may_request(&request.url) && !is_script(&request.url));
     strange.map_or(Ok(()), |request| {
         Err(Violation::new(Clause::Obeys, format!("{} was asked for at {} ms", request.url, request.start)))
     })

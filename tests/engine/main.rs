@@ -43,9 +43,8 @@ use crawler::disk::{self, Disk};
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
-    Answer, AskId, Commons, Engine, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, OpenError, Opening, Past,
-    Phase,
-    Purpose, RecrawlOptions, RenderJob, ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
+    Answer, AskId, Commons, Engine, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, OpenError, Opening,
+    Past, Phase, Purpose, RecrawlOptions, RenderJob, ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
 };
 use crawler::exchange::LinkJob;
 use crawler::frontier::{Budget, FrontierOptions, PartitionJob};

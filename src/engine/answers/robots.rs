@@ -63,22 +63,21 @@ impl Engine {
             _ => self.request_settings(&url),
         };
         let (past, cookie, sessions) = (None, None, 0);
-        let job =
-            FetchJob {
-                host,
-                target,
-                url,
-                addresses,
-                scope,
-                settings,
-                via,
-                condition,
-                cookie,
-                sessions,
-                past,
-                render: RenderWish::No,
-                id_seed,
-            };
+        let job = FetchJob {
+            host,
+            target,
+            url,
+            addresses,
+            scope,
+            settings,
+            via,
+            condition,
+            cookie,
+            sessions,
+            past,
+            render: RenderWish::No,
+            id_seed,
+        };
         self.fetch(job, self.clock.now());
         Ok(())
     }

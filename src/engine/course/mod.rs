@@ -251,7 +251,11 @@ impl Engine {
     fn is_at_rest(&self) -> bool {
         let is_reading = self.exchange.as_ref().is_some_and(|exchange| exchange.is_reading());
         let is_reading = is_reading || self.is_reading_calendar();
-        !is_reading && self.requests.under_way() == 0 && self.renderings.are_none() && self.stores.are_idle() && !self.stores.are_dispatching()
+        !is_reading
+            && self.requests.under_way() == 0
+            && self.renderings.are_none()
+            && self.stores.are_idle()
+            && !self.stores.are_dispatching()
     }
 
     /// Nothing is in progress, and every URL that was ever admitted has its end.

@@ -52,10 +52,10 @@ mod pages;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+pub(super) use asks::resource_url;
 pub use asks::{Answer, Ask, AskId, Refusal, Resource, ResourceStep};
 pub use decide::{RenderPatterns, RenderWish, Verdict as RenderVerdict};
 pub use pages::RenderJob;
-pub(super) use asks::resource_url;
 
 use serde::{Deserialize, Serialize};
 

@@ -213,8 +213,7 @@ impl Engine {
         (host, name): (HostId, &str),
         answer: std::result::Result<&Arc<[IpAddr]>, Cause>,
     ) -> Result<()> {
-        let asked =
-            |hop: &Hop| hop.host == host && hop.url.host() == name && matches!(hop.addresses, Addresses::Asked);
+        let asked = |hop: &Hop| hop.host == host && hop.url.host() == name && matches!(hop.addresses, Addresses::Asked);
         let Some(number) = self.requests.hops.iter().position(asked) else { return Ok(()) };
         // those that waited for the same answer look for it where it is kept now
         let waits = |hop: &&mut Hop| hop.due == Time::MAX && matches!(hop.addresses, Addresses::Unknown);

@@ -320,7 +320,8 @@ impl Encoder {
         let of_answer = urn(response_id);
         if let Some(dom) = rendition.dom {
             self.block.clear();
-            let fields = [("WARC-Refers-To", of_answer.as_str().into()), ("WARC-Concurrent-To", of_answer.as_str().into())];
+            let fields =
+                [("WARC-Refers-To", of_answer.as_str().into()), ("WARC-Concurrent-To", of_answer.as_str().into())];
             let head = Head {
                 kind: "conversion",
                 id: uuid(exchange.id_seed, CONVERSION_PART),

@@ -28,8 +28,9 @@ mod short;
 pub use date::{format_date, parse_date};
 pub use digest::payload_sha1;
 pub use encode::{
-    Encoder, Exchange, OUTLINK_FIELD, PAYLOAD_IN_FIELD, Profile, RENDERING_FIELD, RENDERING_PURPOSE, REVISIT_PAYLOAD_MIN,
-    Records, Reference, Rendition, Revisit, RevisitDraft, WAS_REVISIT_FIELD, head_of, id_of, id_seed, is_packed, metadata_id, seed_of_id, with_field,
+    Encoder, Exchange, OUTLINK_FIELD, PAYLOAD_IN_FIELD, Profile, RENDERING_FIELD, RENDERING_PURPOSE,
+    REVISIT_PAYLOAD_MIN, Records, Reference, Rendition, Revisit, RevisitDraft, WAS_REVISIT_FIELD, head_of, id_of,
+    id_seed, is_packed, metadata_id, seed_of_id, with_field,
 };
 pub use pack::Compression;
 pub(crate) use pack::GZIP_HEAD;
