@@ -7,7 +7,7 @@ use std::path::Path;
 use super::CrawlError;
 use crate::browser::{self, BrowserOptions, PictureFormat, Program, RenderOptions, Screenshot};
 use crate::config::{Config, Pictures};
-use crate::engine::{RenderMode, RenderSettings};
+use crate::engine::{RenderMode, RenderSettings, RenderVerdict};
 use crate::frontier::RequisitePace;
 use crate::process::ProcessOptions;
 use crate::render::RenderExecutorOptions;
@@ -15,6 +15,21 @@ use crate::render::RenderExecutorOptions;
 /// Which pages are rendered by the sections of `config`.
 pub(super) fn mode(config: &Config) -> RenderMode {
     config.render.mode
+}
+
+/// Whether a page is rendered by a crawl with this mode that has learnt this of its pattern; nothing where none is.
+pub(super) fn explained(mode: RenderMode, learnt: Option<RenderVerdict>) -> Option<&'static str> {
+    match (mode, learnt) {
+        (RenderMode::Off, _) => None,
+        (RenderMode::Always, _) => Some("always, if it is a page of HTML"),
+        (RenderMode::Needed, Some(RenderVerdict::Needed)) => Some("yes: pages of its pattern show more so"),
+        (RenderMode::Needed, Some(RenderVerdict::NotNeeded)) => {
+            Some("no, but for samples: pages of its pattern show no more so")
+        }
+        (RenderMode::Needed, _) => {
+            Some("if it looks as if its scripts made it: no page of its pattern was rendered yet")
+        }
+    }
 }
 
 /// Whether any page may be.

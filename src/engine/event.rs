@@ -9,7 +9,7 @@ use super::course::StopBy;
 use super::fault::Fault;
 use super::job::{FetchFailed, Processed, Unresolved};
 use super::merge::StoreMerged;
-use super::rendering::Ask;
+use super::render_plan::Ask;
 use crate::calendar::SlotDone;
 use crate::clock::Time;
 use crate::container::CompactionDone;

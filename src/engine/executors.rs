@@ -3,7 +3,8 @@
 use super::checkpoint::CheckpointJob;
 use super::job::{FetchJob, ResolveJob};
 use super::merge::StoreMerge;
-use super::rendering::{Answer, AskId, RenderJob};
+use super::render_plan::{Answer, AskId};
+use super::rendering::RenderJob;
 use super::rests::HoldSync;
 use crate::calendar::SlotRead;
 use crate::container::CompactionJob;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::login_plan::{LoginPlan, LoginStep, Submission};
-use super::rendering::{Found, RenderWish, Rendered, Resource, ResourceStep};
+use super::render_plan::{Found, RenderWish, Rendered, Resource, ResourceStep};
 use super::request_settings::RequestSettings;
 use crate::calendar::Past;
 use crate::clock::Time;

@@ -36,6 +36,7 @@ mod patterns;
 mod quota;
 pub mod recovery;
 mod recrawl;
+mod render_plan;
 mod rendering;
 mod reply;
 mod request_settings;
@@ -82,10 +83,8 @@ pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
 pub use quota::Quota;
 pub use recrawl::{RecrawlOptions, learnt};
-pub use rendering::{
-    Answer, Ask, AskId, Found, Refusal, RenderJob, RenderMode, RenderPatterns, RenderSettings, RenderState,
-    RenderVerdict, RenderWish, Rendered, Resource, ResourceStep,
-};
+pub use render_plan::{Answer, Ask, AskId, Found, Refusal, RenderMode, RenderWish, Rendered, Resource, ResourceStep};
+pub use rendering::{RenderJob, RenderPatterns, RenderSettings, RenderState, RenderVerdict, RenderWork};
 pub use reply::{Addressed, ReplyTo};
 pub use request_settings::{CookieUse, RequestSettings};
 pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::login_plan::LoginPlan;
-use super::rendering::RenderMode;
+use super::render_plan::RenderMode;
 use crate::signature::Signer;
 use crate::web::proxy::ProxyUrl;
 use crate::web::secret::Secret;

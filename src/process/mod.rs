@@ -22,7 +22,7 @@ use linked::Favicon;
 pub use listed::{SITEMAP_LINK_BYTES, format_of};
 pub use pool::{LARGE_FINDINGS, ProcessPool, SMALL_FINDINGS_BYTES};
 use referrers::Referrers;
-pub use rendered::{RenderedPage, read_as_rendered};
+pub use rendered::{RenderOutcome, RenderedPage, read_as_rendered};
 
 use std::sync::Arc;
 

@@ -39,6 +39,17 @@ pub struct RenderedPage {
     pub pictures: Vec<(&'static str, &'static str, Vec<u8>)>,
 }
 
+/// What came of a page that was to be rendered.
+#[derive(Clone, Debug)]
+pub enum RenderOutcome {
+    /// A browser has made this of it.
+    Rendered(RenderedPage),
+    /// It was rendered in vain, for this reason.
+    Failed(String),
+    /// It needs no browser.
+    AsServed,
+}
+
 /// The answer with `dom` in the place of its body.
 pub fn read_as_rendered(response: &Response, dom: &str) -> Response {
     let is_of_body = |name: &[u8]| {
@@ -75,12 +86,12 @@ impl Processor {
         job.render.reason(&shown)
     }
 
-    /// A page with what a browser has made of it, or why it has made nothing.
+    /// A page with what came of its rendering.
     pub fn process_rendered(
         &mut self,
         number: u64,
         processed: Processed,
-        outcome: Result<RenderedPage, String>,
+        outcome: RenderOutcome,
         duration: std::time::Duration,
     ) -> disk::Result<Processed> {
         let Processed { mut job, keys, mut response, mime, retry_after, findings: before, to_render, .. } = processed;
@@ -90,16 +101,20 @@ impl Processor {
         let mut rendered = Rendered {
             number,
             failure: None,
+            is_as_served: false,
             shown: (shown_before, shown_before),
             duration,
             why: to_render.unwrap_or_default(),
         };
+        let is_as_served = matches!(outcome, RenderOutcome::AsServed);
+        rendered.is_as_served = is_as_served;
         let (mut findings, outlinks, page) = match outcome {
-            Err(why) => {
+            RenderOutcome::AsServed => (before, Vec::new(), None),
+            RenderOutcome::Failed(why) => {
                 rendered.failure = Some(why);
                 (before, Vec::new(), None)
             }
-            Ok(page) => {
+            RenderOutcome::Rendered(page) => {
                 let as_rendered = read_as_rendered(&response, &page.dom);
                 let mut findings = self.find(&job.url, job.target.purpose(), &as_rendered, &job.scope);
                 let outlinks = self.outlinks(&job, &as_rendered, &page.links, &mut findings);
@@ -118,7 +133,13 @@ impl Processor {
             pictures: &pictures,
         };
         let canonical = findings.canonical.clone();
-        let records = self.records_with(&job, &response, canonical.as_deref(), &statements, Some(rendition))?;
+        let records = self.records_with(
+            &job,
+            &response,
+            canonical.as_deref(),
+            &statements,
+            Some(rendition).filter(|_| !is_as_served),
+        )?;
         response.body = Vec::new();
         let rendered = Some(Box::new(rendered));
         let has_statements = !statements.is_empty();

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::figures::count;
+
 /// Pages that were rendered, and what they asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenderFigures {
@@ -24,6 +26,19 @@ impl RenderFigures {
     /// Whether there is nothing to tell.
     pub fn are_none(&self) -> bool {
         *self == RenderFigures::default()
+    }
+
+    /// It in words.
+    pub fn line(&self) -> String {
+        let RenderFigures { pages, showed_more, failed, resources, refused, .. } = self;
+        format!(
+            "{} pages, {} showed more, {} failed; {} requests of theirs answered, {} refused",
+            count(*pages),
+            count(*showed_more),
+            count(*failed),
+            count(*resources),
+            count(*refused)
+        )
     }
 
     /// A rendering has ended.

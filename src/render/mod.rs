@@ -28,8 +28,8 @@ use tokio::sync::{Semaphore, watch};
 pub use network::OPEN_MAX;
 
 use crate::browser::{BrowserOptions, Browsers, Ended, PictureFormat, RenderFailure, RenderOptions, Rendered};
-use crate::engine::{Addressed, Answer, AskId, Event, Fault, Processed, RenderJob, ReplyTo};
-use crate::process::{ProcessOptions, Processor, RenderedPage};
+use crate::engine::{Addressed, Answer, AskId, Event, Fault, Processed, RenderJob, RenderWork, ReplyTo};
+use crate::process::{ProcessOptions, Processor, RenderOutcome, RenderedPage};
 use crate::web::url::CanonicalUrl;
 use kept::Kept;
 use network::{Document, PageNetwork, Pages};
@@ -158,12 +158,17 @@ impl Drop for RenderLine {
 }
 
 async fn run(shared: Arc<Shared>, job: RenderJob, reply: ReplyTo) {
-    let Ok(_place) = shared.places.acquire().await else { return };
-    let RenderJob { number, processed } = job;
-    let begun = Instant::now();
-    let subject = Subject::of(number, &processed, shared.options.process.decoded_max);
-    let outcome = render(&shared, subject, &reply).await;
-    let duration = begun.elapsed();
+    let RenderJob { number, work, processed } = job;
+    let (outcome, duration) = match work {
+        RenderWork::AsServed => (RenderOutcome::AsServed, Duration::ZERO),
+        RenderWork::Render => {
+            let Ok(_place) = shared.places.acquire().await else { return };
+            let begun = Instant::now();
+            let subject = Subject::of(number, &processed, shared.options.process.decoded_max);
+            let outcome = render(&shared, subject, &reply).await;
+            (outcome.map_or_else(RenderOutcome::Failed, RenderOutcome::Rendered), begun.elapsed())
+        }
+    };
     let of_shared = shared.clone();
     let finish = tokio::task::spawn_blocking(move || {
         let url = processed.job.url.as_str().to_owned();
@@ -263,7 +268,7 @@ impl Shared {
         &self,
         number: u64,
         processed: Processed,
-        outcome: Result<RenderedPage, String>,
+        outcome: RenderOutcome,
         duration: Duration,
     ) -> crate::disk::Result<Processed> {
         let kept = self.processors.lock().unwrap_or_else(PoisonError::into_inner).pop();

@@ -11,8 +11,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::engine::{Answer, Ask, AskId, RenderJob};
-use crate::process::RenderedPage;
+use crate::engine::{Answer, Ask, AskId, RenderJob, RenderWork};
+use crate::process::{RenderOutcome, RenderedPage};
 use crate::web::url::CanonicalUrl;
 
 /// The path of what pages ask for.
@@ -21,7 +21,7 @@ pub(super) const PREFIX: &str = "/~render/";
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// What a browser makes of it.
-type Outcome = Result<RenderedPage, String>;
+type Outcome = RenderOutcome;
 
 /// A page in it.
 struct Page {
@@ -59,9 +59,11 @@ impl Browser {
         let failure = ["crashed", "hung", "memory"][rng.usize(0..3)];
         let fails = !has_to_succeed && rng.u8(0..6) == 0;
         let outcome = match fails {
-            true => Err(failure.to_owned()),
-            false => Ok(RenderedPage { dom, ended: "quiet", ..RenderedPage::default() }),
+            _ if job.work == RenderWork::AsServed => RenderOutcome::AsServed,
+            true => RenderOutcome::Failed(failure.to_owned()),
+            false => RenderOutcome::Rendered(RenderedPage { dom, ended: "quiet", ..RenderedPage::default() }),
         };
+        let urls = if job.work == RenderWork::AsServed { Vec::new() } else { urls };
         let (now, later) = urls.into_iter().partition::<Vec<_>, _>(|_| rng.bool());
         let mut page = Page { job, outcome, later, open: 0, asked: 0 };
         let mut steps = vec![(DEADLINE, Step::End(number))];

@@ -10,7 +10,7 @@ use crate::engine::books::oddity_of;
 use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
 use crate::engine::login::Entrance;
 use crate::engine::recrawl::Compared;
-use crate::engine::rendering::RenderWish;
+use crate::engine::render_plan::RenderWish;
 use crate::engine::route::{Discovery, Parent};
 use crate::engine::seeds::SeedStatus;
 use crate::engine::{CookieUse, Engine, is_of_seed, queued_url};

@@ -8,7 +8,7 @@ use crate::container::{Referrer, Stored as StoredPage};
 use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
-use crate::engine::rendering::{RenderWish, ResourceStep};
+use crate::engine::render_plan::{RenderWish, ResourceStep};
 use crate::engine::values::{Robots, RobotsAnswer as Stored, Term};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostId, Provenance, RobotsAnswer};

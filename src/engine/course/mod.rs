@@ -166,7 +166,6 @@ impl Engine {
     }
 
     fn begin_stop(&mut self, finish: Finish) {
-        self.give_up_renderings();
         self.course.stop(finish, self.clock.now() + self.settings.stop_grace);
     }
 
@@ -233,6 +232,9 @@ impl Engine {
                 Some(Finish::Complete) => self.course.close(Finish::Complete),
                 other => other.into_iter().for_each(|finish| self.begin_stop(finish)),
             }
+        }
+        if matches!(self.course.phase(), Phase::Stopping { .. }) {
+            self.give_up_renderings()?;
         }
         match self.course.phase() {
             // merges too: a bucket or partition that is half way leaves a file behind that no checkpoint names

@@ -15,99 +15,13 @@ use crate::container::Stored as StoredPage;
 use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
+use crate::engine::render_plan::{Answer, Ask, AskId, Refusal, ResourceStep};
 use crate::engine::route::queued;
 use crate::engine::values::{Robots, RobotsAnswer, Term};
 use crate::frontier::{Provenance, QueuedUrl};
 use crate::outcome::{Cause, Failure};
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
-
-/// Which request of which rendering.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AskId {
-    /// The rendering.
-    pub rendering: u64,
-    /// The request, by the number that the page's renderer gave it.
-    pub number: u64,
-}
-
-/// A page asks for a URL.
-#[derive(Debug)]
-pub struct Ask {
-    /// Who asks.
-    pub id: AskId,
-    /// For what; always a GET.
-    pub url: CanonicalUrl,
-    /// Fields of the head that scripts of the page have set: names in lower case.
-    pub fields: Vec<(String, String)>,
-}
-
-/// What a page gets.
-#[derive(Clone, Debug)]
-pub enum Answer {
-    /// What the server said.
-    Got(Arc<Resource>),
-    /// Nothing.
-    Refused(Refusal),
-}
-
-/// Why a page does not get what it asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The rendering has its end, or the crawl stops.
-    Stopping,
-    /// The page has asked for too much.
-    Requests,
-    /// A rule of the scope excludes it.
-    Scope,
-    /// The domain of the page has used up its budget.
-    Budget,
-    /// robots.txt forbids it, or cannot be had.
-    Robots,
-    /// There was no answer.
-    Failed(Failure),
-}
-
-impl Refusal {
-    /// It in a word, for logs.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Refusal::Stopping => "stopping",
-            Refusal::Requests => "too many requests",
-            Refusal::Scope => "excluded",
-            Refusal::Budget => "budget",
-            Refusal::Robots => "robots.txt",
-            Refusal::Failed(_) => "no answer",
-        }
-    }
-}
-
-/// An answer as a page gets it: its body is decoded.
-#[derive(Clone, Debug)]
-pub struct Resource {
-    /// Status code.
-    pub status: u16,
-    /// Names and values, without what describes a connection or a coding.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Vec<u8>,
-}
-
-/// The next request for what a page asks for.
-#[derive(Debug)]
-pub enum ResourceStep {
-    /// The robots.txt of the origin that it goes to.
-    Robots {
-        /// What waits for it.
-        url: CanonicalUrl,
-        /// Its fields.
-        fields: Vec<(String, String)>,
-        /// Its origin, whose rules these are.
-        origin: Box<str>,
-    },
-    /// It itself, with these fields of the head.
-    Get(Vec<(String, String)>),
-}
 
 /// Something that is asked for.
 struct Wanted {

@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Found, Rendered};
 use crate::clock::Time;
+use crate::engine::render_plan::{Found, RenderWish};
 use crate::fingerprint::Fingerprint;
 use crate::web::url::KeyMaker;
 
@@ -33,42 +33,20 @@ const IN_VAIN_MAX: u8 = 5;
 const SCRIPTED_IN_VAIN_MAX: u8 = 2;
 /// Pages of an origin that are rendered whatever they look like.
 const ORIGIN_TRIES: u32 = 2;
-/// A page looks like one of scripts that has no more links, or less text.
-const FEW_LINKS: u32 = 2;
-const LITTLE_TEXT_BYTES: u64 = 512;
 /// A word of a path that is longer, or has as many hyphens, is a title.
 const TITLE_BYTES: usize = 24;
 const TITLE_HYPHENS: usize = 2;
 
-/// Whether a page is rendered, as far as that is known before its request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RenderWish {
-    /// It is not.
-    #[default]
-    No,
-    /// If it looks as if it needed it.
-    IfScripted,
-    /// If it has a script.
-    IfAnyScript,
-    /// It is, for this reason.
-    Yes(&'static str),
-}
-
-impl RenderWish {
-    /// Why a page that shows `found` is rendered, if it is.
-    pub fn reason(self, found: &Found) -> Option<&'static str> {
-        match self {
-            RenderWish::No => None,
-            RenderWish::Yes(why) => Some(why),
-            RenderWish::IfAnyScript => (found.scripts > 0).then_some("firstOfSite"),
-            RenderWish::IfScripted => looks_scripted(found).then_some("scripts"),
-        }
-    }
-}
-
-/// Whether a page looks as if its scripts made it.
-fn looks_scripted(found: &Found) -> bool {
-    found.scripts > 0 && (found.links <= FEW_LINKS || found.text_bytes < LITTLE_TEXT_BYTES)
+/// What becomes of a page that asks to be rendered, when it has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// It is rendered.
+    Render,
+    /// It is stored as it was served.
+    AsServed,
+    /// It is rendered to see whether its pattern needs that. Others that look as if they needed it wait for what comes
+    /// of it, if so it says.
+    Try { others_wait: bool },
 }
 
 /// What is known of the pattern of a URL.
@@ -137,6 +115,27 @@ impl RenderPatterns {
         RenderWish::Yes("sample")
     }
 
+    /// What becomes of the page of `url`, which shows `found`, by what is known now. `trials` of the same origin are in
+    /// progress.
+    pub(super) fn decide(&self, pattern: u64, origin: Fingerprint, found: &Found, trials: usize) -> Decision {
+        let is_scripted = found.looks_scripted();
+        let of_origin = self.entries.get(&origin.bits()).map_or(0, |entry| entry.renderings);
+        match self.entries.get(&pattern) {
+            Some(entry) if entry.needed => Decision::Render,
+            Some(entry) if is_scripted && entry.scripted_in_vain < SCRIPTED_IN_VAIN_MAX => {
+                Decision::Try { others_wait: true }
+            }
+            None if is_scripted => Decision::Try { others_wait: true },
+            None if (of_origin as usize) + trials < ORIGIN_TRIES as usize => Decision::Try { others_wait: false },
+            _ => Decision::AsServed,
+        }
+    }
+
+    /// By what the pattern of `url` is known.
+    pub(super) fn key(keys: &KeyMaker, origin: Fingerprint, url: &str) -> u64 {
+        key(keys, origin, url)
+    }
+
     /// A page of `url` was rendered, and showed the second of `shown` where it had shown the first.
     pub fn learn(
         &mut self,
@@ -152,7 +151,7 @@ impl RenderPatterns {
             entry.renderings = entry.renderings.saturating_add(1);
             (entry.passed, entry.met) = (0, self.clock);
             entry.in_vain = if is_more { 0 } else { entry.in_vain.saturating_add(1) };
-            let is_scripted = looks_scripted(&before);
+            let is_scripted = before.looks_scripted();
             entry.scripted_in_vain =
                 if is_more { 0 } else { entry.scripted_in_vain.saturating_add(u8::from(is_scripted)) };
             entry.needed = is_more || entry.needed && entry.in_vain < IN_VAIN_MAX;
@@ -168,13 +167,6 @@ impl RenderPatterns {
     /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
-    }
-}
-
-impl Rendered {
-    /// Whether it showed more than the page without.
-    pub fn showed_more(&self) -> bool {
-        self.failure.is_none() && self.shown.1.is_more_than(&self.shown.0)
     }
 }
 

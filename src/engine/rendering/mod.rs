@@ -53,12 +53,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 pub(super) use asks::resource_url;
-pub use asks::{Answer, Ask, AskId, Refusal, Resource, ResourceStep};
-pub use decide::{RenderPatterns, RenderWish, Verdict as RenderVerdict};
-pub use pages::RenderJob;
+pub use decide::{RenderPatterns, Verdict as RenderVerdict};
+pub use pages::{RenderJob, RenderWork};
 
 use serde::{Deserialize, Serialize};
 
+use super::render_plan::{AskId, RenderMode};
+use crate::engine::job::Processed;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostId, Provenance, RequisitePace};
 use crate::record::RenderFigures;
@@ -67,18 +68,6 @@ use crate::record::RenderFigures;
 const WAITING_MAX: usize = 64;
 /// Bytes of all of them.
 const WAITING_BYTES_MAX: usize = 32 << 20;
-
-/// Which pages are rendered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RenderMode {
-    /// None.
-    #[default]
-    Off,
-    /// Those of patterns that show more so.
-    Needed,
-    /// All.
-    Always,
-}
 
 /// How pages are rendered, as far as the engine decides it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,45 +99,6 @@ impl Default for RenderSettings {
     }
 }
 
-/// How much a page shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// Scripts in it.
-    pub scripts: u32,
-    /// Links that are in scope.
-    pub links: u32,
-    /// Bytes of its text.
-    pub text_bytes: u64,
-}
-
-/// What a rendering has made of a page.
-#[derive(Clone, Debug)]
-pub struct Rendered {
-    /// Which rendering.
-    pub number: u64,
-    /// Why it was rendered.
-    pub why: &'static str,
-    /// Why there is no rendered page, if there is none.
-    pub failure: Option<String>,
-    /// What the page showed before, and after.
-    pub shown: (Found, Found),
-    /// How long it took.
-    pub duration: Duration,
-}
-
-impl Rendered {
-    /// It in a word or two, for crawl.log and the metadata record.
-    pub fn note(&self) -> String {
-        match &self.failure {
-            Some(why) => format!("renderFailed:{}", why.replace([' ', ','], "_")),
-            None => {
-                let more = i64::from(self.shown.1.links) - i64::from(self.shown.0.links);
-                format!("rendered:{}:{}ms:links{more:+}", self.why, self.duration.as_millis())
-            }
-        }
-    }
-}
-
 /// A rendering that is in progress, or waits for a browser.
 #[derive(Debug)]
 struct InProgress {
@@ -162,6 +112,10 @@ struct InProgress {
     /// Requests so far, and those that are not answered.
     asked: u32,
     open: u32,
+    /// Of a page by which its pattern is judged: that.
+    trial: Option<u64>,
+    /// The origin of the page.
+    origin: Fingerprint,
     /// Whether something was refused to it for a reason that is none of the page's: then it is put back.
     is_given_up: bool,
 }
@@ -172,6 +126,8 @@ pub(super) struct Renderings {
     pages: BTreeMap<u64, InProgress>,
     next: u64,
     bytes: usize,
+    /// Patterns of which a page is being tried, and the pages that wait for what comes of that.
+    trials: BTreeMap<u64, Vec<(u64, Box<Processed>)>>,
     /// URLs that are asked for, and who waits for each.
     wanted: HashMap<Fingerprint, Vec<AskId>>,
     pub patterns: RenderPatterns,

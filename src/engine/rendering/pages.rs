@@ -1,21 +1,34 @@
 //! A page on its way through a rendering: how it begins, and how it ends.
 
-use super::{Found, InProgress, RenderWish, Rendered};
+use super::decide::Decision;
+use super::{InProgress, RenderPatterns};
 use crate::disk::Result;
 use crate::engine::job::{Processed, Target};
+use crate::engine::render_plan::{Refusal, RenderWish, Rendered};
 use crate::engine::request_settings::RequestSettings;
 use crate::engine::{Engine, RenderMode};
 use crate::frontier::{Feedback, Provenance, QueuedUrl};
 use crate::outcome::{Verdict, blame_of_answer};
 use crate::web::url::CanonicalUrl;
 
-/// A page to be rendered.
+/// A page to be rendered, or to be stored as it was served after all.
 #[derive(Debug)]
 pub struct RenderJob {
     /// Its number, by which what it asks for is known.
     pub number: u64,
+    /// What is done with it.
+    pub work: RenderWork,
     /// The page with its body, and without records.
     pub processed: Box<Processed>,
+}
+
+/// What is done with a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RenderWork {
+    /// A browser renders it.
+    Render,
+    /// It is processed as it was served.
+    AsServed,
 }
 
 impl Engine {
@@ -83,6 +96,8 @@ impl Engine {
             bytes,
             asked: 0,
             open: 0,
+            trial: None,
+            origin: url.origin,
             is_given_up: false,
         };
         self.renderings.next += 1;
@@ -90,8 +105,47 @@ impl Engine {
         self.renderings.pages.insert(number, in_progress);
         // other answers may need its place, and among them what the page will ask for
         processed.room = Default::default();
-        self.executors.render(RenderJob { number, processed: Box::new(processed) });
+        self.decide_rendering(number, Box::new(processed));
         Ok(())
+    }
+
+    /// A page that is to be rendered goes to a browser, waits for what comes of another one of its pattern, or is stored
+    /// as it was served, by what is known now.
+    fn decide_rendering(&mut self, number: u64, processed: Box<Processed>) {
+        let Target::Page { url, .. } = &processed.job.target else { return };
+        let is_settled = matches!(processed.job.render, RenderWish::Yes(_));
+        let pattern = RenderPatterns::key(&self.home.keys, url.origin, &url.url);
+        let renderings = &mut self.renderings;
+        let of_origin = |page: &&InProgress| page.trial.is_some() && page.origin == url.origin;
+        let trials = renderings.pages.values().filter(of_origin).count();
+        let shown = processed.findings.shown.unwrap_or_default();
+        let decision = match is_settled {
+            true => Decision::Render,
+            false => renderings.patterns.decide(pattern, url.origin, &shown, trials),
+        };
+        let work = match decision {
+            Decision::Render => RenderWork::Render,
+            Decision::AsServed => RenderWork::AsServed,
+            Decision::Try { others_wait } => match renderings.trials.get_mut(&pattern) {
+                Some(waiting) if others_wait => {
+                    waiting.push((number, processed));
+                    return;
+                }
+                Some(_) => RenderWork::AsServed,
+                None => {
+                    renderings.trials.insert(pattern, Vec::new());
+                    renderings.pages.get_mut(&number).into_iter().for_each(|page| page.trial = Some(pattern));
+                    RenderWork::Render
+                }
+            },
+        };
+        self.executors.render(RenderJob { number, work, processed });
+    }
+
+    /// The pages that waited for what came of the trial of a pattern.
+    fn end_trial(&mut self, pattern: Option<u64>) {
+        let waiting = pattern.and_then(|pattern| self.renderings.trials.remove(&pattern)).unwrap_or_default();
+        waiting.into_iter().for_each(|(number, processed)| self.decide_rendering(number, processed));
     }
 
     /// A rendering has ended as `rendered` says, of the page that `processed` asked for; the worker that fetched it, or
@@ -106,11 +160,16 @@ impl Engine {
         self.requests.end_page(&processed.job);
         let holds_still = !self.course.is_crawling() || self.requests.is_paused();
         if ended.is_given_up || (holds_still && ended.open > 0) {
+            self.end_trial(ended.trial);
             self.stores.arrival.frontier.put_off(ended.host, self.stores.arrival.now)?;
             return Ok(None);
         }
         let Target::Page { url, .. } = &processed.job.target else { return Ok(None) };
+        if rendered.is_as_served {
+            return Ok(Some(ended.worker));
+        }
         self.learn_pattern(url, rendered);
+        self.end_trial(ended.trial);
         self.renderings.figures.count(rendered.failure.is_some(), rendered.showed_more());
         Ok(Some(ended.worker))
     }
@@ -124,16 +183,26 @@ impl Engine {
     }
 
     /// The crawl stops: no rendering goes on.
-    pub(in crate::engine) fn give_up_renderings(&mut self) {
+    pub(in crate::engine) fn give_up_renderings(&mut self) -> Result<()> {
         if self.renderings.are_none() {
-            return;
+            return Ok(());
         }
         for page in self.renderings.pages.values_mut().filter(|page| page.open > 0) {
             page.is_given_up = true;
         }
-        for hop in self.requests.take_resource_hops() {
-            self.refuse_waiting(&hop, super::Refusal::Stopping);
+        // those that wait for a trial are put back at once
+        let now = self.stores.arrival.now;
+        for (number, processed) in std::mem::take(&mut self.renderings.trials).into_values().flatten() {
+            if let Some(page) = self.renderings.pages.remove(&number) {
+                self.renderings.bytes -= page.bytes;
+                self.requests.end_page(&processed.job);
+                self.stores.arrival.frontier.put_off(page.host, now)?;
+            }
         }
+        for hop in self.requests.take_resource_hops() {
+            self.refuse_waiting(&hop, Refusal::Stopping);
+        }
+        Ok(())
     }
 
     /// Whether the page of `url`, which another one embeds, is in the archive already because a rendering asked for it.
@@ -149,12 +218,5 @@ impl Engine {
     /// The key of `url` in the archive and in URL-seen.
     pub(super) fn key_of(&self, url: &CanonicalUrl) -> crate::web::url::Keys {
         self.home.keys.keys(url)
-    }
-}
-
-impl Found {
-    /// Whether a rendering that shows `self` was worth it for a page that shows `before` without.
-    pub fn is_more_than(&self, before: &Found) -> bool {
-        self.links > before.links || self.text_bytes > before.text_bytes + before.text_bytes / 4 + 64
     }
 }
