@@ -19,6 +19,7 @@ pub(super) struct Tree {
     root: u32,
     renderers: HashMap<u32, Option<Known>>,
     renderer_bytes: Vec<(u32, u64)>,
+    others: u64,
     cpu: Duration,
 }
 
@@ -32,7 +33,7 @@ struct Known {
 impl Tree {
     /// Those that descend from `root`.
     pub(super) fn new(root: u32) -> Tree {
-        Tree { root, renderers: HashMap::new(), renderer_bytes: Vec::new(), cpu: Duration::ZERO }
+        Tree { root, renderers: HashMap::new(), renderer_bytes: Vec::new(), others: 0, cpu: Duration::ZERO }
     }
 
     /// Looks again.
@@ -42,7 +43,7 @@ impl Tree {
         // one that died takes its time along if its parent does not wait for it
         self.cpu = self.cpu.max(Duration::from_millis(ticks * TICK_MS));
         let mut renderers = HashMap::new();
-        self.renderer_bytes.clear();
+        (self.renderer_bytes, self.others) = (Vec::new(), 0);
         for pid in members.iter().map(|member| member.pid) {
             let known = match self.renderers.get(&pid) {
                 Some(None) => None,
@@ -50,7 +51,10 @@ impl Tree {
                 None if is_renderer(pid) => measured(pid, None),
                 None => None,
             };
-            self.renderer_bytes.extend(known.map(|known| (pid, known.bytes)));
+            match known {
+                Some(known) => self.renderer_bytes.push((pid, known.bytes)),
+                None => self.others += resident(pid),
+            }
             renderers.insert(pid, known);
         }
         self.renderers = renderers;
@@ -59,6 +63,11 @@ impl Tree {
     /// Bytes of each renderer.
     pub(super) fn renderers(&self) -> &[(u32, u64)] {
         &self.renderer_bytes
+    }
+
+    /// Bytes of all that are no renderers, with what they share with others.
+    pub(super) fn others(&self) -> u64 {
+        self.others
     }
 
     /// Time on processors of all of them, those that are gone included.
@@ -79,6 +88,12 @@ fn measured(pid: u32, before: Option<Known>) -> Option<Known> {
         Some(known) if private.abs_diff(known.private) < GROWTH_BYTES => Some(known),
         _ => Some(Known { private, bytes: pss(pid).unwrap_or(private) }),
     }
+}
+
+/// What a process holds that is in no file.
+fn resident(pid: u32) -> u64 {
+    let file = format!("/proc/{pid}/status");
+    ["RssAnon:", "RssShmem:"].iter().filter_map(|name| bytes_of(&file, name)).sum()
 }
 
 /// Proportional set size of a process, in bytes.

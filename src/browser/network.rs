@@ -5,7 +5,8 @@ use std::sync::mpsc::Receiver;
 /// Answers what pages ask for. The browser itself reaches nothing.
 ///
 /// A page may ask for any URL with any method: whoever answers judges addresses, robots.txt, methods and limits. The
-/// browser makes no CORS preflight before a request that is answered here.
+/// browser keeps to CORS: a preflight comes as a request with the method `OPTIONS`, and what its answer does not allow is
+/// not asked for.
 pub trait Network: Send + Sync {
     /// Takes a request in and returns at once; `reply` may be used later, from any thread.
     fn request(&self, asked: Asked, reply: Reply);
@@ -41,7 +42,7 @@ pub enum ResourceKind {
     Document,
     /// A style sheet.
     Stylesheet,
-    /// A script, also one of a worker.
+    /// A script, also one that a worker imports.
     Script,
     /// A picture.
     Image,
@@ -55,7 +56,7 @@ pub enum ResourceKind {
     Ping,
     /// What may be needed later.
     Prefetch,
-    /// Manifests, favicons, and what has no name.
+    /// Manifests, favicons, preflights, the first script of a worker, and what has no name.
     Other,
 }
 

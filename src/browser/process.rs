@@ -2,12 +2,13 @@
 //!
 //! While it has pages, its processes are looked at a few times a second. A renderer that takes more memory than its page
 //! may is killed by its number; the browser then tells whose it was. Pages of one browser are watched together: the sum
-//! of all renderers may be as much as all of its pages may take, and the largest renderer goes where it is more.
+//! of all renderers may be as much as all of its pages may take, and the largest renderer goes where it is more. What
+//! pages keep outside of renderers, such as blobs, is bounded by the same sum; where it is more, the browser goes.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -42,6 +43,8 @@ pub(super) struct Process {
     pages: AtomicU32,
     is_retired: AtomicBool,
     kills: AtomicU32,
+    /// It was killed for what its pages kept in it.
+    has_swollen: AtomicBool,
 }
 
 /// What its processes take, and for whom.
@@ -50,6 +53,16 @@ struct Watch {
     tree: Tree,
     next: u64,
     usages: Vec<Usage>,
+    /// What its processes but renderers took before the first page.
+    base: Option<u64>,
+    looked: Option<Instant>,
+}
+
+/// What has to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TooMuch {
+    Renderer(u32),
+    Browser,
 }
 
 /// What was taken while a page was there.
@@ -116,11 +129,12 @@ impl Process {
             connection,
             user_agent: version["userAgent"].as_str().unwrap_or_default().to_owned(),
             keeper,
-            watch: Arc::new(Mutex::new(Watch { tree, next: 0, usages: Vec::new() })),
+            watch: Arc::new(Mutex::new(Watch { tree, next: 0, usages: Vec::new(), base: None, looked: None })),
             active: AtomicUsize::new(0),
             pages: AtomicU32::new(0),
             is_retired: AtomicBool::new(false),
             kills: AtomicU32::new(0),
+            has_swollen: AtomicBool::new(false),
         }))
     }
 
@@ -162,7 +176,10 @@ impl Process {
     /// It is gone while it had pages: what that means for one of them.
     pub(super) fn end(&self) -> RenderFailure {
         self.retire();
-        RenderFailure::Crashed
+        match self.has_swollen.load(Ordering::Relaxed) && self.active() == 1 {
+            true => RenderFailure::Memory,
+            false => RenderFailure::Crashed,
+        }
     }
 
     /// Ends it, and waits until it is gone.
@@ -194,7 +211,11 @@ impl Process {
         let watching = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(LOOK).await;
-                process.look().await;
+                // one look does for all pages
+                let is_due = lock(&process.watch).looked.is_none_or(|looked| looked.elapsed() >= LOOK / 2);
+                if is_due {
+                    process.look().await;
+                }
             }
         });
         PageUsage { process: self.clone(), page, watching }
@@ -204,18 +225,29 @@ impl Process {
     pub(super) async fn look(&self) {
         let watch = self.watch.clone();
         let looked = tokio::task::spawn_blocking(move || lock(&watch).look()).await;
-        if let Some(renderer) = looked.ok().flatten().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) {
-            self.kills.fetch_add(1, Ordering::Relaxed);
-            let _ = kill_process(renderer, Signal::KILL);
+        match looked.ok().flatten() {
+            Some(TooMuch::Renderer(pid)) => {
+                self.kills.fetch_add(1, Ordering::Relaxed);
+                if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+                    let _ = kill_process(pid, Signal::KILL);
+                }
+            }
+            Some(TooMuch::Browser) => {
+                self.has_swollen.store(true, Ordering::Relaxed);
+                self.kill();
+            }
+            None => {}
         }
     }
 }
 
 impl Watch {
-    /// Looks, shares the time out, and names the renderer that must go.
-    fn look(&mut self) -> Option<u32> {
+    /// Looks, shares the time out, and names what must go.
+    fn look(&mut self) -> Option<TooMuch> {
         let before = self.tree.cpu();
         self.tree.look();
+        self.looked = Some(Instant::now());
+        let base = *self.base.get_or_insert(self.tree.others());
         let pages = u32::try_from(self.usages.len()).unwrap_or(u32::MAX);
         let share = self.tree.cpu().saturating_sub(before).checked_div(pages)?;
         let all: u64 = self.tree.renderers().iter().map(|(_, bytes)| bytes).sum();
@@ -225,8 +257,11 @@ impl Watch {
         }
         let limits = self.usages.iter().map(|usage| usage.memory_max);
         let (one_max, all_max) = (limits.clone().max()?, limits.fold(0, u64::saturating_add));
+        if self.tree.others() > base.saturating_add(all_max) {
+            return Some(TooMuch::Browser);
+        }
         let (pid, bytes) = self.tree.renderers().iter().copied().max_by_key(|(_, bytes)| *bytes)?;
-        (bytes > one_max || all > all_max).then_some(pid)
+        (bytes > one_max || all > all_max).then_some(TooMuch::Renderer(pid))
     }
 }
 

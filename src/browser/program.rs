@@ -49,3 +49,16 @@ fn ask(path: PathBuf) -> Option<Program> {
     let is_browser = version.chars().any(|c| c.is_ascii_digit());
     is_browser.then_some(Program { path, version })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tells_no_version_is_no_browser() {
+        assert_eq!(find(Some(Path::new("/nowhere/chromium"))), None);
+        assert_eq!(find(Some(Path::new("no-such-program"))), None);
+        assert_eq!(find(Some(Path::new("/bin/false"))), None);
+        assert_eq!(find(Some(Path::new("/tmp"))), None);
+    }
+}

@@ -15,7 +15,8 @@ pub struct Rendered {
     /// Targets of links, as absolute URLs without duplicates, from the DOM with its shadow roots and its frames,
     /// whatever their scheme; sources of frames too.
     pub links: Vec<String>,
-    /// Characters of its text, frames aside: without scripts, styles, templates and `noscript`, runs of blanks as one.
+    /// Characters of its text, frames aside: without title, scripts, styles, templates and
+    /// `noscript`; runs of blanks count as one.
     pub text_length: usize,
     /// What ended the wait for it.
     pub ended: Ended,
@@ -81,8 +82,6 @@ pub enum RefusedKind {
     Worker,
     /// A navigation beyond [`super::RenderOptions::navigations_max`].
     Navigation,
-    /// A request of the browser that belongs to no page.
-    Stray,
 }
 
 /// Why a page could not be rendered.

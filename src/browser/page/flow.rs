@@ -98,6 +98,9 @@ impl Page {
 
     /// Loads the main document.
     async fn navigate(&self, url: &str, deadline: Instant) -> Result<(), RenderFailure> {
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            return Err(RenderFailure::Document("its scheme is not the web's".to_owned()));
+        }
         let session = self.state().session.clone();
         let result = match self.call(&session, "Page.navigate", &json!({ "url": url }), deadline).await {
             Ok(result) => result,
@@ -142,7 +145,7 @@ impl Page {
                     return Err(Break::Ended(over));
                 }
                 let until = state.network_changed + quiet.network;
-                ((!state.is_loaded || state.open > 0).then_some(deadline).unwrap_or(until), state.requests)
+                (if state.is_loaded && state.open == 0 { until } else { deadline }, state.requests)
             };
             if Instant::now() >= deadline {
                 return Err(Break::Ended(Ended::Deadline));

@@ -82,7 +82,7 @@
   };
 
   const treeWalker = method(Document.prototype, "createTreeWalker");
-  const mute = new Set(["script", "style", "noscript", "template"]);
+  const mute = new Set(["script", "style", "noscript", "template", "title"]);
   const textLength = (found) => {
     let length = 0;
     for (const root of found) {

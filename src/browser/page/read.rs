@@ -13,7 +13,7 @@ const SCRIPT: &str = include_str!("page.js");
 /// The name of that world.
 const WORLD: &str = "crawler";
 /// Time for a page to answer when its own is over, before and after its scripts were ended.
-const GRACE: Duration = Duration::from_secs(3);
+const GRACE: Duration = Duration::from_secs(10);
 /// Time for a picture or a PDF.
 const PICTURE_MAX: Duration = Duration::from_secs(20);
 /// Pixels of the highest picture; browsers draw no higher one in one piece.
