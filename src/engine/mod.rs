@@ -118,6 +118,9 @@ use stores::Stores;
 /// Results of merges that are handed on between two looks at the network.
 const RESULTS_PER_PUMP: usize = 2_000;
 
+/// What pages ask for that are rendered is looked at again after so long at least.
+const RESOURCE_LOOK: Duration = Duration::from_millis(10);
+
 /// What the engine decides by; all of it may change from one run to the next.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -280,11 +283,12 @@ impl Engine {
 
     /// Starts requests while there are free workers and hosts that are due.
     fn request(&mut self, now: Time) -> Result<()> {
+        self.request_for_pages(now)?;
         while self.requests.may_begin(now) && self.may_begin_page(now) {
             if !self.requests.take_right() {
                 return Ok(());
             }
-            if self.follow_hop(now)? {
+            if self.follow_hop(now, false)? {
                 self.requests.use_right();
                 continue;
             }
@@ -306,6 +310,18 @@ impl Engine {
             if self.requests.counted_pages() > pages {
                 self.course.quota.begin();
             }
+        }
+        Ok(())
+    }
+
+    /// Starts requests for what pages ask for that are rendered: those pages are begun, so that no limit of pages holds
+    /// that back.
+    fn request_for_pages(&mut self, now: Time) -> Result<()> {
+        while !self.renderings.are_none() && self.requests.may_begin(now) && self.requests.take_right() {
+            if !self.follow_hop(now, true)? {
+                break;
+            }
+            self.requests.use_right();
         }
         Ok(())
     }
@@ -334,7 +350,11 @@ impl Engine {
             // while more has to be granted first, somebody wakes the engine who grants it
             let waits = self.course.quota.waits();
             let next = self.requests.next_due(|| self.stores.arrival.frontier.next_due(), now);
-            next.filter(|_| !waits).into_iter().chain(self.linger_due()).chain(self.calendar_due(now)).min()
+            // what is due and has no slot is looked at again soon, whatever holds pages back
+            let of_pages = self.requests.next_resource_due().filter(|_| !self.renderings.are_none());
+            let of_pages = of_pages.map(|due| due.max(now + RESOURCE_LOOK));
+            let next = next.filter(|_| !waits).into_iter().chain(of_pages);
+            next.chain(self.linger_due()).chain(self.calendar_due(now)).min()
         };
         let next = if self.is_busy() { Some(now) } else { next };
         let (checkpoint, rests) = (self.checkpoints.next_due(), self.checkpoints.rests.next_sync_due());

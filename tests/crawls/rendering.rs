@@ -27,7 +27,6 @@ fn begun((routes, pages): (usize, usize), render: &str, more: &str) -> (Applicat
          \"0s\"\n[crawl]\ncheckpoint_interval = \"1s\"\ndisk_floor = \"0\"\n[render]\ndelay = \"0s\"\n{render}\n{more}"
     );
     let crawl = Crawl::new(&application.url("/"), &config);
-    // in containers of tests no process has a sandbox
     (application, crawl)
 }
 
@@ -71,8 +70,8 @@ fn figures(crawl: &Crawl) -> serde_json::Value {
     status["gauges"]["rendering"].clone()
 }
 
-/// Processes of browsers that this crawl has started.
-fn browsers(crawl: &Crawl) -> Vec<String> {
+/// Processes of browsers that this crawl has started: their numbers and command lines.
+fn browsers(crawl: &Crawl) -> Vec<(i32, String)> {
     let temporary = crawl.path("tmp");
     let temporary = temporary.to_str().unwrap();
     let mut found = Vec::new();
@@ -80,7 +79,8 @@ fn browsers(crawl: &Crawl) -> Vec<String> {
         let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let command = String::from_utf8_lossy(&command).replace('\0', " ");
         if command.contains(temporary) && !command.contains("crawler --seeds") {
-            found.push(command);
+            let number = entry.file_name().to_string_lossy().parse().unwrap_or(0);
+            found.push((number, command));
         }
     }
     found
@@ -147,6 +147,31 @@ fn a_crawl_that_is_killed_while_it_renders_loses_no_page_and_has_none_twice_and_
     }
     run(&crawl).expect(0, &["finish reason            complete"]);
     assert_whole(&application, &crawl);
+    wait_for_no_browser(&crawl);
+}
+
+/// `RENDER_ROUTES` and `RENDER_CRASHES` say how many routes, and how often its browser is killed.
+#[test]
+fn browsers_that_are_killed_while_pages_are_in_them_cost_no_page() {
+    if !has_browser() {
+        return;
+    }
+    let number = |name: &str, usual: usize| std::env::var(name).map_or(usual, |number| number.parse().unwrap());
+    let (routes, crashes) = (number("RENDER_ROUTES", 30), number("RENDER_CRASHES", 3));
+    let (application, crawl) = begun((routes, 0), "mode = \"always\"", "");
+    let child = start(&crawl);
+    for crash in 1..=crashes {
+        application.wait_for(Kind::Data, crash * routes / (crashes + 2));
+        for (number, _) in browsers(&crawl) {
+            if let Some(pid) = rustix::process::Pid::from_raw(number) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+    }
+    wait(child).expect(0, &["finish reason            complete"]);
+    println!("{}", figures(&crawl));
+    assert_whole(&application, &crawl);
+    assert_eq!(figures(&crawl)["failed"], 0, "{}", figures(&crawl));
     wait_for_no_browser(&crawl);
 }
 

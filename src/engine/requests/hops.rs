@@ -49,6 +49,12 @@ enum Step {
 }
 
 impl super::Requests {
+    /// When the first may be asked for of what pages ask for.
+    pub fn next_resource_due(&self) -> Option<Time> {
+        let of_pages = self.hops.iter().filter(|hop| matches!(hop.target, Target::Resource { .. }));
+        of_pages.map(|hop| hop.due).min().filter(|&due| due < Time::MAX)
+    }
+
     /// Takes out what waits for its turn that pages ask for; the URLs that they wait for.
     pub fn take_resource_hops(&mut self) -> Vec<CanonicalUrl> {
         let (of_pages, others) =
@@ -94,11 +100,12 @@ impl Engine {
         arrival.frontier.end_prerequisite(asked, duration, arrival.now);
     }
 
-    /// Follows the first redirect whose turn has come, if there is one, and says whether a request was made.
-    pub(in crate::engine) fn follow_hop(&mut self, now: Time) -> Result<bool> {
+    /// Follows the first redirect whose turn has come, if there is one, and says whether a request was made; only what
+    /// pages ask for, if so wanted.
+    pub(in crate::engine) fn follow_hop(&mut self, now: Time, of_pages: bool) -> Result<bool> {
         let mut number = 0;
         while let Some(hop) = self.requests.hops.get(number) {
-            if hop.due > now {
+            if hop.due > now || of_pages && !matches!(hop.target, Target::Resource { .. }) {
                 number += 1;
                 continue;
             }
