@@ -240,6 +240,7 @@ fn options(keys: &Arc<KeyMaker>) -> ProcessOptions {
         favicon: true,
         request_records: true,
         text_digests: false,
+        likenesses: false,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: None,

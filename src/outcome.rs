@@ -45,6 +45,8 @@ pub enum Reason {
     EmbeddedPages,
     /// Its site lets nobody in without a login, and that failed.
     Login,
+    /// It is named by a page whose text more pages of its origin nearly have than `scope.max_pages_per_text`.
+    Text,
 }
 
 impl Reason {
@@ -58,7 +60,7 @@ impl Reason {
                 -5003
             }
             Reason::PrivateAddress => -5004,
-            Reason::Trap | Reason::Pattern => -5005,
+            Reason::Trap | Reason::Pattern | Reason::Text => -5005,
             Reason::HostGivenUp => -8,
             // another prerequisite than name and robots.txt
             Reason::Login => -62,
@@ -85,6 +87,7 @@ impl fmt::Display for Reason {
             Reason::PageLimit => "beyond a limit of its page",
             Reason::EmbeddedPages => "page budget of what embeds it",
             Reason::Login => "its site's login failed",
+            Reason::Text => "on one of many pages of one text",
         })
     }
 }

@@ -59,23 +59,31 @@ def told(output):
     return lines
 
 
+def crawl(crawler, place, lines):
+    """Crawls these requests; says where."""
+    seeds, config, directory = (os.path.join(place, name) for name in ("requests.jsonl", "crawler.toml", "crawl"))
+    with open(seeds, "w") as out:
+        for line in lines:
+            print(json.dumps(line), file=out)
+    with open(config, "w") as out:
+        out.write('[network]\nallow = ["127.0.0.0/8"]\n[politeness]\ndelay_factor = 0.0\n')
+        out.write('delay_min = "0s"\ndelay_per_ip = "0s"\n[scope]\nfavicon = false\n')
+    subprocess.run([crawler, "-q", "--seeds", seeds, "--config", config, "--dir", directory], check=True)
+    return directory
+
+
 def main(crawler):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Api)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as place:
-        seeds, config, crawl = (os.path.join(place, name) for name in ("requests.jsonl", "crawler.toml", "crawl"))
-        with open(seeds, "w") as out:
-            for number, body in enumerate(BODIES):
-                for path in (f"/api/{number}", f"/API/{number}?x=1&A=b"):
-                    print(json.dumps({"url": f"http://127.0.0.1:{server.server_port}{path}", **body}), file=out)
-        with open(config, "w") as out:
-            out.write('[network]\nallow = ["127.0.0.0/8"]\n[politeness]\ndelay_factor = 0.0\n')
-            out.write('delay_min = "0s"\ndelay_per_ip = "0s"\n[scope]\nfavicon = false\n')
-        subprocess.run([crawler, "-q", "--seeds", seeds, "--config", config, "--dir", crawl], check=True)
-        files = sorted(glob.glob(os.path.join(crawl, "pages", "value-*.warc.gz")))
+        origin = f"http://127.0.0.1:{server.server_port}"
+        paths = lambda number: (f"/api/{number}", f"/API/{number}?x=1&A=b")
+        lines = [{"url": origin + path, **body} for number, body in enumerate(BODIES) for path in paths(number)]
+        crawled = crawl(crawler, place, lines)
+        files = sorted(glob.glob(os.path.join(crawled, "pages", "value-*.warc.gz")))
         subprocess.run([os.path.join(TOOLS, "warcio"), "check", *files], check=True)
         run = lambda *command: subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        ours = told(run(crawler, "export", "cdxj", "--all", "--dir", crawl))
+        ours = told(run(crawler, "export", "cdxj", "--all", "--dir", crawled))
         theirs = told(run(os.path.join(TOOLS, "cdxj-indexer"), "--post-append", *files))
     different = [place for place in ours.keys() | theirs.keys() if ours.get(place) != theirs.get(place)]
     for place in different:

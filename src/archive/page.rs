@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use super::cursor::Place;
 use super::error::{Error, Result};
-use crate::container::{External, KeyRecord, Reader};
+use crate::container::{External, KeyRecord, Reader, StoredRecord, StoredResponse};
 use crate::crawl::archives::Archives;
 use crate::crawl::dedup;
 use crate::disk::{self, Disk};
@@ -168,7 +168,16 @@ impl Page {
 
     /// What the server answered; of a revisit with the body that it refers to.
     pub fn answer(&self) -> Result<Answer> {
-        let mut stored = self.reader()?.response(&self.record)?;
+        self.answer_of(self.reader()?.response(&self.record)?)
+    }
+
+    /// The records of its exchange, that of the answer last, and what was answered: for both the record is read once.
+    pub(crate) fn exchange_and_answer(&self) -> Result<(Vec<StoredRecord>, Answer)> {
+        let (exchange, stored) = self.reader()?.exchange_and_response(&self.record)?;
+        Ok((exchange, self.answer_of(stored)?))
+    }
+
+    fn answer_of(&self, mut stored: StoredResponse) -> Result<Answer> {
         if let Some(external) = &stored.external {
             stored.body = self.body_elsewhere(external)?;
         }

@@ -1,8 +1,8 @@
 //! Keeps the process of a browser: starts it, waits for its end, and removes its profile after that.
 //!
-//! A thread does it, for as long as the process lives: the signal that kills the browser with us (`PR_SET_PDEATHSIG`) is
-//! sent when the thread ends that started it. Profiles that a killed crawler left are removed by the next one: each is
-//! locked for as long as somebody uses it.
+//! A thread does it, for as long as the process lives: the signal that kills the browser with us (`PR_SET_PDEATHSIG`)
+//! is sent when the thread ends that started it. Profiles that a killed crawler left are removed by the next one: each
+//! is locked for as long as somebody uses it.
 
 use std::fs::{File, TryLockError};
 use std::os::fd::OwnedFd;

@@ -1,19 +1,19 @@
 //! Renders pages with the Chromium of the system, whose every request the caller answers.
 //!
 //! It knows nothing of crawls. A page is given by its URL; what it asks for, its own document first, comes to a
-//! [`Network`], which answers from wherever it likes; what came of it is a [`Rendered`]. The browser is a process that is
-//! spoken to by the DevTools protocol over two pipes ([`protocol`]); no library and no server is between.
+//! [`Network`], which answers from wherever it likes; what came of it is a [`Rendered`]. The browser is a process that
+//! is spoken to by the DevTools protocol over two pipes (`protocol`); no library and no server is between.
 //!
 //! What holds:
 //!
 //! - **Nothing leaves the browser but by the [`Network`].** Each target is paused until its requests are intercepted
-//!   (`page::targets`); what is not a request that can be intercepted (WebSocket, WebRTC, lookups of names, the browser's
-//!   own business) stands before a proxy whose name nothing resolves, and, where the machine can do it, in a network
-//!   namespace without an interface ([`launch`]).
+//!   (`page::targets`); what is not a request that can be intercepted (WebSocket, WebRTC, lookups of names, the
+//!   browser's own business) stands before a proxy whose name nothing resolves, and, where the machine can do it, in a
+//!   network namespace without an interface (`launch`).
 //! - **Nothing outlives its page.** Each has a browser context of its own, which goes with it; workers, frames and
 //!   windows are of that context, and no service worker is registered.
 //! - **Nothing outlives this process.** Its pipe ends with it, and where the machine can do it the kernel kills all
-//!   processes of the browser ([`keeper`]).
+//!   processes of the browser (`keeper`).
 //! - **Everything is bounded**: time, memory, requests, bytes, the DOM, links, navigations, workers, what is refused.
 //!   Events of a browser are dealt with where they are read, so none of them are queued.
 //! - **A page that fails is one page.** A renderer that crashes or takes too much memory ends its page. A browser that
@@ -62,8 +62,8 @@ impl Browsers {
     }
 
     /// Renders the page at `url` in a browser context of its own, which no other page shares. `site` names it in logs.
-    /// Waits until one of the tabs is free. Must be called on a runtime of tokio that has time and I/O; where the future
-    /// is dropped, the page is closed.
+    /// Waits until one of the tabs is free. Must be called on a runtime of tokio that has time and I/O; where the
+    /// future is dropped, the page is closed.
     pub async fn render(
         &self,
         url: &str,

@@ -4,9 +4,9 @@ use std::sync::mpsc::Receiver;
 
 /// Answers what pages ask for. The browser itself reaches nothing.
 ///
-/// A page may ask for any URL with any method: whoever answers judges addresses, robots.txt, methods and limits. The
-/// browser keeps to CORS: a preflight comes as a request with the method `OPTIONS`, and what its answer does not allow is
-/// not asked for.
+/// A page may ask for any URL with any method: the one who answers judges addresses, robots.txt, methods and limits.
+/// The browser keeps to CORS: a preflight comes as a request with the method `OPTIONS`, and what its answer does not
+/// allow is not asked for.
 pub trait Network: Send + Sync {
     /// Takes a request in and returns at once; `reply` may be used later, from any thread.
     fn request(&self, asked: Asked, reply: Reply);
@@ -17,8 +17,8 @@ pub trait Network: Send + Sync {
 pub struct Asked {
     /// Unique within its render, in the order in which the requests came.
     pub id: u64,
-    /// `http` or `https`, without a fragment. What else a page may load (`data:`, `blob:`, `about:`) does not come here;
-    /// all other schemes are refused before.
+    /// `http` or `https`, without a fragment. What else a page may load (`data:`, `blob:`, `about:`) does not come
+    /// here; all other schemes are refused before.
     pub url: String,
     /// In capitals for the usual ones.
     pub method: String,
@@ -76,7 +76,7 @@ pub struct Fulfilled {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Denied {
-    /// Whoever answers does not want it: robots.txt, scope, a limit, an address that is not public.
+    /// The one who answers does not want it: robots.txt, scope, a limit, an address that is not public.
     Refused,
     /// Its host has no address.
     NameNotResolved,

@@ -18,7 +18,7 @@ pub struct BrowserOptions {
     pub start_timeout: Duration,
     /// Where its temporary profiles lie.
     pub temporary_dir: PathBuf,
-    /// Run it without a sandbox where it cannot have one. Whoever sets it trusts every page.
+    /// Run it without a sandbox where it cannot have one. To set it is to trust every page.
     pub allow_unsandboxed: bool,
 }
 

@@ -1,9 +1,10 @@
 //! A running browser: started, confined, watched, ended.
 //!
-//! While it has pages, its processes are looked at a few times a second. A renderer that takes more memory than its page
-//! may is killed by its number; the browser then tells whose it was. Pages of one browser are watched together: the sum
-//! of all renderers may be as much as all of its pages may take, and the largest renderer goes where it is more. What
-//! pages keep outside of renderers, such as blobs, is bounded by the same sum; where it is more, the browser goes.
+//! While it has pages, its processes are looked at a few times a second. A renderer that takes more memory than its
+//! page may is killed by its number; the browser then tells whose it was. Pages of one browser are watched together:
+//! the sum of all renderers may be as much as all of its pages may take, and the largest renderer goes where it is
+//! more. What pages keep outside of renderers, such as blobs, is bounded by the same sum; where it is more, the
+//! browser goes.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -18,7 +19,7 @@ use tokio::net::unix::pipe;
 use super::keeper::{Keeper, Pipes};
 use super::launch::{Confinement, unsafe_argument};
 use super::memory::Tree;
-use super::protocol::{CallError, Connection};
+use super::protocol::{CallError, Connection, attach, every_request};
 use super::{BrowserOptions, RenderFailure};
 
 /// Time between two looks at its processes.
@@ -308,8 +309,8 @@ impl Drop for PageUsage {
 /// The first words with a browser: who it is, and that nothing goes on without us.
 async fn begin(connection: &Connection) -> Result<Value, CallError> {
     let version = connection.call("", "Browser.getVersion", &json!({})).await?;
-    connection.call("", "Fetch.enable", &super::page::every_request()).await?;
-    connection.call("", "Target.setAutoAttach", &super::page::attach()).await?;
+    connection.call("", "Fetch.enable", &every_request()).await?;
+    connection.call("", "Target.setAutoAttach", &attach()).await?;
     Ok(version)
 }
 

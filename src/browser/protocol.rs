@@ -1,4 +1,5 @@
-//! The browser's own protocol (Chrome DevTools Protocol) over its two pipes: messages of JSON, each ended by a zero byte.
+//! The browser's own protocol (Chrome DevTools Protocol) over its two pipes: messages of JSON, each ended by a zero
+//! byte.
 //!
 //! A task reads and another one writes. Answers go to those who called; events go, in the order in which they came and
 //! in the reader's own task, to the listener that has their session or their browser context, so no queue of events can
@@ -272,6 +273,16 @@ impl Drop for Forget<'_> {
     fn drop(&mut self) {
         self.connection.shared().waiting.remove(&self.id);
     }
+}
+
+/// Every request is paused before it is made.
+pub(super) fn every_request() -> Value {
+    json!({ "patterns": [{ "urlPattern": "*", "requestStage": "Request" }] })
+}
+
+/// New targets come paused, with sessions of their own.
+pub(super) fn attach() -> Value {
+    json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true })
 }
 
 /// A message, also one with halves of characters in it, which JavaScript has in its texts and JSON cannot have.

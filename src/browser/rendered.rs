@@ -5,8 +5,8 @@ use std::time::Duration;
 /// A page that was rendered.
 #[derive(Clone, Debug, Default)]
 pub struct Rendered {
-    /// The DOM as HTML, in UTF-8, with the open shadow roots as `<template shadowrootmode="open">`. What is in frames is
-    /// not in it: a frame is a document of its own.
+    /// The DOM as HTML, in UTF-8, with the open shadow roots as `<template shadowrootmode="open">`. What is in frames
+    /// is not in it: a frame is a document of its own.
     pub dom: String,
     /// Whether the DOM was cut at [`super::RenderOptions::dom_max`].
     pub dom_cut: bool,
@@ -107,7 +107,7 @@ pub enum RenderFailure {
     /// The page did not even answer when its time was over, nor after its scripts had been ended.
     #[error("the page hangs")]
     Hung,
-    /// The main document did not come: whoever answers requests denied it, or it is a download or has no content.
+    /// The main document did not come: its request was denied, or it is a download or has no content.
     #[error("the page did not load: {0}")]
     Document(String),
     /// The browser said what this module does not understand.

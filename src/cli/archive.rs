@@ -155,6 +155,10 @@ pub trait Archive {
     }
     /// The records of the exchange as they are stored, that of the answer last.
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>>;
+    /// Both: the records of the exchange, and what was answered.
+    fn exchange_and_response(&self, entry: &Entry) -> anyhow::Result<(Vec<StoredRecord>, Response)> {
+        Ok((self.exchange(entry)?, self.response(entry)?))
+    }
     /// How the crawl came to `entry`, as the records of the exchange have it.
     fn history(&self, entry: &Entry) -> anyhow::Result<History> {
         let exchange = self.exchange(entry)?;
@@ -200,6 +204,12 @@ impl Damage {
             Some(error) => Err(error),
         }
     }
+}
+
+/// Where an answer redirects.
+pub(super) fn redirect(url: &CanonicalUrl, status: u16, response: &Response) -> Option<CanonicalUrl> {
+    let location = headers::location(&response.headers).filter(|_| (300..400).contains(&status) && status != 304);
+    location.and_then(|value| url.join(&value).ok())
 }
 
 /// A MIME type without its parameters, in lower case.

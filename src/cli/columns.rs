@@ -7,9 +7,8 @@ use clap::ValueEnum;
 use data_encoding::BASE32;
 use serde_json::{Map, Value, json};
 
-use super::archive::{Archive, Entry};
+use super::archive::{Archive, Entry, redirect};
 use super::compare::Step;
-use super::export::redirect;
 use crate::archive::History;
 use crate::outcome::words_of_status;
 use crate::text::escape::Escaped;
@@ -181,6 +180,11 @@ impl Columns {
             (wanted, _) => wanted.to_vec(),
         };
         Columns { columns, width }
+    }
+
+    /// How many they are.
+    pub fn count(&self) -> usize {
+        self.columns.len()
     }
 
     /// The line above the rows of a table.

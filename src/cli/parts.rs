@@ -133,6 +133,12 @@ impl Archive for Container {
         Ok(reader.exchange(&record)?)
     }
 
+    fn exchange_and_response(&self, entry: &Entry) -> anyhow::Result<(Vec<StoredRecord>, Response)> {
+        let (place, record, _) = self.record(entry)?;
+        let (exchange, answer) = Page::new(self.archives.clone(), place, record).exchange_and_answer()?;
+        Ok((exchange, answer.into()))
+    }
+
     fn statements(&self, entry: &Entry) -> anyhow::Result<Option<Statements>> {
         let (_, record, reader) = self.record(entry)?;
         Ok(reader.statements(&record)?)

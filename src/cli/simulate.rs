@@ -348,9 +348,9 @@ fn politeness(log: &[Request], limits: &Limits) -> String {
 
 /// The kind of trap of that name.
 fn trap_kind(text: &str) -> Result<TrapKind, String> {
-    let mut kinds = TrapKind::ALL.into_iter().chain([TrapKind::Silent]);
-    let found = kinds.find(|kind| kind.name() == text);
-    found.ok_or_else(|| format!("write one of {}, silent", TrapKind::ALL.map(TrapKind::name).join(", ")))
+    let kinds = || TrapKind::ALL.into_iter().chain(TrapKind::OTHERS);
+    let found = kinds().find(|kind| kind.name() == text);
+    found.ok_or_else(|| format!("write one of {}", kinds().map(TrapKind::name).collect::<Vec<_>>().join(", ")))
 }
 
 /// Parses `20ms`, `1.5s` or `2m`.

@@ -236,6 +236,11 @@ fn scope(config: &Config) -> Checked {
     )?;
     require(scope.max_path_segments > 0, "scope.max_path_segments", "must be at least 1")?;
     require(scope.max_repeated_segments > 0, "scope.max_repeated_segments", "must be at least 1")?;
+    require(
+        scope.max_pages_per_text != Some(0),
+        "scope.max_pages_per_text",
+        "must be at least 1, or \"unlimited\"; 0 would follow no link",
+    )?;
     require(scope.max_redirects <= 30, "scope.max_redirects", "must be at most 30; browsers give up after 20")?;
     let named = scope.strip_query_params.iter().all(|name| !name.is_empty() && !name.contains(['&', '=', '#', ' ']));
     require(named, "scope.strip_query_params", "must be names of parameters, without & and =")?;

@@ -130,6 +130,8 @@ section! {
         max_repeated_segments: usize = ScopeOptions::default().max_repeated_segments,
         /// URLs of one host that differ only in words with digits, two or more of them: calendars, sessions.
         max_urls_per_pattern: Option<u64> = Some(20_000),
+        /// Pages of one host that may say nearly the same before the links of more of them are not followed.
+        max_pages_per_text: Option<u64> = None,
         /// Redirects in a row.
         max_redirects: usize = ScopeOptions::default().max_redirects,
         /// Whether a seed that redirects to another domain takes that domain into scope.

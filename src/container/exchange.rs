@@ -5,7 +5,7 @@
 //! `WARC-Concurrent-To`. Nothing else is taken for part of the exchange, whatever lies there.
 
 use super::keys::KeyRecord;
-use super::reader::Reader;
+use super::reader::{Reader, StoredResponse};
 use super::revisits::value;
 use super::values;
 use crate::disk::{DiskFile, Error, Result};
@@ -42,19 +42,34 @@ impl Reader {
         self.look_again(key, |key| self.exchange_at(key))
     }
 
+    /// The same with the answer as [`Reader::response`] gives it; its record is read once for both.
+    pub fn exchange_and_response(&self, key: &KeyRecord) -> Result<(Vec<StoredRecord>, StoredResponse)> {
+        self.look_again(key, |key| {
+            let file = self.value_file(key)?;
+            let found = value(&file, key)?;
+            let response = self.response_of(key, &found)?;
+            Ok((Self::exchange_of(&file, key, found.record)?, response))
+        })
+    }
+
     fn exchange_at(&self, key: &KeyRecord) -> Result<Vec<StoredRecord>> {
         let file = self.value_file(key)?;
         let answer = value(&file, key)?.record;
+        Self::exchange_of(&file, key, answer)
+    }
+
+    /// The records of the exchange that ends with `answer`.
+    fn exchange_of(file: &DiskFile, key: &KeyRecord, answer: Record) -> Result<Vec<StoredRecord>> {
         let id = answer.field("WARC-Record-ID").unwrap_or_default().to_owned();
-        let mut records = vec![stored(&file, answer)?];
+        let mut records = vec![stored(file, answer)?];
         let mut start = key.value_offset;
         while records.len() <= RECORDS_MAX
-            && let Some(record) = record_before(&file, start, key.is_rendered)?
+            && let Some(record) = record_before(file, start, key.is_rendered)?
             && record.field("WARC-Concurrent-To") == Some(&id)
         {
             start = record.offset;
             let is_first = record.kind() == "metadata";
-            records.push(stored(&file, record)?);
+            records.push(stored(file, record)?);
             if is_first {
                 break;
             }

@@ -192,10 +192,8 @@ impl KeyFile {
 
     /// The file has at least this version from now on.
     fn raise(&self, version: u16) -> Result<()> {
-        if Header::check(&self.file, Kind::Keys, VERSION)?.version < version {
-            Header { kind: Kind::Keys, version }.write(&self.file)?;
-        }
-        Ok(())
+        let found = Header::check(&self.file, Kind::Keys, VERSION)?.version;
+        Header { kind: Kind::Keys, version: found.max(version) }.write(&self.file)
     }
 
     /// The record at `offset`, which must be there.

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::address::AddressFile;
 use super::keys::{KeyFile, KeyRecord};
 use super::retention::list::ForgottenList;
-use super::revisits::{payload, value};
+use super::revisits::{Value, payload, value};
 use super::values;
 use crate::disk::{Disk, DiskFile, Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -257,7 +257,11 @@ impl Reader {
     }
 
     fn response_at(&self, record: &KeyRecord) -> Result<StoredResponse> {
-        let found = value(&*self.value_file(record)?, record)?;
+        self.response_of(record, &value(&*self.value_file(record)?, record)?)
+    }
+
+    /// The answer in the record `found`, to which `record` leads.
+    pub(super) fn response_of(&self, record: &KeyRecord, found: &Value) -> Result<StoredResponse> {
         let kind = if record.is_response() { "response" } else { "revisit" };
         if found.record.kind() != kind {
             return Err(found.wrong(&format!("a {kind} record"), format!("a {} record", found.record.kind())));
@@ -270,10 +274,10 @@ impl Reader {
         let line = found.record.block.split(|&byte| byte == b'\r').next().unwrap_or_default();
         let reason = String::from_utf8_lossy(line.get(13..).unwrap_or_default()).into_owned();
         Ok(StoredResponse {
-            fields: found.record.fields,
+            fields: found.record.fields.clone(),
             status: found.status,
             reason,
-            headers: found.headers,
+            headers: found.headers.clone(),
             payload_headers,
             body,
             external,

@@ -477,6 +477,9 @@ impl Gatherer<'_> {
                 self.told.crawl_log = logs::attempt(self.disk, own, spelling)?;
             }
         }
+        if self.told.nofollow.is_none() && self.told.crawl_log.as_deref().is_some_and(logs::is_one_of_many) {
+            self.told.nofollow = Some("too many pages of its host say nearly the same (scope.max_pages_per_text)");
+        }
         Ok(())
     }
 }

@@ -30,7 +30,7 @@ const CATALOG: u64 = 32 * MIB;
 const CATALOG_OF_SHARD: u64 = 4 * MIB;
 /// Links to other shards that wait for their file, and links from others that wait for the engine.
 const EXCHANGE: u64 = 4 * MIB;
-/// The sketch of patterns, and its copy for a checkpoint.
+/// A sketch of patterns or texts, and its copy for a checkpoint.
 const PATTERNS: u64 = 4 * MIB;
 /// Of a connection in use: the head or what an HTTP/2 server sends ahead, and TLS.
 const CONNECTION: u64 = 640 * KIB;
@@ -175,6 +175,9 @@ fn stores(config: &Config) -> Vec<Part> {
             config.container.digest_memory.get() + config.container.slot_memory.get()
         }),
         part("patterns of URLs", "", PATTERNS),
+        part("pages by what they say", "scope.max_pages_per_text", {
+            if config.scope.max_pages_per_text.is_some() { PATTERNS } else { 0 }
+        }),
     ]
 }
 

@@ -35,6 +35,8 @@ pub struct SiteTables {
     config: Config,
     index: SiteIndex,
     usual: Arc<RequestSettings>,
+    /// Whether requests were made with something else when the process began.
+    is_changed: bool,
     /// Signs requests where the settings say so.
     signer: Option<Arc<Signer>>,
     delay_max: Duration,
@@ -67,9 +69,19 @@ impl SiteTables {
         if config.site.is_empty() && config.fetch.cookies == Cookies::Off {
             return Ok(None);
         }
+        SiteTables::made(config, signer, false).map(Some)
+    }
+
+    /// The same in a process that was started with another identity: then all requests are asked for here.
+    pub fn of_new_identity(config: &Config, signer: Option<Arc<Signer>>) -> Result<Arc<SiteTables>, CrawlError> {
+        SiteTables::made(config, signer, true)
+    }
+
+    fn made(config: &Config, signer: Option<Arc<Signer>>, is_changed: bool) -> Result<Arc<SiteTables>, CrawlError> {
         let (index, secrets) = (index(config)?, Secrets::of(config)?);
         let delay_max = config.site.iter().filter_map(|site| site.delay_min).max();
-        Ok(Some(Arc::new(SiteTables {
+        Ok(Arc::new(SiteTables {
+            is_changed,
             index,
             usual: Arc::new(request(config, signer.as_ref())),
             signer,
@@ -78,7 +90,7 @@ impl SiteTables {
             config: config.clone(),
             secrets,
             compiled: Mutex::default(),
-        })))
+        }))
     }
 
     fn of_url(&self, url: &str) -> Option<Arc<Compiled>> {
@@ -147,7 +159,8 @@ impl Sites for SiteTables {
     }
 
     fn request(&self, url: &CanonicalUrl) -> Option<Arc<RequestSettings>> {
-        self.of_url(url.plain())?.request.clone()
+        let of_tables = self.of_url(url.plain()).and_then(|compiled| compiled.request.clone());
+        of_tables.or_else(|| self.is_changed.then(|| self.usual.clone()))
     }
 
     fn cookies(&self) -> &[FileCookie] {

@@ -20,6 +20,7 @@ use std::time::Duration;
 use super::login_plan::{LoginPlan, LoginStep, Submission};
 use super::render_plan::{Found, RenderWish, Rendered, Resource, ResourceStep};
 use super::request_settings::RequestSettings;
+use super::texts::Likeness;
 use crate::calendar::Past;
 use crate::clock::Time;
 use crate::container::{Condition, Referrer};
@@ -312,6 +313,8 @@ pub struct LimitsMet {
     pub links: u64,
     /// It redirects to what is no http or https URL, to one longer than any, or to a forbidden address.
     pub redirect: bool,
+    /// Links that are not followed because too many pages of its origin say nearly the same: the engine's verdict.
+    pub repeated: bool,
 }
 
 /// What processing found in an answer.
@@ -337,6 +340,8 @@ pub struct Findings {
     pub is_nofollow: bool,
     /// A digest of what the page says, without what changes by itself; 0 where it says nothing, or nobody asked.
     pub text: u64,
+    /// By what it is told whether other pages say nearly the same, where that is of interest.
+    pub likeness: Option<Box<Likeness>>,
     /// What the page itself states about its use, beside its header.
     pub statements: Statements,
     /// The URL that the page names as its canonical one, by its `Link` header or else by `<link rel=canonical>`.
@@ -370,6 +375,7 @@ impl Findings {
             shown: None,
             is_nofollow: false,
             text: 0,
+            likeness: None,
             statements: Statements::default(),
             canonical: None,
             login: None,

@@ -38,6 +38,7 @@ pub mod recovery;
 mod recrawl;
 mod render_plan;
 mod rendering;
+mod repeated;
 mod reply;
 mod request_settings;
 mod requests;
@@ -51,7 +52,9 @@ mod seeding;
 pub mod seeds;
 mod shipping;
 mod sites;
+mod sketch;
 mod stores;
+mod texts;
 mod upkeep;
 pub mod values;
 
@@ -93,6 +96,7 @@ pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use shipping::{Durable, Shipping};
 pub use sites::{Rank, Sites};
+pub use texts::Likeness;
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
@@ -143,6 +147,8 @@ pub struct Settings {
     pub disk_floor: u64,
     /// URLs that an origin may have of one pattern.
     pub urls_per_pattern: Option<u64>,
+    /// Pages that an origin may have of nearly one text before the links of more of them are not followed.
+    pub pages_per_text: Option<u64>,
     /// Whether a seed that redirects elsewhere takes that place into scope.
     pub follow_seed_redirects: bool,
     /// Whether robots.txt is asked.

@@ -20,6 +20,7 @@ use super::rests::HoldLog;
 use super::seeding::{Intake, Recheck, Seeding};
 use super::seeds::SeedTable;
 use super::stores::{Arrival, Stores};
+use super::texts::TextBudget;
 use super::values::decode_rules;
 use super::{Commons, Engine, Executors, Home, Settings, Shipping};
 use crate::catalog::Catalog;
@@ -231,6 +232,7 @@ fn open_stores(
     let (rests, resting) = HoldLog::open(disk.clone(), dir, number, now)?;
     resting.into_iter().for_each(|(origin, until)| frontier.hold(origin, until, now));
     let patterns = open_patterns(opening, &sections, number)?;
+    let texts = open_texts(opening, &sections, number)?;
     let arrival = Arrival {
         frontier,
         replayed: sections.replayed.into_iter().collect(),
@@ -246,7 +248,7 @@ fn open_stores(
         early: 0,
     };
     let pace = Pace::new(opening.settings.merge_pace);
-    Ok((Stores::new((seen, robots, dns, visits), (patterns, arrival), pace), rests))
+    Ok((Stores::new((seen, robots, dns, visits), (patterns, texts, arrival), pace), rests))
 }
 
 /// The calendar as `saved` has it. One that there is stays, whether pages are fetched again now or not.
@@ -270,6 +272,12 @@ fn open_patterns(opening: &Opening, sections: &Sections, number: u64) -> disk::R
     let path = checkpoint::checkpoint_path(&opening.dir, number);
     PatternBudget::open(keys, limit, &sections.patterns)
         .ok_or_else(|| Error::damaged(&path, 0, "counts of URLs by pattern", "other bytes under a right checksum"))
+}
+
+fn open_texts(opening: &Opening, sections: &Sections, number: u64) -> disk::Result<TextBudget> {
+    let path = checkpoint::checkpoint_path(&opening.dir, number);
+    TextBudget::open(opening.settings.pages_per_text, &sections.texts)
+        .ok_or_else(|| Error::damaged(&path, 0, "counts of pages by text", "other bytes under a right checksum"))
 }
 
 /// The seeds as `saved` has them, with those of this run under numbers of their own.

@@ -134,7 +134,7 @@ impl Engine {
         // with other settings than when they came, two answers of one URL can both be its last
         let is_first = self.stores.arrival.replayed.insert((keys.key, page.forced));
         let hops = Hops::parse(&page.hops);
-        let findings = find(&url, purpose_of(&page, &hops), &response, &scope);
+        let mut findings = find(&url, purpose_of(&page, &hops), &response, &scope);
         let queued = QueuedUrl {
             depth: page.depth,
             hops,
@@ -145,6 +145,7 @@ impl Engine {
             recrawl: page.is_due.then(|| Arc::from([])),
             ..queued(url.as_str(), keys)
         };
+        self.stop_at_repeated(&queued, &mut findings)?;
         // one that may have changed has led to pages that were given up as gone
         let has_changed = page.forced && !stored.not_modified && page.status < 400;
         if !is_first {

@@ -33,7 +33,7 @@ pub(super) fn rule_of(scope: &Scope, stores: &mut Stores, url: &QueuedUrl, reaso
         }
         Reason::PrivateAddress => "network.allow has none of its addresses".to_owned(),
         Reason::HostGivenUp => gone_because(stores, url),
-        Reason::PageLimit | Reason::Login => String::new(),
+        Reason::PageLimit | Reason::Login | Reason::Text => String::new(),
     }
 }
 

@@ -27,6 +27,7 @@ fn options() -> ProcessOptions {
         script_files: false,
         favicon: false,
         text_digests: false,
+        likenesses: false,
         request_records: false,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{Processor, count};
-use crate::engine::{Findings, Found, FoundLink, Response};
+use crate::engine::{Findings, Found, FoundLink, Likeness, Response};
 use crate::frontier::Hops;
 use crate::web::coding;
 use crate::web::headers;
@@ -133,13 +133,17 @@ impl Processor {
         let decoded_max = coding::within_ratio(response.body.len(), self.options.decoded_max);
         let decoded = self.decoder.decode(response.content_encoding().as_deref(), &response.body, decoded_max);
         let document = if may_be { Document::of(&stated, &decoded.bytes) } else { None };
-        if self.options.text_digests {
+        let is_page = matches!(document, Some(Document::Html | Document::Xhtml));
+        if self.options.text_digests || self.options.likenesses && is_page {
             let wording = match document {
                 Some(document) => self.wording.document(document, &decoded.bytes, content_type),
                 None if is_plain => Some(self.wording.plain(&decoded.bytes, content_type)),
                 None => None,
             };
-            findings.text = wording.map_or(0, |words| self.options.keys.digest(words));
+            let keys = &self.options.keys;
+            let likeness = wording.filter(|_| self.options.likenesses && is_page);
+            findings.likeness = likeness.and_then(|words| Likeness::of(words, keys)).map(Box::new);
+            findings.text = wording.filter(|_| self.options.text_digests).map_or(0, |words| keys.digest(words));
         }
         let document = document?;
         findings.limits.decoded = !decoded.complete;

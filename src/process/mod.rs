@@ -72,6 +72,8 @@ pub struct ProcessOptions {
     pub request_records: bool,
     /// Whether a digest of what each page says is made, by which its next version is compared with it.
     pub text_digests: bool,
+    /// Whether pages are told by which it is known how many say nearly the same.
+    pub likenesses: bool,
     /// Content coding of the value files.
     pub compression: Compression,
     /// Literal addresses that links may name.

@@ -24,6 +24,7 @@ fn processor(text_digests: bool) -> Processor {
         favicon: false,
         request_records: true,
         text_digests,
+        likenesses: false,
         compression: Compression::None,
         guard: AddressGuard::new(&[]),
         dedup: None,

@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use dom_query::{Document, NodeData, NodeRef};
-use dom_smoothie::{Config, Readability, TextMode};
+use dom_smoothie::{Article, Config, Readability, TextMode};
 
 use super::tree::{GivenUp, fed};
 use crate::web::charset;
@@ -49,6 +49,36 @@ pub fn main_text(body: &[u8], content_type: Option<&str>, time_max: Duration) ->
 /// # Errors
 /// As [`main_text`].
 pub fn main_content(page: &str, url: Option<&str>, form: Form, time_max: Duration) -> Result<Option<String>, GivenUp> {
+    Ok(search(page, url, form, time_max)?.and_then(|article| written(&article.text_content)))
+}
+
+/// The main content of a page in both forms, as [`main_content`] finds it, by one search.
+///
+/// # Errors
+/// As [`main_text`].
+pub fn main_contents(page: &str, url: Option<&str>, time_max: Duration) -> Result<MainContents, GivenUp> {
+    let Some(article) = search(page, url, Form::Markdown, time_max)? else { return Ok(MainContents::default()) };
+    let markdown = written(&article.text_content);
+    // what was found is a part of a tree that has kept the limits
+    let found = Document::fragment(article.content);
+    Ok(MainContents { text: written(&found.root().formatted_text()), markdown })
+}
+
+/// The main content of a page; nothing of each where it has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MainContents {
+    /// As [`Form::Text`].
+    pub text: Option<String>,
+    /// As [`Form::Markdown`].
+    pub markdown: Option<String>,
+}
+
+/// What was found, if it is any text.
+fn written(text: &str) -> Option<String> {
+    Some(text.trim_end()).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+fn search(page: &str, url: Option<&str>, form: Form, time_max: Duration) -> Result<Option<Article>, GivenUp> {
     let page = fed(Document::default(), page, time_max)?;
     if page.tree.len() > NODES_MAX {
         return Err(GivenUp::MainNodes(NODES_MAX));
@@ -62,9 +92,7 @@ pub fn main_content(page: &str, url: Option<&str>, form: Form, time_max: Duratio
     };
     let config = Config { text_mode, disable_json_ld: true, ..Config::default() };
     // of its errors one is left that can be: that no main content is found
-    let article = Readability::with_document(page, url, Some(config)).and_then(|mut reader| reader.parse());
-    let text = article.ok().map(|article| article.text_content.trim_end().to_owned());
-    Ok(text.filter(|text| !text.is_empty()))
+    Ok(Readability::with_document(page, url, Some(config)).and_then(|mut reader| reader.parse()).ok())
 }
 
 /// Whether the tree keeps the limits of its depths and texts.
@@ -136,6 +164,17 @@ mod tests {
             let expected = parse(&expected.replace("<br", " <br"), Duration::MAX).unwrap();
             let expected: String = expected.root_element().text().collect();
             assert_eq!(words(&main), words(&expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn both_forms_by_one_search_are_those_of_two_searches() {
+        let list = "<h1>T</h1><p>Some words, and more of them.<ul><li>one<li><a href=/b>two</a></ul><pre>a\n  b</pre>";
+        let pages = READABILITY.iter().map(|(_, page, _)| *page).chain(["", "<script>f()</script>", list]);
+        for page in pages {
+            let of = |form| main_content(page, Some("https://a.example/"), form, Duration::MAX).unwrap();
+            let both = main_contents(page, Some("https://a.example/"), Duration::MAX).unwrap();
+            assert_eq!(both, MainContents { text: of(Form::Text), markdown: of(Form::Markdown) }, "{page}");
         }
     }
 

@@ -13,5 +13,5 @@ mod sink;
 pub mod tree;
 
 pub use facts::{Fact, Facts};
-pub use main_content::{Form, main_content, main_text};
+pub use main_content::{Form, MainContents, main_content, main_contents, main_text};
 pub use tree::GivenUp;

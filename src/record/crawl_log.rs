@@ -21,6 +21,9 @@ use crate::frontier::Politeness;
 use crate::text::escape::field;
 use crate::text::figures::{digits_ms, iso_ms};
 
+/// The annotation of a page whose links are not followed because too many pages of its host say nearly the same.
+pub const SAME_TEXT: &str = "sameText";
+
 /// One attempt, as a line tells it.
 #[derive(Clone, Debug, Default)]
 pub struct LogLine<'a> {

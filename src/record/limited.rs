@@ -85,6 +85,7 @@ pub(crate) fn setting(reason: Reason) -> &'static str {
         Reason::HostBytes => "bytes_per_host",
         Reason::DomainPages => "pages_per_domain",
         Reason::Pattern => "max_urls_per_pattern",
+        Reason::Text => "max_pages_per_text",
         _ => "trap rules",
     }
 }

@@ -34,7 +34,7 @@ mod signature;
 mod words;
 
 pub use groups::{Finder, Groups, LEADERS, Member};
-pub use signature::Signature;
+pub use signature::{PART_BYTES, PARTS, Signature};
 pub use words::words;
 
 #[cfg(test)]

@@ -10,6 +10,11 @@ pub(super) const BYTES: usize = 120;
 /// Bytes of a band.
 pub(super) const BAND: usize = 6;
 
+/// Parts of a signature by which texts that are nearly the same can be counted.
+pub const PARTS: usize = 8;
+/// Bytes of a part.
+pub const PART_BYTES: usize = 8;
+
 /// A signature of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature(pub(super) [u8; BYTES]);
@@ -34,6 +39,11 @@ impl Signature {
         }
         // the lowest of many is near zero, but for its last bits
         Some(Signature(least.map(|least| least as u8)))
+    }
+
+    /// Its parts: two texts of resemblance J agree in each with probability J^8.
+    pub fn parts(&self) -> impl Iterator<Item = &[u8; PART_BYTES]> {
+        self.0.as_chunks().0.iter().take(PARTS)
     }
 
     /// How alike the two texts are, from 0 to 1, by estimate.

@@ -4,6 +4,7 @@ mod again;
 mod calm;
 mod rendered;
 mod requisites;
+mod walled;
 mod wide;
 
 use std::time::Duration;
@@ -12,6 +13,7 @@ pub(super) use again::{JITTER, Watch};
 pub(super) use calm::calm_recrawl;
 
 use super::mistake::Mistake;
+use super::walls::WallOptions;
 use crate::container::ContainerOptions;
 use crate::disk::simulated::{Fault, Restart};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
@@ -27,8 +29,10 @@ pub const WIDE_FROM: u64 = 1_000_000;
 pub const REQUISITES_FROM: u64 = 2_000_000;
 /// From this seed on, cases are plain ones whose pages are fetched again.
 pub const AGAIN_FROM: u64 = 3_000_000;
+/// From this seed on, cases are plain ones whose crawls keep cookies, in webs with cookie walls.
+pub const WALLS_FROM: u64 = 4_000_000;
 /// From this seed on, cases are plain ones whose pages are rendered.
-pub const RENDERED_FROM: u64 = 4_000_000;
+pub const RENDERED_FROM: u64 = 5_000_000;
 /// Attempts after the first: more than flaky URLs and the network's troubles use up together.
 const RETRIES: u8 = 6;
 
@@ -99,6 +103,8 @@ pub(super) struct Case {
     pub recrawl: Option<RecrawlOptions>,
     /// And what is expected of that.
     pub watch: Option<Watch>,
+    /// Where pages are shown to those alone who send a cookie back.
+    pub walls: Option<WallOptions>,
     /// What the crawler does wrong, deliberately.
     pub mistake: Option<Mistake>,
     /// Checkpoints are also asked for, every so many events.
@@ -111,6 +117,10 @@ impl Case {
         let mut case = Case::plain(seed, mistake);
         if seed >= RENDERED_FROM {
             rendered::render(&mut case);
+            return case;
+        }
+        if seed >= WALLS_FROM {
+            walled::wall(&mut case);
             return case;
         }
         if seed >= AGAIN_FROM {
@@ -143,6 +153,7 @@ impl Case {
             || budget.pages_per_domain.is_some()
             || budget.bytes_per_host.is_some()
             || self.settings.urls_per_pattern.is_some()
+            || self.settings.pages_per_text.is_some()
             || self.scope.max_depth.is_some()
             || self.scope.mode != ScopeMode::Any
     }
@@ -186,6 +197,7 @@ impl Case {
             trouble,
             recrawl: None,
             watch: None,
+            walls: None,
             mistake,
             lives,
             settings: settings(rng),
@@ -286,6 +298,7 @@ fn settings(rng: &mut fastrand::Rng) -> Settings {
         behind_max: None,
         disk_floor: 0,
         urls_per_pattern: None,
+        pages_per_text: None,
         follow_seed_redirects: true,
         obey_robots: true,
         sites: None,

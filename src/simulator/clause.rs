@@ -21,6 +21,8 @@ pub enum Clause {
     Obeys,
     /// Requests in flight, active hosts and their memory stay within what the settings allow.
     Bounded,
+    /// Cookies go back to those alone who have set them.
+    Cookies,
     /// Budgets, limits and rates are not overrun.
     Limited,
     /// The crawl ends.

@@ -15,6 +15,7 @@ use crate::web::warc::payload_sha1;
 pub(super) fn judge(machine: &Machine, statistics: &Statistics) -> Result<(), Violation> {
     polite::judge(machine)?;
     obeys(machine)?;
+    cookies(machine)?;
     let found = archive(machine, statistics)?;
     if let Some(watch) = &machine.case().watch {
         again::judge(machine, watch)?;
@@ -24,6 +25,12 @@ pub(super) fn judge(machine: &Machine, statistics: &Statistics) -> Result<(), Vi
         outcomes(machine, statistics)?;
     }
     sound(machine)
+}
+
+fn cookies(machine: &Machine) -> Result<(), Violation> {
+    let connections = machine.case().frontier.politeness.connections_per_host;
+    let network = machine.network();
+    network.walls().map_or(Ok(()), |walls| walls.judge(connections, machine.ends.len() + 1))
 }
 
 fn obeys(machine: &Machine) -> Result<(), Violation> {
@@ -78,7 +85,11 @@ fn archive(machine: &Machine, statistics: &Statistics) -> Result<BTreeMap<String
             let conversion = stored.and_then(|stored| stored.conversion);
             let is_it = |dom: &String| payload_sha1(dom.as_bytes()) == page.body_sha1;
             if !record.is_rendered || !conversion.as_ref().is_some_and(is_it) {
-                let what = format!("{url} is in the archive without what its rendering has made of it");
+                let what = format!(
+                    "{url} is in the archive without what its rendering has made of it: {} {:?}",
+                    record.is_rendered,
+                    conversion.as_ref().map(String::len)
+                );
                 return Err(Violation::new(Clause::NothingMissing, what));
             }
         }

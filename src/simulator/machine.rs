@@ -12,6 +12,7 @@ use super::moment;
 use super::named::Named;
 use super::network::{Network, millis};
 use super::places;
+use super::walls::Walls;
 use super::{BEGIN, DIR};
 use crate::clock::Time;
 use crate::container::Reader;
@@ -62,7 +63,8 @@ impl Machine {
         let web = PaperWeb::new(case.web.clone())?;
         let seeds = web.seeds().iter().filter_map(|seed| CanonicalUrl::parse(seed).ok()).collect();
         let simulated = SimulatedDisk::new(case.seed ^ 0x5d15);
-        let network = Network::new(web, (case.trouble, case.renders()), case.seed ^ 0x9e7);
+        let walls = case.walls.map(|options| Walls::new(options, case.seed ^ 0xa11));
+        let network = Network::new(web, (case.trouble, case.renders()), case.seed ^ 0x9e7, walls);
         Ok(Machine {
             simulated,
             network: Rc::new(RefCell::new(network)),

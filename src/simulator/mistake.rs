@@ -25,6 +25,8 @@ pub enum Mistake {
     ForgetsRests,
     /// The links of every eighth page are lost.
     LosesLinks,
+    /// Every eighth cookie that is set is lost.
+    LosesCookies,
     /// Every eighth request is taken for done before it is.
     Hurries,
     /// What was read of every eighth piece of the calendar is lost.
@@ -75,6 +77,9 @@ impl Mistake {
     pub(super) fn on_page(self, page: &mut Processed, rng: &mut fastrand::Rng) {
         if self == Mistake::LosesLinks && rng.u8(0..8) == 0 {
             page.findings.links.clear();
+        }
+        if self == Mistake::LosesCookies && rng.u8(0..8) == 0 {
+            page.response.headers.retain(|(name, _)| &**name != b"set-cookie");
         }
     }
 

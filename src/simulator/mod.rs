@@ -7,10 +7,10 @@
 //! ([`crate::catalog::MemoryCatalog`] is in its place) and the network are simulated. Cases from [`WIDE_FROM`] on also
 //! have limits, budgets, patterns, rates, depths and scopes; those from [`REQUISITES_FROM`] on embed what lies on other
 //! domains; those from [`AGAIN_FROM`] on are plain ones that fetch their pages again for some days, most of them in a
-//! web whose pages change by the clock. At every end of a
-//! process the account of its URLs has to balance ([`Accounts`](crate::engine::Accounts)), and where pages are fetched
-//! again, each has one place: in the calendar, queued, or ended. After the last process has come to the end of the
-//! crawl, [`Clause`] by clause is judged.
+//! web whose pages change by the clock; those from [`WALLS_FROM`] on are plain ones in webs with cookie walls. At every
+//! end of a process the account of its URLs has to balance ([`Accounts`](crate::engine::Accounts)), and where pages are
+//! fetched again, each has one place: in the calendar, queued, or ended. After the last process has come to the end of
+//! the crawl, [`Clause`] by clause is judged.
 //!
 //! What it cannot show: threads (work on the disk is done at one moment between two events, though it can be cut short
 //! there by a death), sled (its own tests have it), and what a real kernel does.
@@ -38,12 +38,13 @@ mod rendering;
 #[cfg(test)]
 mod tests;
 mod visits;
+mod walls;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use case::Case;
-pub use case::{AGAIN_FROM, RENDERED_FROM, REQUISITES_FROM, WIDE_FROM};
+pub use case::{AGAIN_FROM, RENDERED_FROM, REQUISITES_FROM, WALLS_FROM, WIDE_FROM};
 pub use clause::{Clause, Violation};
 pub use fresh::{Fresh, FreshOptions, FreshPage, keep_fresh};
 use machine::Machine;
@@ -71,6 +72,8 @@ pub struct Held {
     pub hosts: u64,
     /// How often a shard went from one node to another.
     pub take_overs: u64,
+    /// Answers that only a cookie brought.
+    pub passed: u64,
     /// Checksum of the case's log: every request with its times and its answer, and every change of the disk. Two
     /// versions of the crawler that do the same have the same.
     pub log: u64,
@@ -84,6 +87,7 @@ impl Held {
         self.changes += other.changes;
         self.hosts += other.hosts;
         self.take_overs += other.take_overs;
+        self.passed += other.passed;
     }
 }
 
@@ -145,6 +149,7 @@ pub fn run_in_shards(seed: u64, mistake: Option<Mistake>, shards: u32) -> Result
             changes: machine.changes(),
             hosts: judge::hosts(&machine) as u64,
             take_overs: 0,
+            passed: machine.network().walls().map_or(0, walls::Walls::passed),
             log: machine.log_checksum(),
         }),
         Err(violation) => {

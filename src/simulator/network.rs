@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use super::BEGIN;
 use super::rendering::{PREFIX, script, shell};
+use super::walls::Walls;
 use crate::clock::Time;
 use crate::engine::{FetchJob, Response, Target};
 use crate::outcome::Failure;
 use crate::simweb::{PaperAnswer, PaperWeb};
+use crate::web::secret::Secret;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::{HttpVersion, Truncation};
 
@@ -88,16 +90,27 @@ pub(super) struct Network {
     /// Share of requests and questions that meet trouble.
     trouble: f64,
     troubles: HashMap<String, u8>,
-    /// Half of the pages are made by scripts.
+    /// Half of the hosts have pages that scripts make.
     has_scripts: bool,
+    walls: Option<Walls>,
     /// Every request so far.
     pub log: Vec<Request>,
 }
 
 impl Network {
-    pub(super) fn new(web: PaperWeb, (trouble, has_scripts): (f64, bool), seed: u64) -> Self {
+    pub(super) fn new(
+        web: PaperWeb,
+        (trouble, has_scripts): (f64, bool),
+        seed: u64,
+        walls: Option<Walls>,
+    ) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
-        Network { web, rng, trouble, troubles: HashMap::new(), has_scripts, log: Vec::new() }
+        Network { web, rng, trouble, troubles: HashMap::new(), has_scripts, walls, log: Vec::new() }
+    }
+
+    /// Its cookie walls.
+    pub(super) fn walls(&self) -> Option<&Walls> {
+        self.walls.as_ref()
     }
 
     /// Whether a page is made by its script, as all of its host are.
@@ -181,6 +194,12 @@ impl Network {
             request.end += 50;
             self.log.push(request);
             return (Duration::from_millis(50), Outcome::Failed(Failure::Disconnected));
+        };
+        let answer = match (&mut self.walls, &job.target) {
+            (Some(walls), Target::Page { .. }) => {
+                walls.pass(url, job.cookie.as_ref().map(Secret::expose), by_web(now), answer)
+            }
+            _ => answer,
         };
         let mut duration = answer.latency + Duration::from_millis(self.rng.u64(1..20));
         let mut body = answer.body;

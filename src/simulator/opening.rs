@@ -280,6 +280,7 @@ impl Machine {
             favicon: false,
             request_records: true,
             text_digests: self.case().recrawl.as_ref().is_some_and(|recrawl| recrawl.by_text),
+            likenesses: self.case().settings.pages_per_text.is_some(),
             compression: self.case().container.compression,
             guard: AddressGuard::new(&[loopback]),
             dedup: None,

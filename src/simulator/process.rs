@@ -147,9 +147,13 @@ impl Process {
                 Event::Page(page) if page.to_render.is_some() => None,
                 Event::Page(page) if matches!(page.job.target, Target::Resource { .. }) => None,
                 Event::Page(page) => {
-                    self.named = Some(named_by(page));
+                    let named = named_by(page);
                     let Response { status, truncated, started, .. } = page.response;
-                    Some((page.job.url.as_str().to_owned(), started, (status, truncated)))
+                    let url = page.job.url.as_str().to_owned();
+                    // a cookie wall leads back, and its page is asked for again
+                    let leads_back = named.2.as_ref() == Some(&url);
+                    self.named = Some(named);
+                    (!leads_back).then_some((url, started, (status, truncated)))
                 }
                 _ => None,
             };

@@ -65,6 +65,23 @@ fn a_rendering_that_is_not_read_again_after_a_death_is_found() {
     assert_eq!(found(Mistake::ForgetsRenderings, RENDERED_FROM..RENDERED_FROM + 60), Clause::NothingMissing);
 }
 
+/// Cookie walls whose cookies change, some of them while several requests to a host are in flight.
+#[test]
+fn the_contract_holds_in_a_hundred_crawls_that_send_cookies_back() {
+    let mut all = Held::default();
+    for seed in WALLS_FROM..WALLS_FROM + 100 {
+        let shards = if seed % 4 == 0 { 3 } else { 1 };
+        match run_in_shards(seed, None, shards) {
+            Ok(held) => all.add(held),
+            Err(broken) => {
+                panic!("seed {seed}, {shards} shards: {}\n{}", broken.violation, broken.trace.join("\n"))
+            }
+        }
+    }
+    println!("{all:?}");
+    assert!(all.deaths > 100 && all.passed > 1_000, "{all:?}");
+}
+
 /// Else nobody could say of two versions whether they do the same. In the case of 43 replayed URLs are left at a cut.
 #[test]
 fn a_seed_gives_the_same_log_each_time() {
@@ -130,6 +147,11 @@ fn a_rest_that_is_not_written_down_is_found() {
 #[test]
 fn links_that_are_lost_are_found() {
     assert_eq!(found(Mistake::LosesLinks, 0..20), Clause::NothingMissing);
+}
+
+#[test]
+fn cookies_that_are_lost_are_found() {
+    assert_eq!(found(Mistake::LosesCookies, WALLS_FROM..WALLS_FROM + 10), Clause::NothingMissing);
 }
 
 #[test]

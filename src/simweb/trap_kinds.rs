@@ -21,10 +21,12 @@ pub enum TrapKind {
     Drip,
     /// Connections that are accepted, and then nothing.
     Silent,
+    /// A maze whose pages all say the same, but for a number.
+    SameText,
 }
 
 impl TrapKind {
-    /// All that answer.
+    /// Those of a web that does not say which.
     pub const ALL: [TrapKind; 8] = [
         TrapKind::Maze,
         TrapKind::Calendar,
@@ -35,6 +37,9 @@ impl TrapKind {
         TrapKind::Repeating,
         TrapKind::Drip,
     ];
+
+    /// Those that have to be asked for by name.
+    pub const OTHERS: [TrapKind; 2] = [TrapKind::Silent, TrapKind::SameText];
 
     /// What it is called on a command line.
     pub fn name(self) -> &'static str {
@@ -48,6 +53,7 @@ impl TrapKind {
             TrapKind::Repeating => "repeating",
             TrapKind::Drip => "drip",
             TrapKind::Silent => "silent",
+            TrapKind::SameText => "same-text",
         }
     }
 }

@@ -90,6 +90,7 @@ impl TrapUrl<'_> {
             TrapKind::Repeating => ["about/", "contact/", "./more/about/"].map(str::to_owned).into(),
             TrapKind::Drip if self.path == "/" => (0..DRIPPING).map(|n| format!("/drop-{n}")).collect(),
             TrapKind::Silent => Vec::new(),
+            TrapKind::SameText => return self.same_text(),
             TrapKind::Drip => {
                 let drip = if self.way() == 2 { Drip::Body } else { Drip::Head };
                 return SimResponse { drip: Some(drip), ..ok("text/html", "drop ".repeat(1_000)) };
@@ -99,6 +100,20 @@ impl TrapUrl<'_> {
         for link in links {
             let word = self.word();
             writeln!(html, "<p>{} <a href=\"{link}\">{word}</a></p>", self.word()).expect("a string grows");
+        }
+        ok("text/html; charset=utf-8", html)
+    }
+
+    /// A page that says what all pages of its trap say, with links that no other page has.
+    fn same_text(&mut self) -> SimResponse {
+        let mut lots = fastrand::Rng::with_seed(self.trap.into());
+        let mut html = "<!DOCTYPE html>\n<title>Nothing here</title>\n<p>".to_owned();
+        for _ in 0..100 {
+            html.extend((0..6).map(|_| lots.lowercase()).chain([' ']));
+        }
+        write!(html, "</p>\n<p>seen {} times</p>\n", self.lots.u16(..)).expect("a string grows");
+        for _ in 0..FAN {
+            writeln!(html, "<p><a href=\"/{}/{}\">more</a></p>", self.word(), self.word()).expect("a string grows");
         }
         ok("text/html; charset=utf-8", html)
     }

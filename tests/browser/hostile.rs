@@ -205,7 +205,8 @@ async fn requests_bytes_navigations_and_the_dom_have_limits() {
     assert_eq!(refused(&rendered, RefusedKind::Navigation).len(), 1, "{:?}", rendered.refused);
     assert!(rendered.dom.contains("<p>here"), "{}", rendered.dom);
 
-    let page = "<body><script>for (let i = 0; i < 20000; i++) { const a = document.createElement('a'); a.href = '/é' + i;\
+    let page = "<body><script>for (let i = 0; i < 20000; i++) { const a = document.createElement('a'); \
+                a.href = '/é' + i;\
                 a.textContent = 'é'; document.body.append(a) }</script>";
     let small = RenderOptions { dom_max: 100_001, links_max: 77, ..options() };
     let rendered = tried(&test, page, &small).await.unwrap();
@@ -235,7 +236,8 @@ async fn a_page_that_is_not_let_go_elsewhere_stays_what_it_was() {
 async fn preflights_are_asked_for_and_what_they_do_not_allow_is_not_made() {
     let Some(test) = Test::start().await else { return };
     let page = r#"<p id=p></p><script>
-        const put = url => fetch(url, { method: 'PUT', headers: { 'X-A': '1' }, body: 'x' }).then(r => r.text(), () => 'no');
+        const how = { method: 'PUT', headers: { 'X-A': '1' }, body: 'x' };
+        const put = url => fetch(url, how).then(r => r.text(), () => 'no');
         (async () => { p.textContent = [await put('https://api.example/no'), await put('https://api.example/yes')] })();
         navigator.sendBeacon('/beacon', 'told');
         </script>"#;

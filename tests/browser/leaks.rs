@@ -73,8 +73,8 @@ async fn renders_a_page_that_tries_everything() {
     println!("all was tried");
 }
 
-/// Lines of a trace that tell of a connection or a packet to an address of the internet's protocols. That a UDP socket is
-/// given an address to ask the kernel for a route is none: nothing is sent by that.
+/// Lines of a trace that tell of a connection or a packet to an address of the internet's protocols. That a UDP socket
+/// is given an address to ask the kernel for a route is none: nothing is sent by that.
 fn outward(trace: &str) -> Vec<&str> {
     let calls = ["connect(", "sendto(", "sendmsg(", "sendmmsg("];
     let is_inet = |line: &str| ["sa_family=AF_INET", "<TCP", "<UDP"].iter().any(|word| line.contains(word));

@@ -1,8 +1,8 @@
 //! Pages in the real Chromium, by the way of the crawler: every request is answered by a network of the test.
 //!
-//! Where no Chromium is installed the tests say so and check nothing, except with `CI=true`. `BROWSER_PROGRAM` names
-//! another program than the first one on `PATH`. A browser takes more than a core while it starts, so the tests run one
-//! after the other.
+//! Where no Chromium is installed, or none can have a sandbox, the tests say so and check nothing, except with
+//! `CI=true`. `BROWSER_PROGRAM` names another program than the first one on `PATH`. A browser takes more than a core
+//! while it starts, so the tests run one after the other.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -15,7 +15,7 @@ mod pages;
 mod processes;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crawler::browser::{BrowserOptions, Browsers, Quiet, RenderFailure, RenderOptions, Rendered, find};
@@ -27,16 +27,36 @@ static ALONE: Mutex<()> = Mutex::const_new(());
 /// What a test waits for at most.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The program that is tested with, if there is one; else says why nothing is tested.
+/// The program that is tested with, if there is one that may run here; else says why nothing is tested.
 fn program() -> Option<PathBuf> {
-    let named = std::env::var_os("BROWSER_PROGRAM").map(PathBuf::from);
-    let found = find(named.as_deref()).map(|program| program.path);
-    if found.is_none() {
-        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-        assert!(!in_ci, "Chromium is not installed; with CI=false this test is skipped");
-        println!("skipped: Chromium is not installed");
+    static FOUND: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    match FOUND.get_or_init(|| std::thread::spawn(look_for_program).join().unwrap()) {
+        Ok(program) => Some(program.clone()),
+        Err(why) => {
+            let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+            assert!(!in_ci, "{why}; with CI=false this test is skipped");
+            println!("skipped: {why}");
+            None
+        }
     }
-    found
+}
+
+/// Finds the program, and whether it can have a sandbox here.
+fn look_for_program() -> Result<PathBuf, String> {
+    let named = std::env::var_os("BROWSER_PROGRAM").map(PathBuf::from);
+    let program = find(named.as_deref()).ok_or("Chromium is not installed")?.path;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let result = runtime.block_on(async {
+        let browsers = Browsers::new(BrowserOptions { program: Some(program.clone()), ..BrowserOptions::default() });
+        let web = Web::of(&[("http://site.example/", network::Answer::html("<p>x"))]);
+        let result = browsers.render("http://site.example/", "test", &options(), web).await;
+        browsers.close().await;
+        result
+    });
+    match result {
+        Err(failure @ RenderFailure::Unsandboxed(_)) => Err(failure.to_string()),
+        _ => Ok(program),
+    }
 }
 
 /// Browsers for one test.

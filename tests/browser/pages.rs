@@ -9,7 +9,8 @@ use crate::{Test, options};
 async fn a_static_page_is_what_it_was_and_asks_for_its_parts() {
     let Some(test) = Test::start().await else { return };
     let page = "<!doctype html><html lang=en><title>T</title><link rel=stylesheet href=/s.css><p>some <b>text</b>\
-                <a href=/next?x=1#f>next</a><a href='//other.example/'>other</a><img src=/i.png><script src=/s.js></script>";
+                <a href=/next?x=1#f>next</a><a href='//other.example/'>other</a><img src=/i.png>\
+                <script src=/s.js></script>";
     let web = Web::of(&[
         ("http://site.example/", Answer::html(page)),
         (
@@ -148,7 +149,8 @@ async fn links_come_from_shadow_roots_and_frames_also_of_other_sites() {
 #[tokio::test(flavor = "multi_thread")]
 async fn scripts_cannot_fake_what_is_read_and_odd_texts_do_no_harm() {
     let Some(test) = Test::start().await else { return };
-    let page = r#"<!doctype html><img name=querySelectorAll><img id=crawler><form name=documentElement></form><a href=/true>x</a>
+    let page = r#"<!doctype html><img name=querySelectorAll><img id=crawler><form name=documentElement></form>
+        <a href=/true>x</a>
         <p id=half></p><a id=odd>odd</a>
         <script>
           Document.prototype.querySelectorAll = () => [];

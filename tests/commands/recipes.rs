@@ -5,8 +5,11 @@ mod documentation;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crawler::simweb::{SimOptions, SimWeb};
@@ -60,16 +63,71 @@ fn has_duckdb() -> bool {
     has
 }
 
+/// Programs that some blocks take and few machines have.
+const PROGRAMS: [&str; 5] = ["sqlite3", "duckdb", "kcat", "curl", "jq"];
+
+/// The program that a block takes and that is not there; says so.
+fn missing(block: &str) -> Option<&'static str> {
+    let takes = |program: &str| block.split(['\'', '"', '|', ' ', '\n']).any(|word| word == program);
+    let is_there = |program: &str| Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
+    let has = |program: &str| is_there(program).is_ok_and(|done| done.status.success());
+    let python = block.contains("python3");
+    let missing = PROGRAMS.into_iter().find(|program| !python && takes(program) && !has(program));
+    missing.inspect(|program| println!("skipped: what needs {program}"))
+}
+
+/// A search engine that takes documents in bulk, as far as a recipe sees it.
+struct SearchEngine {
+    address: std::net::SocketAddr,
+    /// The documents by their ids.
+    documents: Arc<Mutex<BTreeMap<String, serde_json::Value>>>,
+}
+
+impl SearchEngine {
+    fn start() -> SearchEngine {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, documents) = (listener.local_addr().unwrap(), Arc::new(Mutex::new(BTreeMap::new())));
+        let taken = documents.clone();
+        // it ends with the process
+        std::thread::spawn(move || listener.incoming().for_each(|stream| answer_bulk(stream.unwrap(), &taken)));
+        SearchEngine { address, documents }
+    }
+}
+
+/// Takes one request in: lines by twos, what is done and the document.
+fn answer_bulk(stream: TcpStream, documents: &Mutex<BTreeMap<String, serde_json::Value>>) {
+    let mut reader = BufReader::new(&stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") && reader.read_line(&mut head).unwrap() > 0 {}
+    assert!(head.starts_with("POST /pages/_bulk ") && head.contains("application/x-ndjson"), "{head}");
+    if head.contains("100-continue") {
+        (&stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n").unwrap();
+    }
+    let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap()];
+    reader.read_exact(&mut body).unwrap();
+    let lines: Vec<serde_json::Value> =
+        serde_json::Deserializer::from_slice(&body).into_iter().map(Result::unwrap).collect();
+    for pair in lines.chunks(2) {
+        documents.lock().unwrap().insert(pair[0]["index"]["_id"].as_str().unwrap().to_owned(), pair[1].clone());
+    }
+    let answer = "{\"errors\":false}";
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", answer.len());
+    (&stream).write_all(format!("{head}{answer}").as_bytes()).unwrap();
+}
+
 /// A place in which recipes are run for one site.
 struct Place {
     dir: tempfile::TempDir,
     site: String,
+    search: SearchEngine,
 }
 
 impl Place {
     /// With the files of the first section, and what it takes to crawl a site on loopback.
     fn new(site: &str, settings: &str) -> Place {
-        let place = Place { dir: tempfile::tempdir().unwrap(), site: site.to_owned() };
+        let (dir, search) = (tempfile::tempdir().unwrap(), SearchEngine::start());
+        let place = Place { dir, site: site.to_owned(), search };
         let (heading, blocks) = recipes().remove(0);
         assert_eq!(heading, FIRST);
         blocks.iter().for_each(|block| place.run(block));
@@ -82,8 +140,15 @@ impl Place {
         if block.contains("python3") && !has_python() || block.contains("import duckdb") && !has_duckdb() {
             return;
         }
+        if missing(block).is_some() {
+            return;
+        }
+        let block = &block.replace(SITE, &self.site);
+        let block = &block.replace("localhost:9200", &self.search.address.to_string());
+        // kcat brings a cluster of its own in memory for tests
+        let block = &block.replace("-b localhost:9092", "-b localhost:9092 -X test.mock.num.brokers=1");
         let mut command = Command::new("sh");
-        command.args(["-euc", &block.replace(SITE, &self.site)]).stdin(Stdio::null());
+        command.args(["-euc", block]).stdin(Stdio::null());
         let output = with_binary(&mut command).current_dir(self.dir.path()).output().unwrap();
         assert!(output.status.success(), "{block}: {}", String::from_utf8_lossy(&output.stderr));
         let quiet = block.lines().any(|line| line.ends_with(" --quiet"));
@@ -140,6 +205,24 @@ impl Place {
         let expected = format!("({}, {})", pages.len(), answers.len());
         if has_python() {
             assert_eq!(count("sqlite3", "feed.db"), expected);
+        }
+        let places = |command: &str| {
+            let mut shell = Command::new("sh");
+            let output = shell.args(["-euc", command]).current_dir(self.dir.path()).output().unwrap();
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        };
+        for command in [
+            "sqlite3 lines.db 'select count(*) from pages'",
+            "duckdb -csv -noheader lines.duckdb 'select count(*) from pages'",
+        ] {
+            if missing(command).is_none() {
+                assert_eq!(places(command), answers.len().to_string(), "{command}");
+            }
+        }
+        if missing("curl | jq").is_none() {
+            let documents = self.search.documents.lock().unwrap();
+            let titled = documents.values().filter(|page| page["title"].is_string()).count();
+            assert_eq!((documents.len(), titled > 0), (answers.len(), true));
         }
         if has_duckdb() {
             assert_eq!(count("duckdb", "feed.duckdb"), expected);

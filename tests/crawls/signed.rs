@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use data_encoding::BASE64;
 
-use crate::site::{Crawl, RUSH};
+use crate::site::{Crawl, RUSH, wait};
 use server::{Asked, Server};
 use verify::{Keys, Signature};
 
@@ -88,6 +88,37 @@ fn every_request_every_hop_and_every_robots_txt_is_signed_anew() {
     assert!(keys.check(&moved).is_err() && keys.check(first).is_ok());
     archived_as_sent(&crawl, &server, &asked);
     nothing_has_the_private_key(&crawl);
+}
+
+/// A new key takes effect in a running crawl: what was signed by the old one is over, and nothing is asked for twice.
+#[test]
+fn a_reload_changes_the_key_and_the_mailbox() {
+    let server = Server::start();
+    // a request every hundred seconds, until the settings change
+    let crawl = crawl(&server, "from = \"old@bot.example\"\n", "requests_per_second = 0.01\n");
+    let config = fs::read_to_string(crawl.path("crawler.toml")).unwrap();
+    let running = crawl.start(&[]);
+    while server.asked().is_empty() {
+        std::thread::yield_now();
+    }
+    prints(crawl.dir.path(), &["identity", "rotate", "--overlap", "7d"]);
+    let changed = config.replace("identity/key.pem", "identity/key-2.pem").replace("old@", "new@");
+    let (changed, begun) = (changed.replace("requests_per_second = 0.01\n", ""), server.asked().len());
+    fs::write(crawl.path("crawler.toml"), changed).unwrap();
+    let told = prints(crawl.dir.path(), &["ctl", "reload", "--dir", "crawl"]);
+    assert!(told.contains("identity.key_file") && told.contains("identity.from"), "{told}");
+    wait(running).expect(0, &["complete"]);
+    let (keys, asked) = (keys(&crawl), server.asked());
+    let key_of = |asked: &Asked| {
+        let input = asked.field("signature-input").unwrap();
+        input.split("keyid=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+    };
+    let (before, after) = asked.split_at(begun);
+    assert!(after.len() >= 4 && after.iter().all(|asked| key_of(asked) != key_of(&before[0])), "{asked:?}");
+    for (asked, from) in before.iter().map(|asked| (asked, "old")).chain(after.iter().map(|asked| (asked, "new"))) {
+        keys.verify(asked);
+        assert_eq!(asked.field("from"), Some(format!("{from}@bot.example").as_str()));
+    }
 }
 
 /// The archive has the fields of signatures as they were sent.

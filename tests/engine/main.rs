@@ -24,6 +24,7 @@ mod seeds;
 mod shipping;
 mod silence;
 mod sitemaps;
+mod texts;
 mod traps;
 
 use std::cell::RefCell;
@@ -307,6 +308,7 @@ fn settings() -> Settings {
         behind_max: None,
         disk_floor: 0,
         urls_per_pattern: Some(1_000),
+        pages_per_text: None,
         follow_seed_redirects: true,
         obey_robots: true,
         sites: None,
@@ -350,6 +352,12 @@ fn try_open(
     let clock = Arc::new(ManualClock::new(start));
     let (identity, is_new) = mend::begin(&disk, &*catalog, dir, (start, 77), (4, 16, &[]))?;
     let keys: Arc<KeyMaker> = Arc::new(identity.key_maker());
+    let mut frontier = FrontierOptions { partitions: identity.partitions, buffer_urls: 4, ..Default::default() };
+    frontier.budget = Budget::UNLIMITED;
+    frontier.politeness.delay_min = DELAY;
+    frontier.politeness.delay_factor = 0.0;
+    let mut settings = settings();
+    web.tune(&mut settings, &mut frontier);
     let process = ProcessOptions {
         keys: keys.clone(),
         agent_token: "crawler".to_owned(),
@@ -364,18 +372,13 @@ fn try_open(
         favicon: false,
         request_records: true,
         text_digests: web.recrawl().is_some(),
+        likenesses: settings.pages_per_text.is_some(),
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: web.dedup(),
         sites: None,
     };
     let record = Rc::new(RefCell::new(Record::default()));
-    let mut frontier = FrontierOptions { partitions: identity.partitions, buffer_urls: 4, ..Default::default() };
-    frontier.budget = Budget::UNLIMITED;
-    frontier.politeness.delay_min = DELAY;
-    frontier.politeness.delay_factor = 0.0;
-    let mut settings = settings();
-    web.tune(&mut settings, &mut frontier);
     let (seeds, problems) = parse_seeds(web.seeds().join("\n").as_bytes());
     assert_eq!(problems, SeedProblems::default());
     let (scope, drum, front, container) = (web.scope(), web.drum(), web.front(), web.container());

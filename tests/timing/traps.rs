@@ -37,10 +37,14 @@ fn config() -> String {
 
 /// What of the configuration of a synthetic web has to stand in its sections.
 fn site(options: SimOptions) -> Site {
+    site_with(options, &format!("max_urls_per_pattern = {PER_PATTERN}\n"))
+}
+
+fn site_with(options: SimOptions, scope: &str) -> Site {
     let site = Site::new(options, &config());
     let path = site.crawl.path("crawler.toml");
     let text = fs::read_to_string(&path).unwrap();
-    let text = text.replace("mode = \"any\"\n", &format!("mode = \"any\"\nmax_urls_per_pattern = {PER_PATTERN}\n"));
+    let text = text.replace("mode = \"any\"\n", &format!("mode = \"any\"\n{scope}"));
     fs::write(path, text).unwrap();
     site
 }
@@ -125,6 +129,49 @@ fn s18_a_trap_that_was_killed_over_and_over_keeps_to_its_budget() {
     let (domains, hosts) = trapped(&site);
     assert!(hosts.values().all(|&pages| pages <= PER_HOST), "{hosts:?}");
     assert_eq!(domains["trap1.example"], PER_DOMAIN, "{domains:?}");
+}
+
+#[test]
+fn s18_a_trap_that_says_the_same_everywhere_ends_soon_and_is_told_whatever_kills_the_crawl() {
+    const FOLLOWED: u64 = 10;
+    // links of a page of the trap
+    const FAN: u64 = 8;
+    for kills in [0, 3] {
+        let options = SimOptions { hosts: 10, pages: 60, ..web(2, &[TrapKind::SameText]) };
+        let site = site_with(options, &format!("max_pages_per_text = {FOLLOWED}\n"));
+        for round in 1..=kills {
+            let child = site.crawl.start(&[]);
+            let before = site.log().len();
+            site.wait_for_requests(before + 20 * round);
+            site.kill(child);
+        }
+        let ended = site.crawl.run(&[]);
+        ended.expect(0, &["complete: no URL is left", "max_pages_per_text"]);
+        site.assert_whole();
+        let (domains, _) = trapped(&site);
+        let stored = 1 + FOLLOWED * FAN;
+        assert_eq!((domains["trap0.example"], domains["trap1.example"]), (stored, stored), "{kills} kills");
+        if kills > 0 {
+            continue;
+        }
+        let skipped = skipped(&site);
+        let left_out: Vec<_> = skipped.iter().filter(|(_, why, _)| why == "on one of many pages of one text").collect();
+        assert_eq!(left_out.len() as u64, 2 * (stored - FOLLOWED) * FAN);
+        let (link, _, rule) = left_out[0];
+        let page = rule.strip_prefix("scope.max_pages_per_text = 10: ").unwrap();
+        let explain = |url: &str| {
+            let run = std::process::Command::new(env!("CARGO_BIN_EXE_crawler"))
+                .args(["explain", url])
+                .current_dir(site.crawl.dir.path())
+                .output()
+                .unwrap();
+            String::from_utf8(run.stdout).unwrap()
+        };
+        let told = explain(page);
+        assert!(told.contains("its links are not followed: too many pages of its host say nearly the same"), "{told}");
+        let told = explain(link);
+        assert!(told.contains("was skipped: on one of many pages of one text"), "{told}");
+    }
 }
 
 #[test]

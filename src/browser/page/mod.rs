@@ -1,8 +1,8 @@
 //! One page in a browser context of its own, from the first call to the last.
 //!
-//! Events come in the reader's task ([`Listener`]) and are dealt with at once: requests go to the [`Network`], dialogs are
-//! dismissed, new targets are let in or sent away. The flow of a render ([`flow`]) only calls, looks at the [`State`] and
-//! waits. What a page may not have is refused here, whoever it asks.
+//! Events come in the reader's task ([`Listener`]) and are dealt with at once: requests go to the [`Network`], dialogs
+//! are dismissed, new targets are let in or sent away. The flow of a render ([`flow`]) only calls, looks at the
+//! [`State`] and waits. What a page may not have is refused here, whatever way it takes.
 
 mod flow;
 mod read;
@@ -22,7 +22,6 @@ use super::protocol::{CallError, Connection, Event, Listener};
 use super::{Network, RefusedKind, RenderFailure, RenderOptions};
 pub(super) use flow::render;
 use state::State;
-pub(super) use targets::{attach, every_request};
 
 /// Time for a browser to open a page, and to close it; one that takes longer is given up.
 const OPEN_MAX: Duration = Duration::from_secs(20);

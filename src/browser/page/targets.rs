@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{OPEN_MAX, Page, Stop, text};
+use crate::browser::protocol::{attach, every_request};
 use crate::browser::{RefusedKind, RenderFailure};
 
 /// Workers that a page may have in its life.
@@ -131,14 +132,4 @@ impl Page {
             self.connection().send(session, "Network.setUserAgentOverride", &identity);
         }
     }
-}
-
-/// Every request is paused before it is made.
-pub(in crate::browser) fn every_request() -> Value {
-    json!({ "patterns": [{ "urlPattern": "*", "requestStage": "Request" }] })
-}
-
-/// New targets come paused, with sessions of their own.
-pub(in crate::browser) fn attach() -> Value {
-    json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true })
 }

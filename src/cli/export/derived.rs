@@ -92,7 +92,7 @@ impl Derivation<'_> {
 }
 
 fn page(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Page> {
-    let (exchange, response) = (archive.exchange(entry)?, archive.response(entry)?);
+    let (exchange, response) = archive.exchange_and_response(entry)?;
     Ok(Page { exchange, response, place: archive.place(entry)? })
 }
 

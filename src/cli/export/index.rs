@@ -9,8 +9,7 @@ use std::path::Path;
 use clap::Args;
 use data_encoding::BASE32;
 
-use super::redirect;
-use crate::cli::archive::{Archive, Damage, Entry, Response, essence};
+use crate::cli::archive::{Archive, Damage, Entry, Response, essence, redirect};
 use crate::cli::exit::Exit;
 use crate::cli::page::{decode, layout_of_page};
 use crate::cli::selection::Selection;

@@ -9,10 +9,12 @@ use std::io::Write;
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::Common;
 use crate::cli::OpenArchive;
-use crate::cli::archive::{Archive, Damage, Entry, Response};
+use crate::cli::archive::{Archive, Damage, Entry, Response, redirect};
+use crate::cli::columns::{Column, Columns};
 use crate::cli::exit::Exit;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::text::escape::{Cell, Escaped, json_line};
@@ -36,14 +38,25 @@ header (the Link header, unless it is canonical), redirect. nofollow comes from 
 they apply to all robots. Reads redirects, and HTML pages, style sheets and other documents that name URLs, with \
 status 200, or with the status of --status.
 
+--columns adds what is known of the page that the link stands on: status, referrer, mime, bytes, time, change, depth, \
+hops, duration, location, digest. --target-columns adds the same of where the link leads; each link is looked up for \
+that, which takes several times as long. A target that is not in the archive has empty columns.
+
 Examples:
   crawler export links --prefix https://example.com/ > links.tsv
   crawler export links --jsonl --output links.jsonl
+  crawler export links --columns depth,change --target-columns status,location,duration
   crawler export links | cut -f 2 | sort | uniq -c | sort -rn | head")]
 pub(super) struct LinksArgs {
     #[command(flatten)]
     common: Common,
-    /// JSON lines: source, target, kind, nofollow, text
+    /// Columns of the page that the link stands on, behind the others, separated by commas
+    #[arg(long, value_enum, value_name = "COLUMN", value_delimiter = ',')]
+    columns: Vec<Column>,
+    /// The same columns of where the link leads, as it was fetched last; empty where it was not
+    #[arg(long, value_enum, value_name = "COLUMN", value_delimiter = ',')]
+    target_columns: Vec<Column>,
+    /// JSON lines: source, target, kind, nofollow, text; from and to have the fields of the other columns
     #[arg(long, visible_alias = "json")]
     jsonl: bool,
 }
@@ -55,6 +68,16 @@ struct LinkRow<'a> {
     kind: &'static str,
     nofollow: bool,
     text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<Option<Value>>,
+}
+
+/// What the columns say of the page that links stand on, and of where they lead.
+struct Told {
+    columns: Option<Columns>,
+    target_columns: Option<Columns>,
 }
 
 /// The scans of a page: one that finds all links, one that leaves out what must not be followed.
@@ -81,7 +104,10 @@ impl LinksArgs {
                 return Ok(());
             }
             match archive.shown(&entry) {
-                Ok(response) => self.page(&entry, &response, &mut scans, out, warnings)?,
+                Ok(response) => match self.page(archive, (&entry, &response), &mut scans, out, warnings)? {
+                    Ok(()) => {}
+                    Err(e) => damage.note(e, warnings),
+                },
                 Err(e) => damage.note(e, warnings),
             }
             Ok(())
@@ -89,24 +115,34 @@ impl LinksArgs {
         Ok(damage.or(Exit::Done, warnings))
     }
 
-    /// Writes the links of a page.
+    /// Writes the links of a page; says within what of the archive could not be read.
     fn page(
         &self,
-        entry: &Entry,
-        response: &Response,
+        archive: &dyn Archive,
+        (entry, response): (&Entry, &Response),
         scans: &mut Scans,
         out: &mut dyn Write,
         warnings: &mut dyn Write,
-    ) -> anyhow::Result<()> {
-        let Ok(url) = CanonicalUrl::parse(&entry.url) else { return Ok(()) };
+    ) -> anyhow::Result<anyhow::Result<()>> {
+        let Ok(url) = CanonicalUrl::parse(&entry.url) else { return Ok(Ok(())) };
+        let told = Told::new(self);
+        let (from_line, from) = match told.of_source(archive, entry, self.jsonl) {
+            Ok(told) => told,
+            Err(unread) => return Ok(Err(unread)),
+        };
+        let mut unread = Ok(());
         let mut line = |target: &str, kind, nofollow, text: &str| -> anyhow::Result<()> {
-            let line = LinkRow { source: &entry.url, target, kind, nofollow, text };
+            let (to_line, to) = told.of_target(archive, target, self.jsonl).unwrap_or_else(|error| {
+                unread = Err(error);
+                (String::new(), Some(None))
+            });
             if self.jsonl {
+                let line = LinkRow { source: &entry.url, target, kind, nofollow, text, from: from.as_ref(), to };
                 return Ok(writeln!(out, "{}", json_line(&line)?)?);
             }
-            let (source, target) = (Cell(line.source), Cell(line.target));
+            let (source, target) = (Cell(&entry.url), Cell(target));
             let follow = if nofollow { "nofollow" } else { "follow" };
-            Ok(writeln!(out, "{source}\t{target}\t{kind}\t{follow}\t{}", Cell(text))?)
+            Ok(writeln!(out, "{source}\t{target}\t{kind}\t{follow}\t{}{from_line}{to_line}", Cell(text))?)
         };
         if let Some(target) = redirect(&url, entry.status, response) {
             line(target.as_str(), "redirect", false, "")?;
@@ -128,7 +164,42 @@ impl LinksArgs {
         if links.dropped > 0 {
             writeln!(warnings, "crawler: {} more links left out: {}", links.dropped, Escaped(&entry.url))?;
         }
-        Ok(())
+        Ok(unread)
+    }
+}
+
+impl Told {
+    fn new(args: &LinksArgs) -> Told {
+        let of = |wanted: &[Column]| (!wanted.is_empty()).then(|| Columns::new(wanted, None));
+        Told { columns: of(&args.columns), target_columns: of(&args.target_columns) }
+    }
+
+    /// What stands behind each link of a page: the end of its line, or the fields of its object.
+    fn of_source(&self, archive: &dyn Archive, entry: &Entry, json: bool) -> anyhow::Result<(String, Option<Value>)> {
+        Ok(match &self.columns {
+            None => (String::new(), None),
+            Some(columns) if json => (String::new(), Some(columns.fields(archive, entry)?)),
+            Some(columns) => (format!("\t{}", columns.line(archive, entry)?), None),
+        })
+    }
+
+    /// The same for where a link leads; empty columns, or null, where that was not fetched.
+    fn of_target(
+        &self,
+        archive: &dyn Archive,
+        url: &str,
+        json: bool,
+    ) -> anyhow::Result<(String, Option<Option<Value>>)> {
+        let Some(columns) = &self.target_columns else { return Ok((String::new(), None)) };
+        let newest = archive.newest(url)?;
+        Ok(match newest {
+            _ if json => {
+                let fields = newest.map(|entry| columns.fields(archive, &entry)).transpose()?;
+                (String::new(), Some(fields))
+            }
+            Some(entry) => (format!("\t{}", columns.line(archive, &entry)?), None),
+            None => ("\t".repeat(columns.count()), None),
+        })
     }
 }
 
@@ -189,12 +260,6 @@ impl Scans {
 /// which is not known here.
 pub(super) fn stated<'a>(url: &'a CanonicalUrl, content_type: Option<&'a str>) -> Stated<'a> {
     Stated { content_type, nosniff: false, path: url.path(), embedded: true }
-}
-
-/// Where an answer redirects.
-pub(in crate::cli) fn redirect(url: &CanonicalUrl, status: u16, response: &Response) -> Option<CanonicalUrl> {
-    let location = headers::location(&response.headers).filter(|_| (300..400).contains(&status) && status != 304);
-    location.and_then(|value| url.join(&value).ok())
 }
 
 fn kind(kind: LinkKind) -> &'static str {
@@ -271,6 +336,28 @@ mod tests {
             .collect();
         assert_eq!(lines, expected);
         assert_eq!(links(&archive, &["--status", "404"]).lines().count(), 6);
+    }
+
+    #[test]
+    fn columns_tell_of_the_page_and_of_where_a_link_leads() {
+        let mut archive = FakeArchive::default();
+        store(&mut archive, "https://a.example/", 200, &[HTML], "<a href=old>1</a><a href=none>2</a>");
+        store(&mut archive, "https://a.example/old", 301, &[("Location", "/new")], "");
+        let args = ["--columns", "depth,change", "--target-columns", "status,location"];
+        let lines = links(&archive, &args);
+        let expected = [
+            "https://a.example/\thttps://a.example/old\tanchor\tfollow\t1\t0\tfirst\t301\thttps://a.example/new",
+            "https://a.example/\thttps://a.example/none\tanchor\tfollow\t2\t0\tfirst\t\t",
+            "https://a.example/old\thttps://a.example/new\tredirect\tfollow\t\t0\tfirst\t\t",
+        ];
+        assert_eq!(lines.lines().collect::<Vec<_>>(), expected);
+        let objects = links(&archive, &[&args[..], &["--jsonl"]].concat());
+        let objects: Vec<Value> = objects.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(objects[0]["from"], serde_json::json!({ "change": "first", "depth": 0 }));
+        assert_eq!(objects[0]["to"], serde_json::json!({ "location": "https://a.example/new", "status": 301 }));
+        assert!(objects[1]["to"].is_null() && objects[1].as_object().unwrap().contains_key("to"));
+        let plain: Value = serde_json::from_str(links(&archive, &["--jsonl"]).lines().next().unwrap()).unwrap();
+        assert_eq!(plain.as_object().unwrap().len(), 5);
     }
 
     #[test]

@@ -30,7 +30,7 @@ use crate::clock::Time;
 use crate::web::warc::{Compression, Encoder};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) use cdxj::line as cdxj_line;
-pub(super) use links::{Scans, redirect};
+pub(super) use links::Scans;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -11,7 +11,7 @@ use super::fields::{self, Field, Source};
 use crate::cli::archive::Response;
 use crate::cli::page::{decode, layout_of_page, text_of, title_of};
 use crate::reading::tree::parse;
-use crate::reading::{Fact, Facts, Form, main_content};
+use crate::reading::{Fact, Facts, Form, GivenUp, MainContents, main_content, main_contents};
 use crate::table::{self, Column, Format, Piece, Table, Type, Value};
 use crate::text::escape::Escaped;
 
@@ -134,18 +134,17 @@ impl Plan {
             Wanted::Table { fields, texts } => {
                 let mut row = vec![Value::Text(url.to_owned()), Value::from(title_of(page.tree))];
                 row.extend(fields.iter().map(|field| limits.cell(&page, field)));
-                for &wanted in texts {
-                    let value = match wanted {
-                        Text::Seen => Ok(Some(page.seen().to_owned())),
-                        Text::Main => main_content(&text, Some(url), Form::Text, self.time_max),
-                        Text::Markdown => main_content(&text, Some(url), Form::Markdown, self.time_max),
-                    };
-                    let value = value.unwrap_or_else(|why| {
-                        no_main = Some(format!("without its main content, {why}: {}", Escaped(url)));
-                        None
-                    });
-                    row.push(Value::from(value));
-                }
+                let main = self.main(&text, url, texts).unwrap_or_else(|why| {
+                    no_main = Some(format!("without its main content, {why}: {}", Escaped(url)));
+                    MainContents::default()
+                });
+                row.extend(texts.iter().map(|wanted| {
+                    Value::from(match wanted {
+                        Text::Seen => Some(page.seen().to_owned()),
+                        Text::Main => main.text.clone(),
+                        Text::Markdown => main.markdown.clone(),
+                    })
+                }));
                 vec![row]
             }
         };
@@ -155,6 +154,23 @@ impl Plan {
         };
         let piece = (!rows.is_empty()).then(|| self.table.piece(rows));
         Row { piece, warning: limits.broken.then(limit).or(no_main) }
+    }
+
+    /// The main content of the page `text` in the forms that are wanted, by one search.
+    fn main(&self, text: &str, url: &str, texts: &[Text]) -> Result<MainContents, GivenUp> {
+        let url = Some(url);
+        match (texts.contains(&Text::Main), texts.contains(&Text::Markdown)) {
+            (true, true) => main_contents(text, url, self.time_max),
+            (true, false) => Ok(MainContents {
+                text: main_content(text, url, Form::Text, self.time_max)?,
+                ..MainContents::default()
+            }),
+            (false, true) => Ok(MainContents {
+                markdown: main_content(text, url, Form::Markdown, self.time_max)?,
+                ..MainContents::default()
+            }),
+            (false, false) => Ok(MainContents::default()),
+        }
     }
 
     /// A row a value, or one of them all.

@@ -10,9 +10,9 @@ use data_encoding::{BASE32, BASE64};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-use super::super::archive::{Damage, Response};
+use super::super::archive::{Damage, Response, redirect};
 use super::super::exit::UsageError;
-use super::super::export::{Scans, redirect};
+use super::super::export::Scans;
 use super::super::page::{decode, layout_of_page, title_of};
 use super::batch::Batch;
 use super::bodies::Bodies;

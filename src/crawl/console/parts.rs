@@ -40,6 +40,7 @@ fn limit(reason: Reason, config: &Config) -> Option<u64> {
         Reason::HostBytes => config.budget.bytes_per_host.map(|bytes| bytes.0),
         Reason::DomainPages => config.budget.pages_per_domain,
         Reason::Pattern => config.scope.max_urls_per_pattern,
+        Reason::Text => config.scope.max_pages_per_text,
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Reading the configuration again while a crawl runs: what may change, what waits for the next start, what never does.
 //!
 //! In effect at once: limits of the crawl, its checkpoints, scope patterns and limits, politeness, budgets, retries,
-//! sites, addresses of `dns.hosts`.
+//! sites, addresses of `dns.hosts`, the identity.
 //! What threads were started with (workers, time-outs, name servers, memory) waits for the next start, and what shapes
 //! the disk was fixed when the crawl was created. Those that stay are named, each with the reason.
 
@@ -28,7 +28,9 @@ pub(super) struct Reloader {
     path: Option<PathBuf>,
     limits: GivenLimits,
     current: Config,
-    /// What signs requests from the start on; why it could not be had.
+    /// The identity that the threads of the process were started with.
+    begun_as: config::Identity,
+    /// What signs requests; why it could not be had.
     signer: Result<Option<Arc<Signer>>, String>,
 }
 
@@ -37,6 +39,7 @@ pub(super) struct Reload {
     pub reconfiguration: Box<Reconfiguration>,
     pub settings: SettingsChanged,
     effective: Config,
+    signer: Option<Arc<Signer>>,
 }
 
 impl Reloader {
@@ -46,6 +49,7 @@ impl Reloader {
             path: request.config_path.clone(),
             limits: request.limits.clone(),
             current: request.config.clone(),
+            begun_as: request.config.identity.clone(),
             signer: options::signer(&request.config).map_err(|error| error.to_string()),
         }
     }
@@ -61,24 +65,30 @@ impl Reloader {
         files::fit(&mut new, files::raise_limit()).map_err(|error| error.to_string())?;
         new.check().map_err(|error| error.to_string())?;
         let effective = effective(&self.current, &new);
-        let reconfiguration = reconfiguration(&effective, self.signer.clone()?).map_err(|error| error.to_string())?;
+        let signer = match effective.identity == self.current.identity {
+            true => self.signer.clone()?,
+            false => options::signer(&effective).map_err(|error| error.to_string())?,
+        };
+        let is_other = effective.identity != self.begun_as;
+        let reconfiguration = reconfiguration(&effective, signer.clone(), is_other);
+        let reconfiguration = reconfiguration.map_err(|error| error.to_string())?;
         let settings = SettingsChanged {
             changed: differences(&self.current, &effective),
             refused: differences(&effective, &new).into_iter().map(not_changed).collect(),
         };
-        Ok(Reload { reconfiguration: Box::new(reconfiguration), settings, effective })
+        Ok(Reload { reconfiguration: Box::new(reconfiguration), settings, effective, signer })
     }
 
     /// It has taken effect: it is logged, and kept as the settings that later questions are answered by.
     pub(super) fn took_effect(&mut self, reload: Reload) -> SettingsChanged {
-        let Reload { settings, effective, .. } = reload;
+        let Reload { settings, effective, signer, .. } = reload;
         for Change { key, old, new } in &settings.changed {
             tracing::info!("reload: {key}: {old} -> {new}");
         }
         for NotChanged { key, why } in &settings.refused {
             tracing::warn!("reload: {key} {why}");
         }
-        self.current = effective;
+        (self.current, self.signer) = (effective, Ok(signer));
         if let Err(error) = options::write_copy(&self.current, &Disk::real(), &self.dir) {
             tracing::warn!("reload: the copy of the settings was not updated: {error}");
         }
@@ -110,6 +120,8 @@ fn effective(current: &Config, new: &Config) -> Config {
             max_url_length: current.scope.max_url_length,
             max_links_per_page: current.scope.max_links_per_page,
             strip_query_params: current.scope.strip_query_params.clone(),
+            // what pages say is compared from the start on, or not
+            max_pages_per_text: current.scope.max_pages_per_text,
             favicon: current.scope.favicon,
             script_files: current.scope.script_files,
             lazy_attributes: current.scope.lazy_attributes.clone(),
@@ -120,12 +132,22 @@ fn effective(current: &Config, new: &Config) -> Config {
         fetch: config::Fetch { retries: new.fetch.retries, ..current.fetch.clone() },
         dns: config::Dns { hosts: new.dns.hosts.clone(), ..current.dns.clone() },
         site: new.site.clone(),
+        identity: new.identity.clone(),
         ..current.clone()
     }
 }
 
-fn reconfiguration(config: &Config, signer: Option<Arc<Signer>>) -> Result<Reconfiguration, CrawlError> {
-    let tables = SiteTables::of(config, signer)?;
+/// What `config` comes to, by which requests are signed by `signer`; `is_other` where the identity is not that with
+/// which the process began.
+fn reconfiguration(
+    config: &Config,
+    signer: Option<Arc<Signer>>,
+    is_other: bool,
+) -> Result<Reconfiguration, CrawlError> {
+    let tables = match is_other {
+        true => Some(SiteTables::of_new_identity(config, signer)?),
+        false => SiteTables::of(config, signer)?,
+    };
     // the number of partitions is not looked at
     let frontier = options::frontier(config, 1);
     Ok(Reconfiguration {
@@ -172,6 +194,7 @@ mod tests {
                     crawl: config::Crawl { max_pages: Some(9), ..Default::default() },
                     ..Config::default()
                 },
+                begun_as: config::Identity::default(),
                 signer: Ok(None),
             }
         };
@@ -210,6 +233,7 @@ mod tests {
             path: Some(path.clone()),
             limits: GivenLimits::default(),
             current: Config::default(),
+            begun_as: config::Identity::default(),
             signer: Ok(None),
         };
         assert!(reloader.read().is_err_and(|why| why.contains("crawler.toml")));

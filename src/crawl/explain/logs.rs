@@ -5,7 +5,7 @@ use std::path::Path;
 use super::model::Skipped;
 use crate::disk::{Disk, Result};
 use crate::record::log_files::newest_line;
-use crate::record::{CrawlLog, SkippedLog};
+use crate::record::{CrawlLog, SAME_TEXT, SkippedLog};
 use crate::text::escape::{field, json_line};
 
 /// The newest line of logs/skipped.jsonl about `url`.
@@ -28,6 +28,13 @@ pub(super) fn attempt(disk: &Disk, dir: &Path, url: &str) -> Result<Option<Strin
     };
     let line = newest_line(disk, &CrawlLog::path(dir), &is_about)?;
     Ok(line.map(|line| String::from_utf8_lossy(&line).into_owned()))
+}
+
+/// Whether a line of logs/crawl.log says that the links of its page are not followed, because it is one of many that
+/// say nearly the same.
+pub(super) fn is_one_of_many(line: &str) -> bool {
+    let notes = line.rsplit(' ').next().unwrap_or_default();
+    notes.split(',').any(|note| note == SAME_TEXT)
 }
 
 #[cfg(test)]

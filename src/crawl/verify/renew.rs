@@ -214,6 +214,8 @@ fn renew_checkpoint(
     let mut sections = Sections { replayed: cut.sections.replayed.clone(), ..Sections::default() };
     sections.frontier.clone_from(&cut.sections.frontier);
     sections.patterns.clone_from(&cut.sections.patterns);
+    sections.cookies.clone_from(&cut.sections.cookies);
+    sections.texts.clone_from(&cut.sections.texts);
     if !identity.shard().is_whole() {
         let mut exchange = ExchangeState::read(&cut.sections.exchange, &checkpoint_path(dir, number))?;
         across::drop_damaged(disk, (dir, identity.shard()), &mut exchange, maker, notice)?;

@@ -15,7 +15,7 @@ use crate::clock::Time;
 use crate::container::{KeyRecord, NewPage, Stored as StoredPage};
 use crate::disk::Result;
 use crate::frontier::{Feedback, HostId, QueuedUrl};
-use crate::outcome::HostFault;
+use crate::outcome::{HostFault, Verdict, judge_answer};
 
 impl Engine {
     /// An answer came and was processed.
@@ -42,6 +42,7 @@ impl Engine {
         }
         let stored = self.store(&processed)?;
         self.books.count_stored(&stored);
+        self.judge_text(&mut processed)?;
         let compared = self.compared(&processed, &stored);
         // a first visit is none to speak of
         let note = compared.as_ref().filter(|_| processed.job.past.is_some()).and_then(Compared::note);
@@ -79,6 +80,17 @@ impl Engine {
         let usual = processed.response.truncated.is_none().then_some(processed.response.duration);
         self.requests.answered(bytes, usual);
         worker
+    }
+
+    /// A page whose text too many have leads nowhere. One that is asked for again is judged when it has come.
+    fn judge_text(&mut self, processed: &mut Processed) -> Result<()> {
+        let Target::Page { url, .. } = &processed.job.target else { return Ok(()) };
+        let response = &processed.response;
+        let attempts = (url.attempts, self.settings.retries);
+        match judge_answer(response.status, response.is_interrupted(), attempts.0, attempts.1) {
+            Verdict::Retry => Ok(()),
+            _ => self.stop_at_repeated(url, &mut processed.findings),
+        }
     }
 
     /// An attempt brought no answer.

@@ -8,7 +8,7 @@ use crate::disk::Result;
 use crate::engine::job::{FetchFailed, Processed, Target};
 use crate::frontier::Hops;
 use crate::outcome::{Failure, failure_of_answer};
-use crate::record::LogLine;
+use crate::record::{LogLine, SAME_TEXT};
 use crate::web::robots::RobotsRules;
 
 impl Books {
@@ -135,6 +135,9 @@ fn annotations(processed: &Processed, stored: &Stored) -> Vec<String> {
     }
     if limits.redirect {
         notes.push("redirectRefused".to_owned());
+    }
+    if limits.repeated {
+        notes.push(SAME_TEXT.to_owned());
     }
     if stored.bytes == 0 {
         notes.push("notStored".to_owned());

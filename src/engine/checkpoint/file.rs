@@ -12,9 +12,11 @@
 //! checksum, nothing lies behind the last one, and the record has the number of the name, is a state that the crawl can
 //! go on from. Checkpoint 0 has an identity and nothing else.
 //!
-//! Version 8 is that of a crawl that renders pages: what was learnt of them stands before the record, behind the cookies.
-//! Version 7 is that of a crawl that keeps cookies: they stand before the record, behind the three sections of a
-//! calendar, which are empty where there is none. Version 6 is that of a crawl with a calendar; all others write
+//! Version 9 is that of a crawl that renders pages: what was learnt of them stands before the record, behind the counts
+//! of pages by what they say. Version 8 is that of a crawl that counts pages by what they say: the counts stand before
+//! the record, behind the cookies, which are empty where there are none. Version 7 is that of a crawl that keeps cookies:
+//! they stand before the record, behind the three sections of a calendar, which are empty where there is none. Version 6
+//! is that of a crawl with a calendar; all others write
 //! version 4, whose record ends before what is said of one. Version 5 had visits without a digest of the text: what it
 //! says of the calendar is left out, and the calendar is made from the archive as if fetching again had just been
 //! switched on. Version 3 had no count of requisites in its record (`earlier`). Version 2 was that of a crawl of one
@@ -29,10 +31,12 @@ use super::{Checkpoint, earlier};
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
-const VERSION: u16 = 8;
+const VERSION: u16 = 9;
 /// In this version there is a section about renderings, and no section is left out.
-const WITH_RENDERING: u16 = 8;
-/// From this version on there is a section of cookies, which is empty where none is kept.
+const WITH_RENDERING: u16 = 9;
+/// From this version on there are counts of pages by what they say.
+const WITH_TEXTS: u16 = 8;
+/// From this version on there is a section of cookies.
 const WITH_COOKIES: u16 = 7;
 /// From this version on visits have a digest of the text.
 const WITH_TEXT: u16 = 6;
@@ -77,6 +81,8 @@ pub struct Sections {
     pub exchange: Vec<u8>,
     /// Cookies that servers have set; nothing where there are none.
     pub cookies: Vec<u8>,
+    /// Pages by what they say; nothing where the links of all are followed.
+    pub texts: Vec<u8>,
     /// What was learnt of pages that are rendered; nothing where none is.
     pub rendering: Vec<u8>,
 }
@@ -119,21 +125,10 @@ impl CheckpointFile {
         let mut of_calendar = || of_calendar().map(|read| if version >= WITH_TEXT { read } else { Vec::new() });
         let (visits, calendar, schedule) = (of_calendar()?, of_calendar()?, of_calendar()?);
         let cookies = if version >= WITH_COOKIES { section()? } else { Vec::new() };
+        let texts = if version >= WITH_TEXTS { section()? } else { Vec::new() };
         let rendering = if version >= WITH_RENDERING { section()? } else { Vec::new() };
-        let sections = Sections {
-            seen,
-            robots,
-            dns,
-            frontier,
-            replayed,
-            patterns,
-            visits,
-            calendar,
-            schedule,
-            exchange,
-            cookies,
-            rendering,
-        };
+        let memory = Sections { seen, robots, dns, frontier, replayed, patterns, ..Sections::default() };
+        let sections = Sections { visits, calendar, schedule, exchange, cookies, texts, rendering, ..memory };
         let record = section().and_then(|record| read_record(&path, (number, version), &record));
         let end = at;
         let record = record.and_then(|record| match end == bytes.len() {
@@ -159,26 +154,30 @@ pub(in crate::engine) fn write(
         replayed.flat_map(|(key, forced)| key.bits().to_le_bytes().into_iter().chain([u8::from(*forced)])).collect();
     let encoded = record.map(|record| postcard::to_stdvec(record).expect("a checkpoint consists of plain data"));
     let (identity, mut encoded) = (identity.to_bytes(), encoded.unwrap_or_default());
-    let Sections { seen, robots, dns, frontier, patterns, visits, calendar, schedule, exchange, .. } = sections;
-    let Sections { cookies, rendering, .. } = sections;
+    let Sections { seen, robots, dns, frontier, patterns, exchange, .. } = sections;
+    let Sections { visits, calendar, schedule, cookies, texts, rendering, .. } = sections;
     let has_rendering = record.is_some() && !rendering.is_empty();
-    let has_cookies = has_rendering || record.is_some() && !cookies.is_empty();
+    let has_texts = has_rendering || record.is_some() && !texts.is_empty();
+    let has_cookies = has_texts || record.is_some() && !cookies.is_empty();
     let has_calendar = has_cookies || record.is_some_and(|record| record.calendar.is_some());
-    let version = match (has_cookies, has_calendar) {
+    let version = match (has_texts, has_cookies, has_calendar) {
         _ if has_rendering => WITH_RENDERING,
-        (true, _) => WITH_COOKIES,
-        (false, true) => WITH_TEXT,
-        (false, false) => WITH_REQUISITES,
+        (true, ..) => WITH_TEXTS,
+        (false, true, _) => WITH_COOKIES,
+        (false, false, true) => WITH_TEXT,
+        (false, false, false) => WITH_REQUISITES,
     };
     let of_calendar = [visits, calendar, schedule].into_iter().filter(|_| has_calendar);
     let of_cookies = [cookies].into_iter().filter(|_| has_cookies);
+    let of_texts = [texts].into_iter().filter(|_| has_texts);
     let of_rendering = [rendering].into_iter().filter(|_| has_rendering);
+    let more = of_calendar.chain(of_cookies).chain(of_texts).chain(of_rendering);
     if !has_calendar {
         encoded.truncate(encoded.len().saturating_sub(earlier::WITHOUT_CALENDAR.len()));
     }
     let mut bytes = Header { kind: Kind::Checkpoint, version }.to_bytes().to_vec();
     let before = [&identity, seen, robots, dns, frontier, &replayed, patterns, exchange];
-    for section in before.into_iter().chain(of_calendar).chain(of_cookies).chain(of_rendering).chain([&encoded]) {
+    for section in before.into_iter().chain(more).chain([&encoded]) {
         bytes.extend_from_slice(&(section.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
         bytes.extend_from_slice(section);
@@ -275,7 +274,12 @@ fn newest_that<T>(disk: &Disk, dir: &Path, read: impl Fn(u64) -> Result<Option<T
             }
         }
     }
-    damage.map_or(Ok(None), Err)
+    match damage {
+        // the file before the first one is there until that one counts
+        Some(_) if numbers(disk, dir)? == [0, 1] && CheckpointFile::read(disk, dir, 0).is_ok() => Ok(None),
+        Some(damage) => Err(damage),
+        None => Ok(None),
+    }
 }
 
 /// The record of the checkpoint file `number`: its last section.
@@ -287,7 +291,7 @@ fn record_of(disk: &Disk, dir: &Path, number: u64) -> Result<Option<Checkpoint>>
         return Ok(None);
     }
     let before = 7 + u64::from(version >= WITH_EXCHANGE) + 3 * u64::from(version >= WITH_CALENDAR);
-    let before = before + u64::from(version >= WITH_COOKIES);
+    let before = before + u64::from(version >= WITH_COOKIES) + u64::from(version >= WITH_TEXTS);
     let length = file.len()?;
     let mut at = HEADER_BYTES;
     for _ in 0..before {
@@ -380,6 +384,46 @@ mod tests {
         }
         disk.remove(&checkpoint_path(dir.path(), 7)).unwrap();
         assert!(matches!(newest(&disk, dir.path()), Err(Error::Damaged { .. })));
+    }
+
+    #[test]
+    fn a_first_checkpoint_that_is_not_whole_is_none_yet() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        write(&disk, dir.path(), (0, &identity()), &Sections::default(), None).unwrap();
+        write_file(dir.path(), 1);
+        let whole = std::fs::read(checkpoint_path(dir.path(), 1)).unwrap();
+        for cut in 0..whole.len() {
+            std::fs::write(checkpoint_path(dir.path(), 1), &whole[..cut]).unwrap();
+            assert!(newest(&disk, dir.path()).unwrap().is_none(), "{cut} bytes");
+            assert!(newest_record(&disk, dir.path()).unwrap().is_none(), "{cut} bytes");
+        }
+        // it counted: then the one before was removed
+        disk.remove(&checkpoint_path(dir.path(), 0)).unwrap();
+        assert!(matches!(newest(&disk, dir.path()), Err(Error::Damaged { .. })));
+    }
+
+    #[test]
+    fn a_file_has_no_more_sections_than_its_crawl_needs() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        let record = checkpoint(5);
+        let mut lengths = Vec::new();
+        let sections = Sections { seen: vec![1, 2, 3], ..Sections::default() };
+        let cookies = Sections { cookies: vec![4], ..Sections { seen: vec![1, 2, 3], ..Sections::default() } };
+        let texts = Sections { texts: vec![5, 6], ..Sections { seen: vec![1, 2, 3], ..Sections::default() } };
+        for (sections, version) in [(sections, 4), (cookies, 7), (texts, 8)] {
+            write(&disk, dir.path(), (5, &identity()), &sections, Some(&record)).unwrap();
+            let path = checkpoint_path(dir.path(), 5);
+            let header = Header::check(&disk.open(&path, Mode::Read).unwrap(), Kind::Checkpoint, VERSION).unwrap();
+            assert_eq!(header.version, version);
+            let read = CheckpointFile::read(&disk, dir.path(), 5).unwrap();
+            assert_eq!((&read.sections.cookies, &read.sections.texts), (&sections.cookies, &sections.texts));
+            assert_eq!(newest_record(&disk, dir.path()).unwrap().unwrap().time, record.time);
+            lengths.push(read.length);
+        }
+        let head = SECTION_HEAD_BYTES as u64;
+        // the sections of a calendar, the two numbers that say that there is none, and the section itself
+        assert_eq!(lengths[1] - lengths[0], 4 * head + 2 + 1);
+        assert_eq!(lengths[2] - lengths[1], head + 2 - 1);
     }
 
     #[test]

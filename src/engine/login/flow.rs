@@ -216,8 +216,8 @@ impl Engine {
     }
 
     /// Whether `processed` is what a site shows to those who are not logged in, and its URL is to be asked for again;
-    /// then a new login is due.
-    /// Or a page that sets a cookie and leads to itself, to see whether the cookie comes back.
+    /// then a new login is due. Or a page that leads to itself to see whether a cookie comes back, which it has set or
+    /// an answer has that came in between.
     pub(in crate::engine) fn is_turned_away(&mut self, processed: &Processed, has_new_cookie: bool) -> bool {
         let Target::Page { url, .. } = &processed.job.target else { return false };
         if url.attempts >= self.settings.retries {
@@ -227,7 +227,8 @@ impl Engine {
             self.logins.lost(&settings.logins, processed.job.sessions);
             return true;
         }
-        has_new_cookie && processed.findings.redirect.as_ref().is_some_and(|(_, keys)| keys.key == url.key)
+        let leads_back = processed.findings.redirect.as_ref().is_some_and(|(_, keys)| keys.key == url.key);
+        leads_back && (has_new_cookie || self.would_send_another_cookie(processed))
     }
 }
 

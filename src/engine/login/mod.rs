@@ -193,6 +193,13 @@ impl Engine {
         arrival.frontier.push(url, arrival.now)
     }
 
+    /// Whether the request of `processed`, made now, would send another cookie than it did.
+    fn would_send_another_cookie(&mut self, processed: &Processed) -> bool {
+        let job = &processed.job;
+        let settings = self.settings_of(job);
+        settings.is_some_and(|settings| self.cookie_for(&job.target, &job.url, &settings) != job.cookie)
+    }
+
     /// What a request sends as `Cookie`.
     pub(super) fn cookie_for(&mut self, target: &Target, url: &CanonicalUrl, of: &RequestSettings) -> Option<Secret> {
         let is_login = matches!(target, Target::Login { .. });

@@ -18,6 +18,7 @@ pub use way::{Arrival, known_by};
 use super::checkpoint::{Owner, Replayed, Sections};
 use super::merge::{BucketMerge, StoreMerged};
 use super::patterns::PatternBudget;
+use super::texts::TextBudget;
 use super::values::{Addresses, Robots};
 use crate::calendar::Visited;
 use crate::clock::Time;
@@ -36,6 +37,8 @@ pub struct Stores {
     pub seen: Store<(), QueuedUrl>,
     /// What may come of one pattern, of URLs that are new.
     pub patterns: PatternBudget,
+    /// How many pages of an origin say nearly the same.
+    pub texts: TextBudget,
     /// Rules by origin, of origins that are not active.
     pub robots: Store<Robots, QueuedUrl>,
     /// Addresses by host name, of hosts that are not active.
@@ -157,11 +160,11 @@ impl Stores {
     /// The stores with nothing in progress.
     pub fn new(
         (seen, robots, dns, visits): FourStores,
-        (patterns, arrival): (PatternBudget, Arrival),
+        (patterns, texts, arrival): (PatternBudget, TextBudget, Arrival),
         pace: Pace,
     ) -> Stores {
         let jobs = Jobs { pace, is_merging: false, partitions: 0, is_dispatching: false };
-        Stores { seen, patterns, robots, dns, visits, arrival, jobs }
+        Stores { seen, patterns, texts, robots, dns, visits, arrival, jobs }
     }
 
     /// Begins a merge of one bucket, for the first of `needs` for which there is one, if its pace permits that.
@@ -234,6 +237,7 @@ impl Stores {
         let dns = self.dns.cut(&mut sections.dns)?;
         let visits = self.visits.as_mut().map(|visits| visits.cut(&mut sections.visits)).transpose()?;
         self.patterns.encode(&mut sections.patterns);
+        self.texts.encode(&mut sections.texts);
         let frontier = self.arrival.frontier.cut(&mut sections.frontier)?;
         sections.replayed = self.arrival.replayed.iter().copied().collect();
         // the same state gives the same bytes

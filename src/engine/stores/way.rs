@@ -86,7 +86,7 @@ impl Stores {
 
     /// Hands at most `results_max` results of each store's merges on; says how many there were.
     pub fn dispatch(&mut self, results_max: usize) -> Result<usize> {
-        let Stores { seen, patterns, robots, dns, visits, arrival, jobs } = self;
+        let Stores { seen, patterns, robots, dns, visits, arrival, jobs, .. } = self;
         let mut count = dns.dispatch(&mut BehindDns { robots, arrival }, results_max)?;
         count += robots.dispatch(&mut BehindRobots { dns, arrival }, results_max)?;
         if let Some(visits) = visits {

@@ -50,4 +50,10 @@ pub(super) fn widen(case: &mut Case) {
         };
     }
     case.settings.slots.workers_most = *pick(rng, &[None, None, None, Some(3), Some(40), Some(1_000)]);
+    if case.settings.urls_per_pattern.is_none() {
+        case.settings.pages_per_text = *pick(rng, &[None, None, None, None, None, Some(1)]);
+    }
+    if case.settings.pages_per_text.is_some() {
+        case.settings.checkpoint_interval = Duration::from_secs(600);
+    }
 }

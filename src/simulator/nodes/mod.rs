@@ -166,6 +166,7 @@ impl World {
             changes: self.nodes.iter().map(|node| node.machine.changes()).sum(),
             hosts: hosts(&self.nodes[0].machine) as u64,
             take_overs: self.registry.take_overs(),
+            passed: 0,
             log: self.nodes.iter().fold(0, |sum: u64, node| sum.rotate_left(7) ^ node.machine.log_checksum()),
         }
     }

@@ -1,14 +1,18 @@
-//! What every store has to do, asked of each: a directory, the simulated one, and S3 by a real server on loopback.
+//! What every store has to do, asked of each: a directory, the simulated one, servers of others on loopback as far as
+//! they are installed ([`makes`]), and whatever store the environment names.
 
 mod gate;
+mod makes;
 mod server;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::simulated::SimulatedStore;
 use super::{Body, Error, FileStore, ObjectStore, Part, StoreOptions, open};
 use crate::disk::Disk;
 use gate::Gate;
+use makes::{MOTO, Make};
 use server::Server;
 
 fn bytes(length: usize, seed: u64) -> Vec<u8> {
@@ -29,8 +33,14 @@ fn put(store: &dyn ObjectStore, name: &str, content: &[u8]) {
 
 /// All that the rest of the program relies on.
 fn check(store: &dyn ObjectStore, dir: &Path) {
+    check_taken(store);
+    check_all_but_taken(store, dir);
+}
+
+fn check_all_but_taken(store: &dyn ObjectStore, dir: &Path) {
     check_small(store);
     check_names(store);
+    check_listings(store);
     check_large(store, dir);
 }
 
@@ -46,13 +56,11 @@ fn check_small(store: &dyn ObjectStore) {
         assert_eq!(store.get("s/a", from..to).unwrap(), content[from as usize..to as usize]);
     }
     for (from, to) in [(0, 1_001), (990, 2_000), (1_000, 1_001), (5_000, 6_000), (2_000, 2_000)] {
-        assert!(matches!(store.get("s/a", from..to), Err(Error::Damaged { offset: 1_000, .. })), "{from}..{to}");
+        let error = store.get("s/a", from..to).unwrap_err();
+        assert!(matches!(error, Error::Damaged { offset: 1_000, .. }), "{from}..{to}: {error}");
     }
     put(store, "s/a", &content);
-    for other in [999, 1_001] {
-        assert!(matches!(store.put("s/a", &Body::of(vec![0; other])), Err(Error::Taken { .. })));
-    }
-    assert_eq!(store.get("s/a", 0..1_000).unwrap(), content, "what is there stays");
+    assert_eq!(store.get("s/a", 0..1_000).unwrap(), content);
     put(store, "s/empty", b"");
     assert_eq!((store.length("s/empty").unwrap(), store.get("s/empty", 0..0).unwrap()), (Some(0), Vec::new()));
     store.delete("s/a").unwrap();
@@ -61,7 +69,24 @@ fn check_small(store: &dyn ObjectStore) {
     put(store, "s/a", b"a name is free again, though no crawl uses one twice");
 }
 
+fn check_taken(store: &dyn ObjectStore) {
+    let content = bytes(1_000, 7);
+    put(store, "taken/a", &content);
+    for other in [999, 1_001] {
+        let error = store.put("taken/a", &Body::of(vec![0; other])).unwrap_err();
+        assert!(matches!(error, Error::Taken { .. }), "{error}");
+    }
+    assert_eq!(store.get("taken/a", 0..1_000).unwrap(), content, "what is there stays");
+}
+
 fn check_names(store: &dyn ObjectStore) {
+    for name in ["", "/a", "a/../b", "../a", "a b", ".put-1"] {
+        assert!(matches!(store.put(name, &Body::of(Vec::new())), Err(Error::Refused { .. })), "{name:?}");
+        assert!(store.get(name, 0..1).is_err() && store.delete(name).is_err() && store.length(name).is_err());
+    }
+}
+
+fn check_listings(store: &dyn ObjectStore) {
     for (name, length) in [("l/017/e1-4/n1.pack", 3), ("l/017/e1-4/n2.pack", 4), ("l/017.x", 5), ("l/0170/y", 6)] {
         put(store, name, &vec![1; length]);
     }
@@ -71,11 +96,7 @@ fn check_names(store: &dyn ObjectStore) {
     assert_eq!(found, ["l/017/e1-4/n1.pack 3", "l/017/e1-4/n2.pack 4"]);
     let found: Vec<String> = below("l/");
     assert_eq!(found, ["l/017.x 5", "l/017/e1-4/n1.pack 3", "l/017/e1-4/n2.pack 4", "l/0170/y 6"]);
-    assert!(listed(store, "").len() >= 6 && listed(store, "nothing/").is_empty());
-    for name in ["", "/a", "a/../b", "../a", "a b", ".put-1"] {
-        assert!(matches!(store.put(name, &Body::of(Vec::new())), Err(Error::Refused { .. })), "{name:?}");
-        assert!(store.get(name, 0..1).is_err() && store.delete(name).is_err() && store.length(name).is_err());
-    }
+    assert!(listed(store, "").len() >= 4 && listed(store, "nothing/").is_empty());
 }
 
 fn check_large(store: &dyn ObjectStore, dir: &Path) {
@@ -93,7 +114,8 @@ fn check_large(store: &dyn ObjectStore, dir: &Path) {
     let border = 8 << 20;
     assert_eq!(store.get("big/a", border - 10..border + 10).unwrap(), whole[border as usize - 10..][..20]);
     assert_eq!(listed(store, "big/"), [("big/a".to_owned(), body.bytes())], "no part is an object");
-    assert!(matches!(store.put("big/a", &Body::of(vec![0; 9 << 20])), Err(Error::Taken { .. })));
+    let error = store.put("big/a", &Body::of(vec![0; 9 << 20])).unwrap_err();
+    assert!(matches!(error, Error::Taken { .. }), "{error}");
     std::thread::scope(|scope| {
         let puts: Vec<_> = (0..4).map(|_| scope.spawn(|| store.put("big/once", &body))).collect();
         assert!(puts.into_iter().all(|put| put.join().unwrap().is_ok()), "the same object, sent at the same time");
@@ -118,16 +140,21 @@ fn the_simulated_store_keeps_the_contract() {
     check(&SimulatedStore::new(1).client(), dir.path());
 }
 
-fn s3(server: &Server, port: u16, bucket: &str) -> std::sync::Arc<dyn ObjectStore> {
-    open(&format!("s3://{bucket}/crawls/one"), &server.options(port)).unwrap()
+/// The store of `server`, reached on `port`.
+fn store_of(server: &Server, port: u16) -> Arc<dyn ObjectStore> {
+    open(&server.address("crawls/one"), &server.options(port)).unwrap()
 }
 
 #[test]
-fn a_server_of_s3_keeps_the_contract() {
-    let Some(server) = Server::start() else { return };
+fn moto_keeps_the_contract() {
+    let Some(server) = Server::start(&MOTO) else {
+        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+        assert!(!in_ci, "moto_server is not installed; with CI=false this test is skipped");
+        println!("skipped: moto_server, a server of S3, is not installed (pip install 'moto[server]')");
+        return;
+    };
     let dir = tempfile::tempdir().unwrap();
-    server.make_bucket("one");
-    let store = s3(&server, server.port, "one");
+    let store = store_of(&server, server.port);
     check(&*store, dir.path());
     let slow = StoreOptions { bytes_per_second: Some(1 << 30), ..server.options(server.port) };
     check(&*open("s3://one/slow", &slow).unwrap(), dir.path());
@@ -135,7 +162,66 @@ fn a_server_of_s3_keeps_the_contract() {
     check_refusals(&server);
     check_lost_answers(&server);
     check_a_server_that_goes(&server, dir.path());
-    check_a_server_that_forgets(&server);
+    check_a_server_that_forgets(&server, &MOTO);
+}
+
+#[test]
+fn seaweedfs_keeps_the_contract() {
+    check_other(&makes::SEAWEEDFS);
+}
+
+#[test]
+fn s3proxy_keeps_the_contract() {
+    check_other(&makes::S3PROXY);
+}
+
+#[test]
+fn rclone_keeps_the_contract_where_objects_are_looked_up_before() {
+    check_other(&makes::RCLONE);
+}
+
+#[test]
+fn azurite_keeps_the_contract() {
+    check_other(&makes::AZURITE);
+}
+
+#[test]
+fn googles_requests_keep_the_contract_but_for_conditions_at_a_server_of_s3() {
+    check_other(&makes::SEAWEEDFS_AS_GOOGLE);
+}
+
+fn check_other(make: &'static Make) {
+    let Some(server) = Server::start(make) else {
+        println!("skipped: {} is not installed (src/store/contract/install)", make.name);
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let store = store_of(&server, server.port);
+    match make.keeps_what_is_there {
+        true => check(&*store, dir.path()),
+        false => check_all_but_taken(&*store, dir.path()),
+    }
+    check_many(&*store);
+    check_lost_answers(&server);
+    check_a_server_that_goes(&server, dir.path());
+    check_a_server_that_forgets(&server, make);
+}
+
+/// A bucket of a provider, for instance: the test of what an operator means to use.
+#[test]
+fn a_store_of_the_environment_keeps_the_contract() {
+    let Ok(address) = std::env::var("CRAWLER_TEST_STORE") else {
+        println!("skipped: CRAWLER_TEST_STORE names no store");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let own = format!("{}/contract-{:x}", address.trim_end_matches('/'), fastrand::u64(..));
+    let store = open(&own, &StoreOptions::default()).unwrap();
+    check(&*store, dir.path());
+    check_many(&*store);
+    for (name, _) in listed(&*store, "") {
+        store.delete(&name).unwrap();
+    }
 }
 
 /// A listing of several pages.
@@ -149,7 +235,7 @@ fn check_many(store: &dyn ObjectStore) {
 }
 
 fn check_refusals(server: &Server) {
-    let store = s3(server, server.port, "missing");
+    let store = open("s3://missing/crawls/one", &server.options(server.port)).unwrap();
     for error in [
         store.put("a", &Body::of(b"x".to_vec())).unwrap_err(),
         store.put("a", &Body::of(vec![0; 9 << 20])).unwrap_err(),
@@ -167,30 +253,53 @@ fn check_refusals(server: &Server) {
 
 /// What was done and not answered is found out by the object itself.
 fn check_lost_answers(server: &Server) {
+    check_lost_small(server);
+    check_lost_upload(server);
+}
+
+fn check_lost_small(server: &Server) {
     let gate = Gate::before(server.port);
-    let store = s3(server, gate.port, "one");
-    gate.lose_answer_of(b"/lost/small");
-    put(&*store, "lost/small", b"small");
+    let store = store_of(server, gate.port);
+    let content = bytes(5_000, 8);
+    gate.lose_answer_of(b"PUT ");
+    put(&*store, "lost/small", &content);
     assert!(gate.has_lost());
-    gate.lose_answer_of(b"?uploadId=");
-    store.put("lost/completed", &Body::of(bytes(9 << 20, 3))).unwrap();
-    assert!(gate.has_lost());
-    // an upload that begins twice leaves one behind, which a life-cycle rule removes
-    gate.lose_answer_of(b"?uploads");
-    store.put("lost/begun", &Body::of(bytes(9 << 20, 4))).unwrap();
     gate.lose_answer_of(b"GET ");
-    assert_eq!(store.get("lost/completed", 0..9 << 20).unwrap(), bytes(9 << 20, 3));
-    gate.lose_answer_of(b"DELETE ");
-    store.delete("lost/begun").unwrap();
-    gate.lose_answer_of(b"list-type");
-    assert_eq!(listed(&*store, "lost/"), [("lost/completed".to_owned(), 9 << 20), ("lost/small".to_owned(), 5)]);
+    assert_eq!(store.get("lost/small", 0..5_000).unwrap(), content);
     assert!(gate.has_lost());
+    put(&*store, "deleted/a", b"x");
+    gate.lose_answer_of(b"DELETE ");
+    store.delete("deleted/a").unwrap();
+    assert!(gate.has_lost());
+    gate.lose_answer_of(b"prefix=");
+    assert_eq!(listed(&*store, "lost/"), [("lost/small".to_owned(), 5_000)]);
+    assert!(gate.has_lost());
+}
+
+/// Each step of an upload.
+fn check_lost_upload(server: &Server) {
+    let gate = Gate::before(server.port);
+    let store = store_of(server, gate.port);
+    // an upload that begins twice leaves one behind, which a life-cycle rule removes
+    let steps: &[&[u8]] = match server.address("").starts_with("az:") {
+        true => &[b"comp=blocklist", b"comp=block&"],
+        false => &[b"?uploads", b"?uploadId=", b"partNumber="],
+    };
+    for (at, step) in steps.iter().enumerate() {
+        let (name, content) = (format!("uploads/{at}"), bytes(9 << 20, 3 + at as u64));
+        gate.lose_answer_of(step);
+        store.put(&name, &Body::of(content.clone())).unwrap();
+        assert!(gate.has_lost(), "{}", String::from_utf8_lossy(step));
+        assert_eq!(store.get(&name, 0..9 << 20).unwrap(), content);
+    }
+    let names: Vec<String> = listed(&*store, "uploads/").into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, (0..steps.len()).map(|at| format!("uploads/{at}")).collect::<Vec<_>>());
 }
 
 /// The way to the server breaks in the middle of an upload, for some connections; then for all.
 fn check_a_server_that_goes(server: &Server, dir: &Path) {
     let gate = Gate::before(server.port);
-    let store = s3(server, gate.port, "one");
+    let store = store_of(server, gate.port);
     let path = dir.join("large");
     std::fs::write(&path, bytes(30 << 20, 5)).unwrap();
     let body = Body::new(Disk::real(), vec![Part::File { path, offset: 0, bytes: 30 << 20 }]);
@@ -200,21 +309,20 @@ fn check_a_server_that_goes(server: &Server, dir: &Path) {
     assert_eq!(store.get("gone/a", 0..30 << 20).unwrap(), bytes(30 << 20, 5));
     gate.break_after(14 << 20, usize::MAX);
     let options = StoreOptions { retry_for: std::time::Duration::from_millis(300), ..server.options(gate.port) };
-    let error = open("s3://one/crawls/one", &options).unwrap().put("gone/b", &body).unwrap_err();
+    let error = open(&server.address("crawls/one"), &options).unwrap().put("gone/b", &body).unwrap_err();
     assert!(error.is_transient(), "{error}");
     gate.open();
     assert_eq!(store.length("gone/b").unwrap(), None, "nothing is there in parts");
 }
 
 /// The server comes back in the middle of an upload, and knows nothing of it.
-fn check_a_server_that_forgets(server: &Server) {
-    let Some(next) = Server::start() else { return };
-    next.make_bucket("one");
+fn check_a_server_that_forgets(server: &Server, make: &'static Make) {
+    let Some(next) = Server::start(make) else { return };
     let gate = Gate::before(server.port);
     gate.go_on_with(next.port);
     gate.break_after(14 << 20, 3);
     let options = StoreOptions { retry_for: std::time::Duration::from_secs(2), ..server.options(gate.port) };
-    let (store, content) = (open("s3://one/crawls/one", &options).unwrap(), bytes(30 << 20, 6));
+    let (store, content) = (open(&server.address("crawls/one"), &options).unwrap(), bytes(30 << 20, 6));
     let body = Body::of(content.clone());
     // moto fails over an upload that it does not know, where others say so: then a caller asks again
     if let Err(error) = store.put("forgotten/a", &body) {
@@ -222,6 +330,6 @@ fn check_a_server_that_forgets(server: &Server) {
         store.put("forgotten/a", &body).unwrap();
     }
     assert_eq!(gate.refused(), 3);
-    assert_eq!(s3(&next, next.port, "one").get("forgotten/a", 0..30 << 20).unwrap(), content);
-    assert_eq!(s3(server, server.port, "one").length("forgotten/a").unwrap(), None);
+    assert_eq!(store_of(&next, next.port).get("forgotten/a", 0..30 << 20).unwrap(), content);
+    assert_eq!(store_of(server, server.port).length("forgotten/a").unwrap(), None);
 }

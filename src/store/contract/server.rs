@@ -1,70 +1,75 @@
-//! A real S3 server of another make on loopback: moto, in Python.
+//! A server of objects that others have made, as a process of its own on loopback.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use super::StoreOptions;
+use super::makes::Make;
 
 const START_MAX: Duration = Duration::from_secs(120);
 
 pub struct Server {
+    make: &'static Make,
     child: Child,
     pub port: u16,
+    /// Where it keeps its objects.
+    dir: tempfile::TempDir,
 }
 
 impl Server {
-    /// Starts one, or says why nothing is tested.
-    pub fn start() -> Option<Server> {
-        let started = program().and_then(Server::of);
-        if started.is_none() {
-            let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-            assert!(!in_ci, "moto_server is not installed; with CI=false this test is skipped");
-            println!("skipped: moto_server, a server of S3, is not installed (pip install 'moto[server]')");
-        }
-        started
-    }
-
-    fn of(program: PathBuf) -> Option<Server> {
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-        let mut command = Command::new(program);
-        command.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
-        let mut server = Server { child, port };
+    /// Starts one and makes its bucket; nothing where its program is not installed.
+    pub fn start(make: &'static Make) -> Option<Server> {
+        let dir = tempfile::tempdir().unwrap();
+        let port = free_port();
+        let mut command = (make.command)(port, dir.path())?;
+        let command = command.current_dir(dir.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().unwrap_or_else(|e| panic!("{}: {e}", make.name));
+        let mut server = Server { make, child, port, dir };
         let start = Instant::now();
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-            if server.child.try_wait().unwrap().is_some() {
-                return None;
-            }
-            assert!(start.elapsed() < START_MAX, "moto_server does not come up");
-            std::thread::sleep(Duration::from_millis(20));
+        while !server.make_bucket("one") {
+            let ended = server.child.try_wait().unwrap();
+            assert!(ended.is_none(), "{} has ended: {ended:?}", make.name);
+            assert!(start.elapsed() < START_MAX, "{} does not come up", make.name);
+            std::thread::sleep(Duration::from_millis(50));
         }
         Some(server)
     }
 
-    /// It does not look at signatures.
-    pub fn make_bucket(&self, name: &str) {
-        let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).unwrap();
-        let port = self.port;
-        let head = format!("PUT /{name} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 0\r\n");
-        write!(connection, "{head}Connection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    /// Whether it has a bucket of that name now.
+    fn make_bucket(&self, name: &str) -> bool {
+        let Some((method, path, body)) = self.make.bucket_request else {
+            std::fs::create_dir_all(self.dir.path().join(name)).unwrap();
+            return TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok();
+        };
+        let (path, body) = (path.replace("BUCKET", name), body.replace("BUCKET", name));
+        let ask = || {
+            let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
+            let (port, length) = (self.port, body.len());
+            write!(
+                connection,
+                "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\
+                 Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            )?;
+            let mut answer = Vec::new();
+            connection.read_to_end(&mut answer)?;
+            std::io::Result::Ok(String::from_utf8_lossy(&answer).into_owned())
+        };
+        ask().is_ok_and(|answer| ["HTTP/1.1 20", "HTTP/1.0 20"].iter().any(|begin| answer.starts_with(begin)))
+    }
+
+    /// The address of a store in its bucket.
+    pub fn address(&self, prefix: &str) -> String {
+        format!("{}://one/{prefix}", self.make.scheme)
     }
 
     /// How it is reached on `port`.
     pub fn options(&self, port: u16) -> StoreOptions {
-        let endpoint = format!("http://127.0.0.1:{port}");
-        let environment = [
-            ("AWS_ENDPOINT_URL", endpoint.as_str()),
-            ("AWS_ACCESS_KEY_ID", "id"),
-            ("AWS_SECRET_ACCESS_KEY", "key"),
-            ("HOME", "/nonexistent"),
-        ];
-        let environment = environment.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+        let mut environment = vec![("HOME".to_owned(), "/nonexistent".to_owned())];
+        for (name, value) in self.make.environment {
+            environment.push(((*name).to_owned(), value.replace("PORT", &port.to_string())));
+        }
         StoreOptions { environment, retry_for: Duration::from_secs(60), ..StoreOptions::default() }
     }
 }
@@ -76,11 +81,7 @@ impl Drop for Server {
     }
 }
 
-/// Where `.ci/run` installs it, or in the path.
-fn program() -> Option<PathBuf> {
-    const NAME: &str = "moto_server";
-    let own = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/target/tools/moto/bin")).join(NAME);
-    let path = std::env::var_os("PATH")?;
-    let others = std::env::split_paths(&path).map(|dir| dir.join(NAME)).collect::<Vec<_>>();
-    std::iter::once(own).chain(others).find(|path| path.exists())
+/// A port that nobody listens on.
+pub fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }

@@ -9,6 +9,7 @@
 
 mod account;
 mod profile;
+mod range;
 mod transport;
 mod trouble;
 mod upload;
@@ -213,6 +214,11 @@ impl Requests {
                 trouble if trouble.is_out_of_range() => {
                     self.length_once(name).await?.ok_or_else(|| Error::not_found(name))?
                 }
+                // an answer that makes no sense, because there is nothing that it could have
+                trouble @ Trouble::Strange(_) => match self.length_once(name).await? {
+                    Some(found) if found < wanted => found,
+                    _ => return Err(trouble.at(name)),
+                },
                 trouble => return Err(trouble.at(name)),
             },
         };
@@ -259,6 +265,9 @@ impl Requests {
 
 /// Of a put: that the name is not found can only mean the bucket.
 fn put_error(trouble: Trouble, name: &str) -> Error {
+    if trouble.is_cut_short() {
+        return Error::unavailable(name, trouble.to_string());
+    }
     missing_bucket(trouble.at(name), name)
 }
 

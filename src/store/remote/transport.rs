@@ -22,6 +22,7 @@ use object_store::{ClientConfigKey, ClientOptions};
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
+use super::range::{self, Cut};
 use super::trouble::{Trouble, harmless};
 use crate::store::pace::{CHUNK_BYTES, Pace};
 
@@ -99,7 +100,7 @@ impl HttpService for Service {
                            AZURE_ALLOW_HTTP)";
             return Err(failed(Trouble::NotSent(refusal.to_owned())));
         }
-        let progress = Arc::new(Progress::new());
+        let (progress, asked) = (Arc::new(Progress::new()), range::asked(&parts.headers));
         let mut request = reqwest::Request::new(parts.method, url);
         *request.headers_mut() = parts.headers;
         *request.body_mut() = Some(match body.as_bytes() {
@@ -112,8 +113,9 @@ impl HttpService for Service {
         if !answer.status().is_success() {
             return Err(failed(progress.watch(*stall_max, refusal(answer)).await?));
         }
-        let (parts, body) = answer.into_parts();
-        let body = StreamBody::new(received(body, receiving.clone(), *stall_max));
+        let (mut parts, body) = answer.into_parts();
+        let cut = asked.map(|asked| range::cut(asked, &mut parts)).transpose().map_err(failed)?;
+        let body = StreamBody::new(received(body, receiving.clone(), *stall_max, cut.flatten()));
         Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(body)))
     }
 }
@@ -152,13 +154,17 @@ fn paced(
     })
 }
 
-/// The bytes of an answer, at the pace.
+/// The bytes of an answer, at the pace; of a whole object what is cut out of it.
 fn received(
     body: reqwest::Body,
     pace: Arc<Pace>,
     stall_max: Duration,
+    cut: Option<Cut>,
 ) -> impl Stream<Item = Result<Frame<Bytes>, HttpError>> + Send + Sync + 'static {
-    stream::unfold((body, pace), move |(mut body, pace)| async move {
+    stream::unfold((body, pace, cut), move |(mut body, pace, mut cut)| async move {
+        if cut.as_ref().is_some_and(Cut::is_done) {
+            return None;
+        }
         let progress = Progress::new();
         let frame = match progress.watch(stall_max, body.frame()).await {
             Ok(frame) => frame?.map_err(|e| failed(Trouble::NoAnswer(text(&e)))),
@@ -167,7 +173,11 @@ fn received(
         if let Some(bytes) = frame.as_ref().ok().and_then(|frame| frame.data_ref()) {
             wait(&pace, bytes.len(), &progress).await;
         }
-        Some((frame, (body, pace)))
+        let frame = match &mut cut {
+            Some(cut) => frame.map(|frame| frame.map_data(|piece| cut.of(piece))),
+            None => frame,
+        };
+        Some((frame, (body, pace, cut)))
     })
 }
 

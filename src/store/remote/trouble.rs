@@ -28,6 +28,9 @@ pub enum Trouble {
     /// None, and why.
     #[error("{0}")]
     NoAnswer(String),
+    /// One that looks like success, and that the crate does not understand.
+    #[error("{0}")]
+    Strange(String),
     /// Nothing was sent, because it may not be.
     #[error("{0}")]
     NotSent(String),
@@ -53,7 +56,11 @@ impl Trouble {
             }
             cause = at.source();
         }
-        Trouble::NoAnswer(harmless(&error.to_string()))
+        match error.downcast_ref() {
+            // each deletion of Azure has an answer within the answer to a batch, which the crate reads itself
+            Some(object_store::Error::NotFound { .. }) => Trouble::answer(StatusCode::NOT_FOUND, None, ""),
+            _ => Trouble::Strange(harmless(&error.to_string())),
+        }
     }
 
     /// As an error of object `name`.
@@ -61,7 +68,7 @@ impl Trouble {
         let words = self.to_string();
         match &self {
             Trouble::NotSent(_) => Error::refused(name, words),
-            Trouble::NoAnswer(_) => Error::unavailable(name, words),
+            Trouble::NoAnswer(_) | Trouble::Strange(_) => Error::unavailable(name, words),
             Trouble::Answer { .. } if self.is_not_found() => Error::not_found(name),
             Trouble::Answer { .. } if self.is_transient() => Error::unavailable(name, words),
             Trouble::Answer { .. } => Error::refused(name, words),
@@ -80,7 +87,9 @@ impl Trouble {
 
     /// Whether the store knows nothing of a multipart upload: it lost it, or a life-cycle rule has removed it.
     pub fn is_upload_forgotten(&self) -> bool {
-        matches!(self, Trouble::Answer { code, .. } if code == "NoSuchUpload")
+        // Azure's is the second
+        const CODES: [&str; 2] = ["NoSuchUpload", "InvalidBlockList"];
+        matches!(self, Trouble::Answer { code, .. } if CODES.contains(&code.as_str()))
     }
 
     /// Whether the store does not know what was asked of it.
@@ -93,6 +102,13 @@ impl Trouble {
         self.has_status(&[StatusCode::RANGE_NOT_SATISFIABLE])
     }
 
+    /// Whether a server says that a request makes no sense, and not why: stores say why, and what came to this one was
+    /// cut short on its way.
+    pub fn is_cut_short(&self) -> bool {
+        matches!(self, Trouble::Answer { status, code, region: None, .. }
+            if *status == StatusCode::BAD_REQUEST && code.is_empty())
+    }
+
     fn has_status(&self, wanted: &[StatusCode]) -> bool {
         matches!(self, Trouble::Answer { status, .. } if wanted.contains(status))
     }
@@ -103,15 +119,16 @@ impl Trouble {
 
     fn is_transient(&self) -> bool {
         // a session whose time is over is renewed by others, in the file of the credentials
-        const CODES: [&str; 5] = ["ExpiredToken", "RequestTimeout", "InvalidPart", "NoSuchUpload", "SlowDown"];
+        const CODES: [&str; 4] = ["ExpiredToken", "RequestTimeout", "InvalidPart", "SlowDown"];
         match self {
             Trouble::Answer { status, code, .. } => {
                 let is_busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT, StatusCode::CONFLICT];
                 CODES.contains(&code.as_str())
+                    || self.is_upload_forgotten()
                     || is_busy.contains(status)
                     || (status.is_server_error() && *status != StatusCode::NOT_IMPLEMENTED)
             }
-            Trouble::NoAnswer(_) => true,
+            Trouble::NoAnswer(_) | Trouble::Strange(_) => true,
             Trouble::NotSent(_) => false,
         }
     }
@@ -190,6 +207,10 @@ mod tests {
         }
         let forgotten = Trouble::answer(StatusCode::NOT_FOUND, None, &xml("NoSuchUpload"));
         assert!(forgotten.is_upload_forgotten() && !forgotten.is_not_found());
+        let blocks = Trouble::answer(StatusCode::BAD_REQUEST, None, &xml("InvalidBlockList"));
+        assert!(blocks.is_upload_forgotten() && blocks.at("a").is_transient());
+        let deleted = object_store::Error::NotFound { path: "a".to_owned(), source: "in a batch".into() };
+        assert!(Trouble::of(&deleted).is_not_found());
         let google = r#"{"error": {"code": 403, "message": "no access to it"}}"#;
         assert!(answer(403, google).to_string().contains("no access to it"));
         let elsewhere = Trouble::answer(StatusCode::MOVED_PERMANENTLY, Some("eu-west-1".into()), "");

@@ -137,6 +137,12 @@ impl RemoteStore {
     }
 }
 
+/// Whether an upload cannot go on: the store has forgotten it, or refuses for good what it has once heard a part of
+/// (S3Proxy). Not every store has a code of its own for the first.
+fn is_over(trouble: &Trouble) -> bool {
+    trouble.is_upload_forgotten() || trouble.is_not_found() || trouble.is_cut_short()
+}
+
 impl Requests {
     async fn begin(&self, name: &str) -> Result<String> {
         let path = self.path(name);
@@ -147,12 +153,12 @@ impl Requests {
         self.patiently(name, begin).await
     }
 
-    /// Nothing where the store has forgotten the upload.
+    /// Nothing where the upload cannot go on.
     async fn send_part(&self, name: &str, id: &String, at: usize, content: Bytes) -> Result<Option<PartId>> {
         match self.cloud.put_part(&self.path(name), id, at, PutPayload::from(content)).await {
             Ok(part) => Ok(Some(part)),
             Err(error) => match Trouble::of(&error) {
-                trouble if trouble.is_upload_forgotten() => Ok(None),
+                trouble if is_over(&trouble) => Ok(None),
                 trouble => Err(put_error(trouble, name)),
             },
         }
@@ -167,7 +173,7 @@ impl Requests {
             let trouble = Trouble::of(&error);
             match self.is_there_once(name, bytes).await? {
                 true => Ok(true),
-                false if trouble.is_upload_forgotten() => Ok(false),
+                false if is_over(&trouble) => Ok(false),
                 false => Err(put_error(trouble, name)),
             }
         };

@@ -1,8 +1,11 @@
 //! What indexes of archives call a request: fields that are appended to the query of its URL.
 //!
-//! pywb and the tools around it look a POST up by its URL with `__wb_method=POST` and what its body says behind that;
-//! the rules are those of cdxj-indexer (`postquery.py`), whose output the bench `requests` is held to: a form is
-//! decoded, JSON becomes a list of its leaves by name, everything else is base64. Cut at 4096 characters.
+//! pywb and the tools around it look a POST up by its URL with `__wb_method=POST` and what its body says behind that: a
+//! form is decoded, JSON becomes a list of its leaves by name, everything else is base64. Cut at 4096 characters.
+//!
+//! The rules are those of cdxj-indexer (`postquery.py`), but for leaves of JSON that are no text: these are as pywb
+//! looks them up (`inputrequest.py`), `true`, `null` and `1` where cdxj-indexer 1.5 writes `True`, `None` and `1.0`.
+//! Benches `requests` and `requests/replay` hold the index to both.
 
 use data_encoding::BASE64;
 use serde::Deserialize;
@@ -146,11 +149,11 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
-        Ok(Node::Leaf(if value { "True" } else { "False" }.to_owned()))
+        Ok(Node::Leaf(if value { "true" } else { "false" }.to_owned()))
     }
 
     fn visit_unit<E>(self) -> Result<Node, E> {
-        Ok(Node::Leaf("None".to_owned()))
+        Ok(Node::Leaf("null".to_owned()))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
@@ -162,7 +165,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
-        Ok(Node::Leaf(python_float(value)))
+        Ok(Node::Leaf(float(value)))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Node, E> {
@@ -189,10 +192,13 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 }
 
-/// Python's `repr` of a float: the shortest digits, with an exponent of at least two of them below 1e-4 and from 1e16.
-fn python_float(value: f64) -> String {
-    let size = value.abs();
-    if size != 0.0 && !(1e-4..1e16).contains(&size) {
+/// A whole number as one; else Python's `repr` of a float: the shortest digits, with an exponent of at least two of
+/// them below 1e-4.
+fn float(value: f64) -> String {
+    if value.fract() == 0.0 {
+        return format!("{:.0}", value + 0.0);
+    }
+    if value.abs() < 1e-4 {
         let text = format!("{value:e}");
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
@@ -210,15 +216,15 @@ mod tests {
         archive_query(&Request::new(Method::Post, fields, body.to_owned()).unwrap()).unwrap().body
     }
 
-    /// What cdxj-indexer 1.5 makes of these.
+    /// What pywb 2.10 looks up, and of lines of JSON what cdxj-indexer 1.5 writes.
     #[test]
-    fn bodies_are_told_as_cdxj_indexer_tells_them() {
+    fn bodies_are_told_as_pywb_looks_them_up() {
         for (mime, body, told) in [
             ("application/x-www-form-urlencoded", "q=a+b%26c&p=1%zz&u=%C3%BC", "q=a b&c&p=1%zz&u=ü"),
             (
                 "application/json",
                 r#"{"b": {"a": 1, "c": [true, null, 1.0]}, "a": "x y~*", "n": 1e22, "m": 0.00001, "e": ""}"#,
-                "a=1&c=True&c.2_=None&c.3_=1.0&a.2_=x+y~%2A&n=1e%2B22&m=1e-05&e=",
+                "a=1&c=true&c.2_=null&c.3_=1&a.2_=x+y~%2A&n=10000000000000000000000&m=1e-05&e=",
             ),
             ("application/json; charset=utf-8", "{\"a\":1}\n{\"a\":2}", "a=1&a.2_=2"),
             ("application/json", "no JSON", ""),
