@@ -1,7 +1,7 @@
 //! Reading stored exchanges back, one at a time: what a replay needs of them.
 //!
-//! An exchange begins with its metadata record and ends with its answer. What a rendering has made of a page lies between
-//! the two: so it is whole where the exchange is, and no page is without it that was stored with it.
+//! An exchange begins with its metadata record and ends with its answer. What a rendering has made of a page lies
+//! between the two: so it is whole where the exchange is, and no page is without it that was stored with it.
 
 use std::net::IpAddr;
 

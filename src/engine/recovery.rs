@@ -10,8 +10,8 @@
 //! holds the host back again. A revisit is read through to the page that has its payload, which lies before it; its
 //! links are resolved against its own URL. The body of an external revisit is in another archive, which may be gone:
 //! such a page stays in the archive, and its URL is fetched again.
-//! Of a page that was rendered, what the rendering left of it is read in the place of its body; what it asked for has no
-//! URL of the crawl that it would end.
+//! Of a page that was rendered, what the rendering left of it is read in the place of its body; what it asked for has
+//! no URL of the crawl that it would end.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Answers that are kept for other pages: the same scripts, style sheets and fonts belong to all pages of a site.
 //!
-//! What is kept was asked for by the engine and is in the archive. It is given to other pages while it is fresh: as long
-//! as its `Cache-Control` says; scripts, style sheets, pictures and fonts that say nothing, or only that they should be
-//! asked about again, for a time that the crawl sets: within a crawl they are taken for what they were. What must not be
-//! stored (`no-store`), or differs by more than its URL (`Vary` by cookies or by anything), is not kept.
+//! What is kept was asked for by the engine and is in the archive. It is given to other pages while it is fresh: as
+//! long as its `Cache-Control` says; scripts, style sheets, pictures and fonts that say nothing, or only that they
+//! should be asked about again, for a time that the crawl sets: within a crawl they are taken for what they were. What
+//! must not be stored (`no-store`), or differs by more than its URL (`Vary` by cookies or by anything), is not kept.
 //!
 //! Bytes are bounded; what was not used for the longest goes first.
 

@@ -1,7 +1,7 @@
 //! The network of a page: what it asks for goes to the engine, and the answer comes from there.
 //!
-//! Only GET is asked for: what else a page sends may change something at a server, which a crawler must not. Fields that
-//! its scripts set go with it, but none that says who asks, by which connection, or for which part.
+//! Only GET is asked for: what else a page sends may change something at a server, which a crawler must not. Fields
+//! that its scripts set go with it, but none that says who asks, by which connection, or for which part.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

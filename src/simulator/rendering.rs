@@ -1,9 +1,9 @@
 //! The simulated browser: pages that take long, ask for more, fail and hang, in virtual time.
 //!
-//! For the pages of half of the hosts of a web that is rendered the server sends a shell with a script; what a browser makes of one is
-//! the page of the plan. So a crawl finds all pages only if it renders, and reads again what it has rendered after a
-//! death. Every page asks for some scripts at its own host and at others that it links to: they lie below [`PREFIX`],
-//! belong to no plan, and are answered by the network itself.
+//! For the pages of half of the hosts of a web that is rendered the server sends a shell with a script; what a browser
+//! makes of one is the page of the plan. So a crawl finds all pages only if it renders, and reads again what it has
+//! rendered after a death. Every page asks for some scripts at its own host and at others that it links to: they lie
+//! below [`PREFIX`], belong to no plan, and are answered by the network itself.
 //!
 //! A page that needs no browser may crash one, hang, or take too much memory for good; one that does is taken up again
 //! by the executor, so that nothing is missing.

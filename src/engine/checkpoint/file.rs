@@ -14,14 +14,14 @@
 //!
 //! Version 9 is that of a crawl that renders pages: what was learnt of them stands before the record, behind the counts
 //! of pages by what they say. Version 8 is that of a crawl that counts pages by what they say: the counts stand before
-//! the record, behind the cookies, which are empty where there are none. Version 7 is that of a crawl that keeps cookies:
-//! they stand before the record, behind the three sections of a calendar, which are empty where there is none. Version 6
-//! is that of a crawl with a calendar; all others write
-//! version 4, whose record ends before what is said of one. Version 5 had visits without a digest of the text: what it
-//! says of the calendar is left out, and the calendar is made from the archive as if fetching again had just been
-//! switched on. Version 3 had no count of requisites in its record (`earlier`). Version 2 was that of a crawl of one
-//! shard, and had no section about links. Version 1 had no identity, and was written before the stores' files were
-//! synced: it counts where a catalog names it, and for readers beside a crawl.
+//! the record, behind the cookies, which are empty where there are none. Version 7 is that of a crawl that keeps
+//! cookies: they stand before the record, behind the three sections of a calendar, which are empty where there is none.
+//! Version 6 is that of a crawl with a calendar; all others write version 4, whose record ends before what is said of
+//! one. Version 5 had visits without a digest of the text: what it says of the calendar is left out, and the calendar
+//! is made from the archive as if fetching again had just been switched on. Version 3 had no count of requisites in its
+//! record (`earlier`). Version 2 was that of a crawl of one shard, and had no section about links. Version 1 had no
+//! identity, and was written before the stores' files were synced: it counts where a catalog names it, and for readers
+//! beside a crawl.
 
 use std::path::{Path, PathBuf};
 

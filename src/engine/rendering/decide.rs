@@ -1,7 +1,8 @@
 //! Which pages need a browser: learnt by origin and pattern of URLs.
 //!
-//! - A page whose pattern is not known is rendered if it looks as if its scripts made it: it has scripts, and hardly any
-//!   links or hardly any text. The first pages of an origin are rendered whatever they look like, if they have a script.
+//! - A page whose pattern is not known is rendered if it looks as if its scripts made it: it has scripts, and hardly
+//!   any links or hardly any text. The first pages of an origin are rendered whatever they look like, if they have a
+//!   script.
 //! - What that showed holds for the pattern: if there were more links or clearly more text, all its pages are rendered;
 //!   if not, none is, but one in [`SAMPLE_EVERY`] as a sample, and those that look as if they needed it, until
 //!   [`SCRIPTED_IN_VAIN_MAX`] of them did not.
@@ -12,7 +13,7 @@
 //! are one each whatever their number. It is known by a fingerprint of the crawl's own, which nobody can aim at.
 //!
 //! The table has [`PATTERNS_MAX`] entries; where it is full, the half that was not met for the longest goes: such
-//! patterns are looked at anew. It is in every checkpoint of a crawl that renders.
+//! patterns are judged again. It is in every checkpoint of a crawl that renders.
 
 use std::collections::BTreeMap;
 

@@ -109,8 +109,8 @@ impl Engine {
         Ok(())
     }
 
-    /// A page that is to be rendered goes to a browser, waits for what comes of another one of its pattern, or is stored
-    /// as it was served, by what is known now.
+    /// A page that is to be rendered goes to a browser, waits for what comes of another one of its pattern, or is
+    /// stored as it was served, by what is known now.
     fn decide_rendering(&mut self, number: u64, processed: Box<Processed>) {
         let Target::Page { url, .. } = &processed.job.target else { return };
         let is_settled = matches!(processed.job.render, RenderWish::Yes(_));
