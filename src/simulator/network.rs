@@ -98,12 +98,7 @@ pub(super) struct Network {
 }
 
 impl Network {
-    pub(super) fn new(
-        web: PaperWeb,
-        (trouble, has_scripts): (f64, bool),
-        seed: u64,
-        walls: Option<Walls>,
-    ) -> Self {
+    pub(super) fn new(web: PaperWeb, (trouble, has_scripts): (f64, bool), seed: u64, walls: Option<Walls>) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
         Network { web, rng, trouble, troubles: HashMap::new(), has_scripts, walls, log: Vec::new() }
     }

@@ -62,8 +62,8 @@ impl Engine {
         }
         let render = self.render_wish(settings.as_deref(), &url);
         let condition = match &past {
-            // what has not changed cannot be rendered
-            _ if matches!(render, RenderWish::Yes(_)) => None,
+            // what has not changed cannot be rendered; what is embedded hardly is
+            _ if matches!(render, RenderWish::Yes(_)) && url.hops.embeds() == 0 => None,
             // conditions are for what is asked by a URL alone
             _ if at.has_request() => None,
             Some(past) if past.is_whole() => Engine::condition_of(past),

@@ -2,11 +2,12 @@
 
 use super::decide::Decision;
 use super::{InProgress, RenderPatterns};
+use crate::container::KeyRecord;
 use crate::disk::Result;
 use crate::engine::job::{Processed, Target};
 use crate::engine::render_plan::{Refusal, RenderWish, Rendered};
 use crate::engine::request_settings::RequestSettings;
-use crate::engine::{Engine, RenderMode};
+use crate::engine::{Engine, RenderMode, queued_url};
 use crate::frontier::{Feedback, Provenance, QueuedUrl};
 use crate::outcome::{Verdict, blame_of_answer};
 use crate::web::url::CanonicalUrl;
@@ -47,9 +48,9 @@ impl Engine {
 
     /// Whether the page of `url` is rendered, whose request is made with `settings`.
     pub(in crate::engine) fn render_wish(&mut self, settings: Option<&RequestSettings>, url: &QueuedUrl) -> RenderWish {
-        // what is embedded is no page of its own
+        // what is embedded from elsewhere is no page of its own
         match self.render_mode(settings) {
-            _ if url.hops.embeds() > 0 => RenderWish::No,
+            _ if url.hops.embeds() > 0 && !self.scope.takes_in(&queued_url(&url.url)) => RenderWish::No,
             RenderMode::Off => RenderWish::No,
             RenderMode::Always => RenderWish::Yes("always"),
             RenderMode::Needed => self.renderings.patterns.wish(&self.home.keys, url.origin, &url.url),
@@ -212,7 +213,9 @@ impl Engine {
             return Ok(false);
         }
         let newest = self.container.newest(url.key, &url.url)?;
-        Ok(newest.is_some_and(|newest| newest.of_rendering && newest.status < 400 && !newest.truncated))
+        // a frame has links of its own, which a rendering of it may find
+        let is_it = |newest: &KeyRecord| newest.of_rendering && newest.status < 400 && newest.mime != "text/html";
+        Ok(newest.is_some_and(|newest| is_it(&newest) && !newest.truncated))
     }
 
     /// The key of `url` in the archive and in URL-seen.
