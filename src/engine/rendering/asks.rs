@@ -7,6 +7,9 @@
 //! ```
 //! The steps wait among the hops of robots.txt (`requests::hops`), as those of logins do. A request of a page is the
 //! host's like any other: it is counted, logged, signed, and made with the settings of its site. It has one attempt.
+//!
+//! The rules of an origin that the crawl has not asked itself are kept here, and in memory: the crawl asks for them
+//! again when it comes to a page there, since it takes the sitemaps from them.
 
 use std::sync::Arc;
 
@@ -17,11 +20,14 @@ use crate::engine::Engine;
 use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
 use crate::engine::render_plan::{Answer, Ask, AskId, Refusal, ResourceStep};
 use crate::engine::route::queued;
-use crate::engine::values::{Robots, RobotsAnswer, Term};
+use crate::engine::values::RobotsAnswer;
 use crate::frontier::{Provenance, QueuedUrl};
 use crate::outcome::{Cause, Failure};
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
+
+/// Origins whose rules are known here only.
+const RULES_MAX: usize = 1_024;
 
 /// Something that is asked for.
 struct Wanted {
@@ -79,8 +85,13 @@ impl Engine {
         let obeys = self.settings.rendering.obey_robots && self.obeys_robots(wanted.url.host());
         let known = self.stores.robots.peek(self.key_of(&wanted.url).origin);
         let rules = known.as_ref().and_then(|known| known.fresh(now)).map(|(answer, _)| answer);
+        let own = || self.renderings.rules.get(&self.key_of(&wanted.url).origin).filter(|(_, until)| *until > now);
         match rules {
             _ if !obeys => self.queue_resource(wanted),
+            None if let Some((rules, _)) = own() => {
+                let rules = rules.clone();
+                self.want_by_rules(wanted, &rules);
+            }
             Some(RobotsAnswer::Rules(rules)) => {
                 let rules = rules.clone();
                 self.want_by_rules(wanted, &rules);
@@ -149,10 +160,12 @@ impl Engine {
             self.refuse_waiting(&url, Refusal::Robots);
             return Ok(());
         };
-        let now = self.stores.arrival.now;
-        let term = Term { from: now, until: now + self.settings.robots_cache };
+        let until = self.stores.arrival.now + self.settings.robots_cache;
         let origin = self.key_of(&url).origin;
-        self.stores.robots.put(origin, Robots::new(RobotsAnswer::Rules(rules.clone()), term))?;
+        if self.renderings.rules.len() >= RULES_MAX {
+            self.renderings.rules.clear();
+        }
+        self.renderings.rules.insert(origin, (rules.clone(), until));
         self.want_by_rules(Wanted { rendering, url, fields, provenance, via }, &rules);
         Ok(())
     }
