@@ -80,7 +80,7 @@ impl Response {
     }
 
     /// The response with `dom` in the place of its decoded body.
-    fn as_rendered(self, dom: String) -> Response {
+    fn with_rendered(self, dom: String) -> Response {
         let is_of_body = |name: &[u8]| {
             ["content-type", "content-encoding"].iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
         };
@@ -149,7 +149,7 @@ pub trait Archive {
     fn shown(&self, entry: &Entry) -> anyhow::Result<Response> {
         let response = self.response(entry)?;
         Ok(match self.rendered(entry)? {
-            Some(dom) => response.as_rendered(dom),
+            Some(dom) => response.with_rendered(dom),
             None => response,
         })
     }

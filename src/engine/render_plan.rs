@@ -102,12 +102,15 @@ impl Rendered {
             }
         }
     }
-}
 
-impl Rendered {
+    /// Whether a browser has made anything of the page.
+    pub fn has_page(&self) -> bool {
+        self.failure.is_none() && !self.is_as_served
+    }
+
     /// Whether it showed more than the page without.
     pub fn showed_more(&self) -> bool {
-        self.failure.is_none() && self.shown.1.is_more_than(&self.shown.0)
+        self.has_page() && self.shown.1.is_more_than(&self.shown.0)
     }
 }
 

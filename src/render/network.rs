@@ -94,11 +94,14 @@ struct State {
     has_begun: bool,
     next: u64,
     open: HashMap<u64, Waiting>,
-    queue: VecDeque<(CanonicalUrl, Vec<(String, String)>, Waiting)>,
+    queue: VecDeque<Queued>,
     /// Where the page wanted to go by itself.
     left_for: Vec<String>,
     is_over: bool,
 }
+
+/// What waits to be asked for: URL, fields, and who waits.
+type Queued = (CanonicalUrl, Vec<(String, String)>, Waiting);
 
 /// What waits for an answer.
 #[derive(Debug)]

@@ -339,7 +339,7 @@ impl Encoder {
                 kind: "resource",
                 id: uuid(exchange.id_seed, part),
                 date,
-                content_type: *content_type,
+                content_type,
                 url: Some(&format!("{prefix}{}", exchange.url)),
                 fields: &[("WARC-Concurrent-To", of_answer.as_str().into())],
                 is_packed: true,
