@@ -215,6 +215,8 @@ fn exchange(page: &Page) -> Exchange<'_> {
         seed: 0,
         attempt: 0,
         robots: false,
+        of_rendering: false,
+        rendition: None,
         forced: false,
         is_due: false,
         canonical: None,

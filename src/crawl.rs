@@ -33,6 +33,7 @@ mod options;
 pub mod plan;
 pub mod recrawl;
 pub mod related;
+mod rendering;
 pub mod reports;
 mod request;
 pub mod retention;

@@ -49,6 +49,7 @@
 //! | [`node`] | what a node does for a shard: its directory from the store, its checkpoints into it, heads of others |
 //! | [`fetch`] | requests on tokio |
 //! | [`process`] | threads that find links and build records |
+//! | [`render`] | pages in browsers whose every request the engine answers |
 //! | [`simweb`] | a synthetic web on loopback that knows the right result |
 //! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has of its own |
 //! | [`report`] | display, closing statistics, metrics |
@@ -99,6 +100,7 @@ pub mod politeness;
 pub mod process;
 pub mod reading;
 pub mod record;
+pub mod render;
 pub mod report;
 pub mod shard;
 pub mod ship;

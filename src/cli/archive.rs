@@ -79,6 +79,17 @@ impl Response {
         self.stated(|fields| headers::list(fields, "content-encoding"))
     }
 
+    /// The response with `dom` in the place of its decoded body.
+    fn with_rendered(self, dom: String) -> Response {
+        let is_of_body = |name: &[u8]| {
+            ["content-type", "content-encoding"].iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
+        };
+        let mut headers = self.headers;
+        headers.retain(|(name, _)| !is_of_body(name));
+        headers.push((b"content-type".to_vec(), b"text/html; charset=utf-8".to_vec()));
+        Response { headers, body: dom.clone().into_bytes(), decoded: dom.into_bytes(), ..self }
+    }
+
     fn stated(&self, read: impl Fn(&[(Vec<u8>, Vec<u8>)]) -> Option<String>) -> Option<String> {
         let of_body = || if self.status == 304 { read(&self.payload_headers) } else { None };
         read(&self.headers).or_else(of_body)
@@ -130,6 +141,18 @@ pub trait Archive {
     }
     /// What was answered; of a revisit, with the body that it refers to.
     fn response(&self, entry: &Entry) -> anyhow::Result<Response>;
+    /// The page as a rendering left it, if it was rendered.
+    fn rendered(&self, _: &Entry) -> anyhow::Result<Option<String>> {
+        Ok(None)
+    }
+    /// What was answered; of a page that was rendered, with what the rendering left in the place of the decoded body.
+    fn shown(&self, entry: &Entry) -> anyhow::Result<Response> {
+        let response = self.response(entry)?;
+        Ok(match self.rendered(entry)? {
+            Some(dom) => response.with_rendered(dom),
+            None => response,
+        })
+    }
     /// The records of the exchange as they are stored, that of the answer last.
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>>;
     /// Both: the records of the exchange, and what was answered.
@@ -300,6 +323,8 @@ pub(super) mod tests {
                 seed: 0,
                 attempt: 0,
                 robots: entry.robots,
+                of_rendering: false,
+                rendition: None,
                 forced: false,
                 is_due: false,
                 canonical: None,

@@ -71,7 +71,7 @@ impl Told<'_> {
             return Ok(None);
         }
         let Ok(url) = CanonicalUrl::parse(&self.entry.url) else { return Ok(None) };
-        let response = self.archive.response(self.entry)?;
+        let response = self.archive.shown(self.entry)?;
         Ok(redirect(&url, self.entry.status, &response).map(|target| target.as_str().to_owned()))
     }
 }

@@ -148,7 +148,7 @@ impl Pages<'_> {
                 if !self.selection.is_page(&entry) {
                     return Ok(());
                 }
-                match self.archive.response(&entry) {
+                match self.archive.shown(&entry) {
                     Ok(response) => {
                         let response = Response { body: Vec::new(), ..response };
                         let (name, bytes) = (entry.url.clone(), response.decoded.len());

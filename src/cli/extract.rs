@@ -215,7 +215,7 @@ impl ExtractArgs {
                 if !self.selection.is_page(&entry) || repeated.contains(&entry.handle) {
                     return Ok(());
                 }
-                match archive.response(&entry) {
+                match archive.shown(&entry) {
                     Ok(response) => {
                         let response = Response { body: Vec::new(), ..response };
                         let bytes = response.decoded.len();

@@ -21,6 +21,7 @@ every byte unchanged.
 Examples:
   crawler get https://example.com/ > page.html
   crawler get https://example.com/ --headers
+  crawler get https://example.com/ --rendered      what a browser made of it
   crawler get https://example.com/ --version 1     the version before the newest
   crawler get https://example.com/ --warc > page.warc
   crawler get '{\"url\": \"https://example.com/api\", \"json\": {\"page\": 1}}'
@@ -34,12 +35,16 @@ pub(super) struct GetArgs {
     /// Print status line and headers only
     #[arg(long, group = "part")]
     headers: bool,
-    /// Print the WARC records of the exchange, uncompressed: metadata, request, response
+    /// Print the WARC records of the exchange, uncompressed: metadata, request, response, and the
+    /// rendered page
     #[arg(long, group = "part")]
     warc: bool,
     /// Print the body as the server sent it, content coding included
     #[arg(long, group = "part")]
     raw: bool,
+    /// Print the page as its rendering left it (HTML in UTF-8), where it was rendered
+    #[arg(long, group = "part")]
+    rendered: bool,
     /// Version to print: 0 is the newest, 1 the one before it
     #[arg(long, value_name = "N", default_value_t = 0)]
     version: u32,
@@ -91,6 +96,12 @@ impl GetArgs {
     fn part(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Vec<u8>> {
         if self.warc {
             return Ok(archive.exchange(entry)?.iter().flat_map(|stored| stored.record.to_bytes()).collect());
+        }
+        if self.rendered {
+            let rendered = archive.rendered(entry)?;
+            let none =
+                || UsageError::because(format!("{} was not rendered; leave out --rendered", Escaped(&entry.url)));
+            return Ok(rendered.ok_or_else(none)?.into_bytes());
         }
         let response = archive.response(entry)?;
         Ok(match (self.headers, self.raw) {

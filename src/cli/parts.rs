@@ -120,6 +120,14 @@ impl Archive for Container {
         Ok(Page::new(self.archives.clone(), place, record).answer()?.into())
     }
 
+    fn rendered(&self, entry: &Entry) -> anyhow::Result<Option<String>> {
+        let (_, record, reader) = self.record(entry)?;
+        if !record.is_rendered {
+            return Ok(None);
+        }
+        Ok(reader.page(&record)?.and_then(|page| page.conversion))
+    }
+
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>> {
         let (_, record, reader) = self.record(entry)?;
         Ok(reader.exchange(&record)?)

@@ -79,6 +79,7 @@ fn of_all(config: &Config) -> Checked {
     scope(config)?;
     politeness(config)?;
     fetch(config)?;
+    render(config)?;
     names_and_addresses(config)?;
     stores(config)?;
     recrawl(config)?;
@@ -291,6 +292,18 @@ fn fetch(config: &Config) -> Checked {
     let sitemaps = (1..=SITEMAPS_MAX).contains(&config.robots.max_sitemaps);
     require(sitemaps, "robots.max_sitemaps", "must be from 1 to 1000; robots.sitemaps = false reads none")?;
     at_least(config.robots.cache, "1m", "robots.cache")
+}
+
+fn render(config: &Config) -> Checked {
+    let render = &config.render;
+    require((1..=256).contains(&render.pages), "render.pages", "must be from 1 to 256")?;
+    at_least(render.deadline, "1s", "render.deadline")?;
+    require(render.memory >= Bytes::mib(64), "render.memory", "must be at least \"64MiB\"")?;
+    require(render.pages_per_browser >= 1, "render.pages_per_browser", "must be at least 1")?;
+    require((1..=100_000).contains(&render.max_requests), "render.max_requests", "must be from 1 to 100000")?;
+    require(render.connections_per_host >= 1, "render.connections_per_host", "must be at least 1")?;
+    require(render.scroll <= 10_000, "render.scroll", "must be at most 10000")?;
+    require(render.cache <= Bytes::gib(16), "render.cache", "must be at most \"16GiB\"")
 }
 
 fn headers(config: &Config) -> Checked {

@@ -37,7 +37,7 @@ pub use hosts::Hosts;
 pub use recrawl::{Recrawl, RecrawlChange, RecrawlMode, RecrawlPattern, RecrawlSettings};
 pub use sections::{
     Budget, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, Identity, LogFormat, Network,
-    Politeness, ReadableBy, Report, Robots, Scope, Seen,
+    Pictures, Politeness, ReadableBy, Render, Report, Robots, Scope, Seen,
 };
 pub use site::{Priority, Site};
 pub use value::{Bytes, Workers, parse_bytes, parse_duration, parse_keep, show_duration};
@@ -64,6 +64,9 @@ pub struct Config {
     pub budget: Budget,
     /// How a page is fetched.
     pub fetch: Fetch,
+    /// Which pages are rendered by a browser, and how.
+    #[serde(default)]
+    pub render: Render,
     /// What robots.txt means here.
     pub robots: Robots,
     /// How names become addresses.
@@ -94,8 +97,9 @@ pub struct Config {
 /// Applies `$act` to every section of a [`Config`], each under its name.
 macro_rules! each_section {
     ($config:expr, $name:ident, $act:expr) => {
-        each_section!(@ $config, $name, $act, crawl, identity, scope, politeness, budget, fetch, robots, dns, network,
-            drum, seen, frontier, container, recrawl, cluster, report)
+        each_section!(@ $config, $name, $act, crawl, identity, scope, politeness, budget, fetch, render, robots, dns,
+            network,
+drum, seen, frontier, container, recrawl, cluster, report)
     };
     (@ $config:expr, $name:ident, $act:expr, $($section:ident),*) => {
         match $name {
@@ -111,13 +115,14 @@ use each_section;
 const SITE: &str = "site";
 
 /// Names of the sections, in the order of the file.
-const SECTIONS: [&str; 16] = [
+const SECTIONS: [&str; 17] = [
     "crawl",
     "identity",
     "scope",
     "politeness",
     "budget",
     "fetch",
+    "render",
     "robots",
     "dns",
     "network",
@@ -223,6 +228,7 @@ impl Config {
             politeness,
             budget,
             fetch,
+            render,
             robots,
             dns,
             network,
@@ -242,6 +248,7 @@ impl Config {
             politeness: politeness.clone(),
             budget: budget.clone(),
             fetch: fetch.clone(),
+            render: render.clone(),
             robots: robots.clone(),
             dns: dns.clone(),
             network: network.clone(),

@@ -16,6 +16,7 @@ use super::section::Section;
 use super::value::{Bytes, Mismatch, Setting, Workers};
 use crate::container::{ContainerOptions, Keep};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
+use crate::engine::{RenderMode, RenderSettings};
 use crate::frontier::{self, FrontierOptions};
 use crate::signature::{AgentForm, Component};
 use crate::web::html::LAZY_ATTRIBUTES;
@@ -258,6 +259,68 @@ section! {
         proxy: String = String::new(),
         /// File with root certificates in PEM that are trusted beside Mozilla's; empty for none.
         ca_file: String = String::new(),
+    }
+}
+
+words! {
+    RenderMode, "\"off\", \"needed\" or \"always\"", "\"needed\"" {
+        Off = "off",
+        Needed = "needed",
+        Always = "always",
+    }
+}
+
+word! {
+    /// Whether a picture is taken of pages that are rendered.
+    Pictures, "\"off\", \"window\" or \"page\"", "\"window\"" {
+        /// None.
+        Off = "off",
+        /// What a window shows.
+        Window = "window",
+        /// The whole page.
+        Page = "page",
+    }
+}
+
+section! {
+    /// Which pages are rendered by a browser, and how.
+    Render {
+        /// Which pages.
+        mode: RenderMode = RenderMode::Off,
+        /// The browser; empty for the first one on `PATH`.
+        program: String = String::new(),
+        /// Pages that are rendered at the same time.
+        pages: usize = RenderSettings::default().pages,
+        /// Time for a page, the wait for a browser aside.
+        deadline: Duration = Duration::from_secs(30),
+        /// Memory of the processes of a page.
+        memory: Bytes = Bytes::mib(512),
+        /// Pages after which a browser is replaced by a new one.
+        pages_per_browser: usize = 200,
+        /// Requests of one page.
+        max_requests: usize = 400,
+        /// Bytes of all answers to one page.
+        max_bytes: Bytes = Bytes::mib(64),
+        /// Shortest time between two requests of pages to one host.
+        delay: Duration = RenderSettings::default().pace.delay,
+        /// Requests of pages to one host at the same time.
+        connections_per_host: usize = RenderSettings::default().pace.connections,
+        /// Whether robots.txt is asked about what pages need.
+        obey_robots: bool = true,
+        /// Steps to the end of a page that grows there.
+        scroll: usize = 0,
+        /// CSS selectors of what is clicked until it is gone or changes nothing.
+        click: Vec<String> = Vec::new(),
+        /// Whether a picture is taken.
+        screenshot: Pictures = Pictures::Off,
+        /// Whether the page is printed as PDF.
+        pdf: bool = false,
+        /// Memory for answers that several pages need.
+        cache: Bytes = Bytes::mib(64),
+        /// For how long scripts, style sheets, pictures and fonts are taken from it that do not say so themselves.
+        cache_time: Duration = HOUR,
+        /// Whether a browser that cannot have a sandbox is used all the same.
+        allow_unsandboxed: bool = false,
     }
 }
 

@@ -27,6 +27,7 @@ use super::recrawl::RecrawlSettings;
 use super::section::Section;
 use super::sections::CrawlDelayBeyond;
 use super::value::{Bytes, Mismatch, OneOrMore, Setting};
+use crate::engine::RenderMode;
 use crate::signature::AgentForm;
 
 /// Which keys of a table are settings of hosts as a whole, not of single URLs.
@@ -141,6 +142,8 @@ site! {
     timeout_head: Duration,
     /// As `fetch.timeout_total`.
     timeout_total: Duration,
+    /// As `render.mode`.
+    render: RenderMode,
     /// As keys of `[recrawl]`.
     recrawl: RecrawlSettings,
     /// The name and password, or the token, that it asks for.
@@ -154,7 +157,7 @@ site! {
 }
 
 /// The section of each setting.
-const PLACES: [(&str, &str); 23] = [
+const PLACES: [(&str, &str); 24] = [
     ("delay_min", "politeness"),
     ("delay_max", "politeness"),
     ("delay_factor", "politeness"),
@@ -176,13 +179,16 @@ const PLACES: [(&str, &str); 23] = [
     ("max_body", "fetch"),
     ("timeout_head", "fetch"),
     ("timeout_total", "fetch"),
+    ("render", "render"),
     ("recrawl", "recrawl"),
     ("cookies", "fetch"),
 ];
 
 /// Whether `key` is the one of a section that `own` stands for; that of `[recrawl]` stands for all of it.
 fn is_at(key: &str, section: &str, own: &str) -> bool {
-    key.split_once('.').is_some_and(|(of, name)| of == section && (name == own || own == "recrawl"))
+    // the mode of renderings is a table's `render`
+    let is_own = |name: &str| name == own || own == "recrawl" || own == "render" && name == "mode";
+    key.split_once('.').is_some_and(|(of, name)| of == section && is_own(name))
 }
 
 impl Site {
@@ -216,7 +222,7 @@ impl Site {
         fn put<T: Clone>(to: &mut T, from: &Option<T>) {
             from.iter().for_each(|value| to.clone_from(value));
         }
-        let Config { crawl, scope, politeness, budget, fetch, identity, robots, recrawl, .. } = there;
+        let Config { crawl, scope, politeness, budget, fetch, identity, render, robots, recrawl, .. } = there;
         put(&mut politeness.delay_min, &self.delay_min);
         put(&mut politeness.delay_max, &self.delay_max);
         put(&mut politeness.delay_factor, &self.delay_factor);
@@ -239,6 +245,7 @@ impl Site {
         put(&mut fetch.max_body, &self.max_body);
         put(&mut fetch.timeout_head, &self.timeout_head);
         put(&mut fetch.timeout_total, &self.timeout_total);
+        put(&mut render.mode, &self.render);
         put(&mut fetch.cookies, &self.cookies);
         put(recrawl, &self.recrawl.map(|settings| all.recrawl.with(&settings)));
     }

@@ -2,7 +2,7 @@
 
 use super::keys::KeyRecord;
 use super::reader::Reader;
-use super::replayed::{ReplayedPage, page};
+use super::replayed::{ReplayedPage, page_of};
 use crate::disk::Result;
 
 impl Reader {
@@ -13,10 +13,12 @@ impl Reader {
             return Ok(None);
         }
         let records = self.exchange(key)?;
-        let answer = records.last().map(|stored| &stored.record);
-        let metadata = records.iter().map(|stored| &stored.record).find(|record| record.kind() == "metadata");
-        let (Some(metadata), Some(answer)) = (metadata, answer) else { return Ok(None) };
-        let Some(page) = page(key.file, metadata, answer) else { return Ok(None) };
+        let mut records: Vec<_> = records.into_iter().map(|stored| stored.record).collect();
+        let Some(answer) = records.pop() else { return Ok(None) };
+        if records.first().is_none_or(|first| first.kind() != "metadata") {
+            return Ok(None);
+        }
+        let Some(page) = page_of(key.file, &records, &answer) else { return Ok(None) };
         Ok(Some(match page.refers_to {
             None => page,
             Some(_) => ReplayedPage { body: self.response(key)?.body, mime: key.mime.clone(), ..page },

@@ -126,6 +126,8 @@ mod tests {
             time: Time::ZERO,
             status: 200,
             robots: false,
+            of_rendering: false,
+            is_rendered: false,
             payload_sha1: sha1(number),
             payload_bytes: 5_000,
             truncated: false,

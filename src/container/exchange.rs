@@ -12,13 +12,17 @@ use crate::disk::{DiskFile, Error, Result};
 use crate::web::warc::{Record, RecordReader, format_date};
 
 /// How far back the record before is looked for, step by step; heads of a few hundred bytes are the rule.
-const WINDOWS_BYTES: [u64; 3] = [4 << 10, 64 << 10, 512 << 10];
+const WINDOWS_BYTES: [u64; 5] = [4 << 10, 64 << 10, 512 << 10, 4 << 20, 32 << 20];
+/// Where the page was not rendered, nothing is longer than one of the first of them.
+const SMALL_WINDOWS: usize = 3;
 /// Places of a window where a record may begin that are tried.
 const CANDIDATES_MAX: usize = 64;
 /// Bytes of a metadata or request block.
 const SMALL_BLOCK_MAX: u64 = 1 << 20;
+/// Bytes of a rendered page or a picture of it.
+const RENDITION_MAX: u64 = 64 << 20;
 /// Records before the response.
-const RECORDS_MAX: usize = 4;
+const RECORDS_MAX: usize = 6;
 /// What a member or a record begins with: gzip, zstd, none.
 const STARTS: [&[u8]; 3] = [&[0x1f, 0x8b, 8], &[0x28, 0xb5, 0x2f, 0xfd], b"WARC/1.1\r\n"];
 
@@ -60,7 +64,7 @@ impl Reader {
         let mut records = vec![stored(file, answer)?];
         let mut start = key.value_offset;
         while records.len() <= RECORDS_MAX
-            && let Some(record) = record_before(file, start)?
+            && let Some(record) = record_before(file, start, key.is_rendered)?
             && record.field("WARC-Concurrent-To") == Some(&id)
         {
             start = record.offset;
@@ -84,9 +88,10 @@ impl Reader {
         let date = format_date(key.time);
         let mut start = key.value_offset;
         for _ in 0..RECORDS_MAX {
-            let Some(record) = record_before(&file, start)? else { break };
+            let Some(record) = record_before(&file, start, key.is_rendered)? else { break };
             let of_page = |name: &str, value: &str| record.field(name) == Some(value);
-            if !of_page("WARC-Target-URI", &key.url) || !of_page("WARC-Date", &date) {
+            let is_picture = record.kind() == "resource";
+            if !(is_picture || of_page("WARC-Target-URI", &key.url)) || !of_page("WARC-Date", &date) {
                 break;
             }
             if record.kind() == "metadata" {
@@ -113,17 +118,22 @@ fn stored(file: &DiskFile, record: Record) -> Result<StoredRecord> {
     Ok(StoredRecord { record, stored })
 }
 
-/// The small record that ends where the one at `end` begins; none where no whole one does.
-fn record_before(file: &DiskFile, end: u64) -> Result<Option<Record>> {
+/// The record that ends where the one at `end` begins; none where no whole one does. It is a small one unless it may be
+/// a rendered page.
+fn record_before(file: &DiskFile, end: u64, may_be_large: bool) -> Result<Option<Record>> {
     let mut tried = end;
-    for window in WINDOWS_BYTES {
+    let (windows, block_max) = match may_be_large {
+        true => (&WINDOWS_BYTES[..], RENDITION_MAX),
+        false => (&WINDOWS_BYTES[..SMALL_WINDOWS], SMALL_BLOCK_MAX),
+    };
+    for &window in windows {
         let start = end.saturating_sub(window);
         let mut bytes = vec![0; usize::try_from(end - start).unwrap_or(usize::MAX)];
         file.read_exact_at(&mut bytes, start)?;
         let begins = |at: &usize| STARTS.iter().any(|known| bytes[*at..].starts_with(known));
         let unseen = usize::try_from(tried - start).unwrap_or(usize::MAX);
         for at in (0..unseen).rev().filter(begins).take(CANDIDATES_MAX) {
-            match RecordReader::new(file, start + at as u64, SMALL_BLOCK_MAX).next() {
+            match RecordReader::new(file, start + at as u64, block_max).next() {
                 Ok(Some(record)) if record.offset + record.length == end => return Ok(Some(record)),
                 Err(e @ Error::Io { .. }) => return Err(e),
                 _ => {}
@@ -170,10 +180,10 @@ mod tests {
                 let dir = tempfile::tempdir().unwrap();
                 let (file, starts) = file_of(&dir, &[&short, &long, &short]);
                 for at in [1, 2, 3] {
-                    let found = record_before(&file, starts[at]).unwrap().map(|record| record.offset);
+                    let found = record_before(&file, starts[at], false).unwrap().map(|record| record.offset);
                     assert_eq!(found, Some(starts[at - 1]), "seed {seed}, {compression:?} {length}");
                 }
-                assert_eq!(record_before(&file, 0).unwrap(), None);
+                assert_eq!(record_before(&file, 0, false).unwrap(), None);
             }
         }
     }
@@ -187,12 +197,12 @@ mod tests {
             let starts_only = STARTS.concat().repeat(2_000);
             let dir = tempfile::tempdir().unwrap();
             let (file, starts) = file_of(&dir, &[&whole, b"gap", &whole, &damaged, &starts_only]);
-            assert_eq!(record_before(&file, starts[2]).unwrap(), None, "{compression:?}");
-            assert_eq!(record_before(&file, starts[3]).unwrap().map(|record| record.offset), Some(starts[2]));
-            assert_eq!(record_before(&file, starts[5]).unwrap(), None, "{compression:?}");
+            assert_eq!(record_before(&file, starts[2], false).unwrap(), None, "{compression:?}");
+            assert_eq!(record_before(&file, starts[3], false).unwrap().map(|record| record.offset), Some(starts[2]));
+            assert_eq!(record_before(&file, starts[5], false).unwrap(), None, "{compression:?}");
             if compression != Compression::None {
                 // an uncompressed record has no checksum of its own
-                assert_eq!(record_before(&file, starts[4]).unwrap(), None, "{compression:?}");
+                assert_eq!(record_before(&file, starts[4], false).unwrap(), None, "{compression:?}");
             }
         }
     }

@@ -220,6 +220,8 @@ fn sample(compression: Compression) -> SimulatedDisk {
             ],
             via: Some("https://www.example.org/"),
             robots: n == 4,
+            of_rendering: false,
+            rendition: None,
             id_seed: n as u128,
             ..fixture::answer(&url, fetched_at, &body)
         };

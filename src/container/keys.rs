@@ -25,7 +25,8 @@
 //! 5 more. What it says of the payload (digest, length) is what the record that it refers to says.
 //!
 //! Offsets in the file are names: other records, the address pages and queued URLs have them. So no record ever moves
-//! or changes its length. A file in which a record was changed has version 2; one that was only appended to has 1.
+//! or changes its length. A file in which a record was changed has version 2; one that was only appended to has 1. One
+//! with a page that was rendered, or with what such a page asked for, has version 3.
 //!
 //! [`retention`]: super::retention
 
@@ -36,13 +37,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result};
-use record::{FIXED_BYTES, FLAG_REMOVED, whole};
+use record::{FIXED_BYTES, whole};
 
 pub use record::KeyRecord;
 
-/// The version of a file in which no compaction has changed anything, and the one behind it.
+/// The version of a file in which no compaction has changed anything, the one behind it, and that of a file with a page
+/// that was rendered, or what such a page asked for.
 const VERSION_APPENDED: u16 = 1;
-pub(super) const VERSION: u16 = 2;
+const VERSION_CHANGED: u16 = 2;
+pub(super) const VERSION: u16 = 3;
 /// One read of this size has most records whole.
 const READ_BYTES: usize = 512;
 /// A record that a compaction is changing at this moment is read again so often.
@@ -115,7 +118,7 @@ impl KeyFile {
             for at in 0..got.saturating_sub(FIXED_BYTES - 1) {
                 let length = usize::from(u16::from_le_bytes([buffer[at + 4], buffer[at + 5]]));
                 // most places are ruled out before a checksum is computed
-                if length < FIXED_BYTES || buffer[at + 6] >= 2 * FLAG_REMOVED {
+                if length < FIXED_BYTES {
                     continue;
                 }
                 let offset = start + at as u64;
@@ -167,9 +170,11 @@ impl KeyFile {
         let encoded = record.encode();
         let bytes = encoded.map_err(|what| self.too_large(format!("{what} is too large ({})", record.url)))?;
         let offset = self.len;
-        if record.generation > 0 || record.is_removed {
+        if record.has_rendering() {
+            self.raise(VERSION)?;
+        } else if record.generation > 0 || record.is_removed {
             // in an index that is rebuilt
-            Header { kind: Kind::Keys, version: VERSION }.write(&self.file)?;
+            self.raise(VERSION_CHANGED)?;
         }
         self.file.write_all_at(&bytes, offset)?;
         self.len += bytes.len() as u64;
@@ -178,11 +183,17 @@ impl KeyFile {
 
     /// Puts `records` in the place of what lies from `offset` on: the same records, changed by a compaction.
     pub(super) fn overwrite(&self, offset: u64, records: &[u8]) -> Result<()> {
-        Header { kind: Kind::Keys, version: VERSION }.write(&self.file)?;
+        self.raise(VERSION_CHANGED)?;
         for (number, part) in records.chunks(SCAN_BYTES).enumerate() {
             self.file.write_all_at(part, offset + (number * SCAN_BYTES) as u64)?;
         }
         Ok(())
+    }
+
+    /// The file has at least this version from now on.
+    fn raise(&self, version: u16) -> Result<()> {
+        let found = Header::check(&self.file, Kind::Keys, VERSION)?.version;
+        Header { kind: Kind::Keys, version: found.max(version) }.write(&self.file)
     }
 
     /// The record at `offset`, which must be there.
@@ -285,7 +296,7 @@ pub(super) fn read_steady(file: &DiskFile, offset: u64) -> Result<Option<KeyReco
 
 /// Whether a compaction has ever changed records of `file`.
 fn may_change(file: &DiskFile) -> bool {
-    Header::check(file, Kind::Keys, VERSION).is_ok_and(|header| header.version >= VERSION)
+    Header::check(file, Kind::Keys, VERSION).is_ok_and(|header| header.version >= VERSION_CHANGED)
 }
 
 /// Records in the order of the file.

@@ -145,6 +145,10 @@ pub struct NewPage<'a> {
     pub mime: &'a str,
     /// Whether it is a robots.txt that the crawl fetched for itself.
     pub robots: bool,
+    /// Whether a page that was rendered asked for it.
+    pub of_rendering: bool,
+    /// Whether its records have the page as a rendering left it.
+    pub is_rendered: bool,
     /// SHA-1 of the body as sent.
     pub payload_sha1: [u8; 20],
     /// Length of the body as sent.
@@ -327,6 +331,8 @@ impl Container {
             time: page.time,
             status: page.status,
             robots: page.robots,
+            of_rendering: page.of_rendering,
+            is_rendered: page.is_rendered,
             payload_sha1: first.as_ref().map_or(page.payload_sha1, |first| first.payload_sha1),
             payload_bytes: first.as_ref().map_or(page.payload_bytes, |first| first.payload_bytes),
             truncated: page.truncated,
@@ -371,6 +377,8 @@ impl Container {
             time: page.time,
             status: page.status,
             robots: page.robots,
+            of_rendering: page.of_rendering,
+            is_rendered: page.conversion.is_some(),
             payload_sha1: page.payload_sha1,
             payload_bytes: page.payload_bytes,
             truncated: page.truncated.is_some(),

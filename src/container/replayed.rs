@@ -1,4 +1,7 @@
 //! Reading stored exchanges back, one at a time: what a replay needs of them.
+//!
+//! An exchange begins with its metadata record and ends with its answer. What a rendering has made of a page lies
+//! between the two: so it is whole where the exchange is, and no page is without it that was stored with it.
 
 use std::net::IpAddr;
 
@@ -10,7 +13,8 @@ use crate::web::headers;
 use crate::web::mime;
 use crate::web::statements::Statements;
 use crate::web::warc::{
-    Header, PAYLOAD_IN_FIELD, Profile, Record, RecordReader, Truncation, parse_date, parse_http_head,
+    Header, OUTLINK_FIELD, PAYLOAD_IN_FIELD, Profile, RENDERING_FIELD, RENDERING_PURPOSE, Record, RecordReader,
+    Truncation, parse_date, parse_http_head,
 };
 
 /// Blocks longer than this are not replayed: no body limit allows them.
@@ -37,6 +41,14 @@ pub struct ReplayedPage {
     pub attempt: u8,
     /// Whether it is a robots.txt that the crawl fetched for itself.
     pub robots: bool,
+    /// Whether a page that was rendered asked for it.
+    pub of_rendering: bool,
+    /// What came of its rendering, if it was tried.
+    pub rendering: Option<String>,
+    /// The page as a rendering left it.
+    pub conversion: Option<String>,
+    /// Links that the rendering found beside those in it.
+    pub outlinks: Vec<String>,
     /// Whether it was fetched although it was seen before.
     pub forced: bool,
     /// Whether that was because its time had come.
@@ -104,8 +116,9 @@ pub(super) fn read_exchange(file: &DiskFile, number: u32, start: u64) -> Result<
             "warcinfo" if before.is_empty() => return Ok(Some((None, reader.position()))),
             "metadata" if before.is_empty() => before.push(record),
             "request" if before.len() == 1 => before.push(record),
+            "conversion" | "resource" if !before.is_empty() => before.push(record),
             "response" | "revisit" if before.iter().all(|other| belongs_to(other, &record)) => {
-                let Some(mut page) = before.first().and_then(|metadata| page(number, metadata, &record)) else {
+                let Some(mut page) = page_of(number, &before, &record) else {
                     return damaged("a response with an HTTP head, behind its metadata", "another block");
                 };
                 page.exchange_bytes = reader.position() - start;
@@ -120,11 +133,24 @@ pub(super) fn read_exchange(file: &DiskFile, number: u32, start: u64) -> Result<
 fn belongs_to(record: &Record, answer: &Record) -> bool {
     let said =
         [("WARC-Concurrent-To", "WARC-Record-ID"), ("WARC-Target-URI", "WARC-Target-URI"), ("WARC-Date", "WARC-Date")];
-    said.iter().all(|(name, of_answer)| record.field(name) == answer.field(of_answer))
+    let is_picture = record.kind() == "resource";
+    said.iter().all(|(name, of_answer)| match (record.field(name), answer.field(of_answer)) {
+        // its URL is that of the page with something before it
+        (Some(own), Some(url)) if is_picture && *name == "WARC-Target-URI" => own.ends_with(url),
+        (own, of_answer) => own == of_answer,
+    })
 }
 
-/// The page of an exchange in value file `file`.
-pub(super) fn page(file: u32, metadata: &Record, response: &Record) -> Option<ReplayedPage> {
+/// The page of an exchange in value file `file` with these records before its answer, the metadata first.
+pub(super) fn page_of(file: u32, before: &[Record], answer: &Record) -> Option<ReplayedPage> {
+    let mut page = page(file, before.first()?, answer)?;
+    let conversion = before.iter().find(|record| record.kind() == "conversion");
+    page.conversion = conversion.map(|record| String::from_utf8_lossy(&record.block).into_owned());
+    Some(page)
+}
+
+/// The same without what a rendering left of it.
+fn page(file: u32, metadata: &Record, response: &Record) -> Option<ReplayedPage> {
     let fields = String::from_utf8_lossy(&metadata.block);
     let field = |name: &str| {
         fields.lines().find_map(|line| line.split_once(": ").filter(|(n, _)| *n == name).map(|(_, value)| value.trim()))
@@ -149,6 +175,14 @@ pub(super) fn page(file: u32, metadata: &Record, response: &Record) -> Option<Re
         seed: number("seed"),
         attempt: u8::try_from(number("attempt")).unwrap_or(u8::MAX),
         robots: field("purpose") == Some("robots.txt"),
+        of_rendering: field("purpose") == Some(RENDERING_PURPOSE),
+        rendering: field(RENDERING_FIELD).map(str::to_owned),
+        conversion: None,
+        outlinks: fields
+            .lines()
+            .filter_map(|line| line.split_once(": ").filter(|(name, _)| *name == OUTLINK_FIELD))
+            .map(|(_, link)| link.trim().to_owned())
+            .collect(),
         forced: matches!(field("forced"), Some("true" | "due")),
         is_due: field("forced") == Some("due"),
         headers,

@@ -250,6 +250,8 @@ fn a_hundred_thousand_slots_are_found_through_all_splits() {
                 time: Time::from_ms(5),
                 status: 200,
                 robots: false,
+                of_rendering: false,
+                is_rendered: false,
                 payload_sha1: [7; 20],
                 payload_bytes: 3,
                 truncated: false,

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use super::archives::Archives;
 use super::dirs::CrawlDirs;
-use super::{CrawlError, control, options, sites};
+use super::{CrawlError, control, options, rendering, sites};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::Config;
 use crate::container::retention::list::ForgottenList;
@@ -92,6 +92,8 @@ fn explain_on(disk: &Disk, dir: &Path, url: &CanonicalUrl, config: Option<Config
     let place = dirs.place_of(prints.domain);
     explanation.shard = dirs.name(place);
     let state = state::read(disk, &dirs.shards()[place], prints)?;
+    let learnt = state.as_ref().map(|state| state.rendering.patterns.verdict(&keys, prints.origin, url.as_str()));
+    explanation.rendering = rendering::explained(there.render.mode, learnt);
     // opened after the state was read: what left the queue before is there
     let archive = Archive::new(Archives::new(disk.clone(), CrawlDirs::open(disk, dir)?, keys));
     let mut gatherer =

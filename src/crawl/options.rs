@@ -13,7 +13,7 @@ use rustls::pki_types::pem::PemObject;
 use super::files::{IDLE_CONNECTIONS_MAX, WORKERS_MOST};
 use super::sites::{self, SiteTables};
 use super::treatment;
-use super::{CrawlError, CrawlRequest, share};
+use super::{CrawlError, CrawlRequest, rendering, share};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::config::{self, Config, RecrawlChange, RecrawlMode};
@@ -319,6 +319,7 @@ pub(super) fn settings(config: &Config) -> Settings {
         obey_robots: config.robots.obey,
         sites: None,
         hosts: config.dns.hosts.addresses().collect(),
+        rendering: rendering::settings(config),
         robots_cache: config.robots.cache,
         negative_ttl: config.dns.negative_ttl,
         merge_pace: PaceOptions {

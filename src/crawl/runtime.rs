@@ -11,7 +11,7 @@ use super::control::{Control, Incoming, NodeOrders};
 use super::memory::workers_most;
 use super::metrics::Endpoint;
 use super::threads::{Port, Threads};
-use super::{CrawlError, CrawlRequest, options};
+use super::{CrawlError, CrawlRequest, options, rendering};
 use crate::clock::Clock;
 use crate::disk::Disk;
 use crate::fetch::{FetchOptions, Permission};
@@ -52,8 +52,10 @@ impl Runtime {
         let fetch = FetchOptions { idle_max, lease, ..options::fetch(config, dir)? };
         let workers = workers_most(config) + config.fetch.slow_workers;
         let shards = config.crawl.shards;
-        let threads =
-            Threads::start(shards, workers, (fetch, guard), process, (clock.clone(), options::ships(config)))?;
+        let browser = rendering::browser(config)?;
+        let render = browser.map(|program| rendering::executor(config, program, process.clone()));
+        let ships = options::ships(config);
+        let threads = Threads::start(shards, workers, (fetch, guard), (process, render), (clock.clone(), ships))?;
         Ok(Runtime { clock, display, endpoint, threads, console, control: None })
     }
 

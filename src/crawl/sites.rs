@@ -258,6 +258,7 @@ pub(super) fn request(config: &Config, signer: Option<&Arc<Signer>>) -> RequestS
         robots_max: config.robots.max_bytes.as_usize(),
         timeout_head: fetch.timeout_head,
         timeout_total: fetch.timeout_total,
+        rendering: super::rendering::mode(config),
         // one that cannot be read was refused with the settings
         proxy: ProxyUrl::parse(&fetch.proxy).ok().flatten(),
     }

@@ -4,8 +4,8 @@
 //! and is answered there. Every channel is bounded, and has room for every message that can be in progress: of an
 //! engine at most `workers` requests (slow ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier,
 //! [`LINK_PLACES`] that read links, one that reads the calendar, one checkpoint (made or shipped),
-//! one step of a compaction, one sync of the rests. So no engine ever waits on a send, and neither does a network
-//! thread.
+//! one step of a compaction, one sync of the rests; where pages are rendered, so many requests of each of them as may
+//! be open. So no engine ever waits on a send, and neither does a network thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,11 +20,15 @@ use crate::clock::Clock;
 use crate::container::CompactionJob;
 use crate::disk;
 use crate::engine::checkpoint::{CheckpointJob, Ran, ShipJob};
-use crate::engine::{Addressed, Event, Executors, Fault, FetchJob, HoldSync, ReplyTo, ResolveJob, StoreMerge, Waker};
+use crate::engine::{
+    Addressed, Answer, AskId, Event, Executors, Fault, FetchJob, HoldSync, RenderJob, ReplyTo, ResolveJob, StoreMerge,
+    Waker,
+};
 use crate::exchange::LinkJob;
 use crate::fetch::{FetchLine, FetchOptions, Fetcher};
 use crate::frontier::PartitionJob;
 use crate::process::{ProcessOptions, ProcessPool};
+use crate::render::{OPEN_MAX, RenderExecutorOptions, RenderLine, Renderer};
 use crate::web::address::AddressGuard;
 
 const PARTITION_PLACES: usize = 8;
@@ -36,6 +40,8 @@ const REPORTS_EVERY: Duration = Duration::from_secs(10);
 const LINK_PLACES: usize = 4;
 /// Jobs that read the calendar.
 const CALENDAR_PLACES: usize = 1;
+/// Events of renderings that have come to their end one way or the other while others begin.
+const RENDER_SPARE: usize = 64;
 /// Events that are not the answer to a request: merges, takes, checkpoints, signals.
 const OTHER_EVENTS: usize = 64;
 
@@ -44,13 +50,15 @@ pub(super) struct Threads {
     shared: Arc<Shared>,
     pool: ProcessPool,
     are_up: Arc<AtomicBool>,
-    /// Requests that all engines together may have in progress.
+    /// Requests that all engines together may have in progress, and requests of pages that are rendered.
     workers: usize,
 }
 
 /// What the engines send their jobs to.
 struct Shared {
     fetcher: Fetcher,
+    /// Where pages are rendered.
+    renderer: Option<Renderer>,
     merges: Workers<StoreMerge>,
     partitions: Workers<PartitionJob>,
     checkpoints: Workers<CheckpointJob>,
@@ -88,6 +96,8 @@ pub(super) struct Port {
 pub(super) struct ThreadExecutors {
     /// Its requests end with it.
     line: FetchLine,
+    /// And so do its pages.
+    pages: Option<RenderLine>,
     shared: Arc<Shared>,
     reply: ReplyTo,
 }
@@ -99,9 +109,11 @@ impl Threads {
         count: usize,
         workers: usize,
         (fetch, guard): (FetchOptions, AddressGuard),
-        process: &ProcessOptions,
+        (process, render): (&ProcessOptions, Option<RenderExecutorOptions>),
         (clock, ships): (Arc<dyn Clock>, bool),
     ) -> Result<Threads, CrawlError> {
+        let in_render = render.as_ref().map_or(0, |render| render.pages * (OPEN_MAX + 1) + RENDER_SPARE);
+        let renderer = render.map(Renderer::start).transpose().map_err(no_thread)?;
         let (answers_in, answers) = bounded(workers + 1);
         let pool = ProcessPool::start(cores(), process, &answers).map_err(no_thread)?;
         let ship = |job: ShipJob, _: &ReplyTo| job.run().map(|done| Some(Event::Checkpointed(done)));
@@ -109,6 +121,7 @@ impl Threads {
         let ships = Arc::new(Workers::with_threads("ship", (count, 1), of_ships, ship).map_err(no_thread)?);
         let shared = Arc::new(Shared {
             fetcher: Fetcher::start(fetch, guard, clock, answers_in)?,
+            renderer,
             merges: Workers::start("merge", (count, 1), |job: StoreMerge| job.run().map(Event::Merged))
                 .map_err(no_thread)?,
             partitions: Workers::start("frontier", (count, PARTITION_PLACES), |job: PartitionJob| {
@@ -132,7 +145,7 @@ impl Threads {
             rests: Workers::start("rests", (count, 1), |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
                 .map_err(no_thread)?,
         });
-        Ok(Threads { shared, pool, are_up: Arc::default(), workers })
+        Ok(Threads { shared, pool, are_up: Arc::default(), workers: workers + in_render })
     }
 
     /// The port of the engine with this number, one of as many as there may be. An engine takes it once; the next
@@ -141,6 +154,7 @@ impl Threads {
         let (events_in, events) = bounded(self.workers + OTHER_EVENTS);
         let executors = ThreadExecutors {
             line: self.shared.fetcher.line(),
+            pages: self.shared.renderer.as_ref().map(Renderer::line),
             shared: self.shared.clone(),
             reply: ReplyTo::new(number, events_in),
         };
@@ -159,12 +173,13 @@ impl Threads {
 
     /// Ends all threads. The engines, and with them their executors, are gone by now.
     pub(super) fn stop(self) {
-        if let Some(Shared { fetcher, merges, partitions, checkpoints, ships, compactions, reads, rests }) =
+        if let Some(Shared { fetcher, renderer, merges, partitions, checkpoints, ships, compactions, reads, rests }) =
             Arc::into_inner(self.shared)
         {
             // those that send jobs on go before the ones that take them
             drop((merges, partitions, checkpoints, compactions, reads, rests));
             drop(ships);
+            renderer.into_iter().for_each(Renderer::stop);
             fetcher.stop();
         }
         self.pool.join();
@@ -268,6 +283,19 @@ impl ThreadExecutors {
 impl Executors for ThreadExecutors {
     fn fetch(&mut self, job: FetchJob) {
         self.line.fetch(self.addressed(job));
+    }
+
+    fn can_render(&self) -> bool {
+        self.pages.is_some()
+    }
+
+    fn render(&mut self, job: RenderJob) {
+        let pages = self.pages.as_ref().expect("no page is to be rendered where none can be");
+        pages.render(self.addressed(job));
+    }
+
+    fn answer(&mut self, ask: AskId, answer: Answer) {
+        self.pages.iter().for_each(|pages| pages.answer(self.reply.engine(), ask, answer.clone()));
     }
 
     fn resolve(&mut self, job: ResolveJob) {

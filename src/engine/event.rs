@@ -9,6 +9,7 @@ use super::course::StopBy;
 use super::fault::Fault;
 use super::job::{FetchFailed, Processed, Unresolved};
 use super::merge::StoreMerged;
+use super::render_plan::Ask;
 use crate::calendar::SlotDone;
 use crate::clock::Time;
 use crate::container::CompactionDone;
@@ -23,6 +24,8 @@ pub enum Event {
     Page(Box<Processed>),
     /// An attempt brought no answer.
     Failed(Box<FetchFailed>),
+    /// A page that is rendered asks for a URL.
+    Asked(Box<Ask>),
     /// The name servers answered, with the addresses that may be connected to and the time until which they hold.
     Resolved(HostId, Box<str>, Result<(Arc<[IpAddr]>, Time), Unresolved>),
     /// A bucket was merged.

@@ -3,6 +3,8 @@
 use super::checkpoint::CheckpointJob;
 use super::job::{FetchJob, ResolveJob};
 use super::merge::StoreMerge;
+use super::render_plan::{Answer, AskId};
+use super::rendering::RenderJob;
 use super::rests::HoldSync;
 use crate::calendar::SlotRead;
 use crate::container::CompactionJob;
@@ -13,6 +15,13 @@ use crate::frontier::PartitionJob;
 pub trait Executors {
     /// Makes a request; the answer goes through processing.
     fn fetch(&mut self, job: FetchJob);
+    /// Whether pages can be rendered; no other job of that kind comes where not.
+    fn can_render(&self) -> bool;
+    /// Renders a page. It comes back as an answer to its request, with what the rendering has made of it; before, what
+    /// the page asks for comes.
+    fn render(&mut self, job: RenderJob);
+    /// Tells a page what it gets that has asked.
+    fn answer(&mut self, ask: AskId, answer: Answer);
     /// Resolves a name.
     fn resolve(&mut self, job: ResolveJob);
     /// Merges a bucket of a store.

@@ -83,6 +83,7 @@ impl Engine {
             limits,
             longest_queue_ms: u64::try_from(frontier.longest_queue().as_millis()).unwrap_or(u64::MAX),
             calendar,
+            rendering: self.renderings.figures(),
         }
     }
 

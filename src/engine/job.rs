@@ -5,6 +5,8 @@
 //! engine ─────────────► fetch ──────────────────► process ─────────────────► engine
 //!        ◄───────────────────────── FetchFailed ◄──┘
 //! ```
+//! A page that is rendered goes to a browser between the two (`rendering`).
+//!
 //! A job carries everything that it needs, so that an executor holds no crawl state, and it comes back whole with its
 //! answer, so that the engine keeps no table of what is in progress.
 
@@ -16,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::login_plan::{LoginPlan, LoginStep, Submission};
+use super::render_plan::{Found, RenderWish, Rendered, Resource, ResourceStep};
 use super::request_settings::RequestSettings;
 use super::texts::Likeness;
 use crate::calendar::Past;
@@ -62,6 +65,8 @@ pub struct FetchJob {
     pub condition: Option<Condition>,
     /// What earlier visits said of it, where it is fetched again.
     pub past: Option<Box<Past>>,
+    /// Whether the page is rendered.
+    pub render: RenderWish,
     /// What the ids of the answer's records are made from, beside URL and time: of a page the crawl's id, so that they
     /// can be known later; of a robots.txt anything.
     pub id_seed: u128,
@@ -88,6 +93,15 @@ pub enum Target {
         /// The URL that waits for it.
         provenance: Provenance,
     },
+    /// What a page asks for that is rendered.
+    Resource {
+        /// The number of the rendering that asked first.
+        rendering: u64,
+        /// It, or the robots.txt that it waits for.
+        step: ResourceStep,
+        /// How it was found: by the page, and as what that embeds.
+        provenance: Provenance,
+    },
     /// A step of a login.
     Login {
         /// Which login.
@@ -112,12 +126,24 @@ impl Target {
             Target::Login { step: LoginStep::Robots { origin, .. }, provenance, .. } => {
                 Purpose::Robots { origin, depth: provenance.depth, hops: &provenance.hops }
             }
+            Target::Resource { step: ResourceStep::Robots { origin, .. }, provenance, .. } => {
+                Purpose::Robots { origin, depth: provenance.depth, hops: &provenance.hops }
+            }
+            Target::Resource { provenance, .. } => Purpose::Page { depth: provenance.depth, hops: &provenance.hops },
             Target::Login { .. } => Purpose::Login,
         }
     }
 }
 
 impl FetchJob {
+    /// Fields of the head that scripts of a page have set which asks for it.
+    pub fn page_fields(&self) -> &[(String, String)] {
+        match &self.target {
+            Target::Resource { step: ResourceStep::Get(fields), .. } => fields,
+            _ => &[],
+        }
+    }
+
     /// What is sent, where that is more than a question.
     pub fn submission(&self) -> Option<&Submission> {
         match &self.target {
@@ -136,6 +162,17 @@ pub enum Purpose<'a> {
         depth: u16,
         /// How it was found: at the end of some paths a sitemap is expected.
         hops: &'a Hops,
+    },
+    /// The same of a page that was rendered, where `dom` stands for its body.
+    Rendered {
+        /// Links between a seed and the page.
+        depth: u16,
+        /// How it was found.
+        hops: &'a Hops,
+        /// The page as it was when the rendering ended.
+        dom: &'a str,
+        /// Links that the rendering found beside those in it.
+        outlinks: &'a [String],
     },
     /// How a login goes.
     Login,
@@ -297,6 +334,10 @@ pub struct Findings {
     pub limits: LimitsMet,
     /// Whether the page is hardly more than its scripts.
     pub is_scripts: bool,
+    /// Of a page of HTML: how much it shows.
+    pub shown: Option<Found>,
+    /// The page asks not to follow its links.
+    pub is_nofollow: bool,
     /// A digest of what the page says, without what changes by itself; 0 where it says nothing, or nobody asked.
     pub text: u64,
     /// By what it is told whether other pages say nearly the same, where that is of interest.
@@ -331,6 +372,8 @@ impl Findings {
             sitemap: None,
             limits: LimitsMet::default(),
             is_scripts: false,
+            shown: None,
+            is_nofollow: false,
             text: 0,
             likeness: None,
             statements: Statements::default(),
@@ -385,4 +428,10 @@ pub struct Processed {
     pub has_statements: bool,
     /// The memory that it has a part of.
     pub room: Room,
+    /// Why the page is to be rendered before it is stored; then its body is still there, and no records are.
+    pub to_render: Option<&'static str>,
+    /// What a rendering has made of the page.
+    pub rendered: Option<Box<Rendered>>,
+    /// What a page gets that has asked for it.
+    pub resource: Option<Arc<Resource>>,
 }

@@ -36,6 +36,8 @@ mod patterns;
 mod quota;
 pub mod recovery;
 mod recrawl;
+mod render_plan;
+mod rendering;
 mod repeated;
 mod reply;
 mod request_settings;
@@ -84,6 +86,8 @@ pub use open::{ListedSeeds, OpenError, Opening};
 pub use past::Past;
 pub use quota::Quota;
 pub use recrawl::{RecrawlOptions, learnt};
+pub use render_plan::{Answer, Ask, AskId, Found, Refusal, RenderMode, RenderWish, Rendered, Resource, ResourceStep};
+pub use rendering::{RenderJob, RenderPatterns, RenderSettings, RenderState, RenderVerdict, RenderWork};
 pub use reply::{Addressed, ReplyTo};
 pub use request_settings::{CookieUse, RequestSettings};
 pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};
@@ -110,12 +114,16 @@ use course::Course;
 use exchange::Exchange;
 use login::Logins;
 use recrawl::Recrawls;
+use rendering::Renderings;
 use requests::Requests;
 use seeding::Seeding;
 use stores::Stores;
 
 /// Results of merges that are handed on between two looks at the network.
 const RESULTS_PER_PUMP: usize = 2_000;
+
+/// What pages ask for that are rendered is looked at again after so long at least.
+const RESOURCE_LOOK: Duration = Duration::from_millis(10);
 
 /// What the engine decides by; all of it may change from one run to the next.
 #[derive(Clone, Debug)]
@@ -149,6 +157,8 @@ pub struct Settings {
     pub sites: Option<Arc<dyn Sites>>,
     /// Addresses that are said, not asked for.
     pub hosts: Hosts,
+    /// Which pages are rendered, and how.
+    pub rendering: RenderSettings,
     /// For how long rules hold.
     pub robots_cache: Duration,
     /// For how long a name that does not exist, or has no public address, is not asked for again.
@@ -204,6 +214,8 @@ pub struct Engine {
     cookies: CookieJars,
     /// Who is logged in where.
     logins: Logins,
+    /// Pages that are rendered.
+    renderings: Renderings,
     /// When pages are fetched again, where they are.
     recrawls: Option<Box<Recrawls>>,
     /// Links from and to other shards, where there are any.
@@ -220,6 +232,7 @@ impl Engine {
         match event {
             Event::Page(processed) => self.answered(*processed)?,
             Event::Failed(failed) => self.failed(*failed)?,
+            Event::Asked(ask) => self.page_asks(*ask)?,
             Event::Resolved(host, name, answer) => self.resolved(host, &name, answer)?,
             Event::Merged(merged) => self.stores.finish_merge(merged, self.clock.now()),
             Event::Partition(done) => self.stores.finish_partition(done)?,
@@ -276,15 +289,19 @@ impl Engine {
 
     /// Starts requests while there are free workers and hosts that are due.
     fn request(&mut self, now: Time) -> Result<()> {
+        self.request_for_pages(now)?;
         while self.requests.may_begin(now) && self.may_begin_page(now) {
             if !self.requests.take_right() {
                 return Ok(());
             }
-            if self.follow_hop(now)? {
+            if self.follow_hop(now, false)? {
                 self.requests.use_right();
                 continue;
             }
             if !self.requests.has_slot(now) {
+                return Ok(());
+            }
+            if !self.has_room_to_render() {
                 return Ok(());
             }
             let room = self.requests.room_for_suspects(now);
@@ -299,6 +316,18 @@ impl Engine {
             if self.requests.counted_pages() > pages {
                 self.course.quota.begin();
             }
+        }
+        Ok(())
+    }
+
+    /// Starts requests for what pages ask for that are rendered: those pages are begun, so that no limit of pages holds
+    /// that back.
+    fn request_for_pages(&mut self, now: Time) -> Result<()> {
+        while !self.renderings.are_none() && self.requests.may_begin(now) && self.requests.take_right() {
+            if !self.follow_hop(now, true)? {
+                break;
+            }
+            self.requests.use_right();
         }
         Ok(())
     }
@@ -327,7 +356,11 @@ impl Engine {
             // while more has to be granted first, somebody wakes the engine who grants it
             let waits = self.course.quota.waits();
             let next = self.requests.next_due(|| self.stores.arrival.frontier.next_due(), now);
-            next.filter(|_| !waits).into_iter().chain(self.linger_due()).chain(self.calendar_due(now)).min()
+            // what is due and has no slot is looked at again soon, whatever holds pages back
+            let of_pages = self.requests.next_resource_due().filter(|_| !self.renderings.are_none());
+            let of_pages = of_pages.map(|due| due.max(now + RESOURCE_LOOK));
+            let next = next.filter(|_| !waits).into_iter().chain(of_pages);
+            next.chain(self.linger_due()).chain(self.calendar_due(now)).min()
         };
         let next = if self.is_busy() { Some(now) } else { next };
         let (checkpoint, rests) = (self.checkpoints.next_due(), self.checkpoints.rests.next_sync_due());

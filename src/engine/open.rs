@@ -14,6 +14,7 @@ use super::identity::Identity;
 use super::past::Past;
 use super::patterns::PatternBudget;
 use super::recrawl::{RecrawlOptions, Recrawls};
+use super::rendering::{RenderState, Renderings};
 use super::requests::{Requests, Waker};
 use super::rests::HoldLog;
 use super::seeding::{Intake, Recheck, Seeding};
@@ -133,6 +134,10 @@ impl Engine {
         opening.frontier.ledger = opening.commons.ledger.clone();
         let recrawls = open_recrawls(&mut opening, saved.as_ref(), &sections, now)?;
         let mut cookies = CookieJars::from_bytes(&sections.cookies);
+        let rendering = RenderState::from_bytes(&sections.rendering).ok_or_else(|| {
+            let path = checkpoint::checkpoint_path(dir, commit.number);
+            Error::damaged(&path, 0, "what was learnt of renderings", "other bytes under a right checksum")
+        })?;
         opening.settings.sites.iter().for_each(|sites| cookies.fill(sites.cookies()));
         let (mut stores, rests) = open_stores(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
@@ -178,6 +183,7 @@ impl Engine {
             course: Course::new(now, statistics.elapsed, quota),
             cookies,
             logins: Logins::default(),
+            renderings: Renderings::new(rendering),
             books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
             checkpoints: Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests),
             home,

@@ -10,11 +10,14 @@
 //! holds the host back again. A revisit is read through to the page that has its payload, which lies before it; its
 //! links are resolved against its own URL. The body of an external revisit is in another archive, which may be gone:
 //! such a page stays in the archive, and its URL is fetched again.
+//! Of a page that was rendered, what the rendering left of it is read in the place of its body; what it asked for has
+//! no URL of the crawl that it would end.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::recrawl::Answer;
+use super::rendering::resource_url;
 use super::route::queued;
 use super::stores::{Arrival, known_by};
 use super::values::{Robots, RobotsAnswer, Term};
@@ -38,6 +41,15 @@ const ANSWER_MAX: Duration = Duration::from_secs(60);
 /// Finds in a stored answer what processing found in it when it came: URL, purpose, answer and
 /// scope in, findings out.
 pub type Find<'a> = dyn FnMut(&CanonicalUrl, Purpose<'_>, &Response, &Scope) -> Findings + 'a;
+
+/// What `page` is looked at for, which `hops` led to: of one that was rendered, what the rendering has left is.
+pub(super) fn purpose_of<'a>(page: &'a ReplayedPage, hops: &'a Hops) -> Purpose<'a> {
+    let depth = page.depth;
+    match page.conversion.as_deref() {
+        Some(dom) => Purpose::Rendered { depth, hops, dom, outlinks: &page.outlinks },
+        None => Purpose::Page { depth, hops },
+    }
+}
 
 impl Engine {
     /// Replays everything that `recovery` finds; returns the number of pages. `progress` hears of bytes done and
@@ -97,6 +109,9 @@ impl Engine {
         };
         self.replay_rest(keys.host, &response, page.robots);
         let scope = self.scope.clone();
+        if page.of_rendering {
+            return self.replay_resource(&url, (&page, keys), &response, (&scope, find), stored.record);
+        }
         if page.robots {
             // after redirects, the rules are those of the origin that was asked first
             let asked =
@@ -119,7 +134,7 @@ impl Engine {
         // with other settings than when they came, two answers of one URL can both be its last
         let is_first = self.stores.arrival.replayed.insert((keys.key, page.forced));
         let hops = Hops::parse(&page.hops);
-        let mut findings = find(&url, Purpose::Page { depth: page.depth, hops: &hops }, &response, &scope);
+        let mut findings = find(&url, purpose_of(&page, &hops), &response, &scope);
         let queued = QueuedUrl {
             depth: page.depth,
             hops,
@@ -155,9 +170,25 @@ impl Engine {
         self.page_done(&queued, page.status, (findings, has_changed), &stored)
     }
 
+    /// What a page asked for that was rendered: it is no URL of the crawl by that, and what it names was admitted.
+    fn replay_resource(
+        &mut self,
+        url: &CanonicalUrl,
+        (page, keys): (&ReplayedPage, Keys),
+        response: &Response,
+        (scope, find): (&Scope, &mut Find<'_>),
+        record: u64,
+    ) -> Result<()> {
+        let hops = Hops::parse(&page.hops);
+        let findings = find(url, Purpose::Page { depth: page.depth, hops: &hops }, response, scope);
+        let of_page = resource_url(url, keys, Provenance { depth: page.depth, seed: page.seed, hops });
+        self.renderings.figures.resources += 1;
+        self.route_found(&of_page, (Findings { redirect: None, ..findings }, false), record)
+    }
+
     /// A host that asked to be left alone, or showed that it has to be, is left alone after the restart too. How long
     /// its answer took is not known any more; the whole rest from now on would be too long after a long pause.
-    fn replay_rest(&mut self, name: Fingerprint, response: &Response, robots: bool) {
+    pub(super) fn replay_rest(&mut self, name: Fingerprint, response: &Response, robots: bool) {
         let overloaded = matches!(response.status, 429 | 503);
         if !overloaded && response.status < 500 {
             return;

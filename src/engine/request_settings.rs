@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::login_plan::LoginPlan;
+use super::render_plan::RenderMode;
 use crate::signature::Signer;
 use crate::web::proxy::ProxyUrl;
 use crate::web::secret::Secret;
@@ -35,6 +36,8 @@ pub struct RequestSettings {
     pub timeout_head: Duration,
     /// Time for the whole exchange.
     pub timeout_total: Duration,
+    /// Which pages are rendered.
+    pub rendering: RenderMode,
     /// The proxy by which they go; none where they go straight to the server.
     pub proxy: Option<ProxyUrl>,
 }

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use super::recovery::Find;
+use super::recovery::{Find, purpose_of};
 use super::route::queued;
 use super::seeds::reader;
 use super::{Engine, Purpose, Response};
@@ -49,16 +49,17 @@ impl Engine {
         Ok(pages)
     }
 
-    fn resend_page(&mut self, record: &KeyRecord, page: ReplayedPage, find: &mut Find<'_>) -> Result<()> {
+    fn resend_page(&mut self, record: &KeyRecord, mut page: ReplayedPage, find: &mut Find<'_>) -> Result<()> {
         let Ok(url) = CanonicalUrl::parse(&page.url) else { return Ok(()) };
         let keys = self.home.keys.keys(&url);
         let hops = Hops::parse(&page.hops);
+        let (headers, body) = (std::mem::take(&mut page.headers), std::mem::take(&mut page.body));
         let response = Response {
             status: page.status,
             reason: String::new(),
             version: HttpVersion::Http11,
-            headers: page.headers,
-            body: page.body,
+            headers,
+            body,
             truncated: page.truncated,
             address: page.ip,
             request: Vec::new(),
@@ -73,7 +74,7 @@ impl Engine {
             let provenance = Provenance { depth: page.depth, seed: page.seed, hops };
             return self.resend_sitemaps(&provenance, record.offset, findings.links);
         }
-        let findings = find(&url, Purpose::Page { depth: page.depth, hops: &hops }, &response, &scope);
+        let findings = find(&url, purpose_of(&page, &hops), &response, &scope);
         let parent = QueuedUrl { depth: page.depth, hops, seed: page.seed, ..queued(url.as_str(), keys) };
         self.resend_found(&parent, findings, record.offset)
     }

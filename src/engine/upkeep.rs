@@ -103,6 +103,7 @@ impl Engine {
             cut.state
         });
         sections.cookies = self.cookies.to_bytes();
+        sections.rendering = self.renderings.to_bytes();
         let mut exchange = self.cut_exchange(number, idle)?;
         let links = (Owner::Frontier, std::mem::take(&mut exchange.superseded));
         let of_calendar = (Owner::Calendar, of_calendar);

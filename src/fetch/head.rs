@@ -57,9 +57,10 @@ fn of_job(job: &FetchJob) -> impl Iterator<Item = Field<'_>> {
         value: cookie.expose().as_bytes(),
         is_secret: holds_secrets,
     });
-    let plain = |name, value: &'static str| Field { name, value: value.as_bytes(), is_secret: false };
-    let sent = job.submission().map(|sent| plain("content-type", sent.content_type));
-    fields.chain(cookie).chain(sent)
+    let plain = |name, value| Field { name, value, is_secret: false };
+    let sent = job.submission().map(|sent| plain("content-type", sent.content_type.as_bytes()));
+    let of_page = job.page_fields().iter().map(move |(name, value)| plain(name.as_str(), value.as_bytes()));
+    fields.chain(cookie).chain(sent).chain(of_page)
 }
 
 /// The fields that sign the request of `job`, made at `now`; none where it is not signed.
@@ -89,7 +90,8 @@ pub(super) fn text(job: &FetchJob, settings: &RequestSettings, signature: Option
     };
     let is_own = |name: &HeaderName| {
         let of_request = own.as_ref().is_some_and(|own| own.field(name.as_str()).is_some());
-        of_request || settings.fields.iter().any(|(field, _)| field == name.as_str())
+        let of_page = job.page_fields().iter().any(|(field, _)| field == name.as_str());
+        of_request || of_page || settings.fields.iter().any(|(field, _)| field == name.as_str())
     };
     for (name, value) in EVERY_REQUEST.into_iter().filter(|(name, _)| !is_own(name)) {
         let _ = write!(head, "{name}: {value}\r\n");

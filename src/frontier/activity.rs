@@ -93,7 +93,7 @@ fn next_request(host: &Host, now: Time) -> Option<Option<Time>> {
 }
 
 fn queued(host: &Host) -> u64 {
-    (host.buffer.len() + host.waiting.len() + host.flights.len()) as u64 + host.base_left
+    (host.buffer.len() + host.waiting.len() + host.flights.len() + host.received.len()) as u64 + host.base_left
 }
 
 fn activity(host: &Host, next: Option<Time>) -> Activity {

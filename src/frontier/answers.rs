@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Frontier;
 use super::QueuedUrl;
-use super::host::{Item, Pending, WaitState, large_rules_memory};
+use super::host::{Host, Item, Pending, WaitState, large_rules_memory};
 use super::politeness::Trouble;
 use super::task::{Feedback, Held, HostId, NameAnswer, RobotsAnswer, Rules};
 use super::tuning::{ADDRESSES_KEPT, BACKOFF_MAX, HOLDS_MIN, LARGE_RULES_PART, SILENT_FOR};
@@ -147,13 +147,16 @@ impl Frontier {
     /// after a time of its own.
     pub fn done(&mut self, host: HostId, feedback: &Feedback, requeue: Option<QueuedUrl>, now: Time) -> Result<()> {
         self.now = self.now.max(now);
+        let was_received = self.has_received(host);
         let Some((index, item)) = self.land(host) else { return Ok(()) };
         match feedback.failure {
             Some(_) => self.end_contact(index, Some(false)),
             None => self.note_answer(index),
         }
         self.count_page(index, feedback, now);
-        self.learn(index, feedback, now);
+        if !was_received {
+            self.learn(index, feedback, now);
+        }
         self.judge(index, &item, feedback, now);
         if let Some(url) = requeue {
             let again = self.again(url, &item, feedback, now);
@@ -200,14 +203,20 @@ impl Frontier {
     }
 
     /// Takes the request that `host` names out of flight: its host and its URL.
-    fn land(&mut self, host: HostId) -> Option<(u32, Item)> {
+    pub(super) fn land(&mut self, host: HostId) -> Option<(u32, Item)> {
         let index = self.active.resolve_id(host)?;
-        let flights = &mut self.active.host_mut(index).flights;
-        let at = flights.iter().position(|&(flight, _)| flight == host.flight)?;
-        let (_, item) = flights.swap_remove(at);
+        let Host { flights, received, .. } = self.active.host_mut(index);
+        let of_flight = |&(flight, _): &(u32, Item)| flight == host.flight;
+        let under_way = flights.iter().position(of_flight);
+        let (_, item) = match under_way {
+            Some(at) => flights.swap_remove(at),
+            None => received.iter().position(of_flight).map(|at| received.swap_remove(at))?,
+        };
         self.active.in_flight -= 1;
         self.active.bytes = self.active.bytes.saturating_sub(item.memory());
-        self.end_request(index);
+        if under_way.is_some() {
+            self.end_request(index);
+        }
         Some((index, item))
     }
 
@@ -237,7 +246,7 @@ impl Frontier {
     }
 
     /// A fetch of `domain` is over and brought so many pages: hosts that waited to see it are looked at again.
-    fn landed_of(&mut self, domain: Fingerprint, pages: u64, now: Time) {
+    pub(super) fn landed_of(&mut self, domain: Fingerprint, pages: u64, now: Time) {
         let domain = self.domains.get_mut(domain);
         domain.added += pages;
         domain.in_flight = domain.in_flight.saturating_sub(1);
@@ -252,7 +261,7 @@ impl Frontier {
     }
 
     /// Delays.
-    fn learn(&mut self, index: u32, feedback: &Feedback, now: Time) {
+    pub(super) fn learn(&mut self, index: u32, feedback: &Feedback, now: Time) {
         let politeness = self.politeness_of(index);
         let standing = &mut self.active.host_mut(index).standing;
         politeness.learn(standing, feedback.duration, feedback.may_lower_delay);

@@ -62,7 +62,7 @@ impl Frontier {
 }
 
 fn queued(host: &Host) -> u64 {
-    (host.buffer.len() + host.waiting.len() + host.flights.len()) as u64 + host.base_left
+    (host.buffer.len() + host.waiting.len() + host.flights.len() + host.received.len()) as u64 + host.base_left
 }
 
 fn busy(host: &Host, queued: u64, now: Time) -> BusyHost {

@@ -162,7 +162,7 @@ impl Frontier {
     fn left(&self, index: u32) -> Allowance {
         let host = self.active.host(index);
         let domain = self.domains.get(host.domain).expect("the domain of an active host is known");
-        self.budget_of(index).allows(&host.standing, host.flights.len(), domain)
+        self.budget_of(index).allows(&host.standing, host.flights.len() + host.received.len(), domain)
     }
 
     fn awaits_budget(&self, index: u32) -> bool {
@@ -333,7 +333,7 @@ impl Frontier {
                 Some(due) if host.flights.len() < connections => {
                     WaitState::Scheduled(host.standing.available().max(due).max(now))
                 }
-                None if host.flights.is_empty() && host.base_left == 0 => WaitState::Idle,
+                None if host.flights.is_empty() && host.received.is_empty() && host.base_left == 0 => WaitState::Idle,
                 _ => WaitState::Nowhere,
             }
         } else if self.drains(index, now).is_some() {

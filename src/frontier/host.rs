@@ -130,6 +130,8 @@ pub(super) struct Host {
     /// URLs in a row that failed by themselves.
     pub faults: u32,
     pub flights: Vec<(u32, Item)>,
+    /// URLs whose requests are over, and which are not done yet.
+    pub received: Vec<(u32, Item)>,
     pub flights_made: u32,
     pub pending: Option<Pending>,
     pub place: WaitState,
@@ -186,6 +188,7 @@ impl Host {
             due_credit: 0.0,
             faults: 0,
             flights: Vec::new(),
+            received: Vec::new(),
             flights_made: 0,
             pending: None,
             place: WaitState::Nowhere,
@@ -235,7 +238,7 @@ impl Host {
 
     /// Whether anything is in progress for it.
     pub(super) fn is_at_rest(&self) -> bool {
-        self.flights.is_empty() && self.pending.is_none()
+        self.flights.is_empty() && self.received.is_empty() && self.pending.is_none()
     }
 
     /// Puts a URL in its place: in the buffer, or among those that have to wait by themselves at `now`.

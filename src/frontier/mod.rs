@@ -49,6 +49,7 @@ mod policy;
 mod politeness;
 mod prerequisite;
 mod queued;
+mod received;
 mod record;
 mod saturation;
 mod schedule;
@@ -100,6 +101,7 @@ pub use partition::{FileState, PartitionDone, PartitionJob};
 pub use politeness::Forbidden;
 pub use prerequisite::Asked;
 pub use queued::{Hops, QueuedUrl};
+pub use received::RequisitePace;
 pub use silence::{ColdSilence, Resting, RestingHost};
 pub use state::{FrontierCut, FrontierState, PartitionState};
 pub use task::{

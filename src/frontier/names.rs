@@ -30,6 +30,8 @@ struct Name {
     last: Time,
     /// `due` and `last` before the request that began last.
     before: (Time, Time),
+    /// No requisite before.
+    requisite_due: Time,
     /// Held back until then, by what one of its origins answered.
     rests_until: Time,
     /// Requests in flight.
@@ -108,6 +110,19 @@ impl Names {
         for line in self.map.values_mut().filter_map(|name| name.line.as_mut()) {
             line.waiting.retain(|&host| live(host) && seen.insert(host));
         }
+    }
+
+    /// No requisite from `name` is asked for before: the delay after the last one, and its rest.
+    pub(super) fn requisite_due(&self, name: Fingerprint) -> Time {
+        self.map.get(&name).map_or(Time::ZERO, |name| name.requisite_due.max(name.rests_until))
+    }
+
+    /// A requisite is asked for at `now`: the next one may not be before the first of `dues`, the next page not before
+    /// the other.
+    pub(super) fn begin_requisite(&mut self, name: Fingerprint, (requisite, page): (Time, Time), now: Time) {
+        self.begin(name, page, now);
+        let name = self.entry(name, now);
+        name.requisite_due = name.requisite_due.max(requisite);
     }
 
     /// A request to `name` begins at `now`; the next one may not begin before `due`.

@@ -109,7 +109,7 @@ impl Frontier {
     }
 
     /// How many times its delay a host is left alone that is asked so.
-    fn turns_of(&self, asked: Asked) -> u32 {
+    pub(super) fn turns_of(&self, asked: Asked) -> u32 {
         let ledger = self.options.ledger.as_ref().filter(|_| asked.is_foreign);
         ledger.map_or(1, |ledger| ledger.foreign_factor())
     }

@@ -41,7 +41,7 @@ impl Frontier {
     /// Sends a host whose address is saturated to the disk side for a while.
     pub(super) fn postpone(&mut self, index: u32, addresses: Arc<[IpAddr]>, expires: Time, now: Time) -> Result<()> {
         let ip = addresses[0];
-        if !self.active.host(index).flights.is_empty() {
+        if !self.active.host(index).flights.is_empty() || !self.active.host(index).received.is_empty() {
             // It has requests in progress by an older answer: it may as well stay.
             self.set_addresses(index, addresses, expires);
             self.settle(index, now);

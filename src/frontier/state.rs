@@ -281,8 +281,8 @@ fn put_host(out: &mut Vec<u8>, host: &Host, now: Time) {
     wire::put_varint(out, host.base_left);
     let flag = |flag, set| if set { flag } else { 0 };
     out.push(flag(MAY_TAIL, host.may_tail || host.may_frozen) | flag(UNDER_WAY, !host.is_at_rest()));
-    wire::put_varint(out, (host.flights.len() + host.buffer.len() + host.waiting.len()) as u64);
-    for (_, item) in &host.flights {
+    wire::put_varint(out, (host.flights.len() + host.received.len() + host.buffer.len() + host.waiting.len()) as u64);
+    for (_, item) in host.flights.iter().chain(&host.received) {
         put_item(out, 0, item);
     }
     for item in host.buffer.iter().chain(&host.waiting) {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{Processor, count};
-use crate::engine::{Findings, FoundLink, Likeness, Response};
+use crate::engine::{Findings, Found, FoundLink, Likeness, Response};
 use crate::frontier::Hops;
 use crate::web::coding;
 use crate::web::headers;
@@ -47,6 +47,8 @@ impl Processor {
         let Some((document, mut links)) = self.read_document(url, hops, response, directives, findings) else { return };
         findings.limits.links += u64::from(links.dropped);
         findings.is_scripts = links.is_scripts;
+        findings.is_nofollow = links.nofollow_page;
+        let (scripts, text_bytes) = links.shown;
         findings.statements = std::mem::take(&mut links.statements);
         if findings.canonical.is_none() {
             findings.canonical = links.canonical.take();
@@ -68,6 +70,11 @@ impl Processor {
                 }
                 Err(reason) => count(&mut findings.dropped, reason),
             }
+        }
+        if matches!(document, Document::Html | Document::Xhtml) {
+            let followed = findings.links.iter().filter(|link| link.kind != LinkKind::Embed).count();
+            let links = u32::try_from(followed).unwrap_or(u32::MAX);
+            findings.shown = Some(Found { scripts, links, text_bytes });
         }
     }
 

@@ -55,7 +55,21 @@ impl Processor {
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
         let (retry_after, has_statements, room) = (None, false, Room::default());
-        Processed { job, keys, response, mime, retry_after, findings, records, has_statements, room }
+        let (to_render, rendered, resource) = (None, None, None);
+        Processed {
+            job,
+            keys,
+            response,
+            mime,
+            retry_after,
+            findings,
+            records,
+            has_statements,
+            room,
+            to_render,
+            rendered,
+            resource,
+        }
     }
 
     /// Whether an answer is what its site shows to those who are not logged in.

@@ -13,6 +13,7 @@ mod listed;
 mod logins;
 mod pool;
 mod referrers;
+mod rendered;
 mod stated;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use linked::Favicon;
 pub use listed::{SITEMAP_LINK_BYTES, format_of};
 pub use pool::{LARGE_FINDINGS, ProcessPool, SMALL_FINDINGS_BYTES};
 use referrers::Referrers;
+pub use rendered::{RenderOutcome, RenderedPage, read_as_rendered};
 
 use std::sync::Arc;
 
@@ -39,7 +41,7 @@ use crate::web::robots::{RobotsRules, whole_lines};
 use crate::web::scope::Scope;
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, id_seed, payload_sha1};
+use crate::web::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, Rendition, id_seed, payload_sha1};
 
 /// Settings of processing, the same for all its threads.
 #[derive(Clone, Debug)]
@@ -137,16 +139,18 @@ impl Processor {
     /// The same for that one of several engines which has this number.
     pub fn process_for(&mut self, engine: usize, fetched: Fetched) -> disk::Result<Processed> {
         let Fetched { mut job, mut response } = fetched;
-        if self.referrers.len() <= engine {
-            self.referrers.resize_with(engine + 1, Referrers::default);
-        }
-        self.referrers[engine].resolve(&mut job.via)?;
+        self.resolve_referrer(engine, &mut job)?;
         self.meet(job.settings.as_deref());
         let mut findings = self.find(&job.url, job.target.purpose(), &response, &job.scope);
         if let Target::Login { .. } = &job.target {
             return Ok(self.login_step(job, response, findings));
         }
         findings.is_logged_out = self.is_logged_out(&job, &response, &findings);
+        let to_render = self.why_rendered(&job, &response, &findings);
+        if to_render.is_some() {
+            return Ok(self.unrendered(job, response, findings, to_render));
+        }
+        let resource = self.resource(&job, &response);
         let statements = self.statements(&job, &response, &mut findings);
         let records = self.records(&job, &response, findings.canonical.as_deref(), &statements)?;
         let mime = mime::essence(response.content_type().as_deref());
@@ -155,7 +159,56 @@ impl Processor {
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
         let (has_statements, room) = (!statements.is_empty(), Room::default());
-        Ok(Processed { job, keys, response, mime, retry_after, findings, records, has_statements, room })
+        let rendered = None;
+        Ok(Processed {
+            job,
+            keys,
+            response,
+            mime,
+            retry_after,
+            findings,
+            records,
+            has_statements,
+            room,
+            to_render,
+            rendered,
+            resource,
+        })
+    }
+
+    /// A page on its way to be rendered: with its body, and without records.
+    fn unrendered(
+        &self,
+        job: FetchJob,
+        response: Response,
+        findings: Findings,
+        to_render: Option<&'static str>,
+    ) -> Processed {
+        let records = Records::none([0; 20], response.body.len() as u64);
+        let mime = mime::essence(response.content_type().as_deref());
+        let keys = self.options.keys.keys(&job.url);
+        Processed {
+            job,
+            keys,
+            response,
+            mime,
+            retry_after: None,
+            findings,
+            records,
+            has_statements: false,
+            room: Room::default(),
+            to_render,
+            rendered: None,
+            resource: None,
+        }
+    }
+
+    /// Reads the record of the page that named the URL of `job`, of the engine with this number.
+    fn resolve_referrer(&mut self, engine: usize, job: &mut FetchJob) -> disk::Result<()> {
+        if self.referrers.len() <= engine {
+            self.referrers.resize_with(engine + 1, Referrers::default);
+        }
+        self.referrers[engine].resolve(&mut job.via)
     }
 
     /// What an answer says about other URLs.
@@ -169,11 +222,17 @@ impl Processor {
         if let Some(sites) = self.options.sites.clone() {
             let first = match purpose {
                 Purpose::Robots { origin, .. } => CanonicalUrl::parse(origin).ok(),
-                Purpose::Page { .. } | Purpose::Login => None,
+                Purpose::Page { .. } | Purpose::Rendered { .. } | Purpose::Login => None,
             };
             self.meet(sites.request(first.as_ref().unwrap_or(url)).as_deref());
         }
-        self.find(url, purpose, response, scope)
+        let Purpose::Rendered { depth, hops, dom, outlinks } = purpose else {
+            return self.find(url, purpose, response, scope);
+        };
+        let rendered = read_as_rendered(response, dom);
+        let mut findings = self.find(url, Purpose::Page { depth, hops }, &rendered, scope);
+        self.add_outlinks((depth, hops), outlinks, scope, &mut findings);
+        findings
     }
 
     /// An answer comes that was asked for with `settings`; with none, as usual.
@@ -223,7 +282,7 @@ impl Processor {
                 self.name_sitemaps(url, (origin, depth, hops), &sitemaps, scope, &mut findings);
                 findings.rules = Some(rules);
             }
-            Purpose::Page { .. } | Purpose::Robots { .. } | Purpose::Login => {}
+            Purpose::Page { .. } | Purpose::Rendered { .. } | Purpose::Robots { .. } | Purpose::Login => {}
         }
         findings
     }
@@ -269,11 +328,23 @@ impl Processor {
         canonical: Option<&str>,
         statements: &Statements,
     ) -> disk::Result<Records> {
+        self.records_with(job, response, canonical, statements, None)
+    }
+
+    /// The same with what a rendering has made of the page, if it was tried.
+    fn records_with(
+        &mut self,
+        job: &FetchJob,
+        response: &Response,
+        canonical: Option<&str>,
+        statements: &Statements,
+        rendition: Option<Rendition<'_>>,
+    ) -> disk::Result<Records> {
         let (depth, hops, seed, attempt) = match &job.target {
             Target::Page { url, .. } => (url.depth, &url.hops, url.seed, url.attempts),
-            Target::Robots { provenance, .. } | Target::Login { provenance, .. } => {
-                (provenance.depth, &provenance.hops, provenance.seed, 0)
-            }
+            Target::Robots { provenance, .. }
+            | Target::Login { provenance, .. }
+            | Target::Resource { provenance, .. } => (provenance.depth, &provenance.hops, provenance.seed, 0),
         };
         let headers = logins::archived(job, &response.headers);
         let exchange = Exchange {
@@ -295,6 +366,8 @@ impl Processor {
             seed,
             attempt,
             robots: matches!(job.target, Target::Robots { .. }),
+            of_rendering: matches!(job.target, Target::Resource { .. }),
+            rendition,
             forced: matches!(&job.target, Target::Page { url, .. } if url.forced),
             is_due: matches!(&job.target, Target::Page { url, .. } if url.recrawl.is_some()),
             canonical: canonical.filter(|url| url.len() <= self.options.url_bytes_max),

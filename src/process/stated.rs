@@ -24,7 +24,7 @@ impl Processor {
                 let rules = findings.rules.as_ref();
                 rules.into_iter().for_each(|rules| stated.add_preferences(rules.preferences(job.url.as_str())));
             }
-            Target::Login { .. } => {}
+            Target::Login { .. } | Target::Resource { .. } => {}
         }
         stated
     }

@@ -51,7 +51,7 @@ impl Oddity {
             }
             Oddity::Scripts => {
                 "hardly any link or text beside scripts; scripts are not run, so the content that they produce is \
-                 missing (a sitemap may list it)"
+                 missing (a sitemap may list it, and render.mode = \"needed\" has a browser run them)"
             }
         }
     }

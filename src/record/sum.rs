@@ -152,6 +152,7 @@ impl AddAssign<&Gauges> for Gauges {
             limits,
             longest_queue_ms,
             calendar,
+            rendering,
         } = other;
         add_each([
             (&mut self.queued, queued),
@@ -175,6 +176,9 @@ impl AddAssign<&Gauges> for Gauges {
         let CrawlLimits { pages, time_s } = *limits;
         self.limits = CrawlLimits { pages: self.limits.pages.or(pages), time_s: self.limits.time_s.or(time_s) };
         self.longest_queue_ms = self.longest_queue_ms.max(*longest_queue_ms);
+        if let Some(other) = rendering {
+            *self.rendering.get_or_insert_default() += other;
+        }
         match (&mut self.calendar, calendar) {
             (Some(own), Some(other)) => *own += other,
             (own, other) => *own = own.or(*other),

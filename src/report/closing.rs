@@ -158,6 +158,9 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
     if statistics.requisites_stored > 0 {
         table.row("requisites", stored(statistics.requisites_stored));
     }
+    if let Some(rendering) = &gauges.rendering {
+        table.row("rendered", rendering.line());
+    }
     table.row(
         "bytes",
         format!("{} received, {} stored", size(statistics.bytes_received), size(statistics.bytes_stored)),

@@ -2,6 +2,7 @@
 
 mod again;
 mod calm;
+mod rendered;
 mod requisites;
 mod walled;
 mod wide;
@@ -30,6 +31,8 @@ pub const REQUISITES_FROM: u64 = 2_000_000;
 pub const AGAIN_FROM: u64 = 3_000_000;
 /// From this seed on, cases are plain ones whose crawls keep cookies, in webs with cookie walls.
 pub const WALLS_FROM: u64 = 4_000_000;
+/// From this seed on, cases are plain ones whose pages are rendered.
+pub const RENDERED_FROM: u64 = 5_000_000;
 /// Attempts after the first: more than flaky URLs and the network's troubles use up together.
 const RETRIES: u8 = 6;
 
@@ -112,6 +115,10 @@ impl Case {
     /// The case of `seed`.
     pub(super) fn draw(seed: u64, mistake: Option<Mistake>) -> Self {
         let mut case = Case::plain(seed, mistake);
+        if seed >= RENDERED_FROM {
+            rendered::render(&mut case);
+            return case;
+        }
         if seed >= WALLS_FROM {
             walled::wall(&mut case);
             return case;
@@ -132,6 +139,11 @@ impl Case {
     /// What the crawl's identity is made from: randomness, and the shape of its stores.
     pub(super) fn of_identity(&self) -> (u128, (usize, usize, &'static [String])) {
         (u128::from(self.seed) << 64 | 0xc4a5, (self.drum.buckets, self.partitions, &[]))
+    }
+
+    /// Whether pages are rendered.
+    pub(super) fn renders(&self) -> bool {
+        self.settings.rendering.is_on
     }
 
     /// Whether settings leave URLs of the web out: then what is fetched depends on the order of things.
@@ -291,6 +303,7 @@ fn settings(rng: &mut fastrand::Rng) -> Settings {
         obey_robots: true,
         sites: None,
         hosts: Default::default(),
+        rendering: Default::default(),
         robots_cache: Duration::from_secs(24 * 3_600),
         negative_ttl: Duration::from_secs(600),
         merge_pace: PaceOptions::default(),

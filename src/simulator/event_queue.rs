@@ -10,20 +10,24 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::baton::{Course, Step};
+use super::baton::{self, Course};
 use super::mistake::Mistake;
 use super::network::{Asker, Network, Outcome};
 use super::registry::MistakenRegistry;
+use super::rendering::{Browser, PREFIX, Step};
 use crate::calendar::SlotRead;
 use crate::clock::{Clock, ManualClock, Time};
 use crate::container::CompactionJob;
 use crate::disk::Result;
 use crate::disk::simulated::SimulatedDisk;
 use crate::engine::checkpoint::CheckpointJob;
-use crate::engine::{Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, Lease, ResolveJob, StoreMerge};
+use crate::engine::{
+    Answer, AskId, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, Lease, RenderJob, ResolveJob, StoreMerge,
+};
 use crate::exchange::{LinkJob, LinksRead, Registry, link_path};
 use crate::frontier::PartitionJob;
 use crate::process::Processor;
+use crate::web::url::CanonicalUrl;
 
 /// Who may not make requests looks again after so long.
 const LEASE_LOOK: Duration = Duration::from_secs(1);
@@ -42,6 +46,8 @@ enum Work {
     Rests(HoldSync),
     /// A request that was dropped with the right to make it.
     Waits(Box<FetchJob>),
+    /// A page is over that was rendered.
+    PageEnd(u64),
     /// What waits for the store or the registry.
     Course(Course<Result<Event>>),
 }
@@ -58,7 +64,7 @@ pub(super) struct EventQueue {
     disk: SimulatedDisk,
     /// Where the shard lies whose queue it is.
     dir: PathBuf,
-    mistake: Option<Mistake>,
+    pub mistake: Option<Mistake>,
     /// When pages were asked for last in this process, by a crawler that makes a mistake.
     fetched: HashMap<String, Time>,
     /// What processes have replayed.
@@ -69,6 +75,9 @@ pub(super) struct EventQueue {
     pub asker: Option<Asker>,
     /// Its right to make requests.
     pub lease: Option<Arc<dyn Lease>>,
+    /// Where pages are rendered, and its dice.
+    browser: Browser,
+    browser_rng: fastrand::Rng,
 }
 
 impl EventQueue {
@@ -95,6 +104,8 @@ impl EventQueue {
             registry: None,
             asker: None,
             lease: None,
+            browser: Browser::default(),
+            browser_rng: fastrand::Rng::with_seed(seed ^ 0xb40),
         }
     }
 
@@ -126,6 +137,14 @@ impl EventQueue {
                 failed.job.via.resolve()?;
                 Event::Failed(failed)
             }
+            Work::PageEnd(number) => match self.browser.end(number) {
+                Some((job, outcome)) => {
+                    let duration = self.clock.now().since(job.processed.response.started);
+                    let page = processor.process_rendered(job.number, *job.processed, outcome, duration)?;
+                    Event::Page(Box::new(page))
+                }
+                None => return Ok(None),
+            },
             Work::Merge(job) => Event::Merged(job.run()?),
             Work::Partition(job) => Event::Partition(job.run()?),
             Work::Checkpoint(job) if self.asker.is_some() => {
@@ -165,8 +184,8 @@ impl EventQueue {
     /// Lets a course go on until it waits, or is done.
     fn go_on(&mut self, mut course: Course<Result<Event>>) -> Result<Option<Event>> {
         match course.go_on() {
-            Step::Done(event) => event.map(Some),
-            Step::Waits(time) => {
+            baton::Step::Done(event) => event.map(Some),
+            baton::Step::Waits(time) => {
                 self.put(time, Work::Course(course));
                 Ok(None)
             }
@@ -261,6 +280,50 @@ impl EventQueue {
         self.put(if hurries { duration / 4 } else { duration }, work);
     }
 
+    fn render(&mut self, job: RenderJob) {
+        let url = job.processed.job.url.clone();
+        let (scripted, dom) = {
+            let network = self.network.borrow();
+            let is_scripted = network.is_scripted(url.as_str());
+            (is_scripted, network.page_as_rendered(url.as_str(), self.true_now()).filter(|_| is_scripted))
+        };
+        let dom = dom.unwrap_or_else(|| job.processed.response.body.clone());
+        let dom = String::from_utf8_lossy(&dom).into_owned();
+        let urls = self.asked_by(&url, &dom);
+        let steps = self.browser.begin(job, (dom, urls, scripted), &mut self.browser_rng);
+        self.put_steps(steps);
+    }
+
+    /// What a page asks for: scripts at its own host, and at hosts of pages that it links to.
+    fn asked_by(&mut self, page: &CanonicalUrl, dom: &str) -> Vec<CanonicalUrl> {
+        let network = self.network.borrow();
+        let pages = &network.web().expected().pages;
+        let linked = dom.split(['"', '\'']).filter_map(|text| page.join(text).ok());
+        let hosts = linked.filter(|url| pages.contains_key(url.as_str())).map(|url| url.origin());
+        let mut origins: Vec<String> = std::iter::once(page.origin()).chain(hosts).collect();
+        origins.dedup();
+        let rng = &mut self.browser_rng;
+        let made = (0..rng.usize(0..5)).filter_map(|_| {
+            let origin = &origins[rng.usize(0..origins.len())];
+            CanonicalUrl::parse(&format!("{origin}{PREFIX}{}", rng.u8(0..4))).ok()
+        });
+        made.collect()
+    }
+
+    fn answer(&mut self, ask: AskId, answer: &Answer) {
+        let steps = self.browser.answer(ask, answer, &mut self.browser_rng);
+        self.put_steps(steps);
+    }
+
+    fn put_steps(&mut self, steps: Vec<(Duration, Step)>) {
+        for (after, step) in steps {
+            match step {
+                Step::Ask(ask) => self.put(after, Work::Event(Box::new(Event::Asked(Box::new(ask))))),
+                Step::End(number) => self.put(after, Work::PageEnd(number)),
+            }
+        }
+    }
+
     fn resolve(&mut self, job: ResolveJob) {
         let (duration, answer) = self.network.borrow_mut().resolve(&job.name, self.clock.now());
         self.put(duration, Work::Event(Box::new(Event::Resolved(job.host, job.name, answer.map_err(Into::into)))));
@@ -281,6 +344,18 @@ impl Hands {
 impl Executors for Hands {
     fn fetch(&mut self, job: FetchJob) {
         self.0.borrow_mut().fetch(job);
+    }
+
+    fn can_render(&self) -> bool {
+        true
+    }
+
+    fn render(&mut self, job: RenderJob) {
+        self.0.borrow_mut().render(job);
+    }
+
+    fn answer(&mut self, ask: AskId, answer: Answer) {
+        self.0.borrow_mut().answer(ask, &answer);
     }
 
     fn resolve(&mut self, job: ResolveJob) {

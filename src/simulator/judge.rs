@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::clause::{Clause, Violation};
 use super::machine::Machine;
 use super::moment::is_final;
+use super::rendering::{PREFIX, shell};
 use super::{again, outcomes, polite};
 use crate::container::{KeyRecord, Reader, Report, Standing, verify};
 use crate::record::Statistics;
+use crate::web::warc::payload_sha1;
 
 /// Judges a crawl that is complete.
 pub(super) fn judge(machine: &Machine, statistics: &Statistics) -> Result<(), Violation> {
@@ -34,7 +36,8 @@ fn cookies(machine: &Machine) -> Result<(), Violation> {
 fn obeys(machine: &Machine) -> Result<(), Violation> {
     let network = machine.network();
     let expected = network.web().expected();
-    let strange = network.log.iter().find(|request| !expected.may_request(&request.url));
+    let is_script = |url: &str| url.contains(PREFIX);
+    let strange = network.log.iter().find(|request| !expected.may_request(&request.url) && !is_script(&request.url));
     strange.map_or(Ok(()), |request| {
         Err(Violation::new(Clause::Obeys, format!("{} was asked for at {} ms", request.url, request.start)))
     })
@@ -48,7 +51,7 @@ fn archive(machine: &Machine, statistics: &Statistics) -> Result<BTreeMap<String
         let reader = Reader::open(machine.disk(), pages).map_err(unreadable)?;
         for record in reader.records() {
             let record = record.map_err(unreadable)?;
-            if record.robots {
+            if record.robots || record.of_rendering {
                 continue;
             }
             if let Some((other, _)) = found.insert(record.url.clone(), (shard, record.clone()))
@@ -71,9 +74,24 @@ fn archive(machine: &Machine, statistics: &Statistics) -> Result<BTreeMap<String
         // a page that changes is held to what was answered then
         let changes = machine.case().web.changes.is_some();
         let is_answer = record.status == page.status || changes && record.status == 304;
-        if !is_answer || !changes && record.payload_sha1 != page.body_sha1 {
+        let is_scripted = network.is_scripted(url);
+        let sha1 = if is_scripted { payload_sha1(&shell(url)) } else { page.body_sha1 };
+        if !is_answer || !changes && record.payload_sha1 != sha1 {
             let what = format!("{url} is in the archive as {} with another body than {}", record.status, page.status);
             return Err(Violation::new(Clause::NothingMissing, what));
+        }
+        if is_scripted && record.status == 200 {
+            let stored = readers[*shard].page(record).map_err(unreadable)?;
+            let conversion = stored.and_then(|stored| stored.conversion);
+            let is_it = |dom: &String| payload_sha1(dom.as_bytes()) == page.body_sha1;
+            if !record.is_rendered || !conversion.as_ref().is_some_and(is_it) {
+                let what = format!(
+                    "{url} is in the archive without what its rendering has made of it: {} {:?}",
+                    record.is_rendered,
+                    conversion.as_ref().map(String::len)
+                );
+                return Err(Violation::new(Clause::NothingMissing, what));
+            }
         }
         let body = readers[*shard].response(record).map_err(unreadable)?.body;
         if body.len() as u64 != record.payload_bytes {

@@ -64,7 +64,7 @@ impl Machine {
         let seeds = web.seeds().iter().filter_map(|seed| CanonicalUrl::parse(seed).ok()).collect();
         let simulated = SimulatedDisk::new(case.seed ^ 0x5d15);
         let walls = case.walls.map(|options| Walls::new(options, case.seed ^ 0xa11));
-        let network = Network::new(web, case.trouble, case.seed ^ 0x9e7, walls);
+        let network = Network::new(web, (case.trouble, case.renders()), case.seed ^ 0x9e7, walls);
         Ok(Machine {
             simulated,
             network: Rc::new(RefCell::new(network)),
@@ -342,7 +342,7 @@ impl Machine {
                 if moment::asks_for_rest(record.status) {
                     answers.insert((record.url.clone(), record.time));
                 }
-                if !record.robots {
+                if !record.robots && !record.of_rendering {
                     let is_final = moment::is_final(record.status, record.truncated);
                     newest.insert(record.url, is_final.then_some(record.time));
                 }

@@ -35,6 +35,8 @@ pub enum Mistake {
     ForgetsReplayed,
     /// A record of the calendar that is not its page's any more is taken for one that is.
     PassesStale,
+    /// What a rendering has found on a page is not read again after a death.
+    ForgetsRenderings,
     /// Shards: links are visible to others before the checkpoint that they come with is durable.
     PublishesEarly,
     /// Shards: the position in the links of another one moves although some of them were not admitted.

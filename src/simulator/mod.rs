@@ -34,6 +34,7 @@ mod places;
 mod polite;
 mod process;
 mod registry;
+mod rendering;
 #[cfg(test)]
 mod tests;
 mod visits;
@@ -43,7 +44,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use case::Case;
-pub use case::{AGAIN_FROM, REQUISITES_FROM, WALLS_FROM, WIDE_FROM};
+pub use case::{AGAIN_FROM, RENDERED_FROM, REQUISITES_FROM, WALLS_FROM, WIDE_FROM};
 pub use clause::{Clause, Violation};
 pub use fresh::{Fresh, FreshOptions, FreshPage, keep_fresh};
 use machine::Machine;

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::BEGIN;
+use super::rendering::{PREFIX, script, shell};
 use super::walls::Walls;
 use crate::clock::Time;
 use crate::engine::{FetchJob, Response, Target};
 use crate::outcome::Failure;
-use crate::simweb::PaperWeb;
+use crate::simweb::{PaperAnswer, PaperWeb};
 use crate::web::secret::Secret;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::{HttpVersion, Truncation};
@@ -55,6 +56,8 @@ pub(super) struct Request {
     pub asker: Option<Asker>,
     /// Whether it was sent again, since the right to make it was lost and came back.
     pub again: bool,
+    /// Whether a page that is rendered asked for it.
+    pub is_for_page: bool,
     /// Whether it was made for the rules of another host, whose robots.txt leads here.
     pub is_for_another: bool,
     /// Whether its answer was in the archive when a process began: no death can have it forgotten any more.
@@ -87,20 +90,36 @@ pub(super) struct Network {
     /// Share of requests and questions that meet trouble.
     trouble: f64,
     troubles: HashMap<String, u8>,
+    /// Half of the hosts have pages that scripts make.
+    has_scripts: bool,
     walls: Option<Walls>,
     /// Every request so far.
     pub log: Vec<Request>,
 }
 
 impl Network {
-    pub(super) fn new(web: PaperWeb, trouble: f64, seed: u64, walls: Option<Walls>) -> Self {
+    pub(super) fn new(web: PaperWeb, (trouble, has_scripts): (f64, bool), seed: u64, walls: Option<Walls>) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
-        Network { web, rng, trouble, troubles: HashMap::new(), walls, log: Vec::new() }
+        Network { web, rng, trouble, troubles: HashMap::new(), has_scripts, walls, log: Vec::new() }
     }
 
     /// Its cookie walls.
     pub(super) fn walls(&self) -> Option<&Walls> {
         self.walls.as_ref()
+    }
+
+    /// Whether a page is made by its script, as all of its host are.
+    pub(super) fn is_scripted(&self, url: &str) -> bool {
+        let page = self.web.expected().pages.get(url);
+        self.has_scripts
+            && page.is_some_and(|page| page.status == 200)
+            && !self.web.is_sitemap(url)
+            && url.split('/').nth(2).is_some_and(|host| crc32fast::hash(host.as_bytes()).is_multiple_of(2))
+    }
+
+    /// What a browser makes of a page.
+    pub(super) fn page_as_rendered(&self, url: &str, now: u64) -> Option<Vec<u8>> {
+        self.web.body_at(url, by_web(now))
     }
 
     pub(super) fn web(&self) -> &PaperWeb {
@@ -143,6 +162,7 @@ impl Network {
             bytes: 0,
             asker,
             again: false,
+            is_for_page: matches!(job.target, Target::Resource { .. }),
             is_for_another: is_for_another(job),
             archived: false,
         };
@@ -154,7 +174,18 @@ impl Network {
         let conditions: Vec<(&str, &[u8])> =
             job.condition.iter().flat_map(|condition| condition.validators.headers()).collect();
         let times = (started, by_web(now));
-        let Some(answer) = self.web.answer(url.host(), url.path_and_query(), times, &conditions) else {
+        let script = url.path().strip_prefix(PREFIX).filter(|_| self.has_scripts).map(script);
+        let path = if script.is_some() { "/robots.txt" } else { url.path_and_query() };
+        let is_scripted = self.is_scripted(url.as_str());
+        let answer = self.web.answer(url.host(), path, times, &conditions).map(|answer| match script {
+            Some(body) => {
+                let headers = vec![("content-type", "text/javascript".to_owned())];
+                PaperAnswer { status: 200, headers, body, rest: Duration::ZERO, ..answer }
+            }
+            None if is_scripted && answer.status == 200 => PaperAnswer { body: shell(url.as_str()), ..answer },
+            None => answer,
+        });
+        let Some(answer) = answer else {
             request.end += 50;
             self.log.push(request);
             return (Duration::from_millis(50), Outcome::Failed(Failure::Disconnected));

@@ -15,9 +15,48 @@ pub(super) fn judge(machine: &Machine) -> Result<(), Violation> {
     let network = machine.network();
     let mut requests: Vec<&Request> = network.log.iter().collect();
     requests.sort_by_key(|request| (request.start, request.end));
+    requisites(machine, &requests)?;
+    requests.retain(|request| !request.is_for_page);
     hosts_and_addresses(machine, &requests)?;
     rules(machine, &requests)?;
     rates(machine, &requests)
+}
+
+/// What pages ask for that are rendered: it has a pace of its own, and keeps to every rest; and the next page keeps its
+/// delay from it.
+fn requisites(machine: &Machine, requests: &[&Request]) -> Result<(), Violation> {
+    let (pace, ends) = (&machine.case().settings.rendering.pace, &machine.ends);
+    let (pause, delay) = (millis(pace.delay), millis(machine.case().frontier.politeness.delay_min));
+    let mut hosts: HashMap<&str, Vec<&Request>> = HashMap::new();
+    for &request in requests {
+        let before = hosts.entry(&request.host).or_default();
+        let died = |since: &Request| ends.iter().any(|end| (since.start..=request.start).contains(&end.at));
+        let offence = |other: &&Request, what: &str| {
+            let what = format!("{} at {} ms after {}: {what}", request.url, request.start, other.url);
+            Err(Violation::new(Clause::Polite, what))
+        };
+        for other in before.iter().filter(|other| !died(other)) {
+            let is_first = other.is_for_page && request.is_for_page && request.start < other.start + pause;
+            let is_next = other.is_for_page && !request.is_for_page && request.start < other.end + delay;
+            let rests = request.is_for_page && request.start < other.end + millis(other.rest);
+            // a robots.txt that is asked for by a page is asked for again by its host
+            if is_first {
+                return offence(other, "too soon after another of a page");
+            }
+            if is_next && machine.case().frontier.politeness.connections_per_host == 1 {
+                return offence(other, "a page too soon after what another one asked for");
+            }
+            if rests && other.end <= request.start {
+                return offence(other, "a rest was asked for");
+            }
+        }
+        let open = before.iter().filter(|other| other.is_for_page && other.end > request.start).count();
+        if request.is_for_page && open >= pace.connections {
+            return offence(&request, "too many at once");
+        }
+        before.push(request);
+    }
+    Ok(())
 }
 
 /// Hosts and addresses, by the judge that reports and the synthetic web have too. What the crawler could not know is

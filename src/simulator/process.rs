@@ -10,12 +10,13 @@ use std::time::Duration;
 use super::case::Case;
 use super::clause::{Clause, Violation};
 use super::event_queue::EventQueue;
+use super::mistake::Mistake;
 use super::moment;
 use super::network::{Network, by_web};
 use crate::clock::{Clock, ManualClock, Time};
 use crate::container::Recovery;
 use crate::disk;
-use crate::engine::{Accounts, Engine, Event, Past, Phase, Processed, Purpose, Response, StopBy};
+use crate::engine::{Accounts, Engine, Event, Past, Phase, Processed, Purpose, Response, StopBy, Target};
 use crate::process::Processor;
 use crate::record::{Finish, Statistics};
 use crate::web::url::CanonicalUrl;
@@ -142,6 +143,9 @@ impl Process {
         if let Some(event) = event {
             *events += 1;
             let answered = match &event {
+                // it has no end yet, or is no URL of the crawl
+                Event::Page(page) if page.to_render.is_some() => None,
+                Event::Page(page) if matches!(page.job.target, Target::Resource { .. }) => None,
                 Event::Page(page) => {
                     let named = named_by(page);
                     let Response { status, truncated, started, .. } = page.response;
@@ -220,11 +224,16 @@ impl Member {
         recovery: Recovery,
         replayed: &RefCell<HashSet<(String, Time)>>,
     ) -> disk::Result<()> {
-        let Member { engine, processor, .. } = self;
+        let Member { engine, processor, event_queue, .. } = self;
+        let forgets = event_queue.borrow().mistake == Some(Mistake::ForgetsRenderings);
         engine.take_notes()?;
         let mut replayed = replayed.borrow_mut();
         let mut find = |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response, scope: &_| {
-            if let Purpose::Page { .. } = purpose {
+            let purpose = match purpose {
+                Purpose::Rendered { depth, hops, .. } if forgets => Purpose::Page { depth, hops },
+                purpose => purpose,
+            };
+            if let Purpose::Page { .. } | Purpose::Rendered { .. } = purpose {
                 replayed.insert((url.as_str().to_owned(), response.started));
             }
             processor.findings(url, purpose, response, scope)

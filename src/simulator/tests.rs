@@ -44,6 +44,27 @@ fn the_contract_holds_in_forty_crawls_that_fetch_what_pages_embed_from_elsewhere
     assert!(all.deaths > 40 && all.requests > 1_000, "{all:?}");
 }
 
+#[test]
+fn the_contract_holds_in_sixty_crawls_whose_pages_are_rendered() {
+    let mut all = Held::default();
+    for seed in RENDERED_FROM..RENDERED_FROM + 60 {
+        let shards = if seed % 8 == 7 { 3 } else { 1 };
+        match run_in_shards(seed, None, shards) {
+            Ok(held) => all.add(held),
+            Err(broken) => {
+                panic!("seed {seed}, {shards} shards: {}\n{}", broken.violation, broken.trace.join("\n"))
+            }
+        }
+    }
+    println!("{all:?}");
+    assert!(all.deaths > 60 && all.requests > 1_000, "{all:?}");
+}
+
+#[test]
+fn a_rendering_that_is_not_read_again_after_a_death_is_found() {
+    assert_eq!(found(Mistake::ForgetsRenderings, RENDERED_FROM..RENDERED_FROM + 60), Clause::NothingMissing);
+}
+
 /// Cookie walls whose cookies change, some of them while several requests to a host are in flight.
 #[test]
 fn the_contract_holds_in_a_hundred_crawls_that_send_cookies_back() {
@@ -64,7 +85,7 @@ fn the_contract_holds_in_a_hundred_crawls_that_send_cookies_back() {
 /// Else nobody could say of two versions whether they do the same. In the case of 43 replayed URLs are left at a cut.
 #[test]
 fn a_seed_gives_the_same_log_each_time() {
-    for seed in [43, 85, WIDE_FROM + 1] {
+    for seed in [43, 85, WIDE_FROM + 1, RENDERED_FROM + 1] {
         let logs = [run(seed, None), run(seed, None)].map(|held| held.expect("the case holds").log);
         assert_eq!(logs[0], logs[1], "seed {seed}");
     }

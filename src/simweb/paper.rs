@@ -149,6 +149,13 @@ impl PaperWeb {
         self.answers.digest_at(url, now)
     }
 
+    /// The body that a page has at `now`, after the failures that pass.
+    pub fn body_at(&self, url: &str, now: Time) -> Option<Vec<u8>> {
+        let (host, path) = self.place(url)?;
+        let plan = &self.answers.plan;
+        Some(self.answers.last(host, names::url_at(plan, host, path)?, now).1)
+    }
+
     fn process(&self, url: &str) -> Option<Process<'_>> {
         let (host, path) = self.place(url)?;
         let plan = &self.answers.plan;

@@ -16,6 +16,7 @@ mod hosts;
 mod kills;
 mod power_cut;
 mod proxies;
+mod rendering;
 mod requests;
 mod requisites;
 mod shards;

@@ -44,8 +44,8 @@ use crawler::disk::{self, Disk};
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
-    Commons, Engine, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, OpenError, Opening, Past, Phase,
-    Purpose, RecrawlOptions, ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
+    Answer, AskId, Commons, Engine, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, OpenError, Opening,
+    Past, Phase, Purpose, RecrawlOptions, RenderJob, ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
 };
 use crawler::exchange::LinkJob;
 use crawler::frontier::{Budget, FrontierOptions, PartitionJob};
@@ -201,6 +201,16 @@ impl Inline {
 }
 
 impl Executors for Inline {
+    fn can_render(&self) -> bool {
+        false
+    }
+
+    fn render(&mut self, _: RenderJob) {
+        unreachable!("nothing is rendered here");
+    }
+
+    fn answer(&mut self, _: AskId, _: Answer) {}
+
     fn fetch(&mut self, mut job: FetchJob) {
         let _elsewhere = referrers::Elsewhere::enter();
         let started = self.clock.now();
@@ -303,6 +313,7 @@ fn settings() -> Settings {
         obey_robots: true,
         sites: None,
         hosts: Default::default(),
+        rendering: Default::default(),
         robots_cache: Duration::from_secs(86_400),
         negative_ttl: Duration::from_secs(600),
         merge_pace: PaceOptions::default(),

@@ -74,6 +74,9 @@ impl Page<'_> {
         for site in &self.told.sites {
             self.row("settings for it", site);
         }
+        if let Some(rendering) = &self.told.rendering {
+            self.row("rendered", rendering);
+        }
         if let Some(proxy) = &self.told.proxy {
             self.row("proxy", proxy);
         }

@@ -120,7 +120,7 @@ impl GraphArgs {
             if !self.selection.may_link(&entry) {
                 return Ok(());
             }
-            match archive.response(&entry) {
+            match archive.shown(&entry) {
                 Ok(response) => self.page(&entry, &response, &mut scans, &mut builder)?,
                 Err(e) => damage.note(e, warnings),
             }

@@ -103,7 +103,7 @@ impl LinksArgs {
             if !self.common.selection.may_link(&entry) {
                 return Ok(());
             }
-            match archive.response(&entry) {
+            match archive.shown(&entry) {
                 Ok(response) => match self.page(archive, (&entry, &response), &mut scans, out, warnings)? {
                     Ok(()) => {}
                     Err(e) => damage.note(e, warnings),

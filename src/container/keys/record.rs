@@ -12,6 +12,9 @@ const FLAG_TRUNCATED: u8 = 8;
 const FLAG_STATEMENTS: u8 = 16;
 const FLAG_EXTERNAL: u8 = 32;
 pub(super) const FLAG_REMOVED: u8 = 64;
+const FLAG_OF_RENDERING: u8 = 128;
+/// In the byte of the media type: the page was rendered.
+const MIME_RENDERED: u8 = 128;
 /// Bits of the number of a value file; its generation is above them.
 pub(super) const FILE_BITS: u32 = 20;
 const REVISIT_BYTES: usize = 5;
@@ -68,6 +71,10 @@ pub struct KeyRecord {
     pub status: u16,
     /// Whether it is a robots.txt that the crawl fetched for itself.
     pub robots: bool,
+    /// Whether a page that was rendered asked for it, and no URL of the crawl.
+    pub of_rendering: bool,
+    /// Whether its exchange has the page as a rendering left it.
+    pub is_rendered: bool,
     /// SHA-1 of the body as sent.
     pub payload_sha1: [u8; 20],
     /// Length of the body as sent.
@@ -95,6 +102,11 @@ pub struct KeyRecord {
 }
 
 impl KeyRecord {
+    /// Whether only programs can read it that know of renderings.
+    pub(super) fn has_rendering(&self) -> bool {
+        self.of_rendering || self.is_rendered
+    }
+
     /// Whether its record has the body that came.
     pub fn is_response(&self) -> bool {
         self.payload_at.is_none() && !self.is_external && !self.is_removed
@@ -117,6 +129,7 @@ impl KeyRecord {
             (self.has_statements, FLAG_STATEMENTS),
             (self.is_external, FLAG_EXTERNAL),
             (self.is_removed, FLAG_REMOVED),
+            (self.of_rendering, FLAG_OF_RENDERING),
         ];
         let flags = flags.iter().map(|&(set, flag)| u8::from(set) * flag).sum();
         let has_place = self.payload_at.is_some() || self.was_revisit;
@@ -125,7 +138,7 @@ impl KeyRecord {
         let mut bytes = Vec::with_capacity(length);
         bytes.extend_from_slice(&[0; 4]);
         bytes.extend_from_slice(&(length as u16).to_le_bytes());
-        bytes.extend_from_slice(&[flags, mime_byte]);
+        bytes.extend_from_slice(&[flags, mime_byte | if self.is_rendered { MIME_RENDERED } else { 0 }]);
         bytes.extend_from_slice(&self.key.bits().to_le_bytes());
         let number = Some(u64::from(self.file)).filter(|number| number >> FILE_BITS == 0);
         let file = number.map(|number| u64::from(self.generation & 15) << FILE_BITS | number);
@@ -156,7 +169,7 @@ impl KeyRecord {
     /// Decodes a record whose checksum is right.
     fn decode(bytes: &[u8], offset: u64) -> Option<Self> {
         let flags = bytes[6];
-        let mime_byte = usize::from(bytes[7]);
+        let mime_byte = usize::from(bytes[7] & !MIME_RENDERED);
         let is_removed = flags & FLAG_REMOVED != 0;
         let (payload_at, texts) = if flags & FLAG_REVISIT != 0 {
             let (at, texts) = bytes[FIXED_BYTES..].split_at_checked(REVISIT_BYTES)?;
@@ -183,6 +196,8 @@ impl KeyRecord {
             time: Time::from_ms(get(&bytes[28..34])),
             status: get(&bytes[34..36]) as u16,
             robots: flags & FLAG_ROBOTS != 0,
+            of_rendering: flags & FLAG_OF_RENDERING != 0,
+            is_rendered: bytes[7] & MIME_RENDERED != 0,
             payload_sha1: bytes[36..56].try_into().ok()?,
             payload_bytes: get(&bytes[56..60]),
             truncated: flags & FLAG_TRUNCATED != 0,

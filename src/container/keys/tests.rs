@@ -16,6 +16,8 @@ pub(in crate::container) fn record(url: &str) -> KeyRecord {
         time: Time::from_ms(3),
         status: 200,
         robots: false,
+        of_rendering: false,
+        is_rendered: false,
         payload_sha1: [4; 20],
         payload_bytes: 5,
         truncated: false,

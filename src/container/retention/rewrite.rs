@@ -25,6 +25,8 @@ use crate::web::warc::{
 const BUFFER_BYTES: usize = 1 << 20;
 /// Bytes of the block of a warcinfo record or of tombstones.
 const SMALL_BLOCK_MAX: u64 = 16 << 20;
+/// Bytes of a rendered page or a picture of it.
+const RENDITION_MAX: u64 = 64 << 20;
 /// Fields of a warcinfo record: which file this one replaces, and how long the first generation was.
 const REPLACES: &str = "replaces";
 const WRITTEN: &str = "writtenBytes";
@@ -328,7 +330,7 @@ impl Rewriter<'_> {
     /// The records before the answer, and the answer, a revisit.
     fn records(&self, record: &KeyRecord, exchange: Range<u64>) -> Result<(Vec<Record>, Record)> {
         let mut reader =
-            RecordReader::within(&self.source, exchange.start, record.value_offset - exchange.start, SMALL_BLOCK_MAX);
+            RecordReader::within(&self.source, exchange.start, record.value_offset - exchange.start, RENDITION_MAX);
         let mut before = Vec::new();
         while let Some(record) = reader.next()? {
             before.push(record);

@@ -80,6 +80,8 @@ impl Tombstone {
             time: Time::from_ms(self.time),
             status: self.status,
             robots,
+            of_rendering: false,
+            is_rendered: false,
             payload_sha1: data_encoding::BASE32.decode(self.sha1.as_bytes()).ok()?.try_into().ok()?,
             payload_bytes: self.bytes,
             truncated,

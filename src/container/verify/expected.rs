@@ -40,6 +40,8 @@ impl Exchange {
             time: parse_date(answer.field("WARC-Date")?)?,
             status,
             robots,
+            of_rendering: has_line(&|line| line == "purpose: rendering"),
+            is_rendered: self.renditions.iter().any(|record| record.kind() == "conversion"),
             payload_sha1: answer.payload_digest()?,
             payload_bytes,
             // the field of a revisit says that its payload is elsewhere

@@ -325,6 +325,14 @@ impl Comparison<'_> {
         if exchange.metadata.is_some() && found.robots != expected.robots {
             wrong(format!("the flag of robots.txt is {}, {at} has {}", found.robots, expected.robots));
         }
+        if exchange.metadata.is_some() && found.of_rendering != expected.of_rendering {
+            let (found, expected) = (found.of_rendering, expected.of_rendering);
+            wrong(format!("the flag of what a rendering asked for is {found}, {at} has {expected}"));
+        }
+        if exchange.metadata.is_some() && found.is_rendered != expected.is_rendered {
+            let (found, expected) = (found.is_rendered, expected.is_rendered);
+            wrong(format!("the flag of a rendered page is {found}, {at} has {expected}"));
+        }
         if exchange.metadata.is_some() && found.is_external != expected.is_external {
             let (found, expected) = (found.is_external, expected.is_external);
             wrong(format!("the flag of a payload in another archive is {found}, {at} has {expected}"));

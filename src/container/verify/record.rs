@@ -78,6 +78,9 @@ impl Checked {
             "metadata" if self.field("WARC-Target-URI").is_none() => TOMBSTONES_TYPE,
             "warcinfo" | "metadata" => "application/warc-fields",
             "request" => "application/http;msgtype=request",
+            "conversion" => "text/html;charset=utf-8",
+            // that of the picture
+            "resource" => self.field("Content-Type").unwrap_or("image/png"),
             _ => "application/http;msgtype=response",
         };
         let found = self.field("Content-Type").unwrap_or_default();

@@ -45,6 +45,8 @@ impl Archive {
         let exchange = Exchange {
             headers: &[(b"content-type"[..].into(), b"Text/HTML; charset=utf-8"[..].into())],
             robots,
+            of_rendering: false,
+            rendition: None,
             id_seed: u128::from(self.stored),
             ..fixture::answer(url, time, body.as_bytes())
         };

@@ -22,6 +22,8 @@ pub(in crate::container) struct Exchange {
     /// How the URL was found; not there where it was damaged.
     pub(in crate::container) metadata: Option<Checked>,
     request: Option<Checked>,
+    /// What a rendering has made of the page.
+    pub(in crate::container) renditions: Vec<Checked>,
     /// The response, or the revisit that stands for it.
     pub(in crate::container) answer: Checked,
     /// Whether records before it were damaged.
@@ -58,6 +60,7 @@ struct Pending {
     start: Option<u64>,
     metadata: Option<Checked>,
     request: Option<Checked>,
+    renditions: Vec<Checked>,
     maimed: bool,
 }
 
@@ -225,6 +228,7 @@ impl<'a> Walk<'a> {
                 self.pending.start.get_or_insert(offset);
                 self.pending.request = Some(record);
             }
+            "conversion" | "resource" if self.pending.start.is_some() => self.pending.renditions.push(record),
             _ if record.is_answer() => return Some(self.finish(record, &path, report)),
             kind => report.damage(&path, offset, format!("a record of the type {kind:?}, which is not written here")),
         }
@@ -239,6 +243,7 @@ impl<'a> Walk<'a> {
             start: pending.start.unwrap_or(answer.offset),
             metadata: pending.metadata,
             request: pending.request,
+            renditions: pending.renditions,
             answer,
             maimed: pending.maimed,
         };
@@ -319,7 +324,7 @@ impl Exchange {
         if self.metadata.is_none() && !self.maimed {
             faults.push((self.start, "a response without its metadata record".to_owned()));
         }
-        for record in self.metadata.iter().chain(&self.request) {
+        for record in self.metadata.iter().chain(&self.request).chain(&self.renditions) {
             let linked = [
                 ("WARC-Concurrent-To", "WARC-Record-ID"),
                 ("WARC-Target-URI", "WARC-Target-URI"),
@@ -327,7 +332,9 @@ impl Exchange {
             ];
             for (name, of_answer) in linked {
                 let (found, expected) = (record.field(name), answer.field(of_answer));
-                if found != expected {
+                let is_picture = record.kind() == "resource" && name == "WARC-Target-URI";
+                let is_of = |found: &str| expected.is_some_and(|expected| found.ends_with(expected));
+                if found != expected && !(is_picture && found.is_some_and(is_of)) {
                     let (found, expected) = (found.unwrap_or("nothing"), expected.unwrap_or("nothing"));
                     let what = format!("{} record: {name} is {found}, its response has {expected}", record.kind());
                     faults.push((record.offset, what));

@@ -34,6 +34,9 @@ pub struct Explanation {
     /// The `[[site]]` tables that hold for it, in the order in which they count.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<String>,
+    /// Whether it is rendered, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rendering: Option<&'static str>,
     /// The proxy that it is fetched by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,

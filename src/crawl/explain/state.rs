@@ -9,9 +9,9 @@ use super::recrawl::{self, Visits};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::drum::{self, DrumState};
-use crate::engine::ExchangeState;
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::values::{Addresses, Robots, decode_rules};
+use crate::engine::{ExchangeState, RenderState};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Look, QueuedUrl, Wanted, look};
 use crate::web::url::Keys;
@@ -34,6 +34,8 @@ pub(super) struct State {
     pub visits: Option<Visits>,
     /// Its page was found in the archive at the last start, and its URL was not met again since.
     pub replayed: bool,
+    /// What was learnt of pages that are rendered.
+    pub rendering: RenderState,
     /// How far the links of other shards are read.
     pub exchange: ExchangeState,
 }
@@ -100,6 +102,7 @@ fn of_checkpoint(disk: &Disk, dir: &Path, keys: Keys, checkpoint: Checkpoint, se
         look,
         visits,
         exchange: ExchangeState::read(&sections.exchange, &checkpoint_path(dir, checkpoint.number))?,
+        rendering: RenderState::from_bytes(&sections.rendering).unwrap_or_default(),
         replayed: sections.replayed.iter().any(|&(key, _)| key == keys.key),
         checkpoint,
     })

@@ -417,8 +417,9 @@ impl<'a, 'r> Stores<'a, 'r> {
                 Err(error) => return Err(error),
             };
             // answers to requests for robots.txt are of the shard that asked, wherever they come from
-            if !record.robots {
-                pages += 1;
+            // and so is what pages asked for that were rendered, which are no URLs of the crawl by that
+            pages += u64::from(!record.robots);
+            if !record.robots && !record.of_rendering {
                 self.wanted.push(&KeyRef::page(record.key.bits(), record.offset).to_bytes())?;
                 if let Some(places) = self.places.as_mut().filter(|_| self.everything) {
                     places.page(record.key.bits(), record.offset)?;

@@ -20,19 +20,25 @@ use crate::outcome::{HostFault, Verdict, judge_answer};
 impl Engine {
     /// An answer came and was processed.
     pub(in crate::engine) fn answered(&mut self, mut processed: Processed) -> Result<()> {
-        let bytes = processed.records.payload_bytes;
-        let worker = self.requests.end_fetch(&processed.job, bytes, self.stores.arrival.now);
-        self.books.count_request(processed.response.duration);
-        self.books.statistics.bytes_received += bytes;
-        // what was cut for being slow must not make that usual
-        let usual = processed.response.truncated.is_none().then_some(processed.response.duration);
-        self.requests.answered(bytes, usual);
-        let has_new_cookie = self.keep_cookies(&processed);
+        let (worker, has_new_cookie) = match processed.rendered.take() {
+            Some(rendered) => {
+                let Some(worker) = self.end_rendering(&processed, &rendered)? else { return Ok(()) };
+                processed.rendered = Some(rendered);
+                (worker, false)
+            }
+            None => (self.received(&processed), self.keep_cookies(&processed)),
+        };
+        if matches!(processed.job.target, Target::Resource { .. }) {
+            return self.resource_answered(processed, worker);
+        }
         if matches!(processed.job.target, Target::Login { .. }) {
             return self.login_answered(processed, worker);
         }
         if self.is_turned_away(&processed, has_new_cookie) {
             return self.page_turned_away(processed, worker);
+        }
+        if processed.to_render.is_some() {
+            return self.begin_rendering(processed, worker);
         }
         let stored = self.store(&processed)?;
         self.books.count_stored(&stored);
@@ -57,8 +63,23 @@ impl Engine {
                 }
                 self.robots_answered(processed, findings, &stored)
             }
-            Target::Login { .. } => Ok(()),
+            Target::Login { .. } | Target::Resource { .. } => Ok(()),
         }
+    }
+
+    /// The request of an answer is over, and counted; the number of the worker that made it.
+    fn received(&mut self, processed: &Processed) -> u32 {
+        let (job, bytes, now) = (&processed.job, processed.records.payload_bytes, self.stores.arrival.now);
+        let worker = match processed.to_render {
+            Some(_) => self.requests.leave_slot(job, bytes, now),
+            None => self.requests.end_fetch(job, bytes, now),
+        };
+        self.books.count_request(processed.response.duration);
+        self.books.statistics.bytes_received += bytes;
+        // what was cut for being slow must not make that usual
+        let usual = processed.response.truncated.is_none().then_some(processed.response.duration);
+        self.requests.answered(bytes, usual);
+        worker
     }
 
     /// A page whose text too many have leads nowhere. One that is asked for again is judged when it has come.
@@ -80,7 +101,7 @@ impl Engine {
         }
         let moved = matches!(failed.job.target, Target::Robots { redirects: 1.., .. });
         let blame = if moved { HostFault::RobotsMoved(failed.cause) } else { HostFault::Host(failed.cause) };
-        if !matches!(failed.job.target, Target::Login { .. }) {
+        if !matches!(failed.job.target, Target::Login { .. } | Target::Resource { .. }) {
             self.stores.arrival.frontier.blame(failed.job.host, blame);
         }
         tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
@@ -88,6 +109,7 @@ impl Engine {
             Target::Page { .. } => self.page_failed(failed, worker),
             Target::Robots { .. } => self.robots_not_answered(failed, worker),
             Target::Login { .. } => self.login_not_answered(failed, worker),
+            Target::Resource { .. } => self.resource_not_answered(failed, worker),
         }
     }
 
@@ -102,13 +124,16 @@ impl Engine {
         self.executors.fetch(job);
     }
 
-    fn store(&mut self, processed: &Processed) -> Result<StoredPage> {
+    pub(in crate::engine) fn store(&mut self, processed: &Processed) -> Result<StoredPage> {
         if let Some(stored) = self.stored_before(processed)? {
             return Ok(stored);
         }
         let response = &processed.response;
+        let of_rendering = matches!(processed.job.target, Target::Resource { .. });
         let (robots, may_have_versions) = match &processed.job.target {
-            Target::Page { url, .. } => (false, may_have_versions(url)),
+            // a rendering may have asked for it
+            Target::Page { url, .. } => (false, may_have_versions(url) || self.renders()),
+            Target::Resource { .. } => (false, true),
             Target::Robots { .. } | Target::Login { .. } => (true, true),
         };
         self.container.append(&NewPage {
@@ -118,6 +143,8 @@ impl Engine {
             time: response.started,
             mime: &processed.mime,
             robots,
+            of_rendering,
+            is_rendered: processed.rendered.as_ref().is_some_and(|rendered| rendered.has_page()),
             payload_sha1: processed.records.payload_sha1,
             payload_bytes: processed.records.payload_bytes,
             records: &processed.records.bytes,

@@ -10,6 +10,7 @@ use crate::engine::books::oddity_of;
 use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
 use crate::engine::login::Entrance;
 use crate::engine::recrawl::Compared;
+use crate::engine::render_plan::RenderWish;
 use crate::engine::route::{Discovery, Parent};
 use crate::engine::seeds::SeedStatus;
 use crate::engine::{CookieUse, Engine, is_of_seed, queued_url};
@@ -53,7 +54,16 @@ impl Engine {
             (arrival.again, arrival.duplicate) = (arrival.again.saturating_sub(1), arrival.duplicate + 1);
             return arrival.frontier.withdraw(host, now);
         }
+        if self.has_as_resource(&url)? {
+            let of_embeds = self.scope.is_requisite(url.hops.embeds());
+            self.books.statistics.pages_stored += 1;
+            self.books.statistics.requisites_stored += u64::from(of_embeds);
+            return self.stores.arrival.frontier.withdraw(host, now);
+        }
+        let render = self.render_wish(settings.as_deref(), &url);
         let condition = match &past {
+            // what has not changed cannot be rendered; what is embedded hardly is
+            _ if matches!(render, RenderWish::Yes(_)) && url.hops.embeds() == 0 => None,
             // conditions are for what is asked by a URL alone
             _ if at.has_request() => None,
             Some(past) if past.is_whole() => Engine::condition_of(past),
@@ -72,6 +82,7 @@ impl Engine {
             past: past.map(Box::new),
             cookie: None,
             sessions,
+            render,
             id_seed: self.container.crawl_id(),
         };
         self.fetch(job, now);

@@ -8,6 +8,7 @@ use crate::container::{Referrer, Stored as StoredPage};
 use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
+use crate::engine::render_plan::{RenderWish, ResourceStep};
 use crate::engine::values::{Robots, RobotsAnswer as Stored, Term};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostId, Provenance, RobotsAnswer};
@@ -49,7 +50,11 @@ impl Engine {
         addresses: Arc<[IpAddr]>,
         via: Referrer,
     ) -> Result<()> {
-        let id_seed = self.requests.id_seed();
+        // what a page asks for is archived like a page
+        let id_seed = match &target {
+            Target::Resource { step: ResourceStep::Get(_), .. } => self.container.crawl_id(),
+            _ => self.requests.id_seed(),
+        };
         let (scope, condition) = (self.scope.clone(), None);
         let settings = match &target {
             Target::Robots { origin, .. } if self.settings.sites.is_some() => {
@@ -58,8 +63,21 @@ impl Engine {
             _ => self.request_settings(&url),
         };
         let (past, cookie, sessions) = (None, None, 0);
-        let job =
-            FetchJob { host, target, url, addresses, scope, settings, via, condition, cookie, sessions, past, id_seed };
+        let job = FetchJob {
+            host,
+            target,
+            url,
+            addresses,
+            scope,
+            settings,
+            via,
+            condition,
+            cookie,
+            sessions,
+            past,
+            render: RenderWish::No,
+            id_seed,
+        };
         self.fetch(job, self.clock.now());
         Ok(())
     }

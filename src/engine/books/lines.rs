@@ -82,7 +82,9 @@ impl Books {
 fn history(target: &Target) -> (&Hops, u32) {
     match target {
         Target::Page { url, .. } => (&url.hops, url.seed),
-        Target::Robots { provenance, .. } | Target::Login { provenance, .. } => (&provenance.hops, provenance.seed),
+        Target::Robots { provenance, .. } | Target::Login { provenance, .. } | Target::Resource { provenance, .. } => {
+            (&provenance.hops, provenance.seed)
+        }
     }
 }
 
@@ -120,6 +122,9 @@ fn annotations(processed: &Processed, stored: &Stored) -> Vec<String> {
     }
     if let Some(listing) = processed.findings.sitemap {
         notes.push(format!("{}:{}", listing.format.note(), listing.urls));
+    }
+    if let Some(rendered) = &processed.rendered {
+        notes.push(rendered.note());
     }
     let limits = processed.findings.limits;
     if limits.decoded {

@@ -12,15 +12,16 @@
 //! checksum, nothing lies behind the last one, and the record has the number of the name, is a state that the crawl can
 //! go on from. Checkpoint 0 has an identity and nothing else.
 //!
-//! Version 8 is that of a crawl that counts pages by what they say: the counts stand before the record, behind the
-//! cookies, which are empty where there are none. Version 7 is that of a crawl that keeps cookies: they stand before
-//! the record, behind the three sections of a calendar, which are empty where there is none. Version 6 is that of a
-//! crawl with a calendar; all others write
-//! version 4, whose record ends before what is said of one. Version 5 had visits without a digest of the text: what it
-//! says of the calendar is left out, and the calendar is made from the archive as if fetching again had just been
-//! switched on. Version 3 had no count of requisites in its record (`earlier`). Version 2 was that of a crawl of one
-//! shard, and had no section about links. Version 1 had no identity, and was written before the stores' files were
-//! synced: it counts where a catalog names it, and for readers beside a crawl.
+//! Version 9 is that of a crawl that renders pages: what was learnt of them stands before the record, behind the counts
+//! of pages by what they say. Version 8 is that of a crawl that counts pages by what they say: the counts stand before
+//! the record, behind the cookies, which are empty where there are none. Version 7 is that of a crawl that keeps
+//! cookies: they stand before the record, behind the three sections of a calendar, which are empty where there is none.
+//! Version 6 is that of a crawl with a calendar; all others write version 4, whose record ends before what is said of
+//! one. Version 5 had visits without a digest of the text: what it says of the calendar is left out, and the calendar
+//! is made from the archive as if fetching again had just been switched on. Version 3 had no count of requisites in its
+//! record (`earlier`). Version 2 was that of a crawl of one shard, and had no section about links. Version 1 had no
+//! identity, and was written before the stores' files were synced: it counts where a catalog names it, and for readers
+//! beside a crawl.
 
 use std::path::{Path, PathBuf};
 
@@ -30,8 +31,10 @@ use super::{Checkpoint, earlier};
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
-const VERSION: u16 = 8;
-/// In this version there are counts of pages by what they say, and no section is left out.
+const VERSION: u16 = 9;
+/// In this version there is a section about renderings, and no section is left out.
+const WITH_RENDERING: u16 = 9;
+/// From this version on there are counts of pages by what they say.
 const WITH_TEXTS: u16 = 8;
 /// From this version on there is a section of cookies.
 const WITH_COOKIES: u16 = 7;
@@ -80,6 +83,8 @@ pub struct Sections {
     pub cookies: Vec<u8>,
     /// Pages by what they say; nothing where the links of all are followed.
     pub texts: Vec<u8>,
+    /// What was learnt of pages that are rendered; nothing where none is.
+    pub rendering: Vec<u8>,
 }
 
 /// A checkpoint file as it was read.
@@ -121,8 +126,9 @@ impl CheckpointFile {
         let (visits, calendar, schedule) = (of_calendar()?, of_calendar()?, of_calendar()?);
         let cookies = if version >= WITH_COOKIES { section()? } else { Vec::new() };
         let texts = if version >= WITH_TEXTS { section()? } else { Vec::new() };
+        let rendering = if version >= WITH_RENDERING { section()? } else { Vec::new() };
         let memory = Sections { seen, robots, dns, frontier, replayed, patterns, ..Sections::default() };
-        let sections = Sections { visits, calendar, schedule, exchange, cookies, texts, ..memory };
+        let sections = Sections { visits, calendar, schedule, exchange, cookies, texts, rendering, ..memory };
         let record = section().and_then(|record| read_record(&path, (number, version), &record));
         let end = at;
         let record = record.and_then(|record| match end == bytes.len() {
@@ -149,11 +155,13 @@ pub(in crate::engine) fn write(
     let encoded = record.map(|record| postcard::to_stdvec(record).expect("a checkpoint consists of plain data"));
     let (identity, mut encoded) = (identity.to_bytes(), encoded.unwrap_or_default());
     let Sections { seen, robots, dns, frontier, patterns, exchange, .. } = sections;
-    let Sections { visits, calendar, schedule, cookies, texts, .. } = sections;
-    let has_texts = record.is_some() && !texts.is_empty();
+    let Sections { visits, calendar, schedule, cookies, texts, rendering, .. } = sections;
+    let has_rendering = record.is_some() && !rendering.is_empty();
+    let has_texts = has_rendering || record.is_some() && !texts.is_empty();
     let has_cookies = has_texts || record.is_some() && !cookies.is_empty();
     let has_calendar = has_cookies || record.is_some_and(|record| record.calendar.is_some());
     let version = match (has_texts, has_cookies, has_calendar) {
+        _ if has_rendering => WITH_RENDERING,
         (true, ..) => WITH_TEXTS,
         (false, true, _) => WITH_COOKIES,
         (false, false, true) => WITH_TEXT,
@@ -162,12 +170,14 @@ pub(in crate::engine) fn write(
     let of_calendar = [visits, calendar, schedule].into_iter().filter(|_| has_calendar);
     let of_cookies = [cookies].into_iter().filter(|_| has_cookies);
     let of_texts = [texts].into_iter().filter(|_| has_texts);
+    let of_rendering = [rendering].into_iter().filter(|_| has_rendering);
+    let more = of_calendar.chain(of_cookies).chain(of_texts).chain(of_rendering);
     if !has_calendar {
         encoded.truncate(encoded.len().saturating_sub(earlier::WITHOUT_CALENDAR.len()));
     }
     let mut bytes = Header { kind: Kind::Checkpoint, version }.to_bytes().to_vec();
     let before = [&identity, seen, robots, dns, frontier, &replayed, patterns, exchange];
-    for section in before.into_iter().chain(of_calendar).chain(of_cookies).chain(of_texts).chain([&encoded]) {
+    for section in before.into_iter().chain(more).chain([&encoded]) {
         bytes.extend_from_slice(&(section.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
         bytes.extend_from_slice(section);

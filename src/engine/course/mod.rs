@@ -233,6 +233,9 @@ impl Engine {
                 other => other.into_iter().for_each(|finish| self.begin_stop(finish)),
             }
         }
+        if matches!(self.course.phase(), Phase::Stopping { .. }) {
+            self.give_up_renderings()?;
+        }
         match self.course.phase() {
             // merges too: a bucket or partition that is half way leaves a file behind that no checkpoint names
             Phase::Stopping { finish, deadline } if self.is_at_rest() || now >= deadline => {
@@ -250,12 +253,16 @@ impl Engine {
     fn is_at_rest(&self) -> bool {
         let is_reading = self.exchange.as_ref().is_some_and(|exchange| exchange.is_reading());
         let is_reading = is_reading || self.is_reading_calendar();
-        !is_reading && self.requests.under_way() == 0 && self.stores.are_idle() && !self.stores.are_dispatching()
+        !is_reading
+            && self.requests.under_way() == 0
+            && self.renderings.are_none()
+            && self.stores.are_idle()
+            && !self.stores.are_dispatching()
     }
 
     /// Nothing is in progress, and every URL that was ever admitted has its end.
     pub(super) fn nothing_left(&mut self) -> bool {
-        let is_idle = self.requests.under_way() == 0 && self.stores.are_idle();
+        let is_idle = self.requests.under_way() == 0 && self.renderings.are_none() && self.stores.are_idle();
         let all_are_in = !self.seeding.intake.is_waiting();
         let is_done = is_idle && self.stores.arrival.frontier.is_idle() && self.accounts().are_closed();
         all_are_in && is_done && self.calendar_is_over(self.clock.now())

@@ -41,7 +41,7 @@ impl Engine {
         let Ok(url) = CanonicalUrl::parse(&record.url) else { return Ok(false) };
         let keys = self.home.keys.keys(&url);
         let is_newest = |newest: KeyRecord| newest.offset == record.offset;
-        if record.robots || !archive.newest(keys.key, &record.url)?.is_some_and(is_newest) {
+        if record.robots || record.of_rendering || !archive.newest(keys.key, &record.url)?.is_some_and(is_newest) {
             return Ok(false);
         }
         // its way from the seed, which limits look at

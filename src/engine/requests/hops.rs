@@ -14,6 +14,7 @@ use crate::container::Referrer;
 use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::job::{ResolveJob, Target};
+use crate::engine::render_plan::ResourceStep;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asked, Contact, HostId, NameAnswer};
 use crate::outcome::{Cause, HostFault};
@@ -47,6 +48,27 @@ enum Step {
     Fail(Cause),
 }
 
+impl super::Requests {
+    /// When the first may be asked for of what pages ask for.
+    pub fn next_resource_due(&self) -> Option<Time> {
+        let of_pages = self.hops.iter().filter(|hop| matches!(hop.target, Target::Resource { .. }));
+        of_pages.map(|hop| hop.due).min().filter(|&due| due < Time::MAX)
+    }
+
+    /// Takes out what waits for its turn that pages ask for; the URLs that they wait for.
+    pub fn take_resource_hops(&mut self) -> Vec<CanonicalUrl> {
+        let (of_pages, others) =
+            std::mem::take(&mut self.hops).into_iter().partition(|hop| matches!(hop.target, Target::Resource { .. }));
+        self.hops = others;
+        let of_pages: Vec<Hop> = of_pages;
+        let url = |hop: Hop| match hop.target {
+            Target::Resource { step: ResourceStep::Robots { url, .. }, .. } => url,
+            _ => hop.url,
+        };
+        of_pages.into_iter().map(url).collect()
+    }
+}
+
 impl Engine {
     /// The robots.txt that `host` waits for is said to be at `url`; `addresses` are those of its name, if it is the
     /// name that was asked just now.
@@ -78,16 +100,18 @@ impl Engine {
         arrival.frontier.end_prerequisite(asked, duration, arrival.now);
     }
 
-    /// Follows the first redirect whose turn has come, if there is one, and says whether a request was made.
-    pub(in crate::engine) fn follow_hop(&mut self, now: Time) -> Result<bool> {
+    /// Follows the first redirect whose turn has come, if there is one, and says whether a request was made; only what
+    /// pages ask for, if so wanted.
+    pub(in crate::engine) fn follow_hop(&mut self, now: Time, of_pages: bool) -> Result<bool> {
         let mut number = 0;
         while let Some(hop) = self.requests.hops.get(number) {
-            if hop.due > now {
+            if hop.due > now || of_pages && !matches!(hop.target, Target::Resource { .. }) {
                 number += 1;
                 continue;
             }
             match self.step(number, now) {
                 Step::Wait => number += 1,
+                Step::Ask if self.is_asked(number) => number += 1,
                 Step::Ask => {
                     let hop = &mut self.requests.hops[number];
                     (hop.addresses, hop.due) = (Addresses::Asked, Time::MAX);
@@ -105,6 +129,17 @@ impl Engine {
             }
         }
         Ok(false)
+    }
+
+    /// Whether another hop waits for the answer that this one would ask for.
+    fn is_asked(&mut self, number: usize) -> bool {
+        let (name, host) = (self.requests.hops[number].url.host(), self.requests.hops[number].host);
+        let same = |hop: &Hop| hop.host == host && hop.url.host() == name && matches!(hop.addresses, Addresses::Asked);
+        let is_asked = self.requests.hops.iter().any(same);
+        if is_asked {
+            self.requests.hops[number].due = Time::MAX;
+        }
+        is_asked
     }
 
     fn step(&mut self, number: usize, now: Time) -> Step {
@@ -130,7 +165,12 @@ impl Engine {
         };
         let keys = self.home.keys.keys(&hop.url);
         let asked = self.asked(keys, hop.url.host());
-        let began = self.stores.arrival.frontier.begin_prerequisite(asked, addresses[0], now);
+        let is_of_page = matches!(hop.target, Target::Resource { .. });
+        let frontier = &mut self.stores.arrival.frontier;
+        let began = match is_of_page {
+            true => frontier.begin_requisite(asked, (addresses[0], self.settings.rendering.pace), now),
+            false => frontier.begin_prerequisite(asked, addresses[0], now),
+        };
         match began {
             Ok(()) => Step::Go(addresses),
             Err(again) => {
@@ -156,7 +196,7 @@ impl Engine {
     fn fail_hop(&mut self, number: usize, cause: Cause) -> Result<()> {
         self.checkpoints.note_change();
         self.books.statistics.count_failure(cause.failure());
-        let Hop { host, target, .. } = self.requests.hops.remove(number);
+        let Hop { host, target, url, .. } = self.requests.hops.remove(number);
         match target {
             Target::Robots { origin, key, .. } => {
                 self.stores.arrival.frontier.blame(host, HostFault::RobotsMoved(cause));
@@ -166,6 +206,10 @@ impl Engine {
                 self.login_unanswered(&plan, cause.to_string());
                 Ok(())
             }
+            Target::Resource { .. } => {
+                self.resource_failed(target, &url, cause);
+                Ok(())
+            }
             Target::Page { .. } => Ok(()),
         }
     }
@@ -173,11 +217,14 @@ impl Engine {
     /// The name of a host was resolved: for the hop that `host` waits for, if it asked.
     pub(in crate::engine) fn hop_resolved(
         &mut self,
-        host: HostId,
+        (host, name): (HostId, &str),
         answer: std::result::Result<&Arc<[IpAddr]>, Cause>,
     ) -> Result<()> {
-        let asked = |hop: &Hop| hop.host == host && matches!(hop.addresses, Addresses::Asked);
+        let asked = |hop: &Hop| hop.host == host && hop.url.host() == name && matches!(hop.addresses, Addresses::Asked);
         let Some(number) = self.requests.hops.iter().position(asked) else { return Ok(()) };
+        // those that waited for the same answer look for it where it is kept now
+        let waits = |hop: &&mut Hop| hop.due == Time::MAX && matches!(hop.addresses, Addresses::Unknown);
+        self.requests.hops.iter_mut().filter(waits).for_each(|hop| hop.due = Time::ZERO);
         match answer {
             Ok(list) if !list.is_empty() => {
                 let hop = &mut self.requests.hops[number];

@@ -177,9 +177,19 @@ impl Requests {
 
     /// The request `job` has ended, and brought so many bytes; the number of the worker that made it.
     pub fn end_fetch(&mut self, job: &FetchJob, bytes: u64, now: Time) -> u32 {
-        let is_page = matches!(job.target, Target::Page { .. });
-        self.pages -= u64::from(is_page);
+        self.end_page(job);
+        self.leave_slot(job, bytes, now)
+    }
+
+    /// A page that had left its slot is not in progress any more.
+    pub fn end_page(&mut self, job: &FetchJob) {
+        self.pages -= u64::from(matches!(job.target, Target::Page { .. }));
         self.requisites -= u64::from(is_requisite(job));
+    }
+
+    /// The request `job` has ended, and its page is in progress still.
+    pub fn leave_slot(&mut self, job: &FetchJob, bytes: u64, now: Time) -> u32 {
+        let is_page = matches!(job.target, Target::Page { .. });
         let kind = if is_page { Kind::Page } else { Kind::Robots };
         self.slots.end(job.host, (kind, bytes), now)
     }

@@ -60,6 +60,7 @@ fn settings() -> Settings {
         obey_robots: true,
         sites: None,
         hosts: Default::default(),
+        rendering: Default::default(),
         robots_cache: Duration::from_secs(24 * 3_600),
         negative_ttl: Duration::from_secs(600),
         merge_pace: PaceOptions::default(),

@@ -86,6 +86,8 @@ pub struct Links {
     pub noindex: bool,
     /// The page is hardly more than its scripts: what it shows to people is made by them.
     pub is_scripts: bool,
+    /// Scripts of the page, and bytes of its text.
+    pub shown: (u32, u64),
     /// The canonical URL that the page names for itself.
     pub canonical: Option<String>,
     /// The page names an icon of its own.

@@ -181,6 +181,7 @@ impl LinkScan {
             noindex: found.directives.noindex,
             has_icon: found.has_icon,
             statements,
+            shown: (u32::try_from(found.scripts).unwrap_or(u32::MAX), found.text_bytes as u64),
             is_scripts: found.scripts > 0 && found.anchors <= ANCHORS_OF_SCRIPTS && found.text_bytes < TEXT_OF_SCRIPTS,
             ..Links::default()
         };

@@ -27,8 +27,18 @@ const PACKED_TYPES: [&[u8]; 8] =
 /// Field of a metadata record with the name of the archive that has the payload, where that is another one.
 pub const PAYLOAD_IN_FIELD: &str = "payloadIn";
 
+/// Field of a metadata record that says what came of the rendering of the page.
+pub const RENDERING_FIELD: &str = "rendering";
+/// Field of a metadata record with a link that a rendering found and the rendered page does not name.
+pub const OUTLINK_FIELD: &str = "outlink";
+/// What the field `purpose` of a metadata record says of what a rendered page asked for.
+pub const RENDERING_PURPOSE: &str = "rendering";
+
 /// What the id of a metadata record is made of, beside the seed of its exchange.
 const METADATA_PART: u128 = 1;
+/// The same of the record with the rendered page, and of the first one of its pictures.
+const CONVERSION_PART: u128 = 3;
+const PICTURE_PART: u128 = 4;
 
 /// One answered request.
 #[derive(Clone, Debug)]
@@ -67,6 +77,10 @@ pub struct Exchange<'a> {
     pub attempt: u8,
     /// Whether this is a robots.txt that the crawl fetched for itself.
     pub robots: bool,
+    /// Whether a page that was rendered asked for it.
+    pub of_rendering: bool,
+    /// What a rendering made of the page, or that none succeeded.
+    pub rendition: Option<Rendition<'a>>,
     /// Whether the URL was fetched although it was seen before.
     pub forced: bool,
     /// Whether that was because its time had come.
@@ -77,6 +91,19 @@ pub struct Exchange<'a> {
     pub statements: Option<&'a Statements>,
     /// Where the record ids come from.
     pub id_seed: u128,
+}
+
+/// What a rendering made of a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Rendition<'a> {
+    /// What came of it, on one line.
+    pub note: &'a str,
+    /// The page as it was when the rendering ended, in UTF-8; nothing where that failed.
+    pub dom: Option<&'a str>,
+    /// Links that it found beside those that `dom` names.
+    pub outlinks: &'a [String],
+    /// Pictures of the page: what their URLs begin with, media type, bytes.
+    pub pictures: &'a [(&'static str, &'static str, &'a [u8])],
 }
 
 /// The records of an exchange, ready to be appended to a value file.
@@ -176,6 +203,9 @@ impl Encoder {
         if let Some(request) = exchange.request {
             self.request(exchange, request, &date, response_id, out);
         }
+        if let Some(rendition) = &exchange.rendition {
+            self.rendition(exchange, rendition, (&date, response_id), out);
+        }
         (date, response_id)
     }
 
@@ -251,6 +281,13 @@ impl Encoder {
         if exchange.robots {
             field(text, "purpose", "robots.txt");
         }
+        if exchange.of_rendering {
+            field(text, "purpose", RENDERING_PURPOSE);
+        }
+        if let Some(rendition) = &exchange.rendition {
+            field(text, RENDERING_FIELD, rendition.note);
+            rendition.outlinks.iter().for_each(|link| field(text, OUTLINK_FIELD, link));
+        }
         if let Some(archive) = payload_in {
             field(text, PAYLOAD_IN_FIELD, archive);
         }
@@ -270,6 +307,45 @@ impl Encoder {
             is_packed: false,
         };
         self.finish(&head, &[], out);
+    }
+
+    /// The rendered page, and its pictures.
+    fn rendition(
+        &mut self,
+        exchange: &Exchange<'_>,
+        rendition: &Rendition<'_>,
+        (date, response_id): (&str, u128),
+        out: &mut Vec<u8>,
+    ) {
+        let of_answer = urn(response_id);
+        if let Some(dom) = rendition.dom {
+            self.block.clear();
+            let fields =
+                [("WARC-Refers-To", of_answer.as_str().into()), ("WARC-Concurrent-To", of_answer.as_str().into())];
+            let head = Head {
+                kind: "conversion",
+                id: uuid(exchange.id_seed, CONVERSION_PART),
+                date,
+                content_type: "text/html; charset=utf-8",
+                url: Some(exchange.url),
+                fields: &fields,
+                is_packed: false,
+            };
+            self.finish(&head, dom.as_bytes(), out);
+        }
+        for (part, (prefix, content_type, bytes)) in (PICTURE_PART..).zip(rendition.pictures) {
+            self.block.clear();
+            let head = Head {
+                kind: "resource",
+                id: uuid(exchange.id_seed, part),
+                date,
+                content_type,
+                url: Some(&format!("{prefix}{}", exchange.url)),
+                fields: &[("WARC-Concurrent-To", of_answer.as_str().into())],
+                is_packed: true,
+            };
+            self.finish(&head, bytes, out);
+        }
     }
 
     fn request(&mut self, exchange: &Exchange<'_>, request: &[u8], date: &str, response_id: u128, out: &mut Vec<u8>) {

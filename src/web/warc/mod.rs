@@ -1,12 +1,14 @@
 //! WARC 1.1 records (ISO 28500:2017): built from an answered request, and read back.
 //!
-//! Pure functions of bytes. [`Encoder::encode`] makes the three records of an exchange, in the order in which they lie
+//! Pure functions of bytes. [`Encoder::encode`] makes the records of an exchange, in the order in which they lie
 //! in a value file:
 //!
 //! | record | holds |
 //! |---|---|
 //! | `metadata` | how the URL was found and fetched: via, hops, depth, seed, attempt, time; a replay needs it |
 //! | `request` | the head that was sent (where the configuration wants it) |
+//! | `conversion` | of a page that was rendered: the page as it was then ([`Rendition`]) |
+//! | `resource` | pictures of it, where they are wanted |
 //! | `response` | status line and headers in HTTP/1.1 syntax, body as sent without transfer encoding |
 //! | or `revisit` | the same head without the body, and which response has it ([`Encoder::revisit`]) |
 //!
@@ -26,8 +28,9 @@ mod short;
 pub use date::{format_date, parse_date};
 pub use digest::payload_sha1;
 pub use encode::{
-    Encoder, Exchange, PAYLOAD_IN_FIELD, Profile, REVISIT_PAYLOAD_MIN, Records, Reference, Revisit, RevisitDraft,
-    WAS_REVISIT_FIELD, head_of, id_of, id_seed, is_packed, metadata_id, seed_of_id, with_field,
+    Encoder, Exchange, OUTLINK_FIELD, PAYLOAD_IN_FIELD, Profile, RENDERING_FIELD, RENDERING_PURPOSE,
+    REVISIT_PAYLOAD_MIN, Records, Reference, Rendition, Revisit, RevisitDraft, WAS_REVISIT_FIELD, head_of, id_of,
+    id_seed, is_packed, metadata_id, seed_of_id, with_field,
 };
 pub use pack::Compression;
 pub(crate) use pack::GZIP_HEAD;

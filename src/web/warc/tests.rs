@@ -33,6 +33,8 @@ fn exchange<'a>(headers: &'a Headers, body: &'a [u8]) -> Exchange<'a> {
         seed: 7,
         attempt: 1,
         robots: false,
+        of_rendering: false,
+        rendition: None,
         forced: false,
         is_due: false,
         canonical: None,

@@ -7,7 +7,8 @@ use std::time::Duration;
 use crawler::clock::{Clock, SystemClock};
 use crawler::container::Referrer;
 use crawler::engine::{
-    Addressed, Event, Fault, FetchFailed, FetchJob, ReplyTo, RequestSettings, ResolveJob, Response, Target, Unresolved,
+    Addressed, Event, Fault, FetchFailed, FetchJob, RenderWish, ReplyTo, RequestSettings, ResolveJob, Response, Target,
+    Unresolved,
 };
 use crawler::fetch::{Arrived, FetchLine, FetchOptions, Fetcher};
 use crawler::fingerprint::Fingerprint;
@@ -108,6 +109,7 @@ impl Client {
             sessions: 0,
             condition: None,
             past: None,
+            render: RenderWish::No,
             id_seed: 0,
         };
         self.line.as_ref().unwrap().fetch(Addressed { job, reply: self.reply.clone() });

@@ -1,0 +1,202 @@
+//! What is said of renderings between the engine, those who process pages and those who render them: plain values.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::Failure;
+use crate::web::url::CanonicalUrl;
+
+/// A page looks like one of scripts that has no more links, or less text.
+const FEW_LINKS: u32 = 2;
+const LITTLE_TEXT_BYTES: u64 = 512;
+
+/// Which pages are rendered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RenderMode {
+    /// None.
+    #[default]
+    Off,
+    /// Those of patterns that show more so.
+    Needed,
+    /// All.
+    Always,
+}
+
+/// Whether a page is rendered, as far as that is known before its request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RenderWish {
+    /// It is not.
+    #[default]
+    No,
+    /// If it looks as if it needed it.
+    IfScripted,
+    /// If it has a script.
+    IfAnyScript,
+    /// It is, for this reason.
+    Yes(&'static str),
+}
+
+impl RenderWish {
+    /// Why a page that shows `found` is rendered, if it is.
+    pub fn reason(self, found: &Found) -> Option<&'static str> {
+        match self {
+            RenderWish::No => None,
+            RenderWish::Yes(why) => Some(why),
+            RenderWish::IfAnyScript => (found.scripts > 0).then_some("firstOfSite"),
+            RenderWish::IfScripted => found.looks_scripted().then_some("scripts"),
+        }
+    }
+}
+
+/// How much a page shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Scripts in it.
+    pub scripts: u32,
+    /// Links that are in scope.
+    pub links: u32,
+    /// Bytes of its text.
+    pub text_bytes: u64,
+}
+
+impl Found {
+    /// Whether it is that of a page that looks as if its scripts made it.
+    pub fn looks_scripted(&self) -> bool {
+        self.scripts > 0 && (self.links <= FEW_LINKS || self.text_bytes < LITTLE_TEXT_BYTES)
+    }
+
+    /// Whether a rendering that shows `self` was worth it for a page that shows `before` without.
+    pub fn is_more_than(&self, before: &Found) -> bool {
+        self.links > before.links || self.text_bytes > before.text_bytes + before.text_bytes / 4 + 64
+    }
+}
+
+/// What a rendering has made of a page.
+#[derive(Clone, Debug)]
+pub struct Rendered {
+    /// Which rendering.
+    pub number: u64,
+    /// Why it was rendered.
+    pub why: &'static str,
+    /// Why there is no rendered page, if there is none.
+    pub failure: Option<String>,
+    /// No browser was asked: the page does not need it.
+    pub is_as_served: bool,
+    /// What the page showed before, and after.
+    pub shown: (Found, Found),
+    /// How long it took.
+    pub duration: Duration,
+}
+
+impl Rendered {
+    /// It in a word or two, for crawl.log and the metadata record.
+    pub fn note(&self) -> String {
+        match &self.failure {
+            _ if self.is_as_served => "notRendered".to_owned(),
+            Some(why) => format!("renderFailed:{}", why.replace([' ', ','], "_")),
+            None => {
+                let more = i64::from(self.shown.1.links) - i64::from(self.shown.0.links);
+                format!("rendered:{}:{}ms:links{more:+}", self.why, self.duration.as_millis())
+            }
+        }
+    }
+
+    /// Whether a browser has made anything of the page.
+    pub fn has_page(&self) -> bool {
+        self.failure.is_none() && !self.is_as_served
+    }
+
+    /// Whether it showed more than the page without.
+    pub fn showed_more(&self) -> bool {
+        self.has_page() && self.shown.1.is_more_than(&self.shown.0)
+    }
+}
+
+/// Which request of which rendering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AskId {
+    /// The rendering.
+    pub rendering: u64,
+    /// The request, by the number that the page's renderer gave it.
+    pub number: u64,
+}
+
+/// A page asks for a URL.
+#[derive(Debug)]
+pub struct Ask {
+    /// Who asks.
+    pub id: AskId,
+    /// For what; always a GET.
+    pub url: CanonicalUrl,
+    /// Fields of the head that scripts of the page have set: names in lower case.
+    pub fields: Vec<(String, String)>,
+}
+
+/// What a page gets.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// What the server said.
+    Got(Arc<Resource>),
+    /// Nothing.
+    Refused(Refusal),
+}
+
+/// Why a page does not get what it asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The rendering has its end, or the crawl stops.
+    Stopping,
+    /// The page has asked for too much.
+    Requests,
+    /// A rule of the scope excludes it.
+    Scope,
+    /// The domain of the page has used up its budget.
+    Budget,
+    /// robots.txt forbids it, or cannot be had.
+    Robots,
+    /// There was no answer.
+    Failed(Failure),
+}
+
+impl Refusal {
+    /// It in a word, for logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Refusal::Stopping => "stopping",
+            Refusal::Requests => "too many requests",
+            Refusal::Scope => "excluded",
+            Refusal::Budget => "budget",
+            Refusal::Robots => "robots.txt",
+            Refusal::Failed(_) => "no answer",
+        }
+    }
+}
+
+/// An answer as a page gets it: its body is decoded.
+#[derive(Clone, Debug)]
+pub struct Resource {
+    /// Status code.
+    pub status: u16,
+    /// Names and values, without what describes a connection or a coding.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// The next request for what a page asks for.
+#[derive(Debug)]
+pub enum ResourceStep {
+    /// The robots.txt of the origin that it goes to.
+    Robots {
+        /// What waits for it.
+        url: CanonicalUrl,
+        /// Its fields.
+        fields: Vec<(String, String)>,
+        /// Its origin, whose rules these are.
+        origin: Box<str>,
+    },
+    /// It itself, with these fields of the head.
+    Get(Vec<(String, String)>),
+}

@@ -1,0 +1,234 @@
+//! What a page asks for while it is rendered, and what it gets.
+//!
+//! ```text
+//! Ask ─► open? limits? scope? budget? ─► on its way already? ─► robots.txt ─► its turn at its host ─► FetchJob
+//!                                            │ waits with others                                         │
+//! answer ◄───────────────────────────────────┴───────────────────────────────────────────────────────────┘
+//! ```
+//! The steps wait among the hops of robots.txt (`requests::hops`), as those of logins do. A request of a page is the
+//! host's like any other: it is counted, logged, signed, and made with the settings of its site. It has one attempt.
+//!
+//! The rules of an origin that the crawl has not asked itself are kept here, and in memory: the crawl asks for them
+//! again when it comes to a page there, since it takes the sitemaps from them.
+
+use std::sync::Arc;
+
+use super::Renderings;
+use crate::container::Stored as StoredPage;
+use crate::disk::Result;
+use crate::engine::Engine;
+use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
+use crate::engine::render_plan::{Answer, Ask, AskId, Refusal, ResourceStep};
+use crate::engine::route::queued;
+use crate::engine::values::RobotsAnswer;
+use crate::frontier::{Provenance, QueuedUrl};
+use crate::outcome::{Cause, Failure};
+use crate::web::robots::RobotsRules;
+use crate::web::url::CanonicalUrl;
+
+/// Origins whose rules are known here only.
+const RULES_MAX: usize = 1_024;
+
+/// Something that is asked for.
+struct Wanted {
+    rendering: u64,
+    url: CanonicalUrl,
+    fields: Vec<(String, String)>,
+    provenance: Provenance,
+    via: String,
+}
+
+impl Engine {
+    /// A page asks for a URL.
+    pub(in crate::engine) fn page_asks(&mut self, ask: Ask) -> Result<()> {
+        let Ask { id, url, fields } = ask;
+        let is_crawling = self.course.is_crawling();
+        let requests_max = self.settings.rendering.requests_max;
+        let Some(page) = self.renderings.pages.get_mut(&id.rendering) else {
+            self.refuse(id, Refusal::Stopping);
+            return Ok(());
+        };
+        if !is_crawling {
+            page.is_given_up = true;
+            self.refuse(id, Refusal::Stopping);
+            return Ok(());
+        }
+        page.asked += 1;
+        if page.asked > requests_max {
+            self.refuse(id, Refusal::Requests);
+            return Ok(());
+        }
+        let (domain, via, provenance) = (page.domain, page.url.clone(), page.provenance.clone());
+        let keys = self.key_of(&url);
+        if self.scope.rules().excludes(url.as_str()) {
+            self.refuse(id, Refusal::Scope);
+            return Ok(());
+        }
+        if let Some(waiting) = self.renderings.wanted.get_mut(&keys.key) {
+            waiting.push(id);
+            self.renderings.open(id);
+            return Ok(());
+        }
+        if keys.domain != domain && !self.stores.arrival.frontier.charge_requisite(domain)? {
+            self.refuse(id, Refusal::Budget);
+            return Ok(());
+        }
+        self.renderings.wanted.insert(keys.key, vec![id]);
+        self.renderings.open(id);
+        self.want(Wanted { rendering: id.rendering, url, fields, provenance, via });
+        Ok(())
+    }
+
+    /// The next request for `wanted` is queued, if robots.txt has nothing against it.
+    fn want(&mut self, wanted: Wanted) {
+        let now = self.stores.arrival.now;
+        let obeys = self.settings.rendering.obey_robots && self.obeys_robots(wanted.url.host());
+        let known = self.stores.robots.peek(self.key_of(&wanted.url).origin);
+        let rules = known.as_ref().and_then(|known| known.fresh(now)).map(|(answer, _)| answer);
+        let own = || self.renderings.rules.get(&self.key_of(&wanted.url).origin).filter(|(_, until)| *until > now);
+        match rules {
+            _ if !obeys => self.queue_resource(wanted),
+            None if let Some((rules, _)) = own() => {
+                let rules = rules.clone();
+                self.want_by_rules(wanted, &rules);
+            }
+            Some(RobotsAnswer::Rules(rules)) => {
+                let rules = rules.clone();
+                self.want_by_rules(wanted, &rules);
+            }
+            Some(RobotsAnswer::Unreachable { .. }) => self.refuse_waiting(&wanted.url, Refusal::Robots),
+            None => {
+                let robots = wanted.url.join("/robots.txt").unwrap_or_else(|_| wanted.url.clone());
+                let Wanted { rendering, url, fields, provenance, via } = wanted;
+                let step = ResourceStep::Robots { origin: url.origin().into(), url, fields };
+                self.queue_step_of_page((rendering, step, provenance), robots, via);
+            }
+        }
+    }
+
+    fn want_by_rules(&mut self, wanted: Wanted, rules: &RobotsRules) {
+        match rules.allows(wanted.url.as_str()) {
+            true => self.queue_resource(wanted),
+            false => self.refuse_waiting(&wanted.url, Refusal::Robots),
+        }
+    }
+
+    fn queue_resource(&mut self, wanted: Wanted) {
+        let Wanted { rendering, url, fields, provenance, via } = wanted;
+        self.queue_step_of_page((rendering, ResourceStep::Get(fields), provenance), url, via);
+    }
+
+    fn queue_step_of_page(
+        &mut self,
+        (rendering, step, provenance): (u64, ResourceStep, Provenance),
+        url: CanonicalUrl,
+        via: String,
+    ) {
+        let host = self.renderings.pages.get(&rendering).map_or(crate::frontier::HostId::NONE, |page| page.host);
+        self.add_step(host, (Target::Resource { rendering, step, provenance }, via), url);
+    }
+
+    /// A step was answered.
+    pub(in crate::engine) fn resource_answered(&mut self, mut processed: Processed, worker: u32) -> Result<()> {
+        self.end_step(&processed.job.url, processed.response.duration);
+        let findings = std::mem::replace(&mut processed.findings, Findings::none());
+        let keys = processed.keys;
+        let is_rules = matches!(&processed.job.target, Target::Resource { step: ResourceStep::Robots { .. }, .. });
+        self.replay_rest(keys.host, &processed.response, is_rules);
+        if let Target::Resource { step: ResourceStep::Robots { .. }, .. } = &processed.job.target {
+            self.books.log_answer(&processed, (&StoredPage::nothing(0), Some("forRendering")), worker)?;
+            return self.rules_of_resource(processed, findings.rules);
+        }
+        let stored = self.store(&processed)?;
+        self.books.count_stored(&stored);
+        self.books.log_answer(&processed, (&stored, Some("forRendering")), worker)?;
+        self.renderings.figures.resources += 1;
+        let Processed { job, resource, .. } = processed;
+        let Target::Resource { provenance, .. } = job.target else { return Ok(()) };
+        let answer = resource.map_or(Answer::Refused(Refusal::Failed(Failure::Protocol)), Answer::Got);
+        self.tell_waiting(&job.url, &answer);
+        let of_page = resource_url(&job.url, keys, provenance);
+        self.route_found(&of_page, (Findings { redirect: None, ..findings }, false), stored.record)
+    }
+
+    /// The robots.txt came that something waits for.
+    fn rules_of_resource(&mut self, processed: Processed, rules: Option<RobotsRules>) -> Result<()> {
+        let (status, via) = (processed.response.status, processed.job.via.url().unwrap_or_default().to_owned());
+        let Target::Resource { rendering, step, provenance } = processed.job.target else { return Ok(()) };
+        let ResourceStep::Robots { url, fields, .. } = step else { return Ok(()) };
+        let Some(rules) = RobotsRules::of_answer(status, rules).map(Arc::new) else {
+            self.refuse_waiting(&url, Refusal::Robots);
+            return Ok(());
+        };
+        let until = self.stores.arrival.now + self.settings.robots_cache;
+        let origin = self.key_of(&url).origin;
+        if self.renderings.rules.len() >= RULES_MAX {
+            self.renderings.rules.clear();
+        }
+        self.renderings.rules.insert(origin, (rules.clone(), until));
+        self.want_by_rules(Wanted { rendering, url, fields, provenance, via }, &rules);
+        Ok(())
+    }
+
+    /// A step was not answered.
+    pub(in crate::engine) fn resource_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
+        self.books.statistics.count_failure(failed.failure);
+        self.books.log_failure(&failed, failed.failure.code(), worker)?;
+        self.end_step(&failed.job.url, failed.duration);
+        let FetchJob { target, url, .. } = failed.job;
+        self.resource_failed(target, &url, failed.cause);
+        Ok(())
+    }
+
+    /// A step cannot be taken.
+    pub(in crate::engine) fn resource_failed(&mut self, target: Target, url: &CanonicalUrl, cause: Cause) {
+        match target {
+            Target::Resource { step: ResourceStep::Robots { url, .. }, .. } => {
+                self.refuse_waiting(&url, Refusal::Robots);
+            }
+            _ => self.refuse_waiting(url, Refusal::Failed(cause.failure())),
+        }
+    }
+
+    /// All who wait for `url` get nothing.
+    pub(super) fn refuse_waiting(&mut self, url: &CanonicalUrl, refusal: Refusal) {
+        if refusal != Refusal::Stopping {
+            tracing::debug!(url = url.as_str(), why = refusal.as_str(), "a page that is rendered does not get");
+        }
+        self.tell_waiting(url, &Answer::Refused(refusal));
+    }
+
+    fn tell_waiting(&mut self, url: &CanonicalUrl, answer: &Answer) {
+        let waiting = self.renderings.wanted.remove(&self.key_of(url).key).unwrap_or_default();
+        for id in waiting {
+            if let Some(page) = self.renderings.pages.get_mut(&id.rendering) {
+                page.open = page.open.saturating_sub(1);
+            }
+            self.renderings.figures.refused += u64::from(matches!(answer, Answer::Refused(_)));
+            self.executors.answer(id, answer.clone());
+        }
+    }
+
+    fn refuse(&mut self, id: AskId, refusal: Refusal) {
+        self.renderings.figures.refused += 1;
+        self.executors.answer(id, Answer::Refused(refusal));
+    }
+}
+
+impl Renderings {
+    fn open(&mut self, id: AskId) {
+        if let Some(page) = self.pages.get_mut(&id.rendering) {
+            page.open += 1;
+        }
+    }
+}
+
+/// What a page asks for as the URL that its links descend from.
+pub(in crate::engine) fn resource_url(
+    url: &CanonicalUrl,
+    keys: crate::web::url::Keys,
+    provenance: Provenance,
+) -> QueuedUrl {
+    let Provenance { depth, seed, hops } = provenance;
+    QueuedUrl { depth, seed, hops, ..queued(url.as_str(), keys) }
+}

@@ -1,0 +1,225 @@
+//! A page on its way through a rendering: how it begins, and how it ends.
+
+use super::decide::Decision;
+use super::{InProgress, RenderPatterns};
+use crate::container::KeyRecord;
+use crate::disk::Result;
+use crate::engine::job::{Processed, Target};
+use crate::engine::render_plan::{Refusal, RenderWish, Rendered};
+use crate::engine::request_settings::RequestSettings;
+use crate::engine::{Engine, RenderMode, queued_url};
+use crate::frontier::{Feedback, Provenance, QueuedUrl};
+use crate::outcome::{Verdict, blame_of_answer};
+use crate::web::url::CanonicalUrl;
+
+/// A page to be rendered, or to be stored as it was served after all.
+#[derive(Debug)]
+pub struct RenderJob {
+    /// Its number, by which what it asks for is known.
+    pub number: u64,
+    /// What is done with it.
+    pub work: RenderWork,
+    /// The page with its body, and without records.
+    pub processed: Box<Processed>,
+}
+
+/// What is done with a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RenderWork {
+    /// A browser renders it.
+    Render,
+    /// It is processed as it was served.
+    AsServed,
+}
+
+impl Engine {
+    /// Which pages of the site of `url` are rendered, whose requests are made with `settings`.
+    pub(in crate::engine) fn render_mode(&self, settings: Option<&RequestSettings>) -> RenderMode {
+        match self.renders() {
+            true => settings.map_or(self.settings.rendering.mode, |settings| settings.rendering),
+            false => RenderMode::Off,
+        }
+    }
+
+    /// Whether any page may be rendered.
+    pub(in crate::engine) fn renders(&self) -> bool {
+        self.settings.rendering.is_on && self.executors.can_render()
+    }
+
+    /// Whether the page of `url` is rendered, whose request is made with `settings`.
+    pub(in crate::engine) fn render_wish(&mut self, settings: Option<&RequestSettings>, url: &QueuedUrl) -> RenderWish {
+        // what is embedded from elsewhere is no page of its own
+        match self.render_mode(settings) {
+            _ if url.hops.embeds() > 0 && !self.scope.takes_in(&queued_url(&url.url)) => RenderWish::No,
+            RenderMode::Off => RenderWish::No,
+            RenderMode::Always => RenderWish::Yes("always"),
+            RenderMode::Needed => self.renderings.patterns.wish(&self.home.keys, url.origin, &url.url),
+        }
+    }
+
+    /// Whether a page may be begun, as far as renderings go.
+    pub(in crate::engine) fn has_room_to_render(&self) -> bool {
+        !self.renders() || self.renderings.has_room(self.settings.rendering.pages)
+    }
+
+    /// An answer came whose page is to be rendered before it is stored.
+    pub(in crate::engine) fn begin_rendering(&mut self, mut processed: Processed, worker: u32) -> Result<()> {
+        let now = self.stores.arrival.now;
+        let Target::Page { url, .. } = &processed.job.target else { return Ok(()) };
+        let host = processed.job.host;
+        if !self.course.is_crawling() {
+            // it would not end in time
+            self.requests.end_page(&processed.job);
+            return self.stores.arrival.frontier.put_back(host, now, now);
+        }
+        let response = &processed.response;
+        let feedback = Feedback {
+            started: response.started,
+            duration: response.duration,
+            bytes: 0,
+            verdict: Verdict::Done,
+            blame: blame_of_answer(response.status, false),
+            failure: None,
+            retry_after: None,
+            address: response.address,
+            counts_as_page: false,
+            may_lower_delay: response.status < 300,
+        };
+        self.stores.arrival.frontier.received(host, &feedback, now);
+        let number = self.renderings.next;
+        let bytes = response.body.len();
+        let in_progress = InProgress {
+            host,
+            domain: url.domain,
+            url: processed.job.url.as_str().to_owned(),
+            provenance: Provenance { depth: url.depth, seed: url.seed, hops: url.hops.then('E') },
+            worker,
+            bytes,
+            asked: 0,
+            open: 0,
+            trial: None,
+            origin: url.origin,
+            is_given_up: false,
+        };
+        self.renderings.next += 1;
+        self.renderings.bytes += bytes;
+        self.renderings.pages.insert(number, in_progress);
+        // other answers may need its place, and among them what the page will ask for
+        processed.room = Default::default();
+        self.decide_rendering(number, Box::new(processed));
+        Ok(())
+    }
+
+    /// A page that is to be rendered goes to a browser, waits for what comes of another one of its pattern, or is
+    /// stored as it was served, by what is known now.
+    fn decide_rendering(&mut self, number: u64, processed: Box<Processed>) {
+        let Target::Page { url, .. } = &processed.job.target else { return };
+        let is_settled = matches!(processed.job.render, RenderWish::Yes(_));
+        let pattern = RenderPatterns::key(&self.home.keys, url.origin, &url.url);
+        let renderings = &mut self.renderings;
+        let of_origin = |page: &&InProgress| page.trial.is_some() && page.origin == url.origin;
+        let trials = renderings.pages.values().filter(of_origin).count();
+        let shown = processed.findings.shown.unwrap_or_default();
+        let decision = match is_settled {
+            true => Decision::Render,
+            false => renderings.patterns.decide(pattern, url.origin, &shown, trials),
+        };
+        let work = match decision {
+            Decision::Render => RenderWork::Render,
+            Decision::AsServed => RenderWork::AsServed,
+            Decision::Try { others_wait } => match renderings.trials.get_mut(&pattern) {
+                Some(waiting) if others_wait => {
+                    waiting.push((number, processed));
+                    return;
+                }
+                Some(_) => RenderWork::AsServed,
+                None => {
+                    renderings.trials.insert(pattern, Vec::new());
+                    renderings.pages.get_mut(&number).into_iter().for_each(|page| page.trial = Some(pattern));
+                    RenderWork::Render
+                }
+            },
+        };
+        self.executors.render(RenderJob { number, work, processed });
+    }
+
+    /// The pages that waited for what came of the trial of a pattern.
+    fn end_trial(&mut self, pattern: Option<u64>) {
+        let waiting = pattern.and_then(|pattern| self.renderings.trials.remove(&pattern)).unwrap_or_default();
+        waiting.into_iter().for_each(|(number, processed)| self.decide_rendering(number, processed));
+    }
+
+    /// A rendering has ended as `rendered` says, of the page that `processed` asked for; the worker that fetched it, or
+    /// nothing where the page is to be asked for again.
+    pub(in crate::engine) fn end_rendering(
+        &mut self,
+        processed: &Processed,
+        rendered: &Rendered,
+    ) -> Result<Option<u32>> {
+        let Some(ended) = self.renderings.pages.remove(&rendered.number) else { return Ok(None) };
+        self.renderings.bytes -= ended.bytes;
+        self.requests.end_page(&processed.job);
+        let holds_still = !self.course.is_crawling() || self.requests.is_paused();
+        if ended.is_given_up || (holds_still && ended.open > 0) {
+            self.end_trial(ended.trial);
+            self.stores.arrival.frontier.put_off(ended.host, self.stores.arrival.now)?;
+            return Ok(None);
+        }
+        let Target::Page { url, .. } = &processed.job.target else { return Ok(None) };
+        if rendered.is_as_served {
+            return Ok(Some(ended.worker));
+        }
+        self.learn_pattern(url, rendered);
+        self.end_trial(ended.trial);
+        self.renderings.figures.count(rendered.failure.is_some(), rendered.showed_more());
+        Ok(Some(ended.worker))
+    }
+
+    fn learn_pattern(&mut self, url: &QueuedUrl, rendered: &Rendered) {
+        if rendered.failure.is_none() {
+            let now = self.stores.arrival.now;
+            let keys = self.home.keys.clone();
+            self.renderings.patterns.learn(&keys, (url.origin, &url.url), rendered.shown, now);
+        }
+    }
+
+    /// The crawl stops: no rendering goes on.
+    pub(in crate::engine) fn give_up_renderings(&mut self) -> Result<()> {
+        if self.renderings.are_none() {
+            return Ok(());
+        }
+        for page in self.renderings.pages.values_mut().filter(|page| page.open > 0) {
+            page.is_given_up = true;
+        }
+        // those that wait for a trial are put back at once
+        let now = self.stores.arrival.now;
+        for (number, processed) in std::mem::take(&mut self.renderings.trials).into_values().flatten() {
+            if let Some(page) = self.renderings.pages.remove(&number) {
+                self.renderings.bytes -= page.bytes;
+                self.requests.end_page(&processed.job);
+                self.stores.arrival.frontier.put_off(page.host, now)?;
+            }
+        }
+        for hop in self.requests.take_resource_hops() {
+            self.refuse_waiting(&hop, Refusal::Stopping);
+        }
+        Ok(())
+    }
+
+    /// Whether the page of `url`, which another one embeds, is in the archive already because a rendering asked for it.
+    pub(in crate::engine) fn has_as_resource(&self, url: &QueuedUrl) -> Result<bool> {
+        let may_be = self.renders() && self.recrawls.is_none();
+        if !may_be || url.forced || url.attempts > 0 || url.hops.embeds() == 0 {
+            return Ok(false);
+        }
+        let newest = self.container.newest(url.key, &url.url)?;
+        // a frame has links of its own, which a rendering of it may find
+        let is_it = |newest: &KeyRecord| newest.of_rendering && newest.status < 400 && newest.mime != "text/html";
+        Ok(newest.is_some_and(|newest| is_it(&newest) && !newest.truncated))
+    }
+
+    /// The key of `url` in the archive and in URL-seen.
+    pub(super) fn key_of(&self, url: &CanonicalUrl) -> crate::web::url::Keys {
+        self.home.keys.keys(url)
+    }
+}

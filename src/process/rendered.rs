@@ -1,0 +1,258 @@
+//! Pages that are rendered: whether one is, what it says when it was, and what it gets that it asks for.
+//!
+//! A rendered page is read like any other, by the answer's own header: what a browser has made of it stands in the
+//! place of its body. So a replay, which has that from the archive, finds what was found here ([`read_as_rendered`]).
+//!
+//! Links that the page does not name itself (those in its frames) come from the browser. They are noted in the metadata
+//! record, since nothing else in the archive says them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{Processor, count};
+use crate::disk;
+use crate::engine::{
+    FetchJob, Findings, Found, FoundLink, Processed, Rendered, Resource, ResourceStep, Response, Room, Target,
+};
+use crate::fingerprint::Fingerprint;
+use crate::outcome::Reason;
+use crate::web::coding;
+use crate::web::html::{Document, LinkKind, LinkScan, RobotsDirectives};
+use crate::web::url::CanonicalUrl;
+use crate::web::warc::{Header, Rendition};
+
+/// A longer page is not rendered.
+const DOCUMENT_MAX: usize = 4 << 20;
+/// Bytes of all links that are noted beside those of the page.
+const OUTLINKS_BYTES_MAX: usize = 256 << 10;
+
+/// What a browser has made of a page.
+#[derive(Clone, Debug, Default)]
+pub struct RenderedPage {
+    /// The page as it was in the end.
+    pub dom: String,
+    /// Links of it and its frames.
+    pub links: Vec<String>,
+    /// What ended it, in a word.
+    pub ended: &'static str,
+    /// Pictures: what their URLs begin with, media type, bytes.
+    pub pictures: Vec<(&'static str, &'static str, Vec<u8>)>,
+}
+
+/// What came of a page that was to be rendered.
+#[derive(Clone, Debug)]
+pub enum RenderOutcome {
+    /// A browser has made this of it.
+    Rendered(RenderedPage),
+    /// It was rendered in vain, for this reason.
+    Failed(String),
+    /// It needs no browser.
+    AsServed,
+}
+
+/// The answer with `dom` in the place of its body.
+pub fn read_as_rendered(response: &Response, dom: &str) -> Response {
+    let is_of_body = |name: &[u8]| {
+        ["content-type", "content-encoding", "content-length", "transfer-encoding"]
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
+    };
+    let others = response.headers.iter().filter(|(name, _)| !is_of_body(name)).cloned();
+    let kind: Header = (b"content-type"[..].into(), b"text/html; charset=utf-8"[..].into());
+    Response {
+        status: response.status,
+        reason: response.reason.clone(),
+        version: response.version,
+        headers: others.chain([kind]).collect(),
+        body: dom.as_bytes().to_vec(),
+        truncated: None,
+        address: response.address,
+        request: Vec::new(),
+        started: response.started,
+        duration: response.duration,
+    }
+}
+
+impl Processor {
+    /// Why the page is rendered before it is stored, if it is.
+    pub(super) fn why_rendered(
+        &self,
+        job: &FetchJob,
+        response: &Response,
+        findings: &Findings,
+    ) -> Option<&'static str> {
+        let is_whole = response.truncated.is_none() && (1..=DOCUMENT_MAX).contains(&response.body.len());
+        let shown = findings.shown.filter(|_| is_whole && !findings.is_logged_out)?;
+        job.render.reason(&shown)
+    }
+
+    /// A page with what came of its rendering.
+    pub fn process_rendered(
+        &mut self,
+        number: u64,
+        processed: Processed,
+        outcome: RenderOutcome,
+        duration: std::time::Duration,
+    ) -> disk::Result<Processed> {
+        let Processed { mut job, keys, mut response, mime, retry_after, findings: before, to_render, .. } = processed;
+        let shown_before = before.shown.unwrap_or_default();
+        self.resolve_referrer(0, &mut job)?;
+        self.meet(job.settings.as_deref());
+        let mut rendered = Rendered {
+            number,
+            failure: None,
+            is_as_served: false,
+            shown: (shown_before, shown_before),
+            duration,
+            why: to_render.unwrap_or_default(),
+        };
+        let is_as_served = matches!(outcome, RenderOutcome::AsServed);
+        rendered.is_as_served = is_as_served;
+        let (mut findings, outlinks, page) = match outcome {
+            RenderOutcome::AsServed => (before, Vec::new(), None),
+            RenderOutcome::Failed(why) => {
+                rendered.failure = Some(why);
+                (before, Vec::new(), None)
+            }
+            RenderOutcome::Rendered(page) => {
+                let as_rendered = read_as_rendered(&response, &page.dom);
+                let mut findings = self.find(&job.url, job.target.purpose(), &as_rendered, &job.scope);
+                let outlinks = self.outlinks(&job, &as_rendered, &page.links, &mut findings);
+                rendered.shown.1 = shown(&findings);
+                (findings, outlinks, Some(page))
+            }
+        };
+        let statements = self.statements(&job, &response, &mut findings);
+        let note = rendered.note();
+        let pictures: Vec<_> = page.iter().flat_map(|page| &page.pictures).collect();
+        let pictures: Vec<_> = pictures.into_iter().map(|(prefix, kind, bytes)| (*prefix, *kind, &**bytes)).collect();
+        let rendition = Rendition {
+            note: &note,
+            dom: page.as_ref().map(|page| page.dom.as_str()),
+            outlinks: &outlinks,
+            pictures: &pictures,
+        };
+        let canonical = findings.canonical.clone();
+        let records = self.records_with(
+            &job,
+            &response,
+            canonical.as_deref(),
+            &statements,
+            Some(rendition).filter(|_| !is_as_served),
+        )?;
+        response.body = Vec::new();
+        let rendered = Some(Box::new(rendered));
+        let has_statements = !statements.is_empty();
+        let room = Room::default();
+        let (resource, to_render) = (None, None);
+        Ok(Processed {
+            job,
+            keys,
+            response,
+            mime,
+            retry_after,
+            findings,
+            records,
+            has_statements,
+            room,
+            to_render,
+            rendered,
+            resource,
+        })
+    }
+
+    /// Links that the browser found and that the page does not name itself; those that are in scope are added to
+    /// `findings`.
+    fn outlinks(&mut self, job: &FetchJob, page: &Response, links: &[String], findings: &mut Findings) -> Vec<String> {
+        let Target::Page { url, .. } = &job.target else { return Vec::new() };
+        if findings.is_nofollow && self.options.respect_nofollow {
+            return Vec::new();
+        }
+        let named = self.named_in(&job.url, page);
+        let mut known: HashSet<Fingerprint> = findings.links.iter().map(|link| link.keys.key).collect();
+        let (mut outlinks, mut bytes) = (Vec::new(), 0);
+        for link in links.iter().take(self.options.links_max) {
+            let Ok(target) = CanonicalUrl::parse(link) else { continue };
+            let keys = self.options.keys.keys(&target);
+            if named.contains(&keys.key) || !known.insert(keys.key) {
+                continue;
+            }
+            match self.judge(&job.scope, &target, LinkKind::Anchor, (url.depth, &url.hops)) {
+                Ok(()) if bytes + target.as_str().len() > OUTLINKS_BYTES_MAX => {
+                    count(&mut findings.dropped, Reason::PageLimit)
+                }
+                Ok(()) => {
+                    bytes += target.as_str().len();
+                    outlinks.push(target.as_str().to_owned());
+                    findings.links.push(FoundLink {
+                        url: target.into_text(),
+                        keys,
+                        kind: LinkKind::Anchor,
+                        modified: None,
+                    });
+                }
+                Err(reason) => count(&mut findings.dropped, reason),
+            }
+        }
+        outlinks
+    }
+
+    /// All URLs that the page itself names, followed or not.
+    fn named_in(&mut self, url: &CanonicalUrl, page: &Response) -> HashSet<Fingerprint> {
+        let mut scan = LinkScan::new(self.options.links_max, false, self.options.url_bytes_max);
+        let content_type = page.content_type();
+        let links = scan.document(
+            Document::Html,
+            &page.body,
+            content_type.as_deref(),
+            (url, &self.options.keys),
+            RobotsDirectives::default(),
+        );
+        links.entries.into_iter().map(|link| link.keys.key).collect()
+    }
+
+    /// Links of a page from the archive that were noted beside it, which are added to `findings`.
+    pub(super) fn add_outlinks(
+        &self,
+        (depth, hops): (u16, &crate::frontier::Hops),
+        outlinks: &[String],
+        scope: &crate::web::scope::Scope,
+        findings: &mut Findings,
+    ) {
+        for link in outlinks {
+            let Ok(target) = CanonicalUrl::parse(link) else { continue };
+            let keys = self.options.keys.keys(&target);
+            match self.judge(scope, &target, LinkKind::Anchor, (depth, hops)) {
+                Ok(()) => findings.links.push(FoundLink {
+                    url: target.into_text(),
+                    keys,
+                    kind: LinkKind::Anchor,
+                    modified: None,
+                }),
+                Err(reason) => count(&mut findings.dropped, reason),
+            }
+        }
+    }
+
+    /// What a page gets that has asked for the URL of `job`; none for the robots.txt that it waits for.
+    pub(super) fn resource(&mut self, job: &FetchJob, response: &Response) -> Option<Arc<Resource>> {
+        let Target::Resource { step: ResourceStep::Get(_), .. } = &job.target else { return None };
+        let coding = response.content_encoding();
+        let decoded_max = coding::within_ratio(response.body.len(), self.options.decoded_max);
+        let body = match coding.as_deref() {
+            None => response.body.clone(),
+            coding => self.decoder.decode(coding, &response.body, decoded_max).bytes.to_vec(),
+        };
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        // what the crawl keeps of cookies it sends itself; pages have none of their own
+        let own = response.headers.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(b"set-cookie"));
+        let headers = own.map(|(name, value)| (text(name), text(value))).collect();
+        Some(Arc::new(Resource { status: response.status, headers, body }))
+    }
+}
+
+/// How much a rendered page shows.
+fn shown(findings: &Findings) -> Found {
+    let links = findings.links.iter().filter(|link| link.kind != LinkKind::Embed).count();
+    Found { links: u32::try_from(links).unwrap_or(u32::MAX), ..findings.shown.unwrap_or_default() }
+}

@@ -1,0 +1,162 @@
+//! Answers that are kept for other pages: the same scripts, style sheets and fonts belong to all pages of a site.
+//!
+//! What is kept was asked for by the engine and is in the archive. It is given to other pages while it is fresh: as
+//! long as its `Cache-Control` says; scripts, style sheets, pictures and fonts that say nothing, or only that they
+//! should be asked about again, for a time that the crawl sets: within a crawl they are taken for what they were. What
+//! must not be stored (`no-store`), or differs by more than its URL (`Vary` by cookies or by anything), is not kept.
+//!
+//! Bytes are bounded; what was not used for the longest goes first.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::browser::ResourceKind;
+use crate::engine::Resource;
+use crate::web::url::CanonicalUrl;
+
+/// One that is longer is not kept, as a part of the bytes of all.
+const LARGEST_PART: usize = 4;
+
+/// What is kept.
+#[derive(Debug)]
+pub(super) struct Kept {
+    bytes_max: usize,
+    usually: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    by_url: HashMap<String, Entry>,
+    bytes: usize,
+    /// Uses so far.
+    clock: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    resource: Arc<Resource>,
+    until: Instant,
+    used: u64,
+}
+
+impl Kept {
+    /// Room for `bytes_max` bytes, each `usually` for so long.
+    pub(super) fn new(bytes_max: usize, usually: Duration) -> Kept {
+        Kept { bytes_max, usually, state: Mutex::default() }
+    }
+
+    /// The answer for `url`, if one is kept and fresh.
+    pub(super) fn get(&self, url: &CanonicalUrl) -> Option<Arc<Resource>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.clock += 1;
+        let clock = state.clock;
+        let entry = state.by_url.get_mut(url.as_str())?;
+        if entry.until <= Instant::now() {
+            state.remove(url.as_str());
+            return None;
+        }
+        entry.used = clock;
+        Some(entry.resource.clone())
+    }
+
+    /// Keeps the answer for `url`, which was wanted for `kind`, if it may be.
+    pub(super) fn put(&self, url: &CanonicalUrl, kind: ResourceKind, resource: &Arc<Resource>) {
+        let Some(time) = fresh_for(resource, kind, self.usually) else { return };
+        let bytes = bytes_of(resource);
+        if bytes > self.bytes_max / LARGEST_PART {
+            return;
+        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.remove(url.as_str());
+        while state.bytes + bytes > self.bytes_max {
+            let oldest = state.by_url.iter().min_by_key(|(_, entry)| entry.used).map(|(url, _)| url.clone());
+            let Some(oldest) = oldest else { return };
+            state.remove(&oldest);
+        }
+        state.clock += 1;
+        let entry = Entry { resource: resource.clone(), until: Instant::now() + time, used: state.clock };
+        state.bytes += bytes;
+        state.by_url.insert(url.as_str().to_owned(), entry);
+    }
+}
+
+impl State {
+    fn remove(&mut self, url: &str) {
+        if let Some(gone) = self.by_url.remove(url) {
+            self.bytes -= bytes_of(&gone.resource);
+        }
+    }
+}
+
+fn bytes_of(resource: &Resource) -> usize {
+    let headers: usize = resource.headers.iter().map(|(name, value)| name.len() + value.len() + 48).sum();
+    resource.body.len() + headers + 256
+}
+
+/// For how long an answer may be given to other pages.
+fn fresh_for(resource: &Resource, kind: ResourceKind, usually: Duration) -> Option<Duration> {
+    let field = |wanted: &str| {
+        let named = resource.headers.iter().filter(move |(name, _)| name.eq_ignore_ascii_case(wanted));
+        named.map(|(_, value)| value.to_ascii_lowercase()).collect::<Vec<_>>().join(",")
+    };
+    let (control, vary) = (field("cache-control"), field("vary"));
+    let varies = vary.split(',').map(str::trim).any(|by| matches!(by, "*" | "cookie" | "authorization"));
+    let mut directives = control.split(',').map(str::trim);
+    if resource.status != 200 || varies || directives.clone().any(|directive| directive == "no-store") {
+        return None;
+    }
+    let stated = directives.find_map(|directive| directive.strip_prefix("max-age=")?.parse().ok());
+    let stated = Duration::from_secs(stated.unwrap_or(0));
+    let is_part =
+        matches!(kind, ResourceKind::Script | ResourceKind::Stylesheet | ResourceKind::Image | ResourceKind::Font);
+    let time = if is_part { stated.max(usually) } else { stated };
+    (!time.is_zero()).then_some(time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(bytes: usize, control: &str) -> Arc<Resource> {
+        let headers = vec![("Cache-Control".to_owned(), control.to_owned())];
+        Arc::new(Resource { status: 200, headers, body: vec![0; bytes] })
+    }
+
+    fn url(path: &str) -> CanonicalUrl {
+        CanonicalUrl::parse(&format!("http://a.example/{path}")).unwrap()
+    }
+
+    #[test]
+    fn what_may_be_kept_is_kept_for_as_long_as_it_says() {
+        let hour = Duration::from_secs(3_600);
+        let of = |control: &str, kind| fresh_for(&answer(1, control), kind, hour);
+        assert_eq!(of("", ResourceKind::Script), Some(hour));
+        assert_eq!(of("no-cache", ResourceKind::Font), Some(hour));
+        assert_eq!(of("public, max-age=7200", ResourceKind::Image), Some(2 * hour));
+        assert_eq!(of("max-age=60", ResourceKind::Fetch), Some(Duration::from_secs(60)));
+        assert_eq!((of("", ResourceKind::Fetch), of("no-store", ResourceKind::Script)), (None, None));
+        let varies = Resource {
+            status: 200,
+            headers: vec![("vary".to_owned(), "Accept-Encoding, Cookie".to_owned())],
+            body: Vec::new(),
+        };
+        assert_eq!(fresh_for(&varies, ResourceKind::Script, hour), None);
+    }
+
+    #[test]
+    fn bytes_are_bounded_and_what_was_not_used_goes_first() {
+        let kept = Kept::new(10_000, Duration::from_secs(60));
+        for n in 0..4 {
+            kept.put(&url(&n.to_string()), ResourceKind::Script, &answer(2_000, ""));
+        }
+        assert!((0..4).all(|n| kept.get(&url(&n.to_string())).is_some()));
+        assert!(kept.get(&url("0")).is_some());
+        kept.put(&url("more"), ResourceKind::Script, &answer(2_000, ""));
+        assert!(kept.get(&url("0")).is_some() && kept.get(&url("1")).is_none());
+        kept.put(&url("large"), ResourceKind::Script, &answer(5_000, ""));
+        assert!(kept.get(&url("large")).is_none());
+        assert!(kept.state.lock().unwrap().bytes <= 10_000);
+    }
+}

@@ -1,0 +1,280 @@
+//! The render executor: pages in browsers that have no network but the engine.
+//!
+//! ```text
+//! engine ── RenderJob ──► tab of a browser ── every request of the page ──┬─ the page itself: from the job
+//!    ▲                         │                                         ├─ kept from another page ([`kept`])
+//!    │                         │                                         └─ all else: Event::Asked ──► engine
+//!    │                         ▼                                                                        │ answer
+//!    └── Event::Page ◄── records and links, made of what the browser has left       the page ◄──────────┘
+//! ```
+//! It holds no crawl state: a job carries the page and comes back as an answer to the page's request. What it promises:
+//!
+//! - no more than `pages` pages are rendered at a time; the others wait, and how many that may be the engine bounds;
+//! - no more than [`network::OPEN_MAX`] requests of a page are with the engine at a time; so its queue of events has
+//!   room for all of them;
+//! - a page has one end, and the engine hears of it once: by then nobody waits for an answer to what it asked for;
+//! - where the browser crashed, which another page may have been the reason for, the page is rendered once more in a
+//!   new one ([`CRASHES_MAX`]); a page that takes too long or too much memory is not;
+//! - where an engine ends, so do its pages.
+
+mod kept;
+mod network;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Semaphore, watch};
+
+pub use network::OPEN_MAX;
+
+use crate::browser::{BrowserOptions, Browsers, Ended, PictureFormat, RenderFailure, RenderOptions, Rendered};
+use crate::engine::{Addressed, Answer, AskId, Event, Fault, Processed, RenderJob, RenderWork, ReplyTo};
+use crate::process::{ProcessOptions, Processor, RenderOutcome, RenderedPage};
+use crate::web::url::CanonicalUrl;
+use kept::Kept;
+use network::{Document, PageNetwork, Pages};
+
+/// How often a page is tried whose browser crashes.
+const CRASHES_MAX: u32 = 3;
+
+/// How pages are rendered.
+#[derive(Clone, Debug)]
+pub struct RenderExecutorOptions {
+    /// The browsers.
+    pub browsers: BrowserOptions,
+    /// Limits and behaviours of a page.
+    pub page: RenderOptions,
+    /// Pages at the same time.
+    pub pages: usize,
+    /// Bytes of answers that are kept for other pages.
+    pub kept_bytes: usize,
+    /// For how long one is kept that does not say so itself.
+    pub kept_for: Duration,
+    /// How what comes out is processed.
+    pub process: ProcessOptions,
+}
+
+/// The running executor.
+#[derive(Debug)]
+pub struct Renderer {
+    runtime: tokio::runtime::Runtime,
+    shared: Arc<Shared>,
+}
+
+/// What every page needs.
+#[derive(Debug)]
+struct Shared {
+    browsers: Browsers,
+    options: RenderExecutorOptions,
+    /// Pages that may be rendered at the same time.
+    places: Semaphore,
+    /// Pages that are being rendered, by the numbers of their engines and their own.
+    pages: Pages,
+    kept: Arc<Kept>,
+    /// Tools that no page uses at this moment.
+    processors: Mutex<Vec<Processor>>,
+}
+
+impl Renderer {
+    /// Starts the executor, and no browser yet.
+    pub fn start(options: RenderExecutorOptions) -> std::io::Result<Renderer> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .max_blocking_threads(options.pages.max(1))
+            .thread_name("render")
+            .enable_io()
+            .enable_time()
+            .build()?;
+        let shared = Shared {
+            browsers: Browsers::new(options.browsers.clone()),
+            places: Semaphore::new(options.pages.max(1)),
+            pages: Pages::default(),
+            kept: Arc::new(Kept::new(options.kept_bytes, options.kept_for)),
+            processors: Mutex::default(),
+            options,
+        };
+        Ok(Renderer { runtime, shared: Arc::new(shared) })
+    }
+
+    /// A line for the pages of an engine.
+    pub fn line(&self) -> RenderLine {
+        RenderLine { runtime: self.runtime.handle().clone(), shared: self.shared.clone(), over: watch::Sender::new(()) }
+    }
+
+    /// Ends all browsers.
+    pub fn stop(self) {
+        let Renderer { runtime, shared } = self;
+        if let Some(shared) = Arc::into_inner(shared) {
+            runtime.block_on(shared.browsers.close());
+        }
+        runtime.shutdown_timeout(Duration::from_secs(1));
+    }
+}
+
+/// The pages of one engine. When it is dropped they end.
+#[derive(Debug)]
+pub struct RenderLine {
+    runtime: tokio::runtime::Handle,
+    shared: Arc<Shared>,
+    /// Each page listens to it.
+    over: watch::Sender<()>,
+}
+
+impl RenderLine {
+    /// Renders the page of `job`.
+    pub fn render(&self, Addressed { job, reply }: Addressed<RenderJob>) {
+        let (shared, mut over) = (self.shared.clone(), self.over.subscribe());
+        let task = async move {
+            let (url, to) = (job.processed.job.url.as_str().to_owned(), reply.clone());
+            let page = tokio::spawn(run(shared, job, reply));
+            let abort = page.abort_handle();
+            tokio::select! {
+                biased;
+                _ = over.changed() => abort.abort(),
+                ended = page => {
+                    if ended.is_err_and(|error| error.is_panic()) {
+                        to.send(Event::Fault(Fault::Panic(format!("rendering {url} panicked"))));
+                    }
+                }
+            }
+        };
+        self.runtime.spawn(task);
+    }
+
+    /// Tells a page of the engine with this number what it gets.
+    pub fn answer(&self, engine: usize, ask: AskId, answer: Answer) {
+        if let Some(page) = self.shared.pages.of(engine, ask.rendering) {
+            page.answer(ask.number, answer);
+        }
+    }
+}
+
+impl Drop for RenderLine {
+    fn drop(&mut self) {
+        self.over.send_replace(());
+        // until the last of them is gone
+        self.runtime.block_on(self.over.closed());
+    }
+}
+
+async fn run(shared: Arc<Shared>, job: RenderJob, reply: ReplyTo) {
+    let RenderJob { number, work, processed } = job;
+    let (outcome, duration) = match work {
+        RenderWork::AsServed => (RenderOutcome::AsServed, Duration::ZERO),
+        RenderWork::Render => {
+            let Ok(_place) = shared.places.acquire().await else { return };
+            let begun = Instant::now();
+            let subject = Subject::of(number, &processed, shared.options.process.decoded_max);
+            let outcome = render(&shared, subject, &reply).await;
+            (outcome.map_or_else(RenderOutcome::Failed, RenderOutcome::Rendered), begun.elapsed())
+        }
+    };
+    let of_shared = shared.clone();
+    let finish = tokio::task::spawn_blocking(move || {
+        let url = processed.job.url.as_str().to_owned();
+        let work = || of_shared.finish(number, *processed, outcome, duration);
+        Fault::catch(|| format!("processing {url} panicked"), work)
+    });
+    let event = match finish.await {
+        Ok(Ok(processed)) => Event::Page(Box::new(processed)),
+        Ok(Err(fault)) => Event::Fault(fault),
+        Err(error) => Event::Fault(Fault::Panic(error.to_string())),
+    };
+    reply.send(event);
+}
+
+/// A page as its browser and its network have to know it.
+struct Subject {
+    number: u64,
+    url: CanonicalUrl,
+    /// Of its site, where that has another than usual.
+    user_agent: Option<String>,
+    document: Arc<Document>,
+}
+
+impl Subject {
+    fn of(number: u64, processed: &Processed, decoded_max: usize) -> Subject {
+        Subject {
+            number,
+            url: processed.job.url.clone(),
+            user_agent: processed.job.settings.as_ref().map(|settings| settings.user_agent.clone()),
+            document: Arc::new(Document::of(processed, decoded_max)),
+        }
+    }
+}
+
+/// What a browser makes of a page, or why it makes nothing of it.
+async fn render(shared: &Arc<Shared>, subject: Subject, reply: &ReplyTo) -> Result<RenderedPage, String> {
+    let Subject { number, url, user_agent, document } = subject;
+    let mut options = shared.options.page.clone();
+    user_agent.into_iter().for_each(|user_agent| options.user_agent = user_agent);
+    let key = (reply.engine(), number);
+    let mut crashes = 0;
+    loop {
+        let of_page = (number, crashes, url.clone());
+        let network = Arc::new(PageNetwork::new(of_page, document.clone(), reply.clone(), shared.kept.clone()));
+        let _here = shared.pages.enter(key, network.clone());
+        match shared.browsers.render(url.plain(), url.host(), &options, network.clone()).await {
+            Ok(rendered) => return Ok(page_of(rendered, &options, network.left_for())),
+            Err(RenderFailure::Crashed) if crashes + 1 < CRASHES_MAX => crashes += 1,
+            Err(failure) => {
+                tracing::debug!(url = url.as_str(), %failure, "a page could not be rendered");
+                return Err(reason(&failure).to_owned());
+            }
+        }
+    }
+}
+
+/// It in a word or two, as crawl.log and the metadata record have it.
+fn reason(failure: &RenderFailure) -> &'static str {
+    match failure {
+        RenderFailure::NotFound => "noBrowser",
+        RenderFailure::Start(_) => "browserDidNotStart",
+        RenderFailure::Unsandboxed(_) => "noSandbox",
+        RenderFailure::Crashed => "crashed",
+        RenderFailure::Memory => "memory",
+        RenderFailure::Hung => "hung",
+        RenderFailure::Document(_) => "document",
+        RenderFailure::Closed => "closed",
+        _ => "protocol",
+    }
+}
+
+fn page_of(rendered: Rendered, options: &RenderOptions, left_for: Vec<String>) -> RenderedPage {
+    let picture = rendered.screenshot.zip(options.screenshot).map(|(bytes, screenshot)| {
+        let kind = match screenshot.format {
+            PictureFormat::Png => "image/png",
+            PictureFormat::Webp => "image/webp",
+        };
+        ("urn:view:", kind, bytes)
+    });
+    let pdf = rendered.pdf.map(|bytes| ("urn:pdf:", "application/pdf", bytes));
+    RenderedPage {
+        dom: rendered.dom,
+        links: rendered.links.into_iter().chain(left_for).collect(),
+        ended: match rendered.ended {
+            Ended::Quiet => "quiet",
+            Ended::Deadline => "deadline",
+            Ended::Requests => "requests",
+            Ended::Bytes => "bytes",
+        },
+        pictures: picture.into_iter().chain(pdf).collect(),
+    }
+}
+
+impl Shared {
+    /// The page as the engine takes it back.
+    fn finish(
+        &self,
+        number: u64,
+        processed: Processed,
+        outcome: RenderOutcome,
+        duration: Duration,
+    ) -> crate::disk::Result<Processed> {
+        let kept = self.processors.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut processor = kept.unwrap_or_else(|| Processor::new(self.options.process.clone()));
+        let done = processor.process_rendered(number, processed, outcome, duration);
+        self.processors.lock().unwrap_or_else(PoisonError::into_inner).push(processor);
+        done
+    }
+}

@@ -1,0 +1,209 @@
+//! Crawls whose pages are rendered by the Chromium of the system: applications of one page, beside static ones.
+
+mod application;
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command, Stdio};
+
+use crate::site::{Crawl, Ended, PATIENCE, kill, wait};
+use application::{Application, Kind};
+
+/// Whether a browser is here; says so where not. In CI, tests that check nothing must not pass.
+fn has_browser() -> bool {
+    let has = crawler::browser::find(None).is_some();
+    if !has {
+        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+        assert!(!in_ci, "no Chromium is on PATH; with CI=false the tests that need it are skipped");
+        println!("skipped: no Chromium is on PATH");
+    }
+    has
+}
+
+/// A crawl of an application of so many routes and static pages, with `render` as its section.
+fn begun((routes, pages): (usize, usize), render: &str, more: &str) -> (Application, Crawl) {
+    let application = Application::start(routes, pages);
+    let config = format!(
+        "[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\ndelay_min = \"0s\"\ndelay_factor = 0.0\ndelay_per_ip = \
+         \"0s\"\n[crawl]\ncheckpoint_interval = \"1s\"\ndisk_floor = \"0\"\n[render]\ndelay = \"0s\"\n{render}\n{more}"
+    );
+    let crawl = Crawl::new(&application.url("/"), &config);
+    (application, crawl)
+}
+
+/// The crawler with a directory for temporary files of its own, by which its browsers are known.
+fn start(crawl: &Crawl) -> Child {
+    let temporary = crawl.path("tmp");
+    std::fs::create_dir_all(&temporary).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    command.args(["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl"]).env("TMPDIR", temporary);
+    command.current_dir(crawl.dir.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+fn run(crawl: &Crawl) -> Ended {
+    wait(start(crawl))
+}
+
+/// What a subcommand prints about the crawl.
+fn output(crawl: &Crawl, arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let output = command.args(arguments).arg("--dir").arg(crawl.path("crawl")).output().unwrap();
+    let (said, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{arguments:?}: {said}{told}");
+    said.into_owned()
+}
+
+/// How often each URL is in the archive.
+fn versions(crawl: &Crawl) -> BTreeMap<String, usize> {
+    let mut versions = BTreeMap::new();
+    for line in output(crawl, &["list", "--all", "--json"]).lines() {
+        let entry: serde_json::Value = serde_json::from_str(line).unwrap();
+        *versions.entry(entry["url"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    versions
+}
+
+/// What the crawl has counted of renderings.
+fn figures(crawl: &Crawl) -> serde_json::Value {
+    let status = std::fs::read(crawl.path("crawl/status.json")).unwrap();
+    let status: serde_json::Value = serde_json::from_slice(&status).unwrap();
+    status["gauges"]["rendering"].clone()
+}
+
+/// Processes of browsers that this crawl has started: their numbers and command lines.
+fn browsers(crawl: &Crawl) -> Vec<(i32, String)> {
+    let temporary = crawl.path("tmp");
+    let temporary = temporary.to_str().unwrap();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let command = String::from_utf8_lossy(&command).replace('\0', " ");
+        if command.contains(temporary) && !command.contains("crawler --seeds") {
+            let number = entry.file_name().to_string_lossy().parse().unwrap_or(0);
+            found.push((number, command));
+        }
+    }
+    found
+}
+
+fn wait_for_no_browser(crawl: &Crawl) {
+    let begun = std::time::Instant::now();
+    while !browsers(crawl).is_empty() {
+        assert!(begun.elapsed() < PATIENCE, "browsers are left: {:#?}", browsers(crawl));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+/// The archive has every route once, with what its rendering has made of it.
+#[track_caller]
+fn assert_whole(application: &Application, crawl: &Crawl) {
+    let versions = versions(crawl);
+    let missing: Vec<String> = application.routes().filter(|url| !versions.contains_key(url)).collect();
+    assert!(missing.is_empty(), "missing {missing:#?}");
+    let twice: Vec<_> = application.routes().filter(|url| versions[url] > 1).collect();
+    assert!(twice.is_empty(), "stored twice {twice:#?}");
+    output(crawl, &["verify"]);
+}
+
+#[test]
+fn an_application_of_one_page_is_crawled_completely_and_its_parts_are_fetched_once() {
+    if !has_browser() {
+        return;
+    }
+    let (application, crawl) = begun((40, 0), "mode = \"always\"", "");
+    let ended = run(&crawl);
+    ended.expect(0, &["finish reason            complete"]);
+    assert_whole(&application, &crawl);
+    let url = application.url("/item/17");
+    let rendered = output(&crawl, &["get", &url, "--rendered"]);
+    assert!(rendered.contains("<h1>Item 17</h1>") && rendered.contains("href=\"/item/35\""), "{rendered}");
+    let served = output(&crawl, &["get", &url]);
+    assert!(!served.contains("Item 17") && served.contains("app.js"), "{served}");
+    assert!(output(&crawl, &["extract", "--select", "h1", "--text"]).contains("Item 17"));
+    let warc = output(&crawl, &["get", &url, "--warc"]);
+    assert!(warc.contains("WARC-Type: conversion") && warc.contains("rendering: rendered:always:"), "{warc}");
+    assert_eq!((application.count("/app.js"), application.count("/api/17.json")), (1, 1), "{}", ended.said);
+    assert_eq!(figures(&crawl)["failed"], 0, "{}", figures(&crawl));
+    // what pages ask for is no page of the crawl, and is in the archive
+    assert!(versions(&crawl).contains_key(&application.url("/api/17.json")));
+    // what robots.txt forbids is not asked for, and nothing that is not a GET
+    assert_eq!((application.count("/secret.json"), application.count("/post")), (0, 0));
+    let log = std::fs::read_to_string(crawl.path("crawl/logs/crawl.log")).unwrap();
+    assert!(log.contains("forRendering") && log.contains("rendered:always:"), "{log}");
+    wait_for_no_browser(&crawl);
+}
+
+#[test]
+fn a_crawl_that_is_killed_while_it_renders_loses_no_page_and_has_none_twice_and_leaves_no_browser() {
+    if !has_browser() {
+        return;
+    }
+    let (application, crawl) = begun((40, 0), "mode = \"always\"", "");
+    for kills in 1..=4 {
+        let child = start(&crawl);
+        application.wait_for(Kind::Data, kills * 7);
+        kill(child);
+        wait_for_no_browser(&crawl);
+    }
+    run(&crawl).expect(0, &["finish reason            complete"]);
+    assert_whole(&application, &crawl);
+    wait_for_no_browser(&crawl);
+}
+
+/// `RENDER_ROUTES` and `RENDER_CRASHES` say how many routes, and how often its browser is killed.
+#[test]
+fn browsers_that_are_killed_while_pages_are_in_them_cost_no_page() {
+    if !has_browser() {
+        return;
+    }
+    let number = |name: &str, usual: usize| std::env::var(name).map_or(usual, |number| number.parse().unwrap());
+    let (routes, crashes) = (number("RENDER_ROUTES", 30), number("RENDER_CRASHES", 3));
+    let (application, crawl) = begun((routes, 0), "mode = \"always\"", "");
+    let child = start(&crawl);
+    for crash in 1..=crashes {
+        application.wait_for(Kind::Data, crash * routes / (crashes + 2));
+        for (number, _) in browsers(&crawl) {
+            if let Some(pid) = rustix::process::Pid::from_raw(number) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+    }
+    wait(child).expect(0, &["finish reason            complete"]);
+    println!("{}", figures(&crawl));
+    assert_whole(&application, &crawl);
+    assert_eq!(figures(&crawl)["failed"], 0, "{}", figures(&crawl));
+    wait_for_no_browser(&crawl);
+}
+
+#[test]
+fn without_a_browser_or_with_off_pages_come_as_they_are_served() {
+    let (application, crawl) = begun((10, 0), "mode = \"off\"", "");
+    run(&crawl).expect(0, &["needs scripts"]);
+    assert_eq!(application.count("/item/1"), 0);
+    assert!(figures(&crawl).is_null());
+}
+
+#[test]
+fn needed_renders_the_application_and_not_the_static_pages_beside_it() {
+    if !has_browser() {
+        return;
+    }
+    let (application, crawl) = begun((20, 60), "mode = \"needed\"", "");
+    run(&crawl).expect(0, &["finish reason            complete"]);
+    assert_whole(&application, &crawl);
+    let stored = versions(&crawl);
+    assert!((0..60).all(|page| stored.contains_key(&application.url(&format!("/static/{page}")))));
+    let rendered = figures(&crawl)["pages"].as_u64().unwrap();
+    // every route, and of the static pages those by which their pattern was judged
+    assert!((20..=30).contains(&rendered), "{}", figures(&crawl));
+}
+
+#[test]
+fn a_site_can_be_rendered_alone() {
+    if !has_browser() {
+        return;
+    }
+    let (application, crawl) = begun((8, 0), "", "[[site]]\nhost = \"127.0.0.1\"\nrender = \"always\"\n");
+    run(&crawl).expect(0, &["finish reason            complete"]);
+    assert_whole(&application, &crawl);
+}
