@@ -5,7 +5,7 @@
 pub enum FarmKind {
     /// Every page links pages of many domains of its farm, so that each domain is linked from nearly all others.
     Dense,
-    /// Host names without end below each domain; each page links the next domain of its farm too.
+    /// Host names without end below each domain. The domains hang on one another as a tree: each is linked by one.
     Wildcard,
     /// A circle: each domain links the next one, and one of them has bought a link on a popular site.
     Ring,

@@ -1,8 +1,8 @@
 //! Link farms: registrable domains with pages without end that link one another, so as to look important.
 //!
-//! A farm is what one spammer has: [`SimOptions::farm_size`] domains of one [`FarmKind`], on machines of a few networks.
-//! One ordinary page links the first domain of a farm; the others are found from there. A ring has bought its link on
-//! a popular site, other farms have one on a site that few link. Farms link nothing but themselves.
+//! A farm is what one spammer has: [`SimOptions::farm_size`] domains of one [`FarmKind`], on machines of a few
+//! networks. One ordinary page links the first domain of a farm; the others are found from there. A ring has bought its
+//! link on a popular site, other farms have one on a site that few link. Farms link nothing but themselves.
 //!
 //! As with traps, an answer is a function of the seed and the URL, and nothing is remembered. No domain of a farm is
 //! linked by an ordinary one but the first, so that what a crawler asks of farms tells what it takes links for.
@@ -19,6 +19,8 @@ use super::options::SimOptions;
 const OWN_LINKS: usize = 8;
 /// Links of a page to other domains, where a farm is dense.
 const FELLOW_LINKS: usize = 8;
+/// Domains that a domain with wildcard hosts leads to.
+const FAN: usize = 8;
 /// Networks in which farms are, at most: a listener each.
 const NETWORKS_MAX: usize = 250;
 /// The first network of farms is 127.1.0.0/24.
@@ -122,9 +124,15 @@ impl Page<'_> {
             FarmKind::Wildcard => {
                 let (domain, port) = (domain(self.number), self.port);
                 let hosts = (0..OWN_LINKS).map(|_| format!("http://{}-{}.{domain}:{port}/", self.word(), self.word()));
-                hosts.collect::<Vec<_>>().into_iter().chain([self.next_root()]).collect()
+                let hosts: Vec<String> = hosts.collect();
+                let first = self.place.member * FAN + 1;
+                let next = (first..first + FAN).filter(|&member| member < self.place.members);
+                hosts.into_iter().chain(next.map(|member| self.url(member, "/"))).collect()
             }
-            FarmKind::Ring => self.own_pages().into_iter().chain([self.next_root()]).collect(),
+            FarmKind::Ring => {
+                let next = self.url((self.place.member + 1) % self.place.members, "/");
+                self.own_pages().into_iter().chain([next]).collect()
+            }
         }
     }
 
@@ -137,10 +145,6 @@ impl Page<'_> {
         let member = self.lots.usize(0..self.place.members);
         let path = if self.lots.u8(0..4) == 0 { self.new_path() } else { "/".to_owned() };
         self.url(member, &path)
-    }
-
-    fn next_root(&self) -> String {
-        self.url((self.place.member + 1) % self.place.members, "/")
     }
 
     fn url(&self, member: usize, path: &str) -> String {
@@ -258,8 +262,8 @@ mod tests {
         let options = options(90, 0);
         let mut supporters: BTreeMap<u32, HashSet<u32>> = BTreeMap::new();
         for number in 0..90 {
-            for path in ["/", "/a/b", "/c/d", "/e/f", "/g/h"] {
-                for link in links_of(&options, number, &host_name(number), path) {
+            for page in 0..20 {
+                for link in links_of(&options, number, &host_name(number), &format!("/{page}")) {
                     supporters.entry(target(&options, number, &link)).or_default().insert(number);
                 }
             }
@@ -268,7 +272,8 @@ mod tests {
             let others = from.iter().filter(|&&other| other != number).count();
             match place(&options, number).kind {
                 FarmKind::Dense => assert!(others > 10, "{number}: {others}"),
-                FarmKind::Wildcard | FarmKind::Ring => assert_eq!(others, 1, "{number}"),
+                FarmKind::Ring => assert_eq!(others, 1, "{number}"),
+                FarmKind::Wildcard => assert_eq!(others, usize::from(place(&options, number).member > 0), "{number}"),
             }
         }
     }

@@ -4,9 +4,10 @@
 //! Tests and demonstrations crawl it. It holds what crawlers trip over: redirects in chains, circles and across
 //! hosts, robots.txt of all kinds, hosts that are giant, slow, overloaded or dead, errors that pass and errors that
 //! stay, names that do not exist, duplicates, URLs in many spellings, links that must not be followed, and, where asked
-//! for, traps without end, farms that link themselves, and pages that change by the clock. Its pages have entity tags and dates, and answer
-//! conditions with 304. Nothing is stored: a page is written from the seed, its URL, the port and, where it changes,
-//! the time whenever it is asked for, and [`Expected`] comes from a walk over the plan that pages are written from.
+//! for, traps without end, farms that link themselves, and pages that change by the clock. Its pages have entity tags
+//! and dates, and answer conditions with 304. Nothing is stored: a page is written from the seed, its URL, the port
+//! and, where it changes, the time whenever it is asked for, and [`Expected`] comes from a walk over the plan that
+//! pages are written from.
 //!
 //! It promises that every URL of [`Expected::pages`] can be reached from [`SimWeb::seeds`], that its spelling is the
 //! one a WHATWG parser gives, and that everything else answers 404 or 421. The servers have one thread of their own,
