@@ -14,7 +14,7 @@ use super::mistake::Mistake;
 use crate::container::ContainerOptions;
 use crate::disk::simulated::{Fault, Restart};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{RecrawlOptions, Settings, SlotOptions};
+use crate::engine::{RecrawlOptions, Settings, SlotOptions, SupportOptions};
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::simweb::SimOptions;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
@@ -94,6 +94,8 @@ pub(super) struct Case {
     pub scope: ScopeOptions,
     /// How pages are fetched again, where they are.
     pub recrawl: Option<RecrawlOptions>,
+    /// How supporters of domains are counted.
+    pub support: SupportOptions,
     /// And what is expected of that.
     pub watch: Option<Watch>,
     /// What the crawler does wrong, deliberately.
@@ -173,6 +175,7 @@ impl Case {
             web,
             trouble,
             recrawl: None,
+            support: SupportOptions::default(),
             watch: None,
             mistake,
             lives,

@@ -34,7 +34,8 @@ use crate::web::seeds::Seed;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// The directories of a shard.
-const PARTS: [&str; 9] = ["catalog", "url-seen", "robots", "dns", "visits", "calendar", "frontier", "pages", "logs"];
+const PARTS: [&str; 10] =
+    ["catalog", "url-seen", "robots", "dns", "visits", "support", "calendar", "frontier", "pages", "logs"];
 
 /// What all engines of a process have.
 pub(super) struct Shared {
@@ -234,6 +235,7 @@ impl Machine {
             host_front: case.front,
             frontier: case.frontier.clone(),
             recrawl: case.recrawl.clone(),
+            support: case.support,
             warcinfo: WarcInfo::default(),
         };
         Ok((opening, process))
