@@ -266,7 +266,7 @@ impl Machine {
         self.seeds().iter().filter(|url| shard.owns(keys.keys(url).domain)).map(seed).collect()
     }
 
-    fn process(&self, keys: Arc<KeyMaker>) -> ProcessOptions {
+    pub(super) fn process(&self, keys: Arc<KeyMaker>) -> ProcessOptions {
         let loopback = "127.0.0.0/8".parse().expect("loopback is a network");
         ProcessOptions {
             keys,
