@@ -50,6 +50,7 @@ pub mod seeds;
 mod shipping;
 mod sites;
 mod stores;
+mod support;
 mod upkeep;
 pub mod values;
 
@@ -89,6 +90,7 @@ pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use shipping::{Durable, Shipping};
 pub use sites::{Rank, Sites};
+pub use support::{Pair, SupportOptions, Supported, links_of, supported_by, supporter};
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
@@ -253,6 +255,7 @@ impl Engine {
         self.watch_limits(now)?;
         if self.course.is_crawling() && self.may_request_now() {
             self.serve_calendar(now)?;
+            self.begin_budget_round(now);
             self.books.seeds.make_durable()?;
             let frontier = &self.stores.arrival.frontier;
             self.books.crawl_log.note(frontier.politeness(), frontier.treatments_told(), now)?;
@@ -321,7 +324,8 @@ impl Engine {
             // while more has to be granted first, somebody wakes the engine who grants it
             let waits = self.course.quota.waits();
             let next = self.requests.next_due(|| self.stores.arrival.frontier.next_due(), now);
-            next.filter(|_| !waits).into_iter().chain(self.linger_due()).chain(self.calendar_due(now)).min()
+            let next = next.filter(|_| !waits).into_iter().chain(self.linger_due()).chain(self.calendar_due(now));
+            next.chain(self.budget_round_due(now)).min()
         };
         let next = if self.is_busy() { Some(now) } else { next };
         let (checkpoint, rests) = (self.checkpoints.next_due(), self.checkpoints.rests.next_sync_due());

@@ -3,6 +3,7 @@
 mod again;
 mod calm;
 mod requisites;
+mod supported;
 mod wide;
 
 use std::time::Duration;
@@ -14,7 +15,7 @@ use super::mistake::Mistake;
 use crate::container::ContainerOptions;
 use crate::disk::simulated::{Fault, Restart};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{RecrawlOptions, Settings, SlotOptions};
+use crate::engine::{RecrawlOptions, Settings, SlotOptions, SupportOptions};
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::simweb::SimOptions;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
@@ -26,6 +27,8 @@ pub const WIDE_FROM: u64 = 1_000_000;
 pub const REQUISITES_FROM: u64 = 2_000_000;
 /// From this seed on, cases are plain ones whose pages are fetched again.
 pub const AGAIN_FROM: u64 = 3_000_000;
+/// From this seed on, cases are plain ones whose budgets follow from supporters.
+pub const SUPPORTED_FROM: u64 = 4_000_000;
 /// Attempts after the first: more than flaky URLs and the network's troubles use up together.
 const RETRIES: u8 = 6;
 
@@ -94,6 +97,8 @@ pub(super) struct Case {
     pub scope: ScopeOptions,
     /// How pages are fetched again, where they are.
     pub recrawl: Option<RecrawlOptions>,
+    /// How supporters of domains are counted.
+    pub support: SupportOptions,
     /// And what is expected of that.
     pub watch: Option<Watch>,
     /// What the crawler does wrong, deliberately.
@@ -106,6 +111,10 @@ impl Case {
     /// The case of `seed`.
     pub(super) fn draw(seed: u64, mistake: Option<Mistake>) -> Self {
         let mut case = Case::plain(seed, mistake);
+        if seed >= SUPPORTED_FROM {
+            supported::support(&mut case);
+            return case;
+        }
         if seed >= AGAIN_FROM {
             case.watch = Some(again::refetch(&mut case));
             return case;
@@ -173,6 +182,7 @@ impl Case {
             web,
             trouble,
             recrawl: None,
+            support: SupportOptions::default(),
             watch: None,
             mistake,
             lives,

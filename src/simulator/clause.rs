@@ -23,6 +23,8 @@ pub enum Clause {
     Bounded,
     /// Budgets, limits and rates are not overrun.
     Limited,
+    /// Supporters of domains are those of the links of the pages in the archive.
+    Counts,
     /// The crawl ends.
     Ends,
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::clause::{Clause, Violation};
 use super::machine::Machine;
 use super::moment::is_final;
-use super::{again, outcomes, polite};
+use super::{again, outcomes, polite, support};
 use crate::container::{KeyRecord, Reader, Report, Standing, verify};
 use crate::record::Statistics;
 
@@ -20,6 +20,9 @@ pub(super) fn judge(machine: &Machine, statistics: &Statistics) -> Result<(), Vi
         outcomes::judge(machine, statistics, &found)?;
     } else {
         outcomes(machine, statistics)?;
+    }
+    if machine.case().support.is_on {
+        support::judge(machine, true)?;
     }
     sound(machine)
 }

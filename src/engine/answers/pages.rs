@@ -115,7 +115,7 @@ impl Engine {
         if let Some(compared) = compared {
             self.visited(&url, job.past.as_deref(), compared)?;
         }
-        self.page_done(&url, response.status, (findings, has_changed), stored)?;
+        self.page_done(&url, response.status, (findings, has_changed, response.address), stored)?;
         self.frontier_done(job.host, &feedback, None)
     }
 
@@ -148,7 +148,7 @@ impl Engine {
         &mut self,
         url: &QueuedUrl,
         status: u16,
-        (findings, has_changed): (Findings, bool),
+        (findings, has_changed, address): (Findings, bool, Option<IpAddr>),
         stored: &StoredPage,
     ) -> Result<()> {
         self.books.statistics.pages_stored += 1;
@@ -164,16 +164,17 @@ impl Engine {
             let failed = failure.map(|failure| SeedStatus::Failed(failure.to_string()));
             self.books.seeds.set_status(url.seed, failed.unwrap_or(SeedStatus::Answered(status)))?;
         }
-        self.route_found(url, (findings, has_changed), stored.record)
+        self.route_found(url, (findings, has_changed, address), stored.record)
     }
 
-    /// Routes what a page names whose record lies at `record` of key.dat.
+    /// Routes what a page names that came from `address` and whose record lies at `record` of key.dat.
     pub(in crate::engine) fn route_found(
         &mut self,
         url: &QueuedUrl,
-        (findings, has_changed): (Findings, bool),
+        (findings, has_changed, address): (Findings, bool, Option<IpAddr>),
         record: u64,
     ) -> Result<()> {
+        self.count_support(url.domain, &findings, address)?;
         let parent = Parent { url, record, has_changed };
         if let Some((target, keys)) = findings.redirect {
             self.route(Discovery::Redirect { parent: &parent, target: &target, keys })?;

@@ -12,9 +12,11 @@
 //! checksum, nothing lies behind the last one, and the record has the number of the name, is a state that the crawl can
 //! go on from. Checkpoint 0 has an identity and nothing else.
 //!
-//! Version 7 is that of a crawl that keeps cookies: they stand before the record, behind the three sections of a
-//! calendar, which are empty where there is none. Version 6 is that of a crawl with a calendar; all others write
-//! version 4, whose record ends before what is said of one. Version 5 had visits without a digest of the text: what it
+//! Version 8 is that of a crawl that counts supporters of domains: the arrays of its store of pairs stand right before
+//! the record, and none of the sections before them is left out. Version 7 is that of a crawl that keeps cookies: they
+//! stand before the record, behind the three sections of a calendar, which are empty where there is none. Version 6 is
+//! that of a crawl with a calendar; all others write version 4, whose record ends before what is said of one. Version 5
+//! had visits without a digest of the text: what it
 //! says of the calendar is left out, and the calendar is made from the archive as if fetching again had just been
 //! switched on. Version 3 had no count of requisites in its record (`earlier`). Version 2 was that of a crawl of one
 //! shard, and had no section about links. Version 1 had no identity, and was written before the stores' files were
@@ -28,8 +30,10 @@ use super::{Checkpoint, earlier};
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
-const VERSION: u16 = 7;
-/// In this version there is a section of cookies, and no section is left out.
+const VERSION: u16 = 8;
+/// In this version there are pairs of domains, and no section is left out.
+const WITH_SUPPORT: u16 = 8;
+/// From this version on there is a section of cookies, and none of a calendar is left out.
 const WITH_COOKIES: u16 = 7;
 /// From this version on visits have a digest of the text.
 const WITH_TEXT: u16 = 6;
@@ -74,6 +78,8 @@ pub struct Sections {
     pub exchange: Vec<u8>,
     /// Cookies that servers have set; nothing where there are none.
     pub cookies: Vec<u8>,
+    /// Arrays of the store of pairs of domains; nothing where supporters are not counted.
+    pub support: Vec<u8>,
 }
 
 /// A checkpoint file as it was read.
@@ -114,8 +120,21 @@ impl CheckpointFile {
         let mut of_calendar = || of_calendar().map(|read| if version >= WITH_TEXT { read } else { Vec::new() });
         let (visits, calendar, schedule) = (of_calendar()?, of_calendar()?, of_calendar()?);
         let cookies = if version >= WITH_COOKIES { section()? } else { Vec::new() };
-        let sections =
-            Sections { seen, robots, dns, frontier, replayed, patterns, visits, calendar, schedule, exchange, cookies };
+        let support = if version >= WITH_SUPPORT { section()? } else { Vec::new() };
+        let sections = Sections {
+            seen,
+            robots,
+            dns,
+            frontier,
+            replayed,
+            patterns,
+            visits,
+            calendar,
+            schedule,
+            exchange,
+            cookies,
+            support,
+        };
         let record = section().and_then(|record| read_record(&path, (number, version), &record));
         let end = at;
         let record = record.and_then(|record| match end == bytes.len() {
@@ -141,23 +160,28 @@ pub(in crate::engine) fn write(
         replayed.flat_map(|(key, forced)| key.bits().to_le_bytes().into_iter().chain([u8::from(*forced)])).collect();
     let encoded = record.map(|record| postcard::to_stdvec(record).expect("a checkpoint consists of plain data"));
     let (identity, mut encoded) = (identity.to_bytes(), encoded.unwrap_or_default());
-    let Sections { seen, robots, dns, frontier, patterns, visits, calendar, schedule, exchange, cookies, .. } =
-        sections;
-    let has_cookies = record.is_some() && !cookies.is_empty();
+    let Sections { seen, robots, dns, frontier, patterns, visits, calendar, schedule, exchange, .. } = sections;
+    let has_support = record.is_some_and(|record| record.support.is_some());
+    let has_cookies = has_support || record.is_some() && !sections.cookies.is_empty();
     let has_calendar = has_cookies || record.is_some_and(|record| record.calendar.is_some());
-    let version = match (has_cookies, has_calendar) {
-        (true, _) => WITH_COOKIES,
-        (false, true) => WITH_TEXT,
-        (false, false) => WITH_REQUISITES,
+    let version = match (has_support, has_cookies, has_calendar) {
+        (true, ..) => WITH_SUPPORT,
+        (false, true, _) => WITH_COOKIES,
+        (false, false, true) => WITH_TEXT,
+        (false, false, false) => WITH_REQUISITES,
     };
     let of_calendar = [visits, calendar, schedule].into_iter().filter(|_| has_calendar);
-    let of_cookies = [cookies].into_iter().filter(|_| has_cookies);
-    if !has_calendar {
-        encoded.truncate(encoded.len().saturating_sub(earlier::WITHOUT_CALENDAR.len()));
-    }
+    let of_cookies = [&sections.cookies].into_iter().filter(|_| has_cookies);
+    let of_support = [&sections.support].into_iter().filter(|_| has_support);
+    let left_out = match (has_support, has_calendar) {
+        (true, _) => 0,
+        (false, true) => earlier::WITHOUT_SUPPORT.len(),
+        (false, false) => earlier::WITHOUT_CALENDAR.len(),
+    };
+    encoded.truncate(encoded.len().saturating_sub(left_out));
     let mut bytes = Header { kind: Kind::Checkpoint, version }.to_bytes().to_vec();
     let before = [&identity, seen, robots, dns, frontier, &replayed, patterns, exchange];
-    for section in before.into_iter().chain(of_calendar).chain(of_cookies).chain([&encoded]) {
+    for section in before.into_iter().chain(of_calendar).chain(of_cookies).chain(of_support).chain([&encoded]) {
         bytes.extend_from_slice(&(section.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
         bytes.extend_from_slice(section);
@@ -185,8 +209,9 @@ fn read_record(path: &Path, (number, version): (u64, u16), bytes: &[u8]) -> Resu
     }
     let damaged = |e: postcard::Error| Error::damaged(path, 0, "a readable checkpoint record", e.to_string());
     let record: Checkpoint = match version {
-        WITH_TEXT.. => postcard::from_bytes(bytes),
-        WITH_CALENDAR => postcard::from_bytes(bytes).map(earlier::without_calendar),
+        WITH_SUPPORT.. => postcard::from_bytes(bytes),
+        WITH_TEXT.. => earlier::read_without_support(bytes),
+        WITH_CALENDAR => earlier::read_without_support(bytes).map(earlier::without_calendar),
         WITH_REQUISITES => earlier::read_without_calendar(bytes),
         _ => earlier::read(bytes),
     }
@@ -266,7 +291,7 @@ fn record_of(disk: &Disk, dir: &Path, number: u64) -> Result<Option<Checkpoint>>
         return Ok(None);
     }
     let before = 7 + u64::from(version >= WITH_EXCHANGE) + 3 * u64::from(version >= WITH_CALENDAR);
-    let before = before + u64::from(version >= WITH_COOKIES);
+    let before = before + u64::from(version >= WITH_COOKIES) + u64::from(version >= WITH_SUPPORT);
     let length = file.len()?;
     let mut at = HEADER_BYTES;
     for _ in 0..before {
