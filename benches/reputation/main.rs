@@ -8,8 +8,8 @@
 //!     cargo bench --bench reputation -- networks=8           machines of a farm in so many networks (/24)
 //!     cargo bench --bench reputation -- kinds=dense,ring     only these shapes
 //!     cargo bench --bench reputation -- seed=2 times=4       another web; crawled until 4 times what an oracle needs
-//!     cargo bench --bench reputation -- level=1 networks_count=...           any other word: a line of the section
-//!                                                            [reputation] of the crawl that has one
+//!     cargo bench --bench reputation -- supporters_by_network=false round_pages_min=1      any other word: a key of the
+//!                                                            section [budget] of the crawl with reputation
 //!
 //! A crawl ends when all ordinary pages have been asked for, or after `times` the requests that an oracle needs, which
 //! asks ordinary domains only. The table (`simweb::Shares`) has for each tenth of those requests which of them went to
@@ -32,8 +32,8 @@ const READ_EVERY: Duration = ms(50);
 /// Requests at the same time: few, so that there is a choice between domains nearly all the time.
 const WORKERS: usize = 16;
 /// Sections of a crawl without reputation, and of one with it.
-const WITHOUT: &str = "";
-const WITH: &str = "";
+const WITHOUT: &str = "[budget]\nby_supporters = \"off\"\n";
+const WITH: &str = "[budget]\nby_supporters = \"on\"\n";
 
 struct Options {
     domains: usize,

@@ -186,6 +186,9 @@ impl Engine {
 
     /// Begins it when its time has come.
     pub(super) fn begin_budget_round(&mut self, now: Time) {
+        if self.stores.arrival.frontier.follow_supporters(now) {
+            self.checkpoints.note_change();
+        }
         if self.budget_round_due(now).is_some_and(|due| due <= now) {
             self.checkpoints.note_change();
             self.stores.arrival.frontier.begin_round(now);

@@ -9,7 +9,7 @@ use super::Frontier;
 use super::budget::{Allowance, Domain};
 use super::host::{Item, WaitState};
 use super::partition::RoundLeft;
-use super::reputation::{DomainTotals, Histogram, RoundLook};
+use super::reputation::{DomainTotals, Histogram, RoundLook, Rounds};
 use super::schedule::Lane;
 use super::tuning::ROUND_AT_LEAST;
 use crate::clock::Time;
@@ -19,9 +19,8 @@ use crate::fingerprint::{ByFingerprint, Fingerprint};
 impl Frontier {
     /// One more domain links to `domain`. Nothing happens where supporters are not counted.
     pub fn support(&mut self, domain: Fingerprint) -> Result<()> {
-        if self.rounds.is_none() {
-            return Ok(());
-        }
+        let Some(rounds) = &mut self.rounds else { return Ok(()) };
+        rounds.hear();
         self.add_totals(domain, &DomainTotals { supporters: 1, ..DomainTotals::default() })
     }
 
@@ -170,6 +169,24 @@ impl Frontier {
         let supporters = self.supporters();
         let Some(rounds) = &mut self.rounds else { return };
         rounds.begin(&supporters, now);
+        self.wake_resting(now);
+    }
+
+    /// Looks up again what supporters are worth, where many have come since that was done: what rests may have more
+    /// in this round than it had. Whether it was done.
+    pub fn follow_supporters(&mut self, now: Time) -> bool {
+        self.now = self.now.max(now);
+        if !self.rounds.as_ref().is_some_and(Rounds::is_look_due) {
+            return false;
+        }
+        let supporters = self.supporters();
+        self.rounds.as_mut().into_iter().for_each(|rounds| rounds.look(&supporters));
+        self.wake_resting(now);
+        true
+    }
+
+    /// Everything that rests comes up again, in memory and on disk.
+    fn wake_resting(&mut self, now: Time) {
         for index in self.active.take_resting() {
             self.put(index, WaitState::Nowhere, now);
             self.settle(index, now);

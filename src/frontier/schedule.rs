@@ -2,8 +2,10 @@
 //!
 //! The line is fair between lanes, which are registrable domains: where more is due than can be done, each domain that
 //! has something in line gets as much, whether it has one host there or a thousand. An entry gets its turn when it
-//! enters: one after the last of its lane, or as many as a turn costs it, but not before the present one (start-time fair queueing: Goyal, Vin and
-//! Cheng, "Start-Time Fair Queueing", IEEE/ACM Transactions on Networking 5(5), 1997); the smallest comes first.
+//! enters: one after the last of its lane, but not before the present one (start-time fair queueing: Goyal, Vin and
+//! Cheng, "Start-Time Fair Queueing", IEEE/ACM Transactions on Networking 5(5), 1997); the smallest comes first. Where a
+//! turn costs a lane more than one, it waits for them before it has it, its first one too: else ever new domains would
+//! come before all that have been served (the finish times of Golestani, "A Self-Clocked Fair Queueing Scheme", 1994).
 //! Domains that nobody saw before cannot hold up the others for ever: a turn ends after as many entries as were in line
 //! when it began.
 //!
@@ -45,7 +47,7 @@ pub(super) enum Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Lane {
     pub domain: Fingerprint,
-    /// How many turns its next one is behind this one: 1, or more for a domain of which less is to be fetched.
+    /// How many turns it waits for each: 1, or more for a domain of which less is to be fetched.
     pub cost: u64,
 }
 
@@ -97,8 +99,8 @@ impl Schedule {
     fn turn_of(&mut self, lane: Option<Lane>) -> u64 {
         let Some(lane) = lane else { return self.turn };
         let next = self.lanes.entry(lane.domain).or_default();
-        let turn = self.turn.max(*next);
-        *next = turn.saturating_add(lane.cost);
+        let turn = self.turn.max(*next).saturating_add(lane.cost - 1);
+        *next = turn.saturating_add(1);
         turn
     }
 

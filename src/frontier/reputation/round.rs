@@ -6,6 +6,10 @@ use crate::clock::Time;
 /// Of the domains with supporters, one of so many is among those that get the most, however many may be: in a crawl of
 /// few domains not every one is at the top. Chosen.
 const TOP_PART: u64 = 100;
+/// Supporters that are worth the most at least: while few links are known, one of them is no sign of anything. Chosen.
+const LIMIT_MIN: u64 = 16;
+/// The limit is looked up again when so many supporters have come, and an eighth of all before. Chosen.
+const LOOK_AFTER: u64 = 64;
 
 /// How many pages a domain may have in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,12 +99,15 @@ impl RoundBudgets {
 #[derive(Clone, Debug)]
 pub(in crate::frontier) struct Rounds {
     pub now: Round,
+    /// Supporters that came since the frontier was opened, and with how many the limit is looked up again.
+    heard: u64,
+    look_at: u64,
 }
 
 impl Rounds {
     /// The first round, in which nobody knows what supporters are worth.
     pub(in crate::frontier) fn first(budgets: RoundBudgets, now: Time) -> Self {
-        Rounds { now: Round { number: 1, limit: 0, begun: now, budgets } }
+        Rounds { now: Round { number: 1, limit: 0, begun: now, budgets }, heard: 0, look_at: LOOK_AFTER }
     }
 
     /// Goes on with a round that was saved.
@@ -108,10 +115,26 @@ impl Rounds {
         (self.now.number, self.now.limit, self.now.begun) = (number, limit, begun);
     }
 
+    /// One more supporter has come.
+    pub(in crate::frontier) fn hear(&mut self) {
+        self.heard += 1;
+    }
+
+    /// Whether so many have come that the limit is another one by now.
+    pub(in crate::frontier) fn is_look_due(&self) -> bool {
+        self.now.budgets.are_kept && self.heard >= self.look_at
+    }
+
+    /// Sets the limit by what `supporters` say.
+    pub(in crate::frontier) fn look(&mut self, supporters: &Histogram) {
+        let top = self.now.budgets.top_domains.min(supporters.domains().div_ceil(TOP_PART));
+        self.now.limit = supporters.limit(top).map_or(0, |limit| limit.max(LIMIT_MIN));
+        self.look_at = self.heard + self.heard / 8 + LOOK_AFTER;
+    }
+
     /// Begins the next round at `now`, with what `supporters` say.
     pub(in crate::frontier) fn begin(&mut self, supporters: &Histogram, now: Time) {
-        let top = self.now.budgets.top_domains.min(supporters.domains().div_ceil(TOP_PART));
-        self.now.limit = supporters.limit(top).unwrap_or(0);
+        self.look(supporters);
         self.now.number = self.now.number.saturating_add(1);
         self.now.begun = now;
     }
