@@ -8,12 +8,13 @@
 //!     cargo bench --bench reputation -- networks=8           machines of a farm in so many networks (/24)
 //!     cargo bench --bench reputation -- kinds=dense,ring     only these shapes
 //!     cargo bench --bench reputation -- seed=2 times=4       another web; crawled until 4 times what an oracle needs
+//!     cargo bench --bench reputation -- per_ip=250           milliseconds between two requests to an address (usually 0)
 //!     cargo bench --bench reputation -- supporters_by_network=false round_pages_min=1      any other word: a key of the
 //!                                                            section [budget] of the crawl with reputation
 //!
 //! A crawl ends when all ordinary pages have been asked for, or after `times` the requests that an oracle needs, which
 //! asks ordinary domains only. The table (`simweb::Shares`) has for each tenth of those requests which of them went to
-//! ordinary domains. There is no delay between requests: what is shared is the crawler's own time.
+//! ordinary domains. There is no delay between requests, if none is asked for: what is shared is the crawler's own time.
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on fails")]
 
@@ -39,6 +40,7 @@ struct Options {
     domains: usize,
     pages: usize,
     times: f64,
+    per_ip_ms: usize,
     without: bool,
     with: bool,
     /// Lines of the section of the crawl with reputation.
@@ -52,6 +54,7 @@ impl Options {
             domains: 1_000,
             pages: 40_000,
             times: 3.0,
+            per_ip_ms: 0,
             without: true,
             with: true,
             lines: Vec::new(),
@@ -88,6 +91,7 @@ impl Options {
             "with" => self.without = false,
             "domains" => self.domains = number(),
             "pages" => self.pages = number(),
+            "per_ip" => self.per_ip_ms = number(),
             "times" => self.times = value.parse().unwrap(),
             "seed" => self.web.seed = value.parse().unwrap(),
             "farms" => self.web.farms = number(),
@@ -104,7 +108,8 @@ impl Options {
 
 /// Crawls until the ordinary pages are done, or for so many times the requests that an oracle needs.
 fn crawl(options: &Options, sections: &str) -> Shares {
-    let site = Site::new(options.web.clone(), &format!("{RUSH}[fetch]\nworkers = {WORKERS}\n{sections}"));
+    let politeness = RUSH.replace("delay_per_ip = \"0s\"", &format!("delay_per_ip = \"{}ms\"", options.per_ip_ms));
+    let site = Site::new(options.web.clone(), &format!("{politeness}[fetch]\nworkers = {WORKERS}\n{sections}"));
     let expected = site.web.expected();
     let shares = || Shares::of(&site.web.log(), expected, site.web.http_port());
     let needed = shares().needed;
