@@ -35,6 +35,7 @@ use crate::drum::{Admission, Aux, Dispatcher, Value};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QueuedUrl, RoundBudgets};
 use crate::outcome::{Verdict, judge_answer};
+use crate::record::RoundFigures;
 use crate::web::html::LinkKind;
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
 use crate::web::warc::HttpVersion;
@@ -189,9 +190,27 @@ impl Engine {
         if self.budget_round_due(now).is_some_and(|due| due <= now) {
             self.checkpoints.note_change();
             self.stores.arrival.frontier.begin_round(now);
-            let round = self.stores.arrival.frontier.round().unwrap_or_default();
-            tracing::debug!(number = round.number, limit = round.limit, "round of budgets");
+            if let Some((round, _)) = self.stores.arrival.frontier.round() {
+                tracing::debug!(number = round.number, limit = round.limit, "round of budgets");
+            }
         }
+    }
+
+    /// How the rounds stand, where there are any.
+    pub(super) fn round_figures(&self) -> Option<RoundFigures> {
+        let (round, budgets) = self.stores.arrival.frontier.round()?;
+        let support = self.stores.support.as_ref()?;
+        Some(RoundFigures {
+            number: round.number,
+            begun_ms: round.begun.ms(),
+            limit: round.limit,
+            pages_min: budgets.pages(0, false, 0),
+            pages_max: budgets.pages(0, true, 0),
+            resting_hosts: round.resting_hosts,
+            has_resting: round.has_resting,
+            pairs: support.known(),
+            pairs_bytes: support.drum_counters().repository_bytes,
+        })
     }
 
     /// Counts the links of archived pages, where that was not done when they came: up to those that are replayed.

@@ -9,7 +9,7 @@ use super::Frontier;
 use super::budget::{Allowance, Domain};
 use super::host::{Item, WaitState};
 use super::partition::RoundLeft;
-use super::reputation::{DomainTotals, Histogram, RoundLook};
+use super::reputation::{DomainTotals, Histogram, RoundBudgets, RoundLook};
 use super::schedule::Lane;
 use super::tuning::ROUND_AT_LEAST;
 use crate::clock::Time;
@@ -201,15 +201,16 @@ impl Frontier {
         all
     }
 
-    /// The round that goes on, where there are rounds.
-    pub fn round(&self) -> Option<RoundLook> {
+    /// The round that goes on, where there are rounds, and what domains may have in it.
+    pub fn round(&self) -> Option<(RoundLook, RoundBudgets)> {
         let rounds = self.rounds.as_ref().filter(|rounds| rounds.now.are_kept())?;
-        Some(RoundLook {
+        let look = RoundLook {
             number: rounds.now.number,
             limit: rounds.now.limit,
             begun: rounds.now.begun,
             resting_hosts: self.active.resting_hosts as u64,
             has_resting: self.has_resting(),
-        })
+        };
+        Some((look, rounds.now.budgets()))
     }
 }

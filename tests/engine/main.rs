@@ -375,6 +375,7 @@ fn try_open(
         crawl_log: CrawlLog::open(&disk, dir)?,
         skipped_log: SkippedLog::open(&disk, dir)?,
         recrawl,
+        support: SupportOptions::default(),
         exchange: None,
         shipping: None,
         disk,
