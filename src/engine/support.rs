@@ -182,7 +182,9 @@ impl Engine {
         let due = self.stores.arrival.frontier.round_due(now)?;
         let is_on_its_way = self.stores.are_dispatching() || self.stores.are_merging() || self.stores.waiting() > 0;
         let is_fed = self.seeding.intake.is_waiting() || !self.stores.arrival.dropped.is_empty();
-        (!is_on_its_way && !is_fed && self.requests.are_few(now)).then_some(due)
+        // a single worker is busy or idle
+        let is_spare = self.requests.under_way() == 0 || self.requests.are_few(now);
+        (!is_on_its_way && !is_fed && is_spare).then_some(due)
     }
 
     /// Begins it when its time has come.

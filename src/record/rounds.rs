@@ -55,8 +55,17 @@ impl RoundFigures {
 
 impl AddAssign<&RoundFigures> for RoundFigures {
     fn add_assign(&mut self, other: &RoundFigures) {
-        let RoundFigures { number, begun_ms, limit, pages_min, pages_max, resting_hosts, has_resting, pairs, pairs_bytes } =
-            other;
+        let RoundFigures {
+            number,
+            begun_ms,
+            limit,
+            pages_min,
+            pages_max,
+            resting_hosts,
+            has_resting,
+            pairs,
+            pairs_bytes,
+        } = other;
         self.number = self.number.max(*number);
         self.begun_ms = self.begun_ms.max(*begun_ms);
         self.limit = self.limit.max(*limit);
@@ -76,7 +85,10 @@ mod tests {
     #[test]
     fn a_round_is_told_in_a_row_and_shards_are_added_up() {
         let first = RoundFigures { number: 1, pages_min: 10, pages_max: 10_000, ..RoundFigures::default() };
-        assert_eq!(first.row(), "1 since 1970-01-01 00:00:00: at most 10 pages of a domain; 0 links between domains, 0 B");
+        assert_eq!(
+            first.row(),
+            "1 since 1970-01-01 00:00:00: at most 10 pages of a domain; 0 links between domains, 0 B"
+        );
         let mut all = RoundFigures { limit: 312, resting_hosts: 1_200, pairs: 7, pairs_bytes: 35, ..first };
         assert_eq!(
             all.row(),

@@ -44,7 +44,7 @@ use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
     Commons, Engine, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, OpenError, Opening, Past, Phase,
-    Purpose, RecrawlOptions, ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
+    Purpose, RecrawlOptions, ResolveJob, Response, Settings, SlotOptions, StoreMerge, SupportOptions, mend,
 };
 use crawler::exchange::LinkJob;
 use crawler::frontier::{Budget, FrontierOptions, PartitionJob};

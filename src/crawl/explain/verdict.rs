@@ -315,10 +315,7 @@ mod tests {
         };
         let round = DomainInRound { number: 6, supporters: 3, pages_max: 40, pages: 40, ..DomainInRound::default() };
         let resting = Explanation { queue: Some(queue(5)), round: Some(round), ..Explanation::default() };
-        assert_eq!(
-            said(&resting),
-            "waits for round 7: its domain has 3 supporters, 40 of 40 pages of this round"
-        );
+        assert_eq!(said(&resting), "waits for round 7: its domain has 3 supporters, 40 of 40 pages of this round");
         let mut told = Explanation { queue: Some(queue(5)), host: Some(host), ..Explanation::default() };
         told.crawl.running = true;
         let text = said(&told);
