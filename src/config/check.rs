@@ -208,7 +208,7 @@ fn crawl(config: &Config) -> Checked {
     require(config.budget.bytes_per_host != Some(Bytes(0)), "budget.bytes_per_host", nothing)?;
     let (min, max) = (config.budget.round_pages_min, config.budget.round_pages_max);
     require(min > 0, "budget.round_pages_min", "must be at least 1; 0 would fetch nothing")?;
-    require(min <= max, "budget.round_pages_min", format!("{min} is more than budget.round_pages_max, {max}"))?;
+    require(min <= max, "budget.round_pages_max", format!("{max} is less than budget.round_pages_min, {min}"))?;
     require(config.budget.round_top_domains > 0, "budget.round_top_domains", "must be at least 1")
 }
 

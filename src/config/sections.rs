@@ -228,6 +228,8 @@ section! {
         round_top_domains: u64 = RoundBudgets::default().top_domains,
         /// Whether all domains of one network (/24, /48) are one supporter.
         supporters_by_network: bool = false,
+        /// Whether a supporter counts by its own, in quarters.
+        supporters_by_standing: bool = false,
     }
 }
 

@@ -391,6 +391,7 @@ pub(super) fn support(config: &Config) -> SupportOptions {
             are_kept: true,
         },
         by_network: budget.supporters_by_network,
+        by_standing: budget.supporters_by_standing,
         is_on: match budget.by_supporters {
             config::BySupporters::Auto => config.scope.mode == ScopeMode::Any,
             config::BySupporters::On => true,

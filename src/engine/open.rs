@@ -252,7 +252,7 @@ fn open_stores(
         early: 0,
     };
     let pace = Pace::new(opening.settings.merge_pace);
-    let of_pairs = (opening.support.by_network, begins_late);
+    let of_pairs = (opening.support.by_network, opening.support.by_standing, begins_late);
     Ok((Stores::new((seen, robots, dns, visits, support), (patterns, arrival), of_pairs, pace), rests))
 }
 

@@ -17,6 +17,10 @@
 //!   again as long as the LRU knows it. What comes twice is known there.
 //! - With `by_network` the source is the network of the server (/24, /48) where its address is known, so that farms of
 //!   many names on few machines are few supporters.
+//! - With `by_standing` a link is worth what links to its source: a question for each of up to four quarters, each with a
+//!   key of its own. So a domain that is linked from where nobody links to stays light, however many such links it has.
+//!   What a link is worth is known when its page comes; the same link on a later page may be worth more, and adds what
+//!   is missing. Such counts depend on the order of pages, and after a kill a replay may find them lighter.
 //! - A crawl that has the store keeps it, whether budgets follow from supporters now or not. Where it is switched on in
 //!   a crawl that has pages, their links are counted from the archive, in one pass before anything else; that is done
 //!   again after a kill before the first checkpoint that has the store.
@@ -35,6 +39,7 @@ use crate::drum::{Admission, Aux, Dispatcher, Value};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QueuedUrl, RoundBudgets};
 use crate::outcome::{Verdict, judge_answer};
+use crate::record::RoundFigures;
 use crate::web::html::LinkKind;
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
 use crate::web::warc::HttpVersion;
@@ -46,6 +51,8 @@ pub struct SupportOptions {
     pub budgets: RoundBudgets,
     /// Whether domains of one network are one supporter.
     pub by_network: bool,
+    /// Whether a supporter counts by its own: in quarters.
+    pub by_standing: bool,
     /// Whether budgets follow from them; where not, they are counted only where that was begun.
     pub is_on: bool,
 }
@@ -141,9 +148,7 @@ impl Engine {
         if self.stores.support.is_none() {
             return Ok(());
         }
-        let source = supporter(&self.home.keys, page, address, self.stores.by_network);
-        for target in supported_by(page, findings) {
-            let pair = self.home.keys.pair(source, target);
+        for (pair, target) in self.pairs_of(page, findings, address) {
             match &mut self.exchange {
                 Some(exchange) if !exchange.shard().owns(target) => {
                     let Some(support) = &mut self.stores.support else { continue };
@@ -158,6 +163,25 @@ impl Engine {
         Ok(())
     }
 
+    /// The pairs that a page of the domain `page` makes, with the domain that each supports. Where supporters count by
+    /// their own, there is one for each quarter that a link of this domain is worth now.
+    fn pairs_of(
+        &self,
+        page: Fingerprint,
+        findings: &Findings,
+        address: Option<IpAddr>,
+    ) -> Vec<(Fingerprint, Fingerprint)> {
+        let keys = &self.home.keys;
+        let source = supporter(keys, page, address, self.stores.by_network);
+        let pairs = supported_by(page, findings).into_iter().map(|target| (keys.pair(source, target), target));
+        if !self.stores.by_standing {
+            return pairs.collect();
+        }
+        let quarters = self.stores.arrival.frontier.standing(page);
+        let quarter = |pair, number| keys.pair(pair, Fingerprint::from_bits(number));
+        pairs.flat_map(|(pair, target)| (0..quarters).map(move |number| (quarter(pair, number), target))).collect()
+    }
+
     /// Sends what a page of the archive supports to the shards that own it, as if it had just come.
     pub(super) fn send_support_again(
         &mut self,
@@ -165,11 +189,14 @@ impl Engine {
         findings: &Findings,
         address: Option<IpAddr>,
     ) -> Result<()> {
-        let source = supporter(&self.home.keys, page, address, self.stores.by_network);
-        let Some(exchange) = self.exchange.as_mut().filter(|_| self.stores.support.is_some()) else { return Ok(()) };
-        for target in supported_by(page, findings) {
+        if self.stores.support.is_none() || self.exchange.is_none() {
+            return Ok(());
+        }
+        let pairs = self.pairs_of(page, findings, address);
+        let Some(exchange) = self.exchange.as_mut() else { return Ok(()) };
+        for (pair, target) in pairs {
             if !exchange.shard().owns(target) {
-                exchange.send_support(self.home.keys.pair(source, target), target)?;
+                exchange.send_support(pair, target)?;
             }
         }
         Ok(())
@@ -181,7 +208,9 @@ impl Engine {
         let due = self.stores.arrival.frontier.round_due(now)?;
         let is_on_its_way = self.stores.are_dispatching() || self.stores.are_merging() || self.stores.waiting() > 0;
         let is_fed = self.seeding.intake.is_waiting() || !self.stores.arrival.dropped.is_empty();
-        (!is_on_its_way && !is_fed && self.requests.are_few(now)).then_some(due)
+        // a single worker is busy or idle
+        let is_spare = self.requests.under_way() == 0 || self.requests.are_few(now);
+        (!is_on_its_way && !is_fed && is_spare).then_some(due)
     }
 
     /// Begins it when its time has come.
@@ -192,9 +221,27 @@ impl Engine {
         if self.budget_round_due(now).is_some_and(|due| due <= now) {
             self.checkpoints.note_change();
             self.stores.arrival.frontier.begin_round(now);
-            let round = self.stores.arrival.frontier.round().unwrap_or_default();
-            tracing::debug!(number = round.number, limit = round.limit, "round of budgets");
+            if let Some((round, _)) = self.stores.arrival.frontier.round() {
+                tracing::debug!(number = round.number, limit = round.limit, "round of budgets");
+            }
         }
+    }
+
+    /// How the rounds stand, where there are any.
+    pub(super) fn round_figures(&self) -> Option<RoundFigures> {
+        let (round, budgets) = self.stores.arrival.frontier.round()?;
+        let support = self.stores.support.as_ref()?;
+        Some(RoundFigures {
+            number: round.number,
+            begun_ms: round.begun.ms(),
+            limit: round.limit,
+            pages_min: budgets.pages(0, false, 0),
+            pages_max: budgets.pages(0, true, 0),
+            resting_hosts: round.resting_hosts,
+            has_resting: round.has_resting,
+            pairs: support.known(),
+            pairs_bytes: support.drum_counters().repository_bytes,
+        })
     }
 
     /// Counts the links of archived pages, where that was not done when they came: up to those that are replayed.

@@ -9,12 +9,15 @@ use super::Frontier;
 use super::budget::{Allowance, Domain};
 use super::host::{Item, WaitState};
 use super::partition::RoundLeft;
-use super::reputation::{DomainTotals, Histogram, RoundLook, Rounds};
+use super::reputation::{DomainTotals, Histogram, RoundBudgets, RoundLook, Rounds};
 use super::schedule::Lane;
 use super::tuning::ROUND_AT_LEAST;
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::fingerprint::{ByFingerprint, Fingerprint};
+
+/// Parts of a supporter, where supporters count by their own.
+pub const QUARTERS: u64 = 4;
 
 impl Frontier {
     /// One more domain links to `domain`. Nothing happens where supporters are not counted.
@@ -30,6 +33,13 @@ impl Frontier {
             return Ok(());
         }
         self.add_totals(domain, &DomainTotals { is_of_seed: true, ..DomainTotals::default() })
+    }
+
+    /// What a link of a domain is worth by those that link to it, in quarters: four of one of the seeds, or of one with
+    /// two supporters that count in full; none of one that nobody links to. The domain has an active host.
+    pub fn standing(&self, domain: Fingerprint) -> u64 {
+        let totals = self.known_here(domain);
+        if totals.is_of_seed { QUARTERS } else { (totals.supporters / 2).min(QUARTERS) }
     }
 
     /// What is known of a domain without reading a file.
@@ -218,15 +228,16 @@ impl Frontier {
         all
     }
 
-    /// The round that goes on, where there are rounds.
-    pub fn round(&self) -> Option<RoundLook> {
+    /// The round that goes on, where there are rounds, and what domains may have in it.
+    pub fn round(&self) -> Option<(RoundLook, RoundBudgets)> {
         let rounds = self.rounds.as_ref().filter(|rounds| rounds.now.are_kept())?;
-        Some(RoundLook {
+        let look = RoundLook {
             number: rounds.now.number,
             limit: rounds.now.limit,
             begun: rounds.now.begun,
             resting_hosts: self.active.resting_hosts as u64,
             has_resting: self.has_resting(),
-        })
+        };
+        Some((look, rounds.now.budgets()))
     }
 }

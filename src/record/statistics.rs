@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CalendarFigures, Constraints, CrawlLimits, LimitedList, Resting, Workers};
+use super::{CalendarFigures, Constraints, CrawlLimits, LimitedList, Resting, RoundFigures, Workers};
 use crate::outcome::{Failure, Reason};
 
 /// What has happened, counted over all sessions. The engine owns it; a checkpoint keeps it.
@@ -218,6 +218,9 @@ pub struct Gauges {
     /// The recrawl calendar, of a crawl that has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calendar: Option<CalendarFigures>,
+    /// The round of budgets, where these follow from supporters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<RoundFigures>,
 }
 
 #[cfg(test)]

@@ -152,6 +152,7 @@ impl AddAssign<&Gauges> for Gauges {
             limits,
             longest_queue_ms,
             calendar,
+            rounds,
         } = other;
         add_each([
             (&mut self.queued, queued),
@@ -176,6 +177,10 @@ impl AddAssign<&Gauges> for Gauges {
         self.limits = CrawlLimits { pages: self.limits.pages.or(pages), time_s: self.limits.time_s.or(time_s) };
         self.longest_queue_ms = self.longest_queue_ms.max(*longest_queue_ms);
         match (&mut self.calendar, calendar) {
+            (Some(own), Some(other)) => *own += other,
+            (own, other) => *own = own.or(*other),
+        }
+        match (&mut self.rounds, rounds) {
             (Some(own), Some(other)) => *own += other,
             (own, other) => *own = own.or(*other),
         }

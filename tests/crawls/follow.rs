@@ -284,8 +284,10 @@ fn a_cursor_of_another_crawl_is_refused() {
     let mut followers = Followers::of(&site);
     assert!(!followers.once().is_empty());
     fs::rename(site.crawl.path("crawl"), site.crawl.path("before")).unwrap();
+    // a crawl that has made a request knows what an interrupt means
+    let before = site.log().len();
     let crawl = site.crawl.start(&[]);
-    site.wait_for_requests(100);
+    site.wait_for_requests(before + 20);
     interrupt(crawl).expect(11, &[]);
     wait(followers.start(&["--once"])).expect(2, &["of another crawl"]);
 }

@@ -44,7 +44,7 @@ use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
     Commons, Engine, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, OpenError, Opening, Past, Phase,
-    Purpose, RecrawlOptions, ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
+    Purpose, RecrawlOptions, ResolveJob, Response, Settings, SlotOptions, StoreMerge, SupportOptions, mend,
 };
 use crawler::exchange::LinkJob;
 use crawler::frontier::{Budget, FrontierOptions, PartitionJob};
@@ -375,6 +375,7 @@ fn try_open(
         crawl_log: CrawlLog::open(&disk, dir)?,
         skipped_log: SkippedLog::open(&disk, dir)?,
         recrawl,
+        support: SupportOptions::default(),
         exchange: None,
         shipping: None,
         disk,

@@ -1,8 +1,8 @@
 //! The domains report: a row a registrable domain, those with most supporters first.
 //!
-//! The frontier knows domains by their fingerprints. Their names come from the lines of crawl.log and from the queue;
-//! both go through a sorter on disk, in bounded memory. A domain that is linked to and of which nothing was asked or is
-//! queued any more is told by its fingerprint.
+//! The frontier knows domains by their fingerprints. Their names come from the lines of crawl.log and skipped.jsonl and
+//! from the queue; all go through a sorter on disk, in bounded memory. A domain that is linked to and of which nothing was asked or is
+//! queued or left out any more is told by its fingerprint.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ use crate::engine::checkpoint;
 use crate::engine::values::decode_rules;
 use crate::frontier::{DomainLook, DomainRound, RoundBudgets, for_each_domain};
 use crate::record::log_files::for_each_line;
-use crate::record::{CrawlLog, ReadLine};
+use crate::record::{CrawlLog, ReadLine, SkippedLog, origin_of};
 use crate::text::escape;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
@@ -57,9 +57,9 @@ pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> std::re
     let config = options::read_copy(disk, dirs.home())?.unwrap_or_default();
     let budgets = options::support(&config).budgets;
     let mut sorter = Sorter::new(SORTER_BYTES);
-    let (mut rounds, mut counts) = (Vec::new(), false);
+    let (mut rounds, mut counts, mut has_checkpoint) = (Vec::new(), false, false);
     for dir in dirs.shards() {
-        counts |= totals(disk, dir, &mut |look| {
+        let found = totals(disk, dir, &mut |look| {
             if rounds
                 .last()
                 .is_none_or(|last: &DomainRound| (last.number, last.limit) != (look.round.number, look.round.limit))
@@ -68,12 +68,22 @@ pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> std::re
             }
             sorter.push(&totals_line(look))
         })?;
+        has_checkpoint |= found.is_some();
+        counts |= found == Some(true);
+    }
+    if !has_checkpoint {
+        return Ok(out.text(format_args!("{}", super::NO_CHECKPOINT))?);
     }
     let mut names = Names { keys, met: HashSet::new() };
     for dir in dirs.shards() {
         for_each_line(disk, &CrawlLog::path(dir), &mut |line| {
             let origin = ReadLine::parse(line).and_then(|line| line.origin().map(str::to_owned));
             origin.map_or(Ok(()), |origin| names.put(&origin, &mut sorter))
+        })?;
+        for_each_line(disk, &SkippedLog::path(dir), &mut |line| {
+            let url = serde_json::from_slice::<serde_json::Value>(line).ok();
+            let origin = url.as_ref().and_then(|line| origin_of(line["url"].as_str()?));
+            origin.map_or(Ok(()), |origin| names.put(origin, &mut sorter))
         })?;
         remaining::for_each_host(disk, dir, &mut |origin, _| names.put(origin, &mut sorter))?;
     }
@@ -116,11 +126,12 @@ pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> std::re
     Ok(())
 }
 
-/// Calls `each` with the domains of the shard in `dir`, by its newest checkpoint; says whether supporters are counted.
-fn totals(disk: &Disk, dir: &std::path::Path, each: &mut dyn FnMut(&DomainLook) -> Result<()>) -> Result<bool> {
+/// Calls `each` with the domains of the shard in `dir`, by its newest checkpoint; says whether supporters are counted,
+/// where there is one.
+fn totals(disk: &Disk, dir: &std::path::Path, each: &mut dyn FnMut(&DomainLook) -> Result<()>) -> Result<Option<bool>> {
     let mut tries = 0;
     loop {
-        let Some((state, sections)) = checkpoint::newest(disk, dir)? else { return Ok(false) };
+        let Some((state, sections)) = checkpoint::newest(disk, dir)? else { return Ok(None) };
         // what a checkpoint that is replaced meanwhile has said is not told
         let mut looks = Vec::new();
         let saved = (&state.frontier, sections.frontier.as_slice());
@@ -130,7 +141,7 @@ fn totals(disk: &Disk, dir: &std::path::Path, each: &mut dyn FnMut(&DomainLook) 
         match read {
             Ok(counts) => {
                 looks.iter().try_for_each(each)?;
-                return Ok(counts);
+                return Ok(Some(counts));
             }
             Err(error) if error.is_not_found() && tries < TRIES => tries += 1,
             Err(error) => return Err(error),

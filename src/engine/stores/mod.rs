@@ -48,6 +48,8 @@ pub struct Stores {
     pub support: Option<Store<Pair, Supported>>,
     /// Whether domains of one network are one supporter.
     pub by_network: bool,
+    /// Whether a supporter counts by its own.
+    pub by_standing: bool,
     /// The crawl has pages whose links are not counted: the store is new, and they are older.
     pub support_begins_late: bool,
     /// The end of the way.
@@ -188,11 +190,23 @@ impl Stores {
     pub fn new(
         (seen, robots, dns, visits, support): AllStores,
         (patterns, arrival): (PatternBudget, Arrival),
-        (by_network, support_begins_late): (bool, bool),
+        (by_network, by_standing, support_begins_late): (bool, bool, bool),
         pace: Pace,
     ) -> Stores {
         let jobs = Jobs { pace, is_merging: false, partitions: 0, is_dispatching: false };
-        Stores { seen, patterns, robots, dns, visits, support, by_network, support_begins_late, arrival, jobs }
+        Stores {
+            seen,
+            patterns,
+            robots,
+            dns,
+            visits,
+            support,
+            by_network,
+            by_standing,
+            support_begins_late,
+            arrival,
+            jobs,
+        }
     }
 
     /// Begins a merge of one bucket, for the first of `needs` for which there is one, if its pace permits that.

@@ -74,6 +74,11 @@ impl Round {
         (self.budgets.pages_max / self.pages(domain).max(1)).max(1)
     }
 
+    /// By what domains have their pages.
+    pub(in crate::frontier) fn budgets(&self) -> RoundBudgets {
+        self.budgets
+    }
+
     /// Whether budgets are kept.
     pub(in crate::frontier) fn are_kept(&self) -> bool {
         self.budgets.are_kept

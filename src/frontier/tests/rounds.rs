@@ -21,7 +21,7 @@ fn run(crawl: &mut Crawl) -> BTreeMap<u32, BTreeMap<Fingerprint, u64>> {
     for _ in 0..200_000 {
         let before = crawl.out.len();
         let stepped = crawl.step();
-        let round = crawl.frontier.round().unwrap().number;
+        let round = crawl.frontier.round().unwrap().0.number;
         for (url, _) in &crawl.out[before..] {
             *pages.entry(round).or_default().entry(url.domain).or_default() += 1;
         }
@@ -101,7 +101,7 @@ fn rounds_and_supporters_hold_over_cuts_and_small_memory() {
             }
             let before = crawl.out.len();
             let stepped = crawl.step();
-            let round = crawl.frontier.round().unwrap().number;
+            let round = crawl.frontier.round().unwrap().0.number;
             for (url, _) in &crawl.out[before..] {
                 ends.insert(url.key);
                 *used.entry((round, url.domain)).or_default() += 1;
@@ -118,8 +118,8 @@ fn rounds_and_supporters_hold_over_cuts_and_small_memory() {
                 let cut = crawl.frontier.cut(&mut ram).unwrap();
                 let round = crawl.frontier.round();
                 crawl.reopen(&cut.state, &ram, true);
-                let again = crawl.frontier.round().unwrap();
-                assert_eq!(Some((again.number, again.limit)), round.map(|round| (round.number, round.limit)));
+                let again = crawl.frontier.round().unwrap().0;
+                assert_eq!(Some((again.number, again.limit)), round.map(|(round, _)| (round.number, round.limit)));
             }
             if left.is_empty() && crawl.frontier.is_idle() {
                 break;
@@ -148,7 +148,7 @@ fn a_domain_of_hosts_without_end_has_as_many_robots_txt_as_pages_in_a_round() {
     for _ in 0..100_000 {
         let before = crawl.requests.len();
         let stepped = crawl.step();
-        let round = crawl.frontier.round().unwrap().number;
+        let round = crawl.frontier.round().unwrap().0.number;
         let robots = crawl.requests[before..].iter().filter(|request| request.robots).count() as u64;
         *asked.entry(round).or_default() += robots;
         if crawl.frontier.is_idle() {
