@@ -239,6 +239,21 @@ mod tests {
     }
 
     #[test]
+    fn ever_new_lanes_whose_turns_cost_more_wait_for_their_first_one_too() {
+        let mut schedule = Schedule::default();
+        let host = |index| Entry::Host(HostRef { index, generation: 0 });
+        let now = Time::from_ms(0);
+        let mut served = 0;
+        for n in 0..100_u32 {
+            schedule.push(now, host(0), Some(Lane { domain: Fingerprint::from_bits(0), cost: 1 }));
+            schedule.push(now, host(n + 1), Some(Lane { domain: Fingerprint::from_bits(u64::from(n) + 1), cost: 100 }));
+            schedule.advance(now);
+            served += usize::from(schedule.pop().unwrap().1 == host(0));
+        }
+        assert!(served >= 98, "{served}");
+    }
+
+    #[test]
     fn lanes_without_end_hold_up_nobody_for_ever() {
         let mut schedule = Schedule::default();
         let host = |index| Entry::Host(HostRef { index, generation: 0 });

@@ -217,4 +217,29 @@ mod tests {
         rounds.begin(&Histogram::default(), Time::from_ms(6));
         assert_eq!(rounds.now.limit, 0);
     }
+
+    #[test]
+    fn the_limit_is_looked_up_when_an_eighth_more_supporters_have_come() {
+        let mut rounds = Rounds::first(RoundBudgets::default(), Time::ZERO);
+        let mut histogram = Histogram::default();
+        histogram.count(40);
+        let mut looks = Vec::new();
+        for heard in 1..=1_000 {
+            rounds.hear();
+            if rounds.is_look_due() {
+                rounds.look(&histogram);
+                looks.push(heard);
+            }
+        }
+        assert_eq!((rounds.now.number, rounds.now.limit), (1, 40));
+        assert_eq!(looks, [64, 136, 217, 308, 410, 525, 654, 799, 962]);
+        let mut few = Histogram::default();
+        few.count(3);
+        rounds.look(&few);
+        assert_eq!(rounds.now.limit, LIMIT_MIN, "three of few are no sign of anything");
+        let off = RoundBudgets { are_kept: false, ..RoundBudgets::default() };
+        let mut rounds = Rounds::first(off, Time::ZERO);
+        (0..100).for_each(|_| rounds.hear());
+        assert!(!rounds.is_look_due());
+    }
 }
