@@ -205,7 +205,7 @@ impl Engine {
     /// When the next round of budgets begins, if nothing happens before: nothing is on its way that could be fetched in
     /// this one, and workers have nothing to do.
     pub(super) fn budget_round_due(&self, now: Time) -> Option<Time> {
-        let due = self.stores.arrival.frontier.round_due(now)?;
+        let due = self.stores.arrival.frontier.round_due(now).filter(|_| self.course.is_crawling())?;
         let is_on_its_way = self.stores.are_dispatching() || self.stores.are_merging() || self.stores.waiting() > 0;
         let is_fed = self.seeding.intake.is_waiting() || !self.stores.arrival.dropped.is_empty();
         // a single worker is busy or idle

@@ -117,7 +117,7 @@ impl Frontier {
             self.sequence += 1;
         }
         if let Some(added) = self.domains.leave(key.domain).filter(|added| !added.is_nothing()) {
-            partition.push_domain(key.domain, &added, &mut self.cold.files)?;
+            partition.push_domain(key.domain, &added, now, &mut self.cold.files)?;
         }
         // Its own URLs, or others that waited for a place of its domain, may be chosen from now on.
         if partition.base_left() > 0 {

@@ -40,7 +40,7 @@ impl ColdSide {
         let array_bytes = share.clamp(ARRAY_BYTES_MIN, ARRAY_BYTES_MAX);
         let filter_bytes = (share / TAIL_FILTER_PART).clamp(TAIL_FILTER_BYTES_MIN, TAIL_FILTER_BYTES_MAX);
         let merges = MergePolicy::new(memory, count);
-        let supported_max = counts.then(|| merges.overlay_bytes_max / SUPPORTED_PART / DOMAIN_TOTALS_BYTES);
+        let supported_max = counts.then_some(merges.overlay_bytes_max / SUPPORTED_PART / DOMAIN_TOTALS_BYTES);
         let partition = |number| {
             let mut partition = Partition::new(number, disk.clone(), dir.clone(), array_bytes, filter_bytes);
             partition.supported_max = supported_max;

@@ -397,6 +397,9 @@ impl Frontier {
             return;
         }
         let host = self.active.host(index);
+        if !host.buffer.is_empty() && host.buffer.len() >= self.room_in_round(host.domain) {
+            return;
+        }
         let snapshot = HostSnapshot {
             base_left: host.base_left,
             buffered: host.buffer.len(),

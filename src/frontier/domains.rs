@@ -101,7 +101,9 @@ fn read_memory(
         memory.active.entry(saved.host.domain).or_default().urls += saved.items.len() as u64;
     }
     for _ in 0..reader.varint()? {
-        (reader.fingerprint()?, reader.time()?, reader.u8()?);
+        reader.fingerprint()?;
+        reader.time()?;
+        reader.u8()?;
     }
     Charges::read(reader)?;
     if let Some(saved) = Saved::read(reader, state.partitions.len())? {

@@ -84,7 +84,7 @@ impl Frontier {
         let waits = |domain: &_| self.held_until(*domain, domains.get(domain).copied().unwrap_or(0)).is_some();
         let (waiting, one_by_one): (Vec<Fingerprint>, Vec<Fingerprint>) = held.partition(waits);
         domains.extend(waiting.into_iter().map(|domain| (domain, u32::MAX)));
-        let round = self.round_left(number);
+        let round = self.round_left(number).map(Box::new);
         let held_until = self.cold.partitions[number].held.values().copied().filter(|&until| until > self.now).min();
         let partition = &mut self.cold.partitions[number];
         partition.busy = true;
@@ -126,8 +126,10 @@ impl Frontier {
             let active = self.active.host(self.active.find(host.origin)?);
             let share = policy.refilled_max(active.refill_buffers).min(planned).max(policy.buffer_urls);
             planned = planned.saturating_sub(share);
-            let room = share.min(self.room_in_round(host.domain)).saturating_sub(active.buffer.len());
-            (room > 0).then_some(Refill { host, room, left: active.base_left })
+            // one at least: without any it would wait for URLs that nobody brings
+            let share = share.min(self.room_in_round(host.domain).max(1));
+            let room = share.saturating_sub(active.buffer.len()).max(usize::from(active.buffer.is_empty()));
+            Some(Refill { host, room, left: active.base_left })
         });
         refills.collect()
     }

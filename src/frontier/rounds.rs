@@ -57,7 +57,7 @@ impl Frontier {
             return Ok(());
         }
         let number = self.partition_of(domain);
-        self.cold.partitions[number].push_domain(domain, totals, &mut self.cold.files)
+        self.cold.partitions[number].push_domain(domain, totals, self.now, &mut self.cold.files)
     }
 
     /// So many pages, of this round where there are any.

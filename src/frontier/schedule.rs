@@ -60,11 +60,14 @@ struct InLine {
     entry: Entry,
 }
 
+/// An entry that is not due yet: when it is, its number, and its lane.
+type Timed = (Time, u64, Entry, Option<Lane>);
+
 /// The heap and the line.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     /// Without a lane is what others wait for, which comes at once.
-    heap: BinaryHeap<Reverse<(Time, u64, Entry, Option<Lane>)>>,
+    heap: BinaryHeap<Reverse<Timed>>,
     line: BinaryHeap<Reverse<InLine>>,
     made: u64,
     came: u64,

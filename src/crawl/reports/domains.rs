@@ -53,7 +53,7 @@ struct Row {
 
 /// Writes the report of the crawl in these directories.
 pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> std::result::Result<(), ReportError> {
-    let Some(keys) = dirs.keys() else { return Ok(out.text(format_args!("{}", super::NO_CHECKPOINT))?) };
+    let Some(keys) = dirs.keys() else { return out.text(format_args!("{}", super::NO_CHECKPOINT)) };
     let config = options::read_copy(disk, dirs.home())?.unwrap_or_default();
     let budgets = options::support(&config).budgets;
     let mut sorter = Sorter::new(SORTER_BYTES);
@@ -72,7 +72,7 @@ pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> std::re
         counts |= found == Some(true);
     }
     if !has_checkpoint {
-        return Ok(out.text(format_args!("{}", super::NO_CHECKPOINT))?);
+        return out.text(format_args!("{}", super::NO_CHECKPOINT));
     }
     let mut names = Names { keys, met: HashSet::new() };
     for dir in dirs.shards() {

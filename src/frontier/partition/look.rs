@@ -90,12 +90,14 @@ impl Partition {
             }
             None => DomainTotals::default(),
         };
-        match self.recent.is_partial {
-            true => self.for_each_domain_behind(&mut |found, newer| match found == domain {
-                true => totals.add(newer),
-                false => {}
-            })?,
-            false => totals.add(&self.newer_totals(domain)),
+        if self.recent.is_partial {
+            self.for_each_domain_behind(&mut |found, newer| {
+                if found == domain {
+                    totals.add(newer);
+                }
+            })?;
+        } else {
+            totals.add(&self.newer_totals(domain));
         }
         Ok(totals)
     }

@@ -136,7 +136,7 @@ pub(super) struct Recent {
     pub urls: u64,
     /// Whether some of them are of hosts that were not active when they came, or have left since.
     pub has_first_contacts: bool,
-    /// When the first of them came.
+    /// When the first of them came, or the first that was to be added to the totals of a domain.
     pub since: Time,
     /// Which origins and domains there are.
     pub filter: Filter,
@@ -272,7 +272,8 @@ impl Partition {
     /// Takes in a URL.
     pub(super) fn push_url(&mut self, item: &Item, now: Time, files: &mut Files) -> Result<()> {
         Entry::Url(UrlView::of(item)).put(&mut self.array, &mut self.front);
-        if self.recent.urls == 0 {
+        let is_first = self.recent.urls == 0 && (self.supported_max.is_none() || self.recent.domains.is_empty());
+        if is_first {
             self.recent.since = now;
         }
         self.recent.urls += 1;
@@ -297,7 +298,16 @@ impl Partition {
     }
 
     /// Takes in what is to be added to the totals of a domain.
-    pub(super) fn push_domain(&mut self, domain: Fingerprint, totals: &DomainTotals, files: &mut Files) -> Result<()> {
+    pub(super) fn push_domain(
+        &mut self,
+        domain: Fingerprint,
+        totals: &DomainTotals,
+        now: Time,
+        files: &mut Files,
+    ) -> Result<()> {
+        if self.recent.urls == 0 && self.recent.domains.is_empty() {
+            self.recent.since = now;
+        }
         Entry::Domain { domain, totals: *totals }.put_alone(&mut self.array);
         self.recent.filter.insert(domain_key(domain));
         self.recent.add_domain(domain, totals, self.supported_max.unwrap_or(usize::MAX));

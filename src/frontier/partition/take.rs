@@ -99,7 +99,7 @@ pub(in crate::frontier) struct Take {
     pub domains: ByFingerprint<u32>,
     pub share: Share,
     /// What domains have left of their round, where budgets follow from supporters.
-    pub round: Option<RoundLeft>,
+    pub round: Option<Box<RoundLeft>>,
     /// Domains of which one host may become active, and no second one; sorted.
     pub one_by_one: Vec<Fingerprint>,
     pub hosts_max: usize,
