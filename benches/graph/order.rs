@@ -7,18 +7,18 @@ const FIRST: usize = 100;
 /// Prints both comparisons, by our own centralities.
 pub fn print(ranks: &[Rank]) {
     let supporters: Vec<f64> = ranks.iter().map(|rank| rank.in_degree as f64).collect();
-    let measures: [(&str, fn(&Rank) -> f64); 2] =
-        [("PageRank", |rank| rank.page_rank), ("harmonic centrality", |rank| rank.harmonic)];
-    for (what, measure) in measures {
-        let values: Vec<f64> = ranks.iter().map(measure).collect();
-        println!(
-            "supporters beside {what}: Spearman {:.3}, {} of the top {FIRST}",
-            correlation(&places(&supporters), &places(&values)),
-            overlap(&supporters, &values)
-        );
-    }
+    print_beside("PageRank", &supporters, &ranks.iter().map(|rank| rank.page_rank).collect::<Vec<_>>());
+    print_beside("harmonic centrality", &supporters, &ranks.iter().map(|rank| rank.harmonic).collect::<Vec<_>>());
     let alone = supporters.iter().filter(|&&count| count <= 1.0).count();
     println!("{:.1} % have one supporter or none", 100.0 * alone as f64 / ranks.len().max(1) as f64);
+}
+
+fn print_beside(what: &str, supporters: &[f64], values: &[f64]) {
+    println!(
+        "supporters beside {what}: Spearman {:.3}, {} of the top {FIRST}",
+        correlation(&places(supporters), &places(values)),
+        overlap(supporters, values)
+    );
 }
 
 /// Places by value; equal values share the mean of theirs.
