@@ -8,13 +8,14 @@
 //!     cargo bench --bench reputation -- networks=8           machines of a farm in so many networks (/24)
 //!     cargo bench --bench reputation -- kinds=dense,ring     only these shapes
 //!     cargo bench --bench reputation -- seed=2 times=4       another web; crawled until 4 times what an oracle needs
-//!     cargo bench --bench reputation -- per_ip=250           milliseconds between two requests to an address (usually 0)
-//!     cargo bench --bench reputation -- supporters_by_network=false round_pages_min=1      any other word: a key of the
-//!                                                            section [budget] of the crawl with reputation
+//!     cargo bench --bench reputation -- per_ip=250           ms between two requests to an address (usually 0)
+//!     cargo bench --bench reputation -- supporters_by_network=true round_pages_max=1000
+//!                                                            any other word: a key of the section [budget] of the
+//!                                                            crawl with reputation
 //!
 //! A crawl ends when all ordinary pages have been asked for, or after `times` the requests that an oracle needs, which
 //! asks ordinary domains only. The table (`simweb::Shares`) has for each tenth of those requests which of them went to
-//! ordinary domains. There is no delay between requests, if none is asked for: what is shared is the crawler's own time.
+//! ordinary domains. Without `per_ip` there is no delay between requests: what is shared is the crawler's own time.
 
 #![expect(clippy::unwrap_used, reason = "a measurement that cannot go on fails")]
 

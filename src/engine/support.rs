@@ -17,8 +17,8 @@
 //!   again as long as the LRU knows it. What comes twice is known there.
 //! - With `by_network` the source is the network of the server (/24, /48) where its address is known, so that farms of
 //!   many names on few machines are few supporters.
-//! - With `by_standing` a link is worth what links to its source: a question for each of up to four quarters, each with a
-//!   key of its own. So a domain that is linked from where nobody links to stays light, however many such links it has.
+//! - With `by_standing` a link is worth what links to its source: a question for each of up to four quarters, each with
+//!   a key of its own. So a domain that is linked from where nobody links to stays light, however many such links it has.
 //!   What a link is worth is known when its page comes; the same link on a later page may be worth more, and adds what
 //!   is missing. Such counts depend on the order of pages, and after a kill a replay may find them lighter.
 //! - A crawl that has the store keeps it, whether budgets follow from supporters now or not. Where it is switched on in
