@@ -6,12 +6,15 @@
 //!
 //! `cargo bench --bench drum -- visits [PAGES] [DIRECTORY]`: the store of visits beside URL-seen (default 1 M pages).
 //!
+//! `cargo bench --bench drum -- support [EDGES] [DIRECTORY]`: the store of edges between domains (default 10 M edges).
+//!
 //! Numbers (default 2 M operations) may have a suffix k or M. With `front`, LRU and Bloom filter stand before the DRUM.
 
 mod crew;
 mod figures;
 mod owner;
 mod stream;
+mod support;
 mod visits;
 
 use std::path::{Path, PathBuf};
@@ -35,6 +38,7 @@ struct Arguments {
     front: bool,
     curve: bool,
     visits: bool,
+    support: bool,
 }
 
 fn main() {
@@ -45,12 +49,14 @@ fn main() {
             (None, "front") => arguments.front = true,
             (None, "curve") => arguments.curve = true,
             (None, "visits") => arguments.visits = true,
+            (None, "support") => arguments.support = true,
             (None, path) => arguments.dir = Some(PathBuf::from(path)),
         }
     }
     let parent = arguments.dir.clone().unwrap_or_else(std::env::temp_dir);
     let dir = tempfile::tempdir_in(parent).expect("a directory to work in");
     let done = match arguments.curve {
+        _ if arguments.support => support::run(arguments.count.unwrap_or(10_000_000), dir.path()),
         _ if arguments.visits => visits::run(arguments.count.unwrap_or(1_000_000), dir.path()),
         true => curve(arguments.count.unwrap_or(10_000_000), dir.path()),
         false => throughput(arguments.count.unwrap_or(2_000_000), arguments.front, dir.path()),

@@ -43,7 +43,8 @@ pub fn key(id: u64) -> Fingerprint {
     Fingerprint::from_bits(mix(id.wrapping_mul(2_654_435_761).wrapping_add(99)))
 }
 
-fn mix(mut bits: u64) -> u64 {
+/// A bijection that leaves no pattern.
+pub fn mix(mut bits: u64) -> u64 {
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ bits >> 31

@@ -1,8 +1,14 @@
-//! `cargo bench --bench graph [-- HOSTS LINKS MEMORY_MIB [PYTHON]]`: a graph of hosts with its centralities, seconds of
-//! CPU and memory; beside networkx on the same links where a Python that has it is named.
+//! A graph of hosts with its centralities, seconds of CPU and memory; beside networkx on the same links where a Python
+//! that has it is named.
 //!
-//! The links are drawn by preferential attachment (Barabási and Albert, 1999), so that in-degrees follow a power law,
-//! from a fixed seed.
+//!     cargo bench --bench graph [-- HOSTS LINKS MEMORY_MIB [PYTHON]]   links by preferential attachment
+//!     cargo bench --bench graph -- copied HOSTS MEMORY_MIB [PYTHON]    links by the copying model, which has the
+//!                                                                      exponents of the web: in 2.1, out 2.72
+//!     cargo bench --bench graph -- FILE MEMORY_MIB [PYTHON]            links of a file with two host names a line, by
+//!                                                                      registrable domain
+//!
+//! Links are drawn from a fixed seed. The in-degree in a graph of domains is the number of supporters of a domain: how
+//! it orders domains is told beside the orders of PageRank and harmonic centrality.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,9 +18,12 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use crawler::graph::{Builder, Rank};
 
+mod drawn;
+mod order;
 #[path = "../crawl/thread.rs"]
 mod thread;
 
+use drawn::Drawn;
 use thread::cpu_s;
 
 const SEED: u64 = 26;
@@ -24,17 +33,22 @@ const PEER: &str = include_str!("peer.py");
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let number = |at: usize, usual: usize| words.get(at).map_or(Ok(usual), |word| word.parse());
-    let (hosts, links, memory) = (number(0, 100_000)?, number(1, 1_000_000)?, number(2, 64)? << 20);
+    let is_number = words.first().is_none_or(|word| word.parse::<usize>().is_ok());
+    let (Drawn { names, links: drawn }, next) = match words.first().map(String::as_str) {
+        Some("copied") => (drawn::copied(number(1, 100_000)?, SEED), 2),
+        Some(path) if !is_number => (drawn::read(Path::new(path))?, 1),
+        _ => (drawn::preferential(number(0, 100_000)?, number(1, 1_000_000)?, SEED), 2),
+    };
+    let memory = number(next, 64)? << 20;
     let dir = tempfile::tempdir()?;
-    let drawn = draw(hosts, links);
-    println!("{hosts} hosts, {links} links drawn with seed {SEED}, {} MiB to work with", memory >> 20);
+    println!("{} hosts, {} links, seed {SEED}, {} MiB to work with", names.len(), drawn.len(), memory >> 20);
     let (started, before) = (Instant::now(), cpu_s());
     let mut builder = Builder::new(memory);
-    for host in 0..hosts {
-        builder.host(&name(host), &name(host))?;
+    for name in &names {
+        builder.host(name, name)?;
     }
     for &(from, to) in &drawn {
-        builder.link(&name(from as usize), &name(to as usize))?;
+        builder.link(&names[from as usize], &names[to as usize])?;
     }
     let graph = builder.finish()?;
     let sorted = cpu_s() - before;
@@ -43,26 +57,11 @@ fn main() -> Result<()> {
     let ranks: Vec<Rank> = graph.ranks()?.collect::<Result<_, _>>()?;
     println!("ranks: {:.1} s of CPU, {:.1} s", cpu_s() - before, started.elapsed().as_secs_f64());
     println!("memory at most: {} MiB, of which the links drawn are {} MiB", peak_mib(), (drawn.len() * 8) >> 20);
-    match words.get(3) {
+    order::print(&ranks);
+    match words.get(next + 1) {
         Some(python) => compare(Path::new(python), dir.path(), &graph, &ranks),
         None => Ok(()),
     }
-}
-
-fn name(host: usize) -> String {
-    format!("example.d{host}")
-}
-
-/// Links of which half lead to where an earlier one leads.
-fn draw(hosts: usize, links: usize) -> Vec<(u32, u32)> {
-    let mut random = fastrand::Rng::with_seed(SEED);
-    let mut drawn: Vec<(u32, u32)> = Vec::with_capacity(links);
-    for _ in 0..links {
-        let popular = random.bool() && !drawn.is_empty();
-        let to = if popular { drawn[random.usize(..drawn.len())].1 } else { random.u32(..hosts as u32) };
-        drawn.push((random.u32(..hosts as u32), to));
-    }
-    drawn
 }
 
 fn peak_mib() -> u64 {

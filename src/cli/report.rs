@@ -22,6 +22,8 @@ Reports:
   seeds         the outcome of every seed, and where it redirected
   status-codes  URLs by status, or by the reason why there is none
   mime-types    responses and bytes by type
+  domains       one row per domain: supporters, pages per round, pages, and
+                what waits for the next round; only by this name
 
 crawl, seeds, status-codes and the queue are as of the last checkpoint, everything else as of now; before the first \
 checkpoint, crawl and status-codes come from the running crawl. A running crawl is not disturbed. Nothing is written \
@@ -34,7 +36,7 @@ Examples:
   crawler report hosts --store s3://bucket/crawls
   crawler report --write                put all of them into reports/")]
 pub(super) struct ReportArgs {
-    /// Name of the report; all reports if left out
+    /// Name of the report; all but domains if left out
     #[arg(value_name = "NAME", value_enum)]
     name: Option<Which>,
     #[command(flatten)]
@@ -54,6 +56,7 @@ enum Which {
     Seeds,
     StatusCodes,
     MimeTypes,
+    Domains,
 }
 
 impl From<Which> for Name {
@@ -64,6 +67,7 @@ impl From<Which> for Name {
             Which::Seeds => Name::Seeds,
             Which::StatusCodes => Name::StatusCodes,
             Which::MimeTypes => Name::MimeTypes,
+            Which::Domains => Name::Domains,
         }
     }
 }

@@ -14,7 +14,9 @@ use clap::Args;
 
 use super::UsageError;
 use super::faults::Machines;
-use crate::simweb::{Expected, Limits, Request, SimOptions, SimWeb, Timeline, TrapKind, judge, largest_concurrency};
+use crate::simweb::{
+    Expected, FarmKind, Limits, Request, Shares, SimOptions, SimWeb, Timeline, TrapKind, judge, largest_concurrency,
+};
 
 /// Offences against politeness that are told one by one.
 const VIOLATIONS_TOLD: usize = 20;
@@ -31,6 +33,13 @@ pub struct SimulateArgs {
     /// Number of URLs over all hosts; a few hosts are large, many small.
     #[arg(long, default_value_t = 2_000)]
     pub pages: usize,
+    /// Number of registrable domains that the hosts are spread over, linked by a power law: a few are linked by many
+    /// others, most by one. 0: no such structure.
+    #[arg(long, default_value_t = 0)]
+    pub domains: usize,
+    /// Exponent of that power law.
+    #[arg(long, default_value_t = 2.1, value_name = "EXPONENT", requires = "domains")]
+    pub in_degree: f64,
     /// Number of loopback addresses, from 127.0.0.1 on.
     #[arg(long, default_value_t = 4)]
     pub addresses: usize,
@@ -119,6 +128,19 @@ pub struct SimulateArgs {
     /// Time between two bytes of a host of the kind drip.
     #[arg(long, default_value = "10s", value_parser = duration)]
     pub drip: Duration,
+    /// Number of domains of link farms beside the others, with pages without end. How many requests they get is told at
+    /// the end.
+    #[arg(long, default_value_t = 0)]
+    pub farms: usize,
+    /// Shapes of farms, in turn: dense, wildcard, ring.
+    #[arg(long, value_name = "SHAPE,...", value_delimiter = ',', value_parser = farm_kind, requires = "farms")]
+    pub farm_kinds: Vec<FarmKind>,
+    /// Domains of a farm; 0: one farm of each shape.
+    #[arg(long, default_value_t = 0, value_name = "N", requires = "farms")]
+    pub farm_size: usize,
+    /// Number of networks (/24) that a farm is in.
+    #[arg(long, default_value_t = 1, value_name = "N", requires = "farms")]
+    pub farm_networks: usize,
     /// Where to write seeds, configuration, expected result and log.
     #[arg(long, default_value = "./simweb", value_name = "DIR")]
     pub out: PathBuf,
@@ -183,6 +205,12 @@ impl SimulateArgs {
             traps: self.traps,
             trap_kinds: self.trap_kinds.clone(),
             drip: self.drip,
+            domains: self.domains,
+            in_degree_exponent: self.in_degree,
+            farms: self.farms,
+            farm_kinds: self.farm_kinds.clone(),
+            farm_size: self.farm_size,
+            farm_networks: self.farm_networks,
             ..SimOptions::default()
         }
     }
@@ -250,6 +278,9 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
     let path = args.out.join("requests.jsonl");
     write_lines(&path, log.iter().map(serde_json::to_string))?;
     print!("\nwrote {}\n{}", path.display(), judgement(&log, web.expected(), web.http_port()));
+    if args.farms > 0 {
+        print!("\n{}\n", Shares::of(&log, web.expected(), web.http_port()));
+    }
     print!("{}", politeness(&log, &args.limits(web.expected())));
     Ok(())
 }
@@ -351,6 +382,12 @@ fn trap_kind(text: &str) -> Result<TrapKind, String> {
     let kinds = || TrapKind::ALL.into_iter().chain(TrapKind::OTHERS);
     let found = kinds().find(|kind| kind.name() == text);
     found.ok_or_else(|| format!("write one of {}", kinds().map(TrapKind::name).collect::<Vec<_>>().join(", ")))
+}
+
+/// The shape of farm of that name.
+fn farm_kind(text: &str) -> Result<FarmKind, String> {
+    let found = FarmKind::ALL.into_iter().find(|kind| kind.name() == text);
+    found.ok_or_else(|| format!("write one of {}", FarmKind::ALL.map(FarmKind::name).join(", ")))
 }
 
 /// Parses `20ms`, `1.5s` or `2m`.

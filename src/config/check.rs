@@ -206,7 +206,11 @@ fn crawl(config: &Config) -> Checked {
     require(shards, "crawl.shards", "must be from 1 to 256; the number of cores is a good choice for a large crawl")?;
     require(config.budget.pages_per_host != Some(0), "budget.pages_per_host", nothing)?;
     require(config.budget.pages_per_domain != Some(0), "budget.pages_per_domain", nothing)?;
-    require(config.budget.bytes_per_host != Some(Bytes(0)), "budget.bytes_per_host", nothing)
+    require(config.budget.bytes_per_host != Some(Bytes(0)), "budget.bytes_per_host", nothing)?;
+    let (min, max) = (config.budget.round_pages_min, config.budget.round_pages_max);
+    require(min > 0, "budget.round_pages_min", "must be at least 1; 0 would fetch nothing")?;
+    require(min <= max, "budget.round_pages_max", format!("{max} is less than budget.round_pages_min, {min}"))?;
+    require(config.budget.round_top_domains > 0, "budget.round_top_domains", "must be at least 1")
 }
 
 fn at_least(value: Duration, least: &'static str, key: &'static str) -> Checked {

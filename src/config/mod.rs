@@ -36,8 +36,8 @@ pub use headers::Headers;
 pub use hosts::Hosts;
 pub use recrawl::{Recrawl, RecrawlChange, RecrawlMode, RecrawlPattern, RecrawlSettings};
 pub use sections::{
-    Budget, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, Identity, LogFormat, Network,
-    Pictures, Politeness, ReadableBy, Render, Report, Robots, Scope, Seen,
+    Budget, BySupporters, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, Identity, LogFormat,
+    Network, Pictures, Politeness, ReadableBy, Render, Report, Robots, Scope, Seen,
 };
 pub use site::{Priority, Site};
 pub use value::{Bytes, Workers, parse_bytes, parse_duration, parse_keep, show_duration};

@@ -17,7 +17,7 @@ use super::value::{Bytes, Mismatch, Setting, Workers};
 use crate::container::{ContainerOptions, Keep};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{RenderMode, RenderSettings};
-use crate::frontier::{self, FrontierOptions};
+use crate::frontier::{self, FrontierOptions, RoundBudgets};
 use crate::signature::{AgentForm, Component};
 use crate::web::html::LAZY_ATTRIBUTES;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
@@ -221,6 +221,30 @@ section! {
         pages_per_domain: Option<u64> = frontier::Budget::default().pages_per_domain,
         /// Bytes received from one host.
         bytes_per_host: Option<Bytes> = frontier::Budget::default().bytes_per_host.map(Bytes),
+        /// Whether pages of a domain in a round follow from the domains that link to it.
+        by_supporters: BySupporters = BySupporters::Auto,
+        /// Pages of a domain in a round to which nobody is known to link.
+        round_pages_min: u64 = RoundBudgets::default().pages_min,
+        /// Pages in a round of the domains with most supporters, and of those of the seeds.
+        round_pages_max: u64 = RoundBudgets::default().pages_max,
+        /// Domains with most supporters.
+        round_top_domains: u64 = RoundBudgets::default().top_domains,
+        /// Whether all domains of one network (/24, /48) are one supporter.
+        supporters_by_network: bool = false,
+        /// Whether a supporter counts by its own, in quarters.
+        supporters_by_standing: bool = false,
+    }
+}
+
+word! {
+    /// Whether budgets follow from supporters.
+    BySupporters, "\"auto\", \"on\" or \"off\"", "\"auto\"" {
+        /// Where the scope is `any`.
+        Auto = "auto",
+        /// Always.
+        On = "on",
+        /// Never.
+        Off = "off",
     }
 }
 

@@ -259,6 +259,15 @@ impl Gatherer<'_> {
         });
         let options = options::frontier(self.there, 1);
         self.told.host = state.look.host.as_ref().map(|host| host_of(host, state, &options));
+        let support = options::support(self.there);
+        self.told.round = state.look.round.filter(|_| support.is_on).map(|round| model::DomainInRound {
+            number: round.number,
+            supporters: round.supporters,
+            is_of_seed: round.is_of_seed,
+            pages_max: round.pages(&support.budgets),
+            pages: round.used,
+            robots: round.asked,
+        });
     }
 
     fn visits(&mut self, state: Option<&State>) -> Result<(), CrawlError> {

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::files::{self, IDLE_CONNECTIONS_MAX, WORKERS_MOST};
-use super::{machine, share, sites, threads};
+use super::{machine, options, share, sites, threads};
 use crate::config::{Config, Workers};
 use crate::disk::{self, Disk};
 use crate::drum::{UNMERGED_BYTES, VALUE_BYTES_PER_ENTRY};
@@ -157,7 +157,11 @@ fn stores(config: &Config) -> Vec<Part> {
     let arrays = 3 * buckets * (drum.ram_per_bucket.get() + config.scope.max_url_length as u64);
     let rules = buckets * config.robots.max_bytes.get();
     let held_by_values = hosts * VALUE_BYTES_PER_ENTRY as u64;
-    vec![
+    let pairs = hosts * FRONT_ENTRY + front.bloom_memory as u64 + arrays;
+    let pairs = options::support(config)
+        .is_on
+        .then(|| part("pairs of domains: LRU, Bloom filter, arrays", "budget.by_supporters", pairs));
+    let mut parts = vec![
         part("URL-seen: LRU and Bloom filter", "seen.lru_entries, seen.bloom_memory", {
             urls * 8 + seen.bloom_memory.get()
         }),
@@ -178,7 +182,9 @@ fn stores(config: &Config) -> Vec<Part> {
         part("pages by what they say", "scope.max_pages_per_text", {
             if config.scope.max_pages_per_text.is_some() { PATTERNS } else { 0 }
         }),
-    ]
+    ];
+    parts.extend(pairs);
+    parts
 }
 
 fn network(config: &Config, requests: u64) -> Vec<Part> {

@@ -21,16 +21,17 @@ use crate::container::{ContainerOptions, RetentionOptions, WarcInfo};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{
-    Commons, Executors, Identity, ListedSeeds, Opening, Settings, Sites, SlotOptions, WORKERS_START, Waker, mend,
+    Commons, Executors, Identity, ListedSeeds, Opening, Settings, Sites, SlotOptions, SupportOptions, WORKERS_START,
+    Waker, mend,
 };
 use crate::fetch::{FetchOptions, Permission};
-use crate::frontier::{FrontierOptions, Treatments};
+use crate::frontier::{FrontierOptions, RoundBudgets, Treatments};
 use crate::process::ProcessOptions;
 use crate::record::{CrawlLog, SkippedLog};
 use crate::signature::{Signer, SignerOptions, SigningKey, SystemNonces};
 use crate::web::address::{AddressGuard, Cidr};
 use crate::web::name_server::NameServerError;
-use crate::web::scope::ScopeOptions;
+use crate::web::scope::{ScopeMode, ScopeOptions};
 use crate::web::url::KeyMaker;
 
 /// A graceful stop waits this long for requests in progress.
@@ -246,6 +247,7 @@ pub(super) fn opening(
         crawl_log,
         skipped_log,
         recrawl,
+        support: support(&config),
         exchange: None,
         shipping: None,
     })
@@ -376,6 +378,28 @@ pub(super) fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
         give_up: config.politeness.give_up,
         due_share: config.recrawl.share as f32,
         ..FrontierOptions::default()
+    }
+}
+
+/// How supporters of domains are counted, and what they are worth.
+pub(super) fn support(config: &Config) -> SupportOptions {
+    let budget = &config.budget;
+    let shards = config.crawl.shards.max(1) as u64;
+    SupportOptions {
+        budgets: RoundBudgets {
+            pages_min: budget.round_pages_min,
+            pages_max: budget.round_pages_max,
+            // each shard knows the supporters of its own domains
+            top_domains: budget.round_top_domains.div_ceil(shards),
+            are_kept: true,
+        },
+        by_network: budget.supporters_by_network,
+        by_standing: budget.supporters_by_standing,
+        is_on: match budget.by_supporters {
+            config::BySupporters::Auto => config.scope.mode == ScopeMode::Any,
+            config::BySupporters::On => true,
+            config::BySupporters::Off => false,
+        },
     }
 }
 

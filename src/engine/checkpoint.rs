@@ -98,6 +98,8 @@ pub struct Checkpoint {
     pub calendar: Option<WheelState>,
     /// Their visits.
     pub visits: Option<DrumState>,
+    /// Which domains link to which, where supporters are counted.
+    pub support: Option<DrumState>,
 }
 
 /// The slow part of a checkpoint.
@@ -249,6 +251,7 @@ pub(super) mod tests {
             round: Round::default(),
             calendar: None,
             visits: None,
+            support: None,
         }
     }
 

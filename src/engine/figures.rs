@@ -61,6 +61,7 @@ impl Engine {
         let disk_free = self.course.disk_free();
         let resting = self.resting(now);
         let calendar = self.calendar_figures(now);
+        let rounds = self.round_figures();
         let url_seen_bytes = self.stores.seen.drum_counters().repository_bytes;
         let constraints = self.constraints(now);
         let time_s = self.settings.time_max.map(|time| time.as_secs());
@@ -84,6 +85,7 @@ impl Engine {
             longest_queue_ms: u64::try_from(frontier.longest_queue().as_millis()).unwrap_or(u64::MAX),
             calendar,
             rendering: self.renderings.figures(),
+            rounds,
         }
     }
 

@@ -35,7 +35,8 @@ const CATALOG: &str = "catalog";
 const MADE: &str = "catalog.new";
 const DAMAGED: &str = "catalog.damaged";
 /// Directories in which only a crawl makes files.
-const STORES: [&str; 9] = ["url-seen", "robots", "dns", "visits", "calendar", "frontier", "pages", "seeds", "links"];
+const STORES: [&str; 10] =
+    ["url-seen", "robots", "dns", "visits", "support", "calendar", "frontier", "pages", "seeds", "links"];
 
 /// The identity of the crawl in `dir`, if its catalog and its files belong together; `None` where there is no crawl
 /// yet.

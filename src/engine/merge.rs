@@ -1,5 +1,6 @@
-//! Merges of the three stores, as jobs: out with what may be deleted before, back with the results.
+//! Merges of the stores, as jobs: out with what may be deleted before, back with the results.
 
+use super::support::{Pair, Supported};
 use super::values::{Addresses, Robots};
 use crate::calendar::Visited;
 use crate::disk::{Removal, Result};
@@ -26,6 +27,8 @@ pub(super) enum BucketMerge {
     Dns(MergeJob<Fingerprint, Addresses, QueuedUrl>),
     /// Of the store of visits.
     Visits(MergeJob<Fingerprint, Visited, QueuedUrl>),
+    /// Of the pairs of domains.
+    Support(MergeJob<Fingerprint, Pair, Supported>),
 }
 
 impl StoreMerge {
@@ -37,6 +40,7 @@ impl StoreMerge {
             BucketMerge::Robots(job) => StoreMerged::Robots(job.run()?),
             BucketMerge::Dns(job) => StoreMerged::Dns(job.run()?),
             BucketMerge::Visits(job) => StoreMerged::Visits(job.run()?),
+            BucketMerge::Support(job) => StoreMerged::Support(job.run()?),
         })
     }
 }
@@ -52,6 +56,8 @@ pub enum StoreMerged {
     Dns(MergeDone<Fingerprint, Addresses, QueuedUrl>),
     /// Of the store of visits.
     Visits(MergeDone<Fingerprint, Visited, QueuedUrl>),
+    /// Of the pairs of domains.
+    Support(MergeDone<Fingerprint, Pair, Supported>),
 }
 
 impl StoreMerged {
@@ -62,6 +68,7 @@ impl StoreMerged {
             StoreMerged::Robots(done) => done.bytes(),
             StoreMerged::Dns(done) => done.bytes(),
             StoreMerged::Visits(done) => done.bytes(),
+            StoreMerged::Support(done) => done.bytes(),
         }
     }
 }

@@ -54,6 +54,7 @@ mod shipping;
 mod sites;
 mod sketch;
 mod stores;
+mod support;
 mod texts;
 mod upkeep;
 pub mod values;
@@ -96,6 +97,7 @@ pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use shipping::{Durable, Shipping};
 pub use sites::{Rank, Sites};
+pub use support::{Pair, SupportOptions, Supported, links_of, supported_by, supporter};
 pub use texts::Likeness;
 
 use crate::catalog::Catalog;
@@ -272,6 +274,7 @@ impl Engine {
         self.watch_limits(now)?;
         if self.course.is_crawling() && self.may_request_now() {
             self.serve_calendar(now)?;
+            self.begin_budget_round(now);
             self.books.seeds.make_durable()?;
             let frontier = &self.stores.arrival.frontier;
             self.books.crawl_log.note(frontier.politeness(), frontier.treatments_told(), now)?;
@@ -360,7 +363,8 @@ impl Engine {
             let of_pages = self.requests.next_resource_due().filter(|_| !self.renderings.are_none());
             let of_pages = of_pages.map(|due| due.max(now + RESOURCE_LOOK));
             let next = next.filter(|_| !waits).into_iter().chain(of_pages);
-            next.chain(self.linger_due()).chain(self.calendar_due(now)).min()
+            let next = next.chain(self.linger_due()).chain(self.calendar_due(now));
+            next.chain(self.budget_round_due(now)).min()
         };
         let next = if self.is_busy() { Some(now) } else { next };
         let (checkpoint, rests) = (self.checkpoints.next_due(), self.checkpoints.rests.next_sync_due());

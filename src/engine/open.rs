@@ -20,6 +20,7 @@ use super::rests::HoldLog;
 use super::seeding::{Intake, Recheck, Seeding};
 use super::seeds::SeedTable;
 use super::stores::{Arrival, Stores};
+use super::support::SupportOptions;
 use super::texts::TextBudget;
 use super::values::decode_rules;
 use super::{Commons, Engine, Executors, Home, Settings, Shipping};
@@ -89,6 +90,8 @@ pub struct Opening {
     pub skipped_log: SkippedLog,
     /// How pages are fetched again, where they are.
     pub recrawl: Option<RecrawlOptions>,
+    /// How supporters of domains are counted.
+    pub support: SupportOptions,
     /// What makes it a shard, where the crawl has several.
     pub exchange: Option<ExchangeOptions>,
     /// Where its checkpoints are shipped to, where they are.
@@ -133,6 +136,7 @@ impl Engine {
         opening.frontier.forgiven = anew.since;
         opening.frontier.ledger = opening.commons.ledger.clone();
         let recrawls = open_recrawls(&mut opening, saved.as_ref(), &sections, now)?;
+        opening.frontier.rounds = opening.support.rounds(saved.as_ref());
         let mut cookies = CookieJars::from_bytes(&sections.cookies);
         let rendering = RenderState::from_bytes(&sections.rendering).ok_or_else(|| {
             let path = checkpoint::checkpoint_path(dir, commit.number);
@@ -152,7 +156,10 @@ impl Engine {
         stores.arrival.frontier.exclude_by(scope.rules());
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
         checkpoint::go_on_from(&*catalog, commit)?;
-        let exchange = open_exchange(&mut opening, commit.number, &exchange_section)?;
+        let mut exchange = open_exchange(&mut opening, commit.number, &exchange_section)?;
+        if stores.support.is_some() {
+            exchange.iter_mut().for_each(|exchange| exchange.count_supporters());
+        }
         let shard = exchange.as_ref().map_or(Shard::WHOLE, |exchange| exchange.shard());
         let id = opening.identity.id as u64;
         let home = Home {
@@ -218,6 +225,11 @@ fn open_stores(
         Store::open(disk.clone(), &dir.join("visits"), drum, opening.host_front, of_visits, progress)
     };
     let visits = opening.recrawl.as_ref().map(open_visits).transpose()?;
+    let of_support = saved.and_then(|c| Some((c.support.as_ref()?, sections.support.as_slice())));
+    let open_support =
+        |_| Store::open(disk.clone(), &dir.join("support"), drum, opening.host_front, of_support, progress);
+    let support = opening.frontier.rounds.map(open_support).transpose()?;
+    let begins_late = support.is_some() && of_support.is_none() && saved.is_some();
     let mut frontier = Frontier::open(
         disk.clone(),
         &dir.join("frontier"),
@@ -248,7 +260,8 @@ fn open_stores(
         early: 0,
     };
     let pace = Pace::new(opening.settings.merge_pace);
-    Ok((Stores::new((seen, robots, dns, visits), (patterns, texts, arrival), pace), rests))
+    let of_pairs = (opening.support.by_network, opening.support.by_standing, begins_late);
+    Ok((Stores::new((seen, robots, dns, visits, support), (patterns, texts, arrival), of_pairs, pace), rests))
 }
 
 /// The calendar as `saved` has it. One that there is stays, whether pages are fetched again now or not.

@@ -61,6 +61,7 @@ impl Engine {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<u64> {
         self.fill_late_calendar()?;
+        self.count_late_support(find)?;
         let mut pages = 0;
         while let Some(page) = recovery.next(&mut self.container)? {
             self.stores.arrival.now = self.clock.now();
@@ -149,6 +150,7 @@ impl Engine {
         // one that may have changed has led to pages that were given up as gone
         let has_changed = page.forced && !stored.not_modified && page.status < 400;
         if !is_first {
+            self.count_support(queued.domain, &findings, response.address)?;
             return self.route_found(&queued, (findings, has_changed), stored.record);
         }
         // the URL of one that was fetched again brings what was known of it, when it is met
@@ -167,7 +169,7 @@ impl Engine {
             };
             self.visited_before(&queued, None, &answer, &stored)?;
         }
-        self.page_done(&queued, page.status, (findings, has_changed), &stored)
+        self.page_done(&queued, page.status, (findings, has_changed, response.address), &stored)
     }
 
     /// What a page asked for that was rendered: it is no URL of the crawl by that, and what it names was admitted.

@@ -11,6 +11,7 @@
 //!
 //! [`stores`]: super::stores
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::job::{Findings, FoundLink};
@@ -154,7 +155,13 @@ impl Engine {
 
     /// Sends what a page names whose record lies at `record` of key.dat to the shards that own it, as if it had just
     /// come. Nothing is counted, and what belongs to this shard is left alone.
-    pub(super) fn resend_found(&mut self, url: &QueuedUrl, findings: Findings, record: u64) -> Result<()> {
+    pub(super) fn resend_found(
+        &mut self,
+        url: &QueuedUrl,
+        (findings, address): (Findings, Option<IpAddr>),
+        record: u64,
+    ) -> Result<()> {
+        self.send_support_again(url.domain, &findings, address)?;
         let parent = Parent { url, record, has_changed: false };
         if let Some((target, keys)) = findings.redirect {
             let redirect = Discovery::Redirect { parent: &parent, target: &target, keys };

@@ -139,6 +139,7 @@ impl Engine {
             round: self.seeding.round,
             calendar,
             visits: stores.visits.map(|cut| cut.state),
+            support: stores.support.map(|cut| cut.state),
         };
         self.executors.checkpoint(CheckpointJob {
             home: self.home.clone(),

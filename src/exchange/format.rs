@@ -14,8 +14,10 @@
 
 use std::path::{Path, PathBuf};
 
-/// Version of the format.
-pub(super) const VERSION: u16 = 1;
+/// Version of the format: from 2 on there may be pairs of domains among the links.
+pub(super) const VERSION: u16 = 2;
+/// Where supporters are not counted, files are of this version.
+pub(super) const WITHOUT_SUPPORT: u16 = 1;
 /// Shard, shards and number, and their checksum.
 pub(super) const NAME_BYTES: usize = 20;
 /// What stands before a frame.

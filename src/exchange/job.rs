@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Position;
-use super::link::Link;
+use super::link::{Link, Support};
 use super::reader::LinkFile;
 use crate::disk::{Disk, Result};
 use crate::frontier::QueuedUrl;
@@ -44,6 +44,8 @@ pub struct LinksRead {
     pub notes: Vec<CanonicalUrl>,
     /// The links, and the round of each that is fetched again.
     pub links: Vec<(QueuedUrl, u32)>,
+    /// Pairs of domains, of which this shard owns the one that is linked to.
+    pub supports: Vec<Support>,
 }
 
 impl LinkJob {
@@ -54,10 +56,15 @@ impl LinkJob {
         let is_first = from.frames == 0;
         let notes = file.notes().iter().filter(|_| is_first).filter_map(|note| CanonicalUrl::parse(note).ok());
         let notes = notes.collect();
-        let (mut links, mut frame) = (Vec::new(), from.frames as usize);
+        let (mut links, mut supports, mut frame) = (Vec::new(), Vec::new(), from.frames as usize);
         let section = file.section(reader.index()).cloned().unwrap_or_default();
-        while frame < section.frames.len() && links.len() < LINKS_MAX {
-            for link in file.frame(&section, frame)? {
+        while frame < section.frames.len() && links.len() + supports.len() < LINKS_MAX {
+            let read = file.frame(&section, frame)?;
+            if read.supports.iter().any(|support| !reader.owns(support.target)) {
+                return Err(file.damage(&section, frame, "a domain of this shard", "one of another".to_owned()));
+            }
+            supports.extend(read.supports);
+            for link in read.links {
                 let url = queued(&link, sender, &keys).filter(|url| reader.owns(url.domain));
                 let Some(url) = url else {
                     return Err(file.damage(&section, frame, "a URL of this shard", link.url.to_string()));
@@ -70,7 +77,7 @@ impl LinkJob {
             true => Position::behind(from.number),
             false => Position { frames: frame as u64, ..from },
         };
-        Ok(LinksRead { sender: sender.index(), from, to, notes, links })
+        Ok(LinksRead { sender: sender.index(), from, to, notes, links, supports })
     }
 }
 

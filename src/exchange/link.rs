@@ -3,6 +3,7 @@
 //! ```text
 //! | 0 | shared v | rest s |                    a link of the same page: the other fields as before
 //! | 1 | via v | depth v | seed v | priority 1 | flags 1 | round v | hops s | shared v | rest s |
+//! | 2 | pair 8 | target 8 |                 no link: a pair of domains, and the one that it supports
 //! ```
 //! `v` is a number of variable length, `s` bytes behind their length. `shared` counts the bytes that the URL has in
 //! common with the one before it; the first record of a frame has kind 1, and no URL before it. `via` is the offset of
@@ -13,12 +14,14 @@
 
 use std::sync::Arc;
 
+use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QueuedUrl};
 use crate::shard::Shard;
 use crate::varint;
 
 const SAME_PAGE: u8 = 0;
 const OTHER_PAGE: u8 = 1;
+const SUPPORT: u8 = 2;
 const FORCED: u8 = 1;
 const RECRAWL: u8 = 2;
 
@@ -29,6 +32,24 @@ pub struct Link {
     pub url: Arc<str>,
     /// What names it.
     pub from: Inherited,
+}
+
+/// A pair of domains of which one links to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Support {
+    /// The fingerprint of both.
+    pub pair: Fingerprint,
+    /// The one that is linked to.
+    pub target: Fingerprint,
+}
+
+/// What a frame holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// Links.
+    pub links: Vec<Link>,
+    /// Pairs of domains.
+    pub supports: Vec<Support>,
 }
 
 /// What a URL has from the page that names it.
@@ -88,6 +109,15 @@ impl Encoder {
         self.last = Some(link);
     }
 
+    /// Appends a pair of domains.
+    pub(super) fn push_support(&mut self, support: Support) {
+        self.bytes.push(SUPPORT);
+        for fingerprint in [support.pair, support.target] {
+            self.bytes.extend_from_slice(&fingerprint.bits().to_le_bytes());
+        }
+        self.records += 1;
+    }
+
     fn put_inherited(&mut self, from: &Inherited) {
         let out = &mut self.bytes;
         out.push(OTHER_PAGE);
@@ -121,23 +151,34 @@ impl Encoder {
     }
 }
 
-/// The links of one frame; `None` for bytes that no [`Encoder`] has written.
-pub(super) fn decode(bytes: &[u8]) -> Option<Vec<Link>> {
-    let (mut links, mut at) = (Vec::<Link>::new(), 0);
+/// What one frame holds; `None` for bytes that no [`Encoder`] has written.
+pub(super) fn decode(bytes: &[u8]) -> Option<Frame> {
+    let (mut frame, mut at) = (Frame::default(), 0);
     while at < bytes.len() {
-        let last = links.last();
+        let last = frame.links.last();
         let kind = take_byte(bytes, &mut at)?;
         let from = match kind {
             SAME_PAGE => last?.from.clone(),
             OTHER_PAGE => take_inherited(bytes, &mut at)?,
+            SUPPORT => {
+                let [pair, target] = [take_fingerprint(bytes, &mut at)?, take_fingerprint(bytes, &mut at)?];
+                frame.supports.push(Support { pair, target });
+                continue;
+            }
             _ => return None,
         };
         let shared = usize::try_from(varint::read(bytes, &mut at)?).ok()?;
         let mut url = last.map_or("", |last| &last.url).get(..shared)?.to_owned();
         url.push_str(std::str::from_utf8(varint::read_slice(bytes, &mut at)?).ok()?);
-        links.push(Link { url: url.into(), from });
+        frame.links.push(Link { url: url.into(), from });
     }
-    Some(links)
+    Some(frame)
+}
+
+fn take_fingerprint(bytes: &[u8], at: &mut usize) -> Option<Fingerprint> {
+    let taken = bytes.get(*at..*at + 8)?;
+    *at += 8;
+    Some(Fingerprint::from_bits(u64::from_le_bytes(taken.try_into().ok()?)))
 }
 
 fn take_inherited(bytes: &[u8], at: &mut usize) -> Option<Inherited> {
@@ -192,19 +233,35 @@ mod tests {
         ];
         let mut encoder = Encoder::default();
         links.iter().for_each(|link| encoder.push(link.clone()));
-        assert_eq!(decode(encoder.bytes()).unwrap(), links);
+        assert_eq!(decode(encoder.bytes()).unwrap().links, links);
         assert_eq!(encoder.records(), 6);
         let ends: Vec<usize> =
             (0..encoder.bytes().len()).filter(|&cut| decode(&encoder.bytes()[..cut]).is_some()).collect();
         assert_eq!(ends.len(), 6, "whole records, and none: {ends:?}");
         encoder.clear();
         encoder.push(links[1].clone());
-        assert_eq!(decode(encoder.bytes()).unwrap(), links[1..2]);
+        assert_eq!(decode(encoder.bytes()).unwrap().links, links[1..2]);
+    }
+
+    #[test]
+    fn pairs_of_domains_travel_between_links_and_change_nothing_about_these() {
+        let links = [link("http://b.example/a/1", 17, None), link("http://b.example/a/2", 17, None)];
+        let [pair, target] = [5, u64::MAX].map(Fingerprint::from_bits);
+        let support = Support { pair, target };
+        let mut encoder = Encoder::default();
+        encoder.push_support(support);
+        encoder.push(links[0].clone());
+        encoder.push_support(support);
+        encoder.push(links[1].clone());
+        let frame = decode(encoder.bytes()).unwrap();
+        assert_eq!((&frame.links[..], &frame.supports[..]), (&links[..], &[support; 2][..]));
+        assert_eq!(encoder.records(), 4);
+        assert_eq!(decode(&encoder.bytes()[..16]), None);
     }
 
     #[test]
     fn bytes_that_nobody_wrote_are_refused() {
-        assert_eq!(decode(&[2]), None, "a kind that there is not");
+        assert_eq!(decode(&[3]), None, "a kind that there is not");
         assert_eq!(decode(&[SAME_PAGE, 0, 1, b'x']), None, "the same page as none");
         let mut encoder = Encoder::default();
         encoder.push(link("http://b.example/", 1, None));

@@ -21,7 +21,7 @@ mod writer;
 
 pub use format::{link_path, links_dir, number_of};
 pub use job::{LinkJob, LinksRead};
-pub use link::{Inherited, Link};
+pub use link::{Frame, Inherited, Link, Support};
 pub use local::{LocalRegistry, Wake};
 pub use position::Position;
 pub use reader::{LinkFile, Section};

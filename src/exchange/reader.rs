@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::format::{self, FOOTER_BYTES, FRAME_BYTES, FRAME_HEAD_BYTES, NAME_BYTES, RECORD_BYTES_MAX, u32_at, u64_at};
-use super::link::{Link, decode};
+use super::link::{Frame, decode};
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::shard::Shard;
 use crate::varint;
@@ -18,7 +18,7 @@ pub struct Section {
     pub receiver: u32,
     /// Offset and bytes of each.
     pub frames: Vec<(u64, u64)>,
-    /// Links in them.
+    /// Links in them, and pairs of domains.
     pub links: u64,
 }
 
@@ -65,8 +65,8 @@ impl LinkFile {
         self.sections.iter().find(|section| section.receiver == receiver)
     }
 
-    /// The links of frame `number` of `section`.
-    pub fn frame(&self, section: &Section, number: usize) -> Result<Vec<Link>> {
+    /// Frame `number` of `section`.
+    pub fn frame(&self, section: &Section, number: usize) -> Result<Frame> {
         let (offset, bytes) = section.frames[number];
         let damaged = |expected: &str, found: &str| Error::damaged(&self.path, offset, expected.to_owned(), found);
         let length = usize::try_from(bytes).ok().filter(|&length| length >= FRAME_HEAD_BYTES);
@@ -85,7 +85,7 @@ impl LinkFile {
         let unpacked = zstd::bulk::decompress(packed, unpacked_bytes);
         let unpacked = unpacked.map_err(|error| damaged("a frame that unpacks", &error.to_string()))?;
         match decode(&unpacked) {
-            Some(links) if unpacked.len() == unpacked_bytes => Ok(links),
+            Some(frame) if unpacked.len() == unpacked_bytes => Ok(frame),
             _ => Err(damaged("links", "other bytes under a right checksum")),
         }
     }
@@ -100,7 +100,8 @@ impl LinkFile {
         for section in &self.sections {
             let mut links = 0;
             for number in 0..section.frames.len() {
-                links += self.frame(section, number)?.len() as u64;
+                let frame = self.frame(section, number)?;
+                links += (frame.links.len() + frame.supports.len()) as u64;
             }
             if links != section.links {
                 let expected = format!("{} links for shard {}", section.links, section.receiver);

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use super::format::{self, FRAME_BYTES, FRAME_HEAD_BYTES, FRAME_RECORDS, link_path};
-use super::link::{Encoder, Link, put_sized};
+use super::link::{Encoder, Link, Support, put_sized};
 use crate::disk::{Disk, HEADER_BYTES, Header, Kind, Mode, Result, Writer};
 use crate::shard::Shard;
 use crate::varint;
@@ -28,6 +28,7 @@ pub struct LinkWriter {
     open_bytes: usize,
     notes: Vec<String>,
     file: Option<Writer>,
+    counts_supporters: bool,
     compressor: zstd::bulk::Compressor<'static>,
 }
 
@@ -72,15 +73,31 @@ impl LinkWriter {
             open_bytes: 0,
             notes: Vec::new(),
             file: None,
+            counts_supporters: false,
             compressor: zstd::bulk::Compressor::new(LEVEL).expect("the level is one that zstd has"),
         }
     }
 
+    /// Says that pairs of domains will be among the links.
+    pub fn count_supporters(&mut self) {
+        self.counts_supporters = true;
+    }
+
     /// Adds a link for the shard `receiver`.
     pub fn push(&mut self, receiver: u32, link: Link) -> Result<()> {
+        self.put(receiver, |open| open.push(link))
+    }
+
+    /// Adds a pair of domains for the shard `receiver`.
+    pub fn push_support(&mut self, receiver: u32, support: Support) -> Result<()> {
+        debug_assert!(self.counts_supporters, "the file says that there are none");
+        self.put(receiver, |open| open.push_support(support))
+    }
+
+    fn put(&mut self, receiver: u32, put: impl FnOnce(&mut Encoder)) -> Result<()> {
         let Receiver { open, links, .. } = &mut self.receivers[receiver as usize];
         let before = open.bytes().len();
-        open.push(link);
+        put(open);
         *links += 1;
         let is_full =
             open.bytes().len() >= FRAME_BYTES - format::RECORD_BYTES_MAX / 8 || open.records() == FRAME_RECORDS;
@@ -191,8 +208,9 @@ impl LinkWriter {
             None => {
                 let file = self.disk.open(link_path(&self.dir, self.number), Mode::Create)?;
                 file.set_len(0)?;
+                let version = if self.counts_supporters { format::VERSION } else { format::WITHOUT_SUPPORT };
                 let mut writer = Writer::new(file, 0, BUFFER_BYTES);
-                writer.push(&Header { kind: Kind::Links, version: format::VERSION }.to_bytes())?;
+                writer.push(&Header { kind: Kind::Links, version }.to_bytes())?;
                 writer.push(&format::name(self.shard.index(), self.shard.count(), self.number))?;
                 debug_assert_eq!(writer.position(), HEADER_BYTES + format::NAME_BYTES as u64);
                 writer

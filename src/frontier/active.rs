@@ -28,6 +28,7 @@ pub(super) struct Active {
     by_origin: ByFingerprint<u32>,
     idle: VecDeque<HostRef>,
     parkable: VecDeque<HostRef>,
+    resting: VecDeque<HostRef>,
     /// Hosts that have had their turn, and whose places others may want.
     pub turns_over: Vec<HostRef>,
     /// Bytes of memory of hosts and URLs.
@@ -42,6 +43,8 @@ pub(super) struct Active {
     pub busy: usize,
     /// Of those, the ones that came here without having been on the disk side.
     pub newcomers: usize,
+    /// Hosts that wait for the next round.
+    pub resting_hosts: usize,
 }
 
 impl Active {
@@ -98,6 +101,7 @@ impl Active {
         let slot = &mut self.slots[index as usize];
         slot.generation = slot.generation.wrapping_add(1);
         let host = slot.host.take().expect("an index that was found is taken");
+        self.resting_hosts -= usize::from(host.place == WaitState::Round);
         self.bytes = self.bytes.saturating_sub(host.memory());
         self.large_rules -= large_rules_memory(host.rules_bytes);
         self.by_origin.remove(&host.origin);
@@ -150,6 +154,43 @@ impl Active {
         }
     }
 
+    /// A host waited for the next round before, or does so now.
+    pub(super) fn count_resting(&mut self, before: bool, now: bool) {
+        self.resting_hosts = self.resting_hosts + usize::from(now) - usize::from(before);
+    }
+
+    /// Puts a host into the line of those that wait for the next round.
+    pub(super) fn rest(&mut self, index: u32) {
+        let reference = self.reference(index);
+        self.resting.push_back(reference);
+        if self.resting.len() > 2 * self.len() + ENTRIES_SPARE {
+            let mut line = std::mem::take(&mut self.resting);
+            let mut seen = std::collections::BTreeSet::new();
+            line.retain(|&reference| self.rests(reference).is_some() && seen.insert(reference));
+            self.resting = line;
+        }
+    }
+
+    /// The index of a host that waits for the next round, if it does.
+    fn rests(&self, reference: HostRef) -> Option<u32> {
+        self.resolve(reference).filter(|&index| self.host(index).place == WaitState::Round)
+    }
+
+    /// Takes the host out of the line that has waited longest for the next round.
+    fn next_resting(&mut self) -> Option<u32> {
+        while let Some(reference) = self.resting.pop_front() {
+            if let Some(index) = self.rests(reference) {
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    /// All hosts that wait for the next round; the line is empty then.
+    pub(super) fn take_resting(&mut self) -> Vec<u32> {
+        std::iter::from_fn(|| self.next_resting()).collect()
+    }
+
     /// A host has had its turn, and others may want its place.
     pub(super) fn turn_over(&mut self, index: u32) {
         let reference = self.reference(index);
@@ -169,8 +210,8 @@ impl Active {
         }
     }
 
-    /// A host that may leave at `now`: one that has been idle longest, else one that is held back for long, else one
-    /// that is idle and still rests from its last request.
+    /// A host that may leave at `now`: one that has been idle longest, else one that waits for the next round, else one
+    /// that is held back for long, else one that is idle and still rests from its last request.
     pub(super) fn evictable(&mut self, now: Time) -> Option<u32> {
         let mut resting = None;
         for _ in 0..PLACE_TRIES {
@@ -184,7 +225,7 @@ impl Active {
                 Some(_) => self.idle.push_back(reference),
             }
         }
-        if let Some(index) = self.held_back(now) {
+        if let Some(index) = self.next_resting().or_else(|| self.held_back(now)) {
             self.idle.extend(resting.map(|(reference, _)| reference));
             return Some(index);
         }

@@ -87,7 +87,7 @@ fn next_request(host: &Host, now: Time) -> Option<Option<Time>> {
     let due = match host.place {
         WaitState::Scheduled(due) => due,
         WaitState::Address | WaitState::Name | WaitState::Domain | WaitState::Suspect => host.comes_up(),
-        WaitState::Nowhere | WaitState::Idle => return None,
+        WaitState::Nowhere | WaitState::Idle | WaitState::Round => return None,
     };
     (queued(host) > 0).then_some(Some(due.max(now)))
 }

@@ -247,8 +247,12 @@ impl Frontier {
 
     /// A fetch of `domain` is over and brought so many pages: hosts that waited to see it are looked at again.
     pub(super) fn landed_of(&mut self, domain: Fingerprint, pages: u64, now: Time) {
+        let round = self.rounds.as_ref().map(|rounds| rounds.now.number);
         let domain = self.domains.get_mut(domain);
-        domain.added += pages;
+        match round {
+            Some(round) if pages > 0 => domain.added.use_up(round, pages, 0),
+            _ => domain.added.pages += pages,
+        }
         domain.in_flight = domain.in_flight.saturating_sub(1);
         for reference in std::mem::take(&mut domain.waiting) {
             if let Some(waiting) = self.active.resolve(reference)

@@ -1,4 +1,4 @@
-//! What was fetched of the registrable domains that have active hosts, and what budgets leave.
+//! What is known of the registrable domains that have active hosts, and what budgets leave.
 //!
 //! A page that is being fetched counts as if it were fetched until its answer says otherwise, so that a budget is
 //! never overrun; hosts that wait for such an answer are woken by it. Totals of a domain are kept as a sum of what
@@ -7,6 +7,7 @@
 
 use super::options::Budget;
 use super::record::Standing;
+use super::reputation::DomainTotals;
 use super::schedule::HostRef;
 use crate::fingerprint::ByFingerprint;
 use crate::fingerprint::Fingerprint;
@@ -21,6 +22,8 @@ pub(super) enum Allowance {
     HostWaits,
     /// Answers in progress may use up the rest of the domain's.
     DomainWaits,
+    /// Nothing is left of the domain's in this round.
+    Rests,
     /// Nothing is left of the budget that this names.
     UsedUp(Reason),
 }
@@ -32,10 +35,10 @@ pub(super) struct Domain {
     pub hosts: u32,
     /// Active hosts with something to do.
     pub busy: u32,
-    /// Pages that the disk side knows of.
-    pub known: u64,
-    /// Pages since.
-    pub added: u64,
+    /// What the disk side knows of.
+    pub known: DomainTotals,
+    /// What came since.
+    pub added: DomainTotals,
     /// Fetches in progress.
     pub in_flight: u32,
     /// Hosts that wait for one of them.
@@ -57,18 +60,23 @@ impl Domains {
         self.map.get_mut(&domain).expect("a domain with an active host is here")
     }
 
-    /// A host of `domain` becomes active; `known` is what the disk side knows, if it was asked.
-    pub(super) fn enter(&mut self, domain: Fingerprint, known: u64) {
-        let entry = self.map.entry(domain).or_default();
-        entry.hosts += 1;
-        entry.known = entry.known.max(known);
+    /// The domain, while it has active hosts.
+    pub(super) fn find_mut(&mut self, domain: Fingerprint) -> Option<&mut Domain> {
+        self.map.get_mut(&domain)
     }
 
-    /// A host of `domain` leaves; with the last one the pages added since it came are given back.
-    pub(super) fn leave(&mut self, domain: Fingerprint) -> Option<u64> {
+    /// A host of `domain` becomes active; `known` is what the disk side knows, if it was asked.
+    pub(super) fn enter(&mut self, domain: Fingerprint, known: &DomainTotals) {
+        let entry = self.map.entry(domain).or_default();
+        entry.hosts += 1;
+        entry.known.raise(known);
+    }
+
+    /// A host of `domain` leaves; with the last one what was added since it came is given back.
+    pub(super) fn leave(&mut self, domain: Fingerprint) -> Option<DomainTotals> {
         let entry = self.get_mut(domain);
         entry.hosts -= 1;
-        (entry.hosts == 0).then(|| self.map.remove(&domain).map_or(0, |gone| gone.added))
+        (entry.hosts == 0).then(|| self.map.remove(&domain).map_or_else(DomainTotals::default, |gone| gone.added))
     }
 
     /// All domains, in order.
@@ -79,7 +87,7 @@ impl Domains {
     }
 
     /// Puts back what was saved; its hosts enter afterwards.
-    pub(super) fn restore(&mut self, domain: Fingerprint, known: u64, added: u64) {
+    pub(super) fn restore(&mut self, domain: Fingerprint, known: DomainTotals, added: DomainTotals) {
         self.map.insert(domain, Domain { known, added, ..Domain::default() });
     }
 
@@ -89,11 +97,20 @@ impl Domains {
     }
 }
 
+impl Domain {
+    /// All that is known of it.
+    pub(super) fn totals(&self) -> DomainTotals {
+        let mut totals = self.known;
+        totals.add(&self.added);
+        totals
+    }
+}
+
 impl Budget {
     /// Whether a host of this standing, with `in_flight` fetches in progress, may have one more page.
     pub(super) fn allows(&self, standing: &Standing, in_flight: usize, domain: &Domain) -> Allowance {
         let reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
-        let domain_pages = domain.known + domain.added;
+        let domain_pages = domain.known.pages + domain.added.pages;
         if reached(self.pages_per_host, standing.pages) {
             Allowance::UsedUp(Reason::HostPages)
         } else if reached(self.bytes_per_host, standing.bytes) {
@@ -118,12 +135,16 @@ mod tests {
     fn pages_under_way_count_until_their_answers_are_here() {
         let budget = Budget { pages_per_host: Some(3), pages_per_domain: Some(5), bytes_per_host: Some(100) };
         let standing = Standing { pages: 2, ..Standing::default() };
-        let domain = Domain { known: 1, added: 2, ..Domain::default() };
+        let of = |known, added, in_flight| {
+            let (known, added) = (DomainTotals::of_pages(known), DomainTotals::of_pages(added));
+            Domain { known, added, in_flight, ..Domain::default() }
+        };
+        let domain = of(1, 2, 0);
         assert_eq!(budget.allows(&standing, 0, &domain), Allowance::Free);
         assert_eq!(budget.allows(&standing, 1, &domain), Allowance::HostWaits);
-        let busy = Domain { known: 1, added: 2, in_flight: 2, ..Domain::default() };
+        let busy = of(1, 2, 2);
         assert_eq!(budget.allows(&standing, 0, &busy), Allowance::DomainWaits);
-        let full = Domain { known: 3, added: 2, ..Domain::default() };
+        let full = of(3, 2, 0);
         assert_eq!(budget.allows(&standing, 0, &full), Allowance::UsedUp(Reason::DomainPages));
         let at_home = Standing { pages: 3, ..standing };
         assert_eq!(budget.allows(&at_home, 0, &full), Allowance::UsedUp(Reason::HostPages));
@@ -137,11 +158,11 @@ mod tests {
     fn a_domain_gives_back_only_what_was_added() {
         let mut domains = Domains::default();
         let domain = Fingerprint::from_bits(9);
-        domains.enter(domain, 40);
-        domains.enter(domain, 0);
-        domains.get_mut(domain).added += 3;
+        domains.enter(domain, &DomainTotals::of_pages(40));
+        domains.enter(domain, &DomainTotals::default());
+        domains.get_mut(domain).added.pages += 3;
         assert_eq!(domains.leave(domain), None);
-        assert_eq!(domains.leave(domain), Some(3));
+        assert_eq!(domains.leave(domain), Some(DomainTotals::of_pages(3)));
         assert!(domains.get(domain).is_none());
     }
 
@@ -149,9 +170,10 @@ mod tests {
     fn a_domain_that_was_put_back_and_has_no_host_is_forgotten() {
         let mut domains = Domains::default();
         let domain = Fingerprint::from_bits(9);
-        domains.restore(domain, 40, 3);
-        domains.restore(Fingerprint::from_bits(10), 40, 3);
-        domains.enter(domain, 0);
+        let (known, added) = (DomainTotals::of_pages(40), DomainTotals::of_pages(3));
+        domains.restore(domain, known, added);
+        domains.restore(Fingerprint::from_bits(10), known, added);
+        domains.enter(domain, &DomainTotals::default());
         domains.retain_inhabited();
         let left: Vec<_> = domains.sorted().into_iter().map(|(domain, _)| domain).collect();
         assert_eq!(left, [domain]);

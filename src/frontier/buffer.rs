@@ -1,7 +1,7 @@
 //! URLs come into the buffer of a host and leave it; how many it may have is for [`policy`](super::policy) to say.
 
 use super::Frontier;
-use super::host::{Host, Item};
+use super::host::{Host, Item, WaitState};
 use super::policy::RefillPolicy;
 use crate::clock::Time;
 
@@ -24,7 +24,7 @@ impl Frontier {
     pub(super) fn note_thirst(&mut self, index: u32) {
         let enough = self.refill_policy().pushed_max() / 2;
         let host = self.active.host_mut(index);
-        let is_thirsty = host.may_tail && host.buffer.len() <= enough;
+        let is_thirsty = host.may_tail && host.buffer.len() <= enough && host.place != WaitState::Round;
         if std::mem::replace(&mut host.is_thirsty, is_thirsty) != is_thirsty {
             let partition = self.partition_of(self.active.host(index).domain);
             let thirsty = &mut self.cold.partitions[partition].thirsty;

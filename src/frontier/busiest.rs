@@ -96,6 +96,7 @@ fn doing(host: &Host, now: Time) -> &'static str {
         (_, WaitState::Address) => "waiting for its address",
         (_, WaitState::Name) => "waiting for another origin of its name",
         (_, WaitState::Domain) => "waiting for the budget of its domain",
+        (_, WaitState::Round) => "waiting for the next round of its domain",
         (_, WaitState::Suspect) => "waiting for its first contact",
         (_, WaitState::Nowhere) => "waiting for URLs from disk",
         (_, WaitState::Idle) => "idle",

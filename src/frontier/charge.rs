@@ -74,28 +74,20 @@ impl Frontier {
         let number = self.partition_of(domain);
         let active = self.domains.get(domain);
         let used = match active {
-            Some(entry) => entry.known + entry.added + u64::from(entry.in_flight),
-            None => self.cold.partitions[number].newer_pages(domain),
+            Some(entry) => entry.known.pages + entry.added.pages + u64::from(entry.in_flight),
+            None => self.cold.partitions[number].newer_totals(domain).pages,
         };
         if self.options.budget.pages_per_domain.is_some_and(|limit| used >= limit) {
             return Ok(false);
         }
-        match active {
-            Some(_) => self.domains.get_mut(domain).added += 1,
-            None => self.cold.partitions[number].push_domain(domain, 1, &mut self.cold.files)?,
-        }
+        self.add_totals(domain, &self.page_totals(1))?;
         Ok(true)
     }
 
     /// So many pages and bytes were fetched of an origin and its domain without the frontier: a replay found them.
     pub fn charge(&mut self, (origin, domain): (Fingerprint, Fingerprint), pages: u64, bytes: u64) -> Result<()> {
         if pages > 0 {
-            if self.domains.get(domain).is_some() {
-                self.domains.get_mut(domain).added += pages;
-            } else {
-                let number = self.partition_of(domain);
-                self.cold.partitions[number].push_domain(domain, pages, &mut self.cold.files)?;
-            }
+            self.add_totals(domain, &self.page_totals(pages))?;
         }
         if let Some(index) = self.active.find(origin) {
             Charge { domain, pages, bytes }.put_on(&mut self.active.host_mut(index).standing);

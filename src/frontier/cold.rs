@@ -1,9 +1,10 @@
 //! Between the active side and the disk: who enters, who leaves.
 
 use super::Frontier;
-use super::host::{Host, Item};
+use super::host::{Host, Item, WaitState};
 use super::partition::HostKey;
 use super::record::HostRecord;
+use super::reputation::DomainTotals;
 use super::task::Known;
 use super::tuning::LEAVING_MAX;
 use crate::clock::Time;
@@ -15,10 +16,12 @@ impl Frontier {
         self.cold.push(item, self.now)
     }
 
-    /// Puts a URL of a host that is not active there.
+    /// Puts a URL of a host that is not active there. Where its domain rests nobody wants it before the next round.
     pub(super) fn push_stranger(&mut self, item: &Item) -> Result<()> {
+        let rests = self.domain_rests(item.url.domain);
         let number = self.partition_of(item.url.domain);
-        self.cold.partitions[number].recent.has_first_contacts = true;
+        let recent = &mut self.cold.partitions[number].recent;
+        *(if rests { &mut recent.has_resting } else { &mut recent.has_first_contacts }) = true;
         self.push_cold(item)
     }
 
@@ -44,8 +47,8 @@ impl Frontier {
         Ok(())
     }
 
-    /// Gives a host a place on the active side. `known` is what the disk side knows of its domain's pages.
-    pub(super) fn activate(&mut self, mut host: Host, known: u64) -> u32 {
+    /// Gives a host a place on the active side. `known` is what the disk side knows of its domain.
+    pub(super) fn activate(&mut self, mut host: Host, known: &DomainTotals) -> u32 {
         host.treatment = self.treatment_of(host.name());
         let politeness = self.politeness_by(host.treatment.as_deref());
         let floor = self.unclean_floor(&politeness, host.standing.pace, host.crawl_delay());
@@ -97,7 +100,9 @@ impl Frontier {
         self.set_busy(index, false, now);
         let host = self.active.remove(index);
         let number = self.partition_of(host.domain);
-        self.cold.partitions[number].recent.has_first_contacts |= host.may_tail;
+        let rests = host.place == WaitState::Round;
+        let recent = &mut self.cold.partitions[number].recent;
+        *(if rests { &mut recent.has_resting } else { &mut recent.has_first_contacts }) |= host.may_tail;
         self.cold.partitions[number].thirsty -= usize::from(host.is_thirsty);
         host.name_key.into_iter().for_each(|name| self.names.leave(name));
         let record = host.record(now);
@@ -111,8 +116,8 @@ impl Frontier {
             partition.push_record(key, self.sequence, &bytes, &mut self.cold.files)?;
             self.sequence += 1;
         }
-        if let Some(pages) = self.domains.leave(key.domain).filter(|&pages| pages > 0) {
-            partition.push_domain(key.domain, pages, &mut self.cold.files)?;
+        if let Some(added) = self.domains.leave(key.domain).filter(|added| !added.is_nothing()) {
+            partition.push_domain(key.domain, &added, now, &mut self.cold.files)?;
         }
         // Its own URLs, or others that waited for a place of its domain, may be chosen from now on.
         if partition.base_left() > 0 {

@@ -8,7 +8,8 @@ use super::host::Item;
 use super::partition::{Files, Partition, partition_of};
 use super::policy::MergePolicy;
 use super::tuning::{
-    ARRAY_BYTES_MAX, ARRAY_BYTES_MIN, ARRAYS_PART, TAIL_FILTER_BYTES_MAX, TAIL_FILTER_BYTES_MIN, TAIL_FILTER_PART,
+    ARRAY_BYTES_MAX, ARRAY_BYTES_MIN, ARRAYS_PART, DOMAIN_TOTALS_BYTES, SUPPORTED_PART, TAIL_FILTER_BYTES_MAX,
+    TAIL_FILTER_BYTES_MIN, TAIL_FILTER_PART,
 };
 use crate::clock::Time;
 use crate::disk::{Disk, Removal, Result};
@@ -32,16 +33,22 @@ pub(super) struct ColdSide {
 }
 
 impl ColdSide {
-    /// `count` empty partitions in `dir`; `memory` is that of the whole frontier.
-    pub(super) fn new(disk: Disk, dir: &Path, memory: usize, count: usize) -> Self {
+    /// `count` empty partitions in `dir`; `memory` is that of the whole frontier, which counts supporters or not.
+    pub(super) fn new(disk: Disk, dir: &Path, (memory, counts): (usize, bool), count: usize) -> Self {
         let dir: Arc<Path> = dir.into();
         let share = memory / ARRAYS_PART / count.max(1);
         let array_bytes = share.clamp(ARRAY_BYTES_MIN, ARRAY_BYTES_MAX);
         let filter_bytes = (share / TAIL_FILTER_PART).clamp(TAIL_FILTER_BYTES_MIN, TAIL_FILTER_BYTES_MAX);
-        let partition = |number| Partition::new(number, disk.clone(), dir.clone(), array_bytes, filter_bytes);
+        let merges = MergePolicy::new(memory, count);
+        let supported_max = counts.then_some(merges.overlay_bytes_max / SUPPORTED_PART / DOMAIN_TOTALS_BYTES);
+        let partition = |number| {
+            let mut partition = Partition::new(number, disk.clone(), dir.clone(), array_bytes, filter_bytes);
+            partition.supported_max = supported_max;
+            partition
+        };
         ColdSide {
             partitions: (0..count).map(partition).collect(),
-            merges: MergePolicy::new(memory, count),
+            merges,
             disk,
             dir,
             files: Files::default(),

@@ -85,7 +85,7 @@ impl Frontier {
         self.rest_with_name(index);
         let host = self.active.host(index);
         let connections = self.connections_of(index);
-        if host.standing.available() > now || host.flights.len() >= connections || self.awaits_budget(index) {
+        if host.standing.available() > now || host.flights.len() >= connections || self.awaits_budget(index, now) {
             self.settle(index, now);
             return None;
         }
@@ -126,7 +126,7 @@ impl Frontier {
     }
 
     /// The URL of a host that is next.
-    fn first_in_turn(&self, index: u32) -> Option<&Item> {
+    pub(super) fn first_in_turn(&self, index: u32) -> Option<&Item> {
         let host = self.active.host(index);
         host.buffer.get(host.next_in_turn(self.options.due_share))
     }
@@ -159,14 +159,17 @@ impl Frontier {
     }
 
     /// What is left of budgets for a new page.
-    fn left(&self, index: u32) -> Allowance {
+    pub(super) fn left(&self, index: u32) -> Allowance {
         let host = self.active.host(index);
         let domain = self.domains.get(host.domain).expect("the domain of an active host is known");
-        self.budget_of(index).allows(&host.standing, host.flights.len() + host.received.len(), domain)
+        match self.budget_of(index).allows(&host.standing, host.flights.len() + host.received.len(), domain) {
+            Allowance::Free => self.allowance_of_round(domain),
+            other => other,
+        }
     }
 
-    fn awaits_budget(&self, index: u32) -> bool {
-        self.allowance(index) != Allowance::Free
+    fn awaits_budget(&self, index: u32, now: Time) -> bool {
+        self.allowance(index) != Allowance::Free || self.awaits_round(index, now)
     }
 
     fn drop_first(&mut self, index: u32, reason: Reason, now: Time) -> Option<Task> {
@@ -271,6 +274,7 @@ impl Frontier {
     fn ask_robots(&mut self, index: u32, addresses: Arc<[IpAddr]>, now: Time) -> Option<Task> {
         let provenance = Provenance::of(&self.first_in_turn(index)?.url);
         self.contact(index, addresses[0], now);
+        self.count_asked(index);
         let host = self.active.host_mut(index);
         host.pending = Some(Pending::Robots { started: now, moved: false });
         let origin = host.origin_text.clone();
@@ -333,7 +337,8 @@ impl Frontier {
                 Some(due) if host.flights.len() < connections => {
                     WaitState::Scheduled(host.standing.available().max(due).max(now))
                 }
-                None if host.flights.is_empty() && host.received.is_empty() && host.base_left == 0 => WaitState::Idle,
+                None if host.is_at_rest() && host.base_left == 0 => WaitState::Idle,
+                None if host.is_at_rest() && self.awaits_round(index, now) => WaitState::Round,
                 _ => WaitState::Nowhere,
             }
         } else if self.drains(index, now).is_some() {
@@ -342,6 +347,8 @@ impl Frontier {
             WaitState::Nowhere
         } else if self.allowance(index) == Allowance::DomainWaits {
             WaitState::Domain
+        } else if self.awaits_round(index, now) {
+            if host.is_at_rest() { WaitState::Round } else { WaitState::Nowhere }
         } else if self.gives_way(index) {
             self.active.turn_over(index);
             WaitState::Nowhere
@@ -349,28 +356,34 @@ impl Frontier {
             WaitState::Scheduled(host.standing.available().max(now))
         };
         self.put(index, place, now);
+        if place == WaitState::Round {
+            self.note_thirst(index);
+        }
     }
 
     pub(super) fn put(&mut self, index: u32, place: WaitState, now: Time) {
         let rests = matches!(place, WaitState::Scheduled(due) if due > now + PARK_AFTER);
-        self.set_busy(index, place != WaitState::Idle && !rests, now);
+        self.set_busy(index, !matches!(place, WaitState::Idle | WaitState::Round) && !rests, now);
         let reference = self.active.reference(index);
         let host = self.active.host_mut(index);
+        let domain = host.domain;
         let before = std::mem::replace(&mut host.place, place);
         if before == place {
             return;
         }
+        self.active.count_resting(before == WaitState::Round, place == WaitState::Round);
         match place {
             WaitState::Scheduled(due) => {
-                self.schedule.push(due, Entry::Host(reference), Some(host.domain));
+                let lane = self.lane_of(domain);
+                self.schedule.push(due, Entry::Host(reference), Some(lane));
                 if rests {
                     self.active.parkable(index);
                 }
                 self.sweep_schedule();
             }
             WaitState::Idle => self.active.idle(index),
+            WaitState::Round => self.active.rest(index),
             WaitState::Domain => {
-                let domain = host.domain;
                 self.domains.get_mut(domain).waiting.push(reference);
             }
             WaitState::Nowhere | WaitState::Address | WaitState::Name | WaitState::Suspect => {}
@@ -380,7 +393,13 @@ impl Frontier {
     /// Notes that an active host runs dry while its base has more: it gets more, or, when it has had its turn and
     /// there is no place for others, leaves.
     fn want_refill(&mut self, index: u32) {
+        if self.rounds.is_some() && self.awaits_round(index, self.now) {
+            return;
+        }
         let host = self.active.host(index);
+        if !host.buffer.is_empty() && host.buffer.len() >= self.room_in_round(host.domain) {
+            return;
+        }
         let snapshot = HostSnapshot {
             base_left: host.base_left,
             buffered: host.buffer.len(),

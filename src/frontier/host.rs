@@ -94,6 +94,8 @@ pub(super) enum WaitState {
     Domain,
     /// For a place among the requests that are likely to stay without an answer.
     Suspect,
+    /// For the next round: its domain has had its share of this one. It may leave.
+    Round,
     /// For new URLs; it may leave.
     Idle,
 }

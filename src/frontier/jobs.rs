@@ -84,6 +84,7 @@ impl Frontier {
         let waits = |domain: &_| self.held_until(*domain, domains.get(domain).copied().unwrap_or(0)).is_some();
         let (waiting, one_by_one): (Vec<Fingerprint>, Vec<Fingerprint>) = held.partition(waits);
         domains.extend(waiting.into_iter().map(|domain| (domain, u32::MAX)));
+        let round = self.round_left(number).map(Box::new);
         let held_until = self.cold.partitions[number].held.values().copied().filter(|&until| until > self.now).min();
         let partition = &mut self.cold.partitions[number];
         partition.busy = true;
@@ -107,6 +108,7 @@ impl Frontier {
             available: partition.availability(self.now, self.options.forgiven),
             domains,
             share,
+            round,
             one_by_one,
             hosts_max,
             urls_max,
@@ -124,7 +126,10 @@ impl Frontier {
             let active = self.active.host(self.active.find(host.origin)?);
             let share = policy.refilled_max(active.refill_buffers).min(planned).max(policy.buffer_urls);
             planned = planned.saturating_sub(share);
-            Some(Refill { host, room: share.saturating_sub(active.buffer.len()), left: active.base_left })
+            // one at least: without any it would wait for URLs that nobody brings
+            let share = share.min(self.room_in_round(host.domain).max(1));
+            let room = share.saturating_sub(active.buffer.len()).max(usize::from(active.buffer.is_empty()));
+            Some(Refill { host, room, left: active.base_left })
         });
         refills.collect()
     }
@@ -152,6 +157,7 @@ impl Frontier {
             block_bytes: self.options.block_bytes.max(1),
             filter_bytes_max: (self.options.memory / FILTERS_PART / count).max(BASE_FILTER_BYTES_MIN),
             active,
+            round: self.rounds.as_ref().map(|rounds| rounds.now.number),
         };
         let merge = Merge {
             disk: self.cold.disk.clone(),
@@ -232,8 +238,9 @@ impl Frontier {
             return Ok(());
         }
         // Asked last, for the host that makes room may have been the last one of this domain.
-        let known = taken.domain_pages + self.cold.partitions[number].newer_pages(host.domain);
-        let index = self.activate(host, known);
+        let mut known = taken.totals;
+        known.add(&self.cold.partitions[number].newer_totals(host.domain));
+        let index = self.activate(host, &known);
         self.accept(number, index, taken, now);
         Ok(())
     }

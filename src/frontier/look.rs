@@ -15,6 +15,7 @@ use super::charge::Charges;
 use super::host::{Host, Item};
 use super::partition::{Cold, HostKey, Partition, partition_of};
 use super::record::HostRecord;
+use super::reputation::{DomainTotals, RoundBudgets, Saved};
 use super::state::{FrontierState, SavedHost, read_host, read_partition};
 use super::task::RulesDecoder;
 use super::wire::Reader;
@@ -115,9 +116,42 @@ pub struct Look {
     pub urls: u64,
     /// Pages fetched of the domain.
     pub domain_pages: u64,
+    /// Where its supporters are counted: how the domain stands in the round that goes on.
+    pub round: Option<DomainRound>,
     /// The host is held back until then, by the record of long back-offs or by what other origins of its name were
     /// told.
     pub held_until: Option<Time>,
+}
+
+/// How a domain stands in a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DomainRound {
+    /// The round that goes on.
+    pub number: u32,
+    /// From so many supporters on a domain has the most pages; 0 while nobody knows.
+    pub limit: u64,
+    /// Other domains that link to it.
+    pub supporters: u64,
+    /// Whether a seed is of it.
+    pub is_of_seed: bool,
+    /// Pages fetched of it in this round.
+    pub used: u64,
+    /// Requests for the robots.txt of its hosts in this round.
+    pub asked: u64,
+}
+
+impl DomainRound {
+    /// That of `totals` in a round.
+    pub(super) fn of(totals: &DomainTotals, (number, limit): (u32, u64)) -> Self {
+        let DomainTotals { supporters, is_of_seed, .. } = *totals;
+        let (used, asked) = totals.used_in(number);
+        DomainRound { number, limit, supporters, is_of_seed, used, asked }
+    }
+
+    /// Pages that it may have in this round, by `budgets`.
+    pub fn pages(&self, budgets: &RoundBudgets) -> u64 {
+        budgets.pages(self.supporters, self.is_of_seed, self.limit)
+    }
 }
 
 /// Looks for `wanted` in the frontier in `dir` as the cut of `state` and `ram`, made at `then`, knows it.
@@ -212,8 +246,10 @@ fn read_hosts(
 /// What a cut's section of memory says of what is wanted.
 struct Memory {
     partition: Partition,
-    /// Total of the domain, while it has active hosts.
-    domain: Option<u64>,
+    /// Totals of the domain, while it has active hosts.
+    domain: Option<DomainTotals>,
+    /// Number and limit of the round that goes on, where there are rounds.
+    round: Option<(u32, u64)>,
     host: Option<SavedHost>,
     held_until: Option<Time>,
 }
@@ -239,11 +275,11 @@ fn read_memory(
             kept = Some(partition);
         }
     }
-    let mut memory = Memory { partition: kept?, domain: None, host: None, held_until: None };
+    let mut memory = Memory { partition: kept?, domain: None, round: None, host: None, held_until: None };
     for _ in 0..reader.varint()? {
         let (domain, known, added) = (reader.fingerprint()?, reader.varint()?, reader.varint()?);
         if domain == wanted.domain {
-            memory.domain = Some(known.saturating_add(added));
+            memory.domain = Some(DomainTotals::of_pages(known.saturating_add(added)));
         }
     }
     for _ in 0..reader.varint()? {
@@ -259,6 +295,15 @@ fn read_memory(
         }
     }
     Charges::read(reader)?;
+    if let Some(mut saved) = Saved::read(reader, state.partitions.len())? {
+        memory.round = Some((saved.round, saved.limit));
+        memory.partition.take_saved(saved.partitions.swap_remove(number));
+        if let Some((_, known, added)) = saved.active.into_iter().find(|(domain, ..)| *domain == wanted.domain) {
+            let mut totals = known;
+            totals.add(&added);
+            memory.domain = Some(totals);
+        }
+    }
     reader.is_at_end().then_some(memory)
 }
 
@@ -296,9 +341,9 @@ impl Memory {
         };
         let record = self.partition.newer_record(wanted.origin).map(Box::from).or(record);
         let active = self.host.is_some();
-        let domain_pages = match self.domain {
-            Some(pages) => pages,
-            None => self.partition.pages_of(base, wanted.domain)?,
+        let domain = match self.domain {
+            Some(totals) => totals,
+            None => self.partition.totals_of(base, wanted.domain)?,
         };
         let cold = record.as_deref().and_then(HostRecord::decode);
         let host = match self.host {
@@ -310,7 +355,8 @@ impl Memory {
                 HostLook { origin: None, ..HostLook::of(&host, written) }
             }),
         };
-        Ok(Look { queued, host, active, urls, domain_pages, held_until: self.held_until })
+        let round = self.round.map(|round| DomainRound::of(&domain, round));
+        Ok(Look { queued, host, active, urls, domain_pages: domain.pages, round, held_until: self.held_until })
     }
 
     /// URLs of the host that leave before `item`, as far as the order is settled: by rank and arrival.

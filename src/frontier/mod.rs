@@ -34,6 +34,7 @@ mod charge;
 mod cold;
 mod cold_side;
 mod dispatch;
+mod domains;
 mod first_contacts;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
@@ -51,6 +52,8 @@ mod prerequisite;
 mod queued;
 mod received;
 mod record;
+mod reputation;
+mod rounds;
 mod saturation;
 mod schedule;
 mod share;
@@ -87,21 +90,24 @@ use holds::Holds;
 use host::{Host, Item, WaitState};
 use names::Names;
 use partition::{Partition, domain_key};
+use reputation::Rounds;
 use schedule::Schedule;
 use suspects::Suspects;
 use tuning::COLD_PLACES_PART;
 
 pub use activity::Activity;
 pub use busiest::BusyHost;
+pub use domains::{DomainLook, for_each_domain};
 pub use first_contacts::Contact;
 pub use ledger::Ledger;
-pub use look::{HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
+pub use look::{DomainRound, HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
 pub use options::{Budget, FrontierOptions, Politeness, Treatment, Treatments};
 pub use partition::{FileState, PartitionDone, PartitionJob};
 pub use politeness::Forbidden;
 pub use prerequisite::Asked;
 pub use queued::{Hops, QueuedUrl};
 pub use received::RequisitePace;
+pub use reputation::{RoundBudgets, RoundLook};
 pub use silence::{ColdSilence, Resting, RestingHost};
 pub use state::{FrontierCut, FrontierState, PartitionState};
 pub use task::{
@@ -132,6 +138,8 @@ pub struct Frontier {
     charges: Charges,
     /// What leaves queued URLs out.
     rules: Option<ScopeRules>,
+    /// Budgets by supporters, where these are counted.
+    rounds: Option<Rounds>,
 }
 
 impl Frontier {
@@ -165,7 +173,8 @@ impl Frontier {
             schedule: Schedule::default(),
             names: Names::asked_until(if clean { Time::ZERO } else { now }),
             domains: Domains::default(),
-            cold: ColdSide::new(disk, dir, options.memory, count),
+            cold: ColdSide::new(disk, dir, (options.memory, options.rounds.is_some()), count),
+            rounds: options.rounds.map(|budgets| Rounds::first(budgets, now)),
             options,
             sequence: 1,
             now,
@@ -194,7 +203,8 @@ impl Frontier {
         match self.active.find(item.url.origin) {
             Some(index) => self.push_active(index, item, now),
             None if self.may_start(&item)? => {
-                let index = self.activate(Host { newcomer: true, ..Host::of(&item.url) }, 0);
+                let totals = self.newcomer_totals(item.url.domain);
+                let index = self.activate(Host { newcomer: true, ..Host::of(&item.url) }, &totals);
                 self.learn_known(index, known, now);
                 self.buffer(index, item);
                 self.settle(index, now);
@@ -242,7 +252,7 @@ impl Frontier {
         if partition.may_hold(origin) {
             return Ok(false);
         }
-        if !self.has_share(domain) {
+        if !self.has_share(domain) || self.domain_rests(domain) {
             return Ok(false);
         }
         let all = self.options.active_hosts.max(1);
@@ -250,14 +260,16 @@ impl Frontier {
             return Ok(false);
         }
         // Asked last, for the host that makes room may have been the last one of this domain.
-        Ok(self.make_room()? && self.knows_pages_of(domain))
+        Ok(self.make_room()? && self.knows_totals_of(domain))
     }
 
-    /// Whether the pages fetched of a domain are known here, or do not matter.
-    fn knows_pages_of(&self, domain: Fingerprint) -> bool {
-        self.options.budget.pages_per_domain.is_none()
+    /// Whether the totals of a domain are known here, or do not matter.
+    fn knows_totals_of(&self, domain: Fingerprint) -> bool {
+        let (partition, counts) = (&self.cold.partitions[self.partition_of(domain)], self.rounds.is_some());
+        (self.options.budget.pages_per_domain.is_none() && !counts)
             || self.domains.get(domain).is_some()
-            || !self.cold.partitions[self.partition_of(domain)].may_hold(domain_key(domain))
+            || !partition.may_hold(domain_key(domain))
+            || counts && partition.knows_all_of(domain)
     }
 
     /// Which partition a domain belongs to.
@@ -350,11 +362,11 @@ impl Frontier {
         self.schedule.next_due().is_some_and(|due| due <= now)
     }
 
-    /// Hosts with URLs in memory that have to wait: for their time, their address, or their domain's budget.
+    /// Hosts with URLs in memory that have to wait: for their time, their address, or their domain's budget or round.
     pub fn waiting_hosts(&self, now: Time) -> usize {
         let waits = |host: &&Host| match host.place {
             WaitState::Scheduled(due) => due > now,
-            WaitState::Address | WaitState::Name | WaitState::Domain | WaitState::Suspect => true,
+            WaitState::Address | WaitState::Name | WaitState::Domain | WaitState::Suspect | WaitState::Round => true,
             WaitState::Nowhere | WaitState::Idle => false,
         };
         self.active.hosts().filter(waits).count()

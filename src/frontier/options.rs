@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
+use super::reputation::RoundBudgets;
 use crate::clock::Time;
 
 /// Sizes and limits of a frontier.
@@ -44,6 +45,8 @@ pub struct FrontierOptions {
     pub per_domain_active_max: usize,
     /// Share of a host's turns that pages have that are due again, while it has new ones.
     pub due_share: f32,
+    /// What domains may have in a round by their supporters, where these are counted.
+    pub rounds: Option<RoundBudgets>,
     /// Where turns are taken that this frontier has in common with others of the process, if there are others.
     pub ledger: Option<Arc<Ledger>>,
 }
@@ -64,6 +67,7 @@ impl Default for FrontierOptions {
             per_address_active_max: 512,
             per_domain_active_max: 512,
             due_share: 0.5,
+            rounds: None,
             ledger: None,
         }
     }

@@ -3,7 +3,9 @@
 //! The line is fair between lanes, which are registrable domains: where more is due than can be done, each domain that
 //! has something in line gets as much, whether it has one host there or a thousand. An entry gets its turn when it
 //! enters: one after the last of its lane, but not before the present one (start-time fair queueing: Goyal, Vin and
-//! Cheng, "Start-Time Fair Queueing", IEEE/ACM Transactions on Networking 5(5), 1997); the smallest comes first.
+//! Cheng, "Start-Time Fair Queueing", IEEE/ACM Transactions on Networking 5(5), 1997); the smallest comes first. Where a
+//! turn costs a lane more than one, it waits for them before it has it, its first one too: else ever new domains would
+//! come before all that have been served (the finish times of Golestani, "A Self-Clocked Fair Queueing Scheme", 1994).
 //! Domains that nobody saw before cannot hold up the others for ever: a turn ends after as many entries as were in line
 //! when it began.
 //!
@@ -41,8 +43,13 @@ pub(super) enum Entry {
     Suspects,
 }
 
-/// Whose turn an entry takes; none for what others wait for, which comes at once.
-pub(super) type Lane = Option<Fingerprint>;
+/// Whose turn an entry takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Lane {
+    pub domain: Fingerprint,
+    /// How many turns it waits for each: 1, or more for a domain of which less is to be fetched.
+    pub cost: u64,
+}
 
 /// An entry that is due; of the same turn the one that came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,10 +60,14 @@ struct InLine {
     entry: Entry,
 }
 
+/// An entry that is not due yet: when it is, its number, and its lane.
+type Timed = (Time, u64, Entry, Option<Lane>);
+
 /// The heap and the line.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
-    heap: BinaryHeap<Reverse<(Time, u64, Entry, Lane)>>,
+    /// Without a lane is what others wait for, which comes at once.
+    heap: BinaryHeap<Reverse<Timed>>,
     line: BinaryHeap<Reverse<InLine>>,
     made: u64,
     came: u64,
@@ -70,7 +81,7 @@ pub(super) struct Schedule {
 
 impl Schedule {
     /// Lets `entry` come up at `due`, in the turn of `lane`.
-    pub(super) fn push(&mut self, due: Time, entry: Entry, lane: Lane) {
+    pub(super) fn push(&mut self, due: Time, entry: Entry, lane: Option<Lane>) {
         self.made += 1;
         self.heap.push(Reverse((due, self.made, entry, lane)));
     }
@@ -88,11 +99,11 @@ impl Schedule {
     }
 
     /// The turn of an entry of `lane` that enters the line.
-    fn turn_of(&mut self, lane: Lane) -> u64 {
+    fn turn_of(&mut self, lane: Option<Lane>) -> u64 {
         let Some(lane) = lane else { return self.turn };
-        let next = self.lanes.entry(lane).or_default();
-        let turn = self.turn.max(*next);
-        *next = turn + 1;
+        let next = self.lanes.entry(lane.domain).or_default();
+        let turn = self.turn.max(*next).saturating_add(lane.cost - 1);
+        *next = turn.saturating_add(1);
         turn
     }
 
@@ -142,12 +153,16 @@ impl Schedule {
 mod tests {
     use super::*;
 
+    fn lane(domain: u64) -> Option<Lane> {
+        Some(Lane { domain: Fingerprint::from_bits(domain), cost: 1 })
+    }
+
     #[test]
     fn entries_come_up_by_time_and_then_in_the_order_they_were_made() {
         let mut schedule = Schedule::default();
         let host = |index| Entry::Host(HostRef { index, generation: 0 });
         for (due, index) in [(30, 1), (10, 2), (20, 3), (10, 1), (20, 0)] {
-            schedule.push(Time::from_ms(due), host(index), Some(Fingerprint::from_bits(index.into())));
+            schedule.push(Time::from_ms(due), host(index), lane(index.into()));
         }
         assert_eq!(schedule.next_due(), Some(Time::from_ms(10)));
         schedule.advance(Time::from_ms(25));
@@ -162,8 +177,7 @@ mod tests {
         let mut schedule = Schedule::default();
         let host = |index| Entry::Host(HostRef { index, generation: 0 });
         for n in 0..300_u32 {
-            let lane = Some(Fingerprint::from_bits(u64::from(n) % 7));
-            schedule.push(Time::from_ms(u64::from(n) / 100), host(n % 150), lane);
+            schedule.push(Time::from_ms(u64::from(n) / 100), host(n % 150), lane(u64::from(n) % 7));
         }
         schedule.advance(Time::from_ms(1));
         let mut expected = schedule_of(300, 1);
@@ -189,7 +203,7 @@ mod tests {
         let mut schedule = Schedule::default();
         for n in 0..entries {
             let entry = Entry::Host(HostRef { index: n % 150, generation: 0 });
-            schedule.push(Time::from_ms(u64::from(n) / 100), entry, Some(Fingerprint::from_bits(u64::from(n) % 7)));
+            schedule.push(Time::from_ms(u64::from(n) / 100), entry, lane(u64::from(n) % 7));
         }
         schedule.advance(Time::from_ms(now));
         std::iter::from_fn(|| schedule.pop()).collect()
@@ -199,7 +213,6 @@ mod tests {
     fn a_lane_of_a_thousand_and_a_lane_of_one_have_turns_alike() {
         let mut schedule = Schedule::default();
         let host = |index| Entry::Host(HostRef { index, generation: 0 });
-        let lane = |n| Some(Fingerprint::from_bits(n));
         (0..1_000).for_each(|index| schedule.push(Time::from_ms(0), host(index), lane(1)));
         schedule.advance(Time::from_ms(0));
         let first: Vec<_> = (0..10).map(|_| schedule.pop().unwrap().1).collect();
@@ -214,10 +227,40 @@ mod tests {
     }
 
     #[test]
+    fn a_lane_whose_turns_cost_more_has_fewer_of_them_and_none_waits_for_ever() {
+        let mut schedule = Schedule::default();
+        let host = |index| Entry::Host(HostRef { index, generation: 0 });
+        let lane = |n, cost| Some(Lane { domain: Fingerprint::from_bits(n), cost });
+        let now = Time::from_ms(0);
+        (0..1_000).for_each(|n| schedule.push(now, host(n), lane(1, 1)));
+        (1_000..2_000).for_each(|n| schedule.push(now, host(n), lane(2, 10)));
+        schedule.advance(now);
+        let first: Vec<Entry> = (0..1_000).map(|_| schedule.pop().unwrap().1).collect();
+        let dear = first.iter().filter(|&&entry| entry >= host(1_000)).count();
+        assert!((85..=95).contains(&dear), "one of eleven: {dear}");
+        assert_eq!(std::iter::from_fn(|| schedule.pop()).count(), 1_000);
+    }
+
+    #[test]
+    fn ever_new_lanes_whose_turns_cost_more_wait_for_their_first_one_too() {
+        let mut schedule = Schedule::default();
+        let host = |index| Entry::Host(HostRef { index, generation: 0 });
+        let now = Time::from_ms(0);
+        let mut served = 0;
+        for n in 0..100_u32 {
+            schedule.push(now, host(0), Some(Lane { domain: Fingerprint::from_bits(0), cost: 1 }));
+            schedule.push(now, host(n + 1), Some(Lane { domain: Fingerprint::from_bits(u64::from(n) + 1), cost: 100 }));
+            schedule.advance(now);
+            served += usize::from(schedule.pop().unwrap().1 == host(0));
+        }
+        assert!(served >= 98, "{served}");
+    }
+
+    #[test]
     fn lanes_without_end_hold_up_nobody_for_ever() {
         let mut schedule = Schedule::default();
         let host = |index| Entry::Host(HostRef { index, generation: 0 });
-        let lane = |n: u32| Some(Fingerprint::from_bits(n.into()));
+        let lane = |n: u32| lane(n.into());
         let now = Time::from_ms(0);
         (0..100).for_each(|n| schedule.push(now, host(n), lane(0)));
         // two new ones for each that is served, each of a lane of its own
@@ -235,7 +278,7 @@ mod tests {
         let mut schedule = Schedule::default();
         for n in 0..100_000_u32 {
             let entry = Entry::Host(HostRef { index: n, generation: 0 });
-            schedule.push(Time::from_ms(n.into()), entry, Some(Fingerprint::from_bits(n.into())));
+            schedule.push(Time::from_ms(n.into()), entry, lane(n.into()));
             schedule.advance(Time::from_ms(n.into()));
             assert!(schedule.pop().is_some());
         }

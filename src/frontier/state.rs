@@ -5,7 +5,7 @@
 //! with the URLs that are in flight (they are first of their host again). A take or merge that is in progress is as if
 //! it had not begun: what it reads stays until the next cut holds. docs/FORMATS.md draws the section.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +18,7 @@ use super::charge::Charges;
 use super::host::{Host, Item};
 use super::partition::{Cursor, FileState, Filter, HostKey, Partition, Recent, Spot};
 use super::record::{HostRecord, is_sane};
+use super::reputation::{DomainTotals, Saved, SavedDomain};
 use super::wire::{self, Reader};
 use crate::clock::Time;
 use crate::disk::{Error, Result};
@@ -96,8 +97,8 @@ impl Frontier {
         wire::put_varint(out, domains.len() as u64);
         for (domain, entry) in domains {
             wire::put_fingerprint(out, domain);
-            wire::put_varint(out, entry.known);
-            wire::put_varint(out, entry.added);
+            wire::put_varint(out, entry.known.pages);
+            wire::put_varint(out, entry.added.pages);
         }
         wire::put_varint(out, self.active.len() as u64);
         for index in self.active.indices() {
@@ -118,6 +119,22 @@ impl Frontier {
             out.push(u8::from(under_way));
         }
         self.charges.put(out);
+        self.put_rounds(out);
+    }
+
+    /// Appends what is kept of rounds and supporters, where these are counted.
+    fn put_rounds(&self, out: &mut Vec<u8>) {
+        let Some(rounds) = &self.rounds else { return };
+        Saved::put_round(rounds, out);
+        for partition in &self.cold.partitions {
+            let mut domains: Vec<_> = partition.newer_domains().into_iter().collect();
+            domains.retain(|(_, totals)| !totals.is_plain());
+            let is_partial = partition.recent.is_partial || partition.frozen.is_partial;
+            Saved::put_partition(&partition.supporters, is_partial, &domains, out);
+        }
+        let active = self.domains.sorted().into_iter();
+        let active: Vec<SavedDomain> = active.map(|(domain, entry)| (domain, entry.known, entry.added)).collect();
+        Saved::put_active(&active, out);
     }
 
     /// Takes up what was saved.
@@ -150,7 +167,7 @@ impl Frontier {
                 let delay = politeness.delay(host.standing.pace, host.crawl_delay());
                 host.standing.due = host.standing.due.max(now + delay);
             }
-            let index = self.activate(host, 0);
+            let index = self.activate(host, &DomainTotals::default());
             items.into_iter().for_each(|item| self.buffer(index, item));
             let host = self.active.host(index);
             if let Some(name) = host.name_key.filter(|_| under_way) {
@@ -172,7 +189,9 @@ impl Frontier {
             partition.generation_next = saved.generation_next;
         }
         for _ in 0..reader.varint()? {
-            self.domains.restore(reader.fingerprint()?, reader.varint()?, reader.varint()?);
+            let domain = reader.fingerprint()?;
+            let [known, added] = [reader.varint()?, reader.varint()?].map(DomainTotals::of_pages);
+            self.domains.restore(domain, known, added);
         }
         let mut hosts = Vec::new();
         for _ in 0..reader.varint()? {
@@ -187,7 +206,25 @@ impl Frontier {
             self.hold(key, until.max(now + rest), now);
         }
         self.charges = Charges::read(reader)?;
+        if let Some(saved) = Saved::read(reader, state.partitions.len())? {
+            self.go_on_with(saved);
+        }
         reader.is_at_end().then_some(hosts)
+    }
+}
+
+impl Frontier {
+    /// Takes over what a cut kept of rounds and supporters. Where these are not counted now, their sums stay.
+    fn go_on_with(&mut self, saved: Saved) {
+        if let Some(rounds) = &mut self.rounds {
+            rounds.go_on(saved.round, saved.limit, saved.begun);
+        }
+        for (partition, saved) in self.cold.partitions.iter_mut().zip(saved.partitions) {
+            partition.take_saved(saved);
+        }
+        for (domain, known, added) in saved.active {
+            self.domains.restore(domain, known, added);
+        }
     }
 }
 
@@ -206,11 +243,12 @@ fn put_partition(out: &mut Vec<u8>, partition: &Partition) {
         wire::put_fingerprint(out, origin);
         wire::put_sized(out, record);
     }
-    let domains: BTreeSet<_> = partition.frozen.domains.keys().chain(partition.recent.domains.keys()).collect();
+    let mut domains = partition.newer_domains();
+    domains.retain(|_, totals| totals.pages > 0);
     wire::put_varint(out, domains.len() as u64);
-    for &domain in domains {
+    for (domain, totals) in domains {
         wire::put_fingerprint(out, domain);
-        wire::put_varint(out, partition.newer_pages(domain));
+        wire::put_varint(out, totals.pages);
     }
     wire::put_varint(out, partition.consumed);
     wire::put_varint(out, partition.cursors.begun.len() as u64);
@@ -239,7 +277,7 @@ pub(super) fn read_partition(reader: &mut Reader<'_>, partition: &mut Partition)
         recent.insert_record(origin, reader.sized()?.into());
     }
     for _ in 0..reader.varint()? {
-        recent.domains.insert(reader.fingerprint()?, reader.varint()?);
+        recent.domains.insert(reader.fingerprint()?, DomainTotals::of_pages(reader.varint()?));
     }
     let cursors = Arc::make_mut(&mut partition.cursors);
     partition.consumed = reader.varint()?;

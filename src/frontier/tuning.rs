@@ -43,6 +43,13 @@ pub(super) const TAIL_FILTER_BYTES_MAX: usize = 64 << 10;
 pub(super) const BASE_FILTER_BYTES_MIN: usize = 1 << 10;
 /// Bytes of newer records and cursors that a partition may have however little memory there is. Chosen.
 pub(super) const OVERLAY_BYTES_MIN: usize = 16 << 10;
+/// Bytes of memory of a domain with pages that are not in a base's totals, and of one where supporters are counted too.
+/// Estimates.
+pub(super) const DOMAIN_BYTES: usize = 32;
+pub(super) const DOMAIN_TOTALS_BYTES: usize = 96;
+/// Of the newer records and cursors of a partition, this part may be domains with new supporters: a merge is not made for
+/// them alone before its tail is stale or has grown. Chosen.
+pub(super) const SUPPORTED_PART: usize = 2;
 /// Bytes of a sorted chunk of a merge, however little memory there is. Chosen.
 pub(super) const CHUNK_BYTES_MIN: usize = 64 << 10;
 /// Bytes of memory of a URL, for plans: those of the Queue benchmark have 70 bytes of text. An estimate.
@@ -170,6 +177,13 @@ pub(super) const EARNED: usize = 2;
 /// How often waiting hosts look whether there are places: more often than an answer is forgotten. Each of 2,200 hosts
 /// asked for itself before, every 250 ms, which cost the engine's thread 13 s of CPU in a crawl of some minutes.
 pub(super) const SUSPECTS_LOOK_EVERY: Duration = Duration::from_millis(100);
+
+// Rounds of budgets.
+
+/// Where hosts with budget are left, and the crawl has workers to spare while these wait for their delays, the next round
+/// begins no sooner than this after the one before: a domain without supporters then has its ten pages a minute, and
+/// those of a slow site do not hold up everybody else for hours. Chosen.
+pub(super) const ROUND_AT_LEAST: Duration = Duration::from_secs(60);
 
 // Back-offs of hosts and waits of single URLs. Their lengths are the promises of docs/ARCHITECTURE.md (Delays, Faults
 // of one page), after what other polite crawlers do; chosen, none of them follows from a measurement. `cargo bench

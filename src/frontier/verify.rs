@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::QueuedUrl;
 use super::charge::Charges;
 use super::partition::{FileState, Partition, file_path, partition_of, verify::Asked};
+use super::reputation::Saved;
 use super::state::{FrontierState, PartitionState, read_host, read_partition};
 use super::task::RulesDecoder;
 use super::wire::Reader;
@@ -77,6 +78,7 @@ impl<'a> Check<'a> {
             reader.u8()?;
         }
         Charges::read(reader)?;
+        Saved::read(reader, self.state.partitions.len())?;
         reader.is_at_end().then_some(())
     }
 

@@ -85,6 +85,7 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
         round: Default::default(),
         calendar: None,
         visits: None,
+        support: None,
     };
     let sections = Sections {
         seen: vec![1, 2, 3],

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CalendarFigures, Constraints, CrawlLimits, LimitedList, RenderFigures, Resting, Workers};
+use super::{CalendarFigures, Constraints, CrawlLimits, LimitedList, RenderFigures, Resting, RoundFigures, Workers};
 use crate::outcome::{Failure, Reason};
 
 /// What has happened, counted over all sessions. The engine owns it; a checkpoint keeps it.
@@ -221,6 +221,9 @@ pub struct Gauges {
     /// Pages that were rendered, of a crawl that renders any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rendering: Option<RenderFigures>,
+    /// The round of budgets, where these follow from supporters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<RoundFigures>,
 }
 
 #[cfg(test)]

@@ -153,6 +153,7 @@ impl AddAssign<&Gauges> for Gauges {
             longest_queue_ms,
             calendar,
             rendering,
+            rounds,
         } = other;
         add_each([
             (&mut self.queued, queued),
@@ -180,6 +181,10 @@ impl AddAssign<&Gauges> for Gauges {
             *self.rendering.get_or_insert_default() += other;
         }
         match (&mut self.calendar, calendar) {
+            (Some(own), Some(other)) => *own += other,
+            (own, other) => *own = own.or(*other),
+        }
+        match (&mut self.rounds, rounds) {
             (Some(own), Some(other)) => *own += other,
             (own, other) => *own = own.or(*other),
         }

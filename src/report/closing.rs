@@ -223,6 +223,9 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
         table.row("workers", format!("{} of at most {}: {}", count(now), count(most), bound.meaning()));
     }
     table.row("still queued", count(gauges.queued));
+    if let Some(rounds) = &gauges.rounds {
+        table.row("round", rounds.row());
+    }
     for (name, value) in gauges.calendar.iter().flat_map(CalendarFigures::rows) {
         table.row(name, value);
     }

@@ -49,6 +49,7 @@ pub fn object(statistics: &Statistics, gauges: &Gauges, finish: Finish, closing:
         "depth_reached": statistics.depth_max,
         "queued": gauges.queued,
         "calendar": gauges.calendar,
+        "rounds": gauges.rounds,
         "memory_peak_bytes": closing.memory_bytes,
     })
 }

@@ -193,6 +193,7 @@ impl Moment<'_> {
             visits = gauges.calendar.map(|calendar| calendar.visits.visits),
             visits_changed = gauges.calendar.map(|calendar| calendar.visits.changed),
             freshness = gauges.calendar.and_then(|calendar| calendar.freshness),
+            round = gauges.rounds.map(|rounds| rounds.number),
             left_s = self.left().map(|left| left.time.as_secs()),
             workers = gauges.workers.map(|workers| workers.now),
             workers_bound = gauges.workers.map(|workers| tracing::field::display(workers.bound)),
@@ -215,10 +216,12 @@ impl Moment<'_> {
         let workers = gauges.workers.map(|workers| format!(" workers={} bound={}", workers.now, workers.bound));
         let limit = gauges.limits.pages.map(|limit| format!(" of={limit}"));
         let left = self.left().map(|left| format!(" left={}", span(left.time).replace(' ', "")));
+        let rounds = gauges.rounds.map(|rounds| format!(" round={} resting={}", rounds.number, rounds.resting_hosts));
+        let rounds = rounds.unwrap_or_default();
         let calendar = gauges.calendar.map(calendar).unwrap_or_default();
         format!(
             "{} state={} pages={}{} now={}/s average={}/s in={}/s requisites={} queued={} ready={} waiting={} \
-             in_flight={}{} limited_by={}{}{calendar} 2xx={ok} 3xx={moved} 4xx={refused} 5xx={broken} errors={} \
+             in_flight={}{} limited_by={}{}{rounds}{calendar} 2xx={ok} 3xx={moved} 4xx={refused} 5xx={broken} errors={} \
              left_out={} stored={} free={}",
             span(self.elapsed).replace(' ', ""),
             self.doing,

@@ -4,6 +4,7 @@ mod again;
 mod calm;
 mod rendered;
 mod requisites;
+mod supported;
 mod walled;
 mod wide;
 
@@ -17,7 +18,7 @@ use super::walls::WallOptions;
 use crate::container::ContainerOptions;
 use crate::disk::simulated::{Fault, Restart};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{RecrawlOptions, Settings, SlotOptions};
+use crate::engine::{RecrawlOptions, Settings, SlotOptions, SupportOptions};
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::simweb::SimOptions;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
@@ -33,6 +34,8 @@ pub const AGAIN_FROM: u64 = 3_000_000;
 pub const WALLS_FROM: u64 = 4_000_000;
 /// From this seed on, cases are plain ones whose pages are rendered.
 pub const RENDERED_FROM: u64 = 5_000_000;
+/// From this seed on, cases are plain ones whose budgets follow from supporters.
+pub const SUPPORTED_FROM: u64 = 6_000_000;
 /// Attempts after the first: more than flaky URLs and the network's troubles use up together.
 const RETRIES: u8 = 6;
 
@@ -101,6 +104,8 @@ pub(super) struct Case {
     pub scope: ScopeOptions,
     /// How pages are fetched again, where they are.
     pub recrawl: Option<RecrawlOptions>,
+    /// How supporters of domains are counted.
+    pub support: SupportOptions,
     /// And what is expected of that.
     pub watch: Option<Watch>,
     /// Where pages are shown to those alone who send a cookie back.
@@ -115,6 +120,10 @@ impl Case {
     /// The case of `seed`.
     pub(super) fn draw(seed: u64, mistake: Option<Mistake>) -> Self {
         let mut case = Case::plain(seed, mistake);
+        if seed >= SUPPORTED_FROM {
+            supported::support(&mut case);
+            return case;
+        }
         if seed >= RENDERED_FROM {
             rendered::render(&mut case);
             return case;
@@ -196,6 +205,7 @@ impl Case {
             web,
             trouble,
             recrawl: None,
+            support: SupportOptions::default(),
             watch: None,
             walls: None,
             mistake,

@@ -25,6 +25,8 @@ pub enum Clause {
     Cookies,
     /// Budgets, limits and rates are not overrun.
     Limited,
+    /// Supporters of domains are those of the links of the pages in the archive.
+    Counts,
     /// The crawl ends.
     Ends,
 }

@@ -12,6 +12,7 @@ use super::moment;
 use super::named::Named;
 use super::network::{Network, millis};
 use super::places;
+use super::support;
 use super::walls::Walls;
 use super::{BEGIN, DIR};
 use crate::clock::Time;
@@ -314,6 +315,9 @@ impl Machine {
         self.simulated.clear_faults();
         self.simulated.make_room();
         self.simulated.restart(restart);
+        if self.case.support.is_on {
+            support::judge(self, false)?;
+        }
         if self.case.watch.is_none() {
             return Ok(());
         }

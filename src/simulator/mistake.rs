@@ -41,6 +41,8 @@ pub enum Mistake {
     PublishesEarly,
     /// Shards: the position in the links of another one moves although some of them were not admitted.
     MovesOn,
+    /// Shards: pairs of domains that another one has sent are not counted.
+    LosesSupport,
     /// Shards: a link file is deleted when it was read, and not when that is committed.
     DeletesLinks,
     /// Shards: each says that it is idle and has read everything, whether that is so or not.
@@ -123,6 +125,7 @@ impl Mistake {
     ) -> Result<()> {
         match self {
             Mistake::MovesOn if rng.u8(0..4) == 0 => read.links.clear(),
+            Mistake::LosesSupport if rng.u8(0..4) == 0 => read.supports.clear(),
             Mistake::DeletesLinks => disk.disk().remove(file)?,
             _ => {}
         }

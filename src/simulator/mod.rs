@@ -7,10 +7,12 @@
 //! ([`crate::catalog::MemoryCatalog`] is in its place) and the network are simulated. Cases from [`WIDE_FROM`] on also
 //! have limits, budgets, patterns, rates, depths and scopes; those from [`REQUISITES_FROM`] on embed what lies on other
 //! domains; those from [`AGAIN_FROM`] on are plain ones that fetch their pages again for some days, most of them in a
-//! web whose pages change by the clock; those from [`WALLS_FROM`] on are plain ones in webs with cookie walls. At every
-//! end of a process the account of its URLs has to balance ([`Accounts`](crate::engine::Accounts)), and where pages are
-//! fetched again, each has one place: in the calendar, queued, or ended. After the last process has come to the end of
-//! the crawl, [`Clause`] by clause is judged.
+//! web whose pages change by the clock; those from [`WALLS_FROM`] on are plain ones in webs with cookie walls; those
+//! from [`RENDERED_FROM`] on have their pages rendered; those from [`SUPPORTED_FROM`] on have budgets that follow from
+//! supporters. At every end of a process the account of its URLs has to balance
+//! ([`Accounts`](crate::engine::Accounts)); where pages are fetched again, each has one place: in the calendar, queued,
+//! or ended; and where supporters of domains are counted, they are those of the archive's links. After the last process
+//! has come to the end of the crawl, [`Clause`] by clause is judged.
 //!
 //! What it cannot show: threads (work on the disk is done at one moment between two events, though it can be cut short
 //! there by a death), sled (its own tests have it), and what a real kernel does.
@@ -35,6 +37,7 @@ mod polite;
 mod process;
 mod registry;
 mod rendering;
+mod support;
 #[cfg(test)]
 mod tests;
 mod visits;
@@ -44,7 +47,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use case::Case;
-pub use case::{AGAIN_FROM, RENDERED_FROM, REQUISITES_FROM, WALLS_FROM, WIDE_FROM};
+pub use case::{AGAIN_FROM, RENDERED_FROM, REQUISITES_FROM, SUPPORTED_FROM, WALLS_FROM, WIDE_FROM};
 pub use clause::{Clause, Violation};
 pub use fresh::{Fresh, FreshOptions, FreshPage, keep_fresh};
 use machine::Machine;

@@ -34,7 +34,8 @@ use crate::web::seeds::Seed;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// The directories of a shard.
-const PARTS: [&str; 9] = ["catalog", "url-seen", "robots", "dns", "visits", "calendar", "frontier", "pages", "logs"];
+const PARTS: [&str; 10] =
+    ["catalog", "url-seen", "robots", "dns", "visits", "support", "calendar", "frontier", "pages", "logs"];
 
 /// What all engines of a process have.
 pub(super) struct Shared {
@@ -234,6 +235,7 @@ impl Machine {
             host_front: case.front,
             frontier: case.frontier.clone(),
             recrawl: case.recrawl.clone(),
+            support: case.support,
             warcinfo: WarcInfo::default(),
         };
         Ok((opening, process))
@@ -264,7 +266,7 @@ impl Machine {
         self.seeds().iter().filter(|url| shard.owns(keys.keys(url).domain)).map(seed).collect()
     }
 
-    fn process(&self, keys: Arc<KeyMaker>) -> ProcessOptions {
+    pub(super) fn process(&self, keys: Arc<KeyMaker>) -> ProcessOptions {
         let loopback = "127.0.0.0/8".parse().expect("loopback is a network");
         ProcessOptions {
             keys,

@@ -82,6 +82,35 @@ fn the_contract_holds_in_a_hundred_crawls_that_send_cookies_back() {
     assert!(all.deaths > 100 && all.passed > 1_000, "{all:?}");
 }
 
+#[test]
+fn supporters_are_those_of_the_archives_links_in_sixty_crawls_with_rounds() {
+    let mut all = Held::default();
+    for seed in SUPPORTED_FROM..SUPPORTED_FROM + 60 {
+        let shards = [1, 1, 2, 1, 4][(seed % 5) as usize];
+        match run_in_shards(seed, None, shards) {
+            Ok(held) => all.add(held),
+            Err(broken) => {
+                panic!("seed {seed}, {shards} shards: {}\n{}", broken.violation, broken.trace.join("\n"))
+            }
+        }
+    }
+    println!("{all:?}");
+    assert!(all.deaths > 60 && all.requests > 2_000, "{all:?}");
+}
+
+#[test]
+fn pairs_of_domains_that_are_lost_between_shards_are_found() {
+    let seeds = SUPPORTED_FROM..SUPPORTED_FROM + 20;
+    assert_eq!(found_in_shards(Mistake::LosesSupport, seeds), Clause::Counts);
+}
+
+/// The pages are all there by other links, but not every domain that links to another.
+#[test]
+fn links_that_are_lost_are_supporters_that_are_missing() {
+    let clause = found(Mistake::LosesLinks, SUPPORTED_FROM..SUPPORTED_FROM + 20);
+    assert!(matches!(clause, Clause::Counts | Clause::NothingMissing), "{clause:?}");
+}
+
 /// Else nobody could say of two versions whether they do the same. In the case of 43 replayed URLs are left at a cut.
 #[test]
 fn a_seed_gives_the_same_log_each_time() {

@@ -20,6 +20,7 @@ use super::robots::robots_txt;
 use super::sitemaps;
 use super::traps;
 use super::trouble::Trouble;
+use super::{farms, lots};
 use crate::clock::Time;
 
 /// Where a host has the robots.txt of others: `/rules/7.txt` is that of host 7.
@@ -47,6 +48,12 @@ impl SimResponses {
             && let Some(trap) = traps::trap_named(&self.plan.options, &name)
         {
             return traps::answer(&self.plan.options, self.port, trap, &name, path);
+        }
+        if let Some(number) = farms::domain_named(&self.plan.options, &name)
+            && address == farms::address(&self.plan.options, number)
+        {
+            let lots = lots::lots(self.plan.options.seed, &name, path);
+            return farms::answer(&self.plan.options, self.port, number, path, lots);
         }
         if let Some((host, _)) = self.plan.requisite_host(&name).filter(|(_, lives)| *lives == address) {
             return SimResponse { latency: self.plan.options.latency, ..requisites::answer(self.port, host, path) };

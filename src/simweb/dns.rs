@@ -12,7 +12,6 @@ use hickory_server::server::{Request, RequestHandler, ResponseHandler, ResponseI
 use hickory_server::zone_handler::MessageResponseBuilder;
 
 use super::http::Site;
-use super::traps;
 
 /// Answers queries from the plan of a web.
 pub(super) struct NameServer {
@@ -44,9 +43,7 @@ impl NameServer {
         let ascii = name.to_ascii().to_ascii_lowercase();
         let ttl_s = plan.options.dns_ttl_s;
         let host = ascii.trim_end_matches('.');
-        let trap = || traps::trap_named(&plan.options, host).map(|_| plan.trap_address());
-        let requisites = || plan.requisite_host(host).map(|(_, address)| address);
-        let address = plan.host_named(host).map(|host| plan.host(host).address).or_else(trap).or_else(requisites);
+        let address = plan.resolve(host);
         match (address, info.query.query_type()) {
             (Some(address), RecordType::A | RecordType::ANY) => {
                 let address = RData::A(A(address));

@@ -7,6 +7,8 @@ use sha1::{Digest, Sha1};
 
 use super::answers::{RULES_PATH, SimResponses};
 use super::conduct::Robots;
+use super::farm_kinds::{self, FarmKind};
+use super::farms;
 use super::host_names::gone_name;
 use super::links::{links, sealed};
 use super::names::address;
@@ -44,6 +46,8 @@ pub struct Expected {
     pub robots_unreachable: BTreeSet<String>,
     /// Registrable domains without end: whatever is stored of them is neither missing nor too much.
     pub traps: BTreeSet<String>,
+    /// Registrable domains of link farms, with their shapes: likewise.
+    pub farms: BTreeMap<String, FarmKind>,
     /// Crawl-delays asked for, by name of host, of the hosts with stored pages.
     pub crawl_delays: BTreeMap<String, Duration>,
 }
@@ -51,19 +55,29 @@ pub struct Expected {
 impl Expected {
     /// Whether a URL may be requested: it is stored in the end, or it is a robots.txt.
     pub fn may_request(&self, url: &str) -> bool {
-        self.pages.contains_key(url) || url.ends_with("/robots.txt") || url.contains(RULES_PATH) || self.is_trap(url)
+        self.may_store(url) || url.ends_with("/robots.txt") || url.contains(RULES_PATH)
     }
 
-    /// Whether a URL may be in the archive: it is expected, or of a trap.
+    /// Whether a URL may be in the archive: it is expected, or of a domain without end.
     pub fn may_store(&self, url: &str) -> bool {
-        self.pages.contains_key(url) || self.is_trap(url)
+        self.pages.contains_key(url) || self.is_trap(url) || self.farm_of(url).is_some()
     }
 
     /// Whether a URL belongs to a trap.
     pub fn is_trap(&self, url: &str) -> bool {
-        let host = url.split('/').nth(2).and_then(|authority| authority.split(':').next()).unwrap_or_default();
-        host.match_indices('.').any(|(dot, _)| self.traps.contains(&host[dot + 1..]))
+        domains_of(url).any(|domain| self.traps.contains(domain))
     }
+
+    /// The shape of the farm that a URL belongs to, if it does.
+    pub fn farm_of(&self, url: &str) -> Option<FarmKind> {
+        domains_of(url).find_map(|domain| self.farms.get(domain).copied())
+    }
+}
+
+/// The domains above the host of a URL.
+fn domains_of(url: &str) -> impl Iterator<Item = &str> {
+    let host = url.split('/').nth(2).and_then(|authority| authority.split(':').next()).unwrap_or_default();
+    host.match_indices('.').map(|(dot, _)| &host[dot + 1..])
 }
 
 /// Walks the web from its seeds.
@@ -110,6 +124,12 @@ fn walk_from(answers: &SimResponses, within: Option<Within<'_>>) -> Expected {
             Target::Url(host, url) => (host, url),
             Target::Trap(trap) => {
                 expected.traps.insert(trap_kinds::domain(trap));
+                continue;
+            }
+            // its other domains are found from this one
+            Target::Farm(_) => {
+                let all = (0..plan.options.farms as u32).map(|number| (number, farms::place(&plan.options, number)));
+                expected.farms = all.map(|(number, place)| (farm_kinds::domain(number), place.kind)).collect();
                 continue;
             }
             Target::Gone(_) => {
@@ -182,6 +202,7 @@ impl Walk<'_> {
             Target::Url(host, _) => lies_in(domains, &plan.host(host).name),
             Target::Gone(gone) => lies_in(domains, &gone_name(gone)),
             Target::Trap(trap) => lies_in(domains, &trap_kinds::domain(trap)),
+            Target::Farm(number) => lies_in(domains, &farm_kinds::domain(number)),
             Target::Requisite(requisite) => requisite.embeds() <= requisite_hops,
         }
     }
@@ -193,7 +214,7 @@ impl Walk<'_> {
         // A name that does not exist leads nowhere, so that it does no harm to come here again.
         let new = match target {
             Target::Url(host, url) => !std::mem::replace(&mut self.seen[plan.place(host, url)], true),
-            Target::Gone(_) | Target::Trap(_) => true,
+            Target::Gone(_) | Target::Trap(_) | Target::Farm(_) => true,
             Target::Requisite(requisite) => self.requisites.insert(requisite),
         };
         if new {
@@ -237,7 +258,7 @@ impl Walk<'_> {
             match link.target {
                 target if link.markup.followed() && !sealed => self.reach(plan, target),
                 Target::Url(host, url) => self.mentioned[plan.place(host, url)] = true,
-                Target::Gone(_) | Target::Trap(_) | Target::Requisite(_) => {}
+                Target::Gone(_) | Target::Trap(_) | Target::Farm(_) | Target::Requisite(_) => {}
             }
         }
     }

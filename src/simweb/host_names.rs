@@ -14,6 +14,12 @@ pub(super) fn host_name(host: u32, hosts: usize) -> String {
     }
 }
 
+/// The name of a host, where each of so many registrable domains has about as many hosts as the others.
+pub(super) fn host_name_in(domains: usize, host: u32) -> String {
+    let (domain, nth) = (host as usize % domains, host as usize / domains);
+    if nth == 0 { format!("www.d{domain}.example") } else { format!("h{nth}.d{domain}.example") }
+}
+
 /// A name that does not exist.
 pub(super) fn gone_name(gone: u32) -> String {
     if gone.is_multiple_of(2) { format!("gone{gone}.sim0.test") } else { format!("nowhere{gone}.example") }
@@ -33,7 +39,8 @@ mod tests {
     #[test]
     fn names_are_unique_and_parse_to_themselves() {
         let mut seen = HashSet::new();
-        let names = (0..5_000).map(|host| host_name(host, 5_000)).chain((0..100).map(gone_name));
+        let in_domains = (0..5_000).map(|host| host_name_in(1_700, host));
+        let names = (0..5_000).map(|host| host_name(host, 5_000)).chain((0..100).map(gone_name)).chain(in_domains);
         for name in names {
             for typed in [typed_name(&name), name.to_uppercase()] {
                 let parsed = url::Url::parse(&format!("http://{typed}/")).unwrap();

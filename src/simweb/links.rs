@@ -6,7 +6,7 @@
 use super::host_names::{gone_name, typed_name};
 use super::names::{self, address, typed_path};
 use super::plan::{Kind, Plan, Purpose, Target};
-use super::{requisites, trap_kinds};
+use super::{farm_kinds, requisites, trap_kinds};
 
 /// How a link stands in its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +88,9 @@ impl Links<'_> {
                 _ => self.add_followed(Target::Url(host, child)),
             }
         }
+        for &(_, target) in plan.supported_at(host, url) {
+            self.add_followed(Target::Url(target, 0));
+        }
         for _ in 0..self.dice.usize(0..=2 * plan.options.links) {
             let target = self.random(host);
             self.add_followed(target);
@@ -101,6 +104,9 @@ impl Links<'_> {
         // at the end, so that the other links are the same without them
         for &trap in plan.host(host).traps.iter().filter(|_| url == 0) {
             self.add_followed(Target::Trap(trap));
+        }
+        for &number in plan.host(host).farms.iter().filter(|_| url == 0) {
+            self.add_followed(Target::Farm(number));
         }
     }
 
@@ -122,6 +128,12 @@ impl Links<'_> {
         }
         match self.dice.u8(0..8) {
             0 if plan.gone > 0 => Target::Gone(self.dice.u32(0..plan.gone)),
+            // no domain gets a supporter by lot
+            _ if plan.options.domains > 0 => {
+                let supported = &plan.host(host).supported;
+                let there = self.dice.choice(supported).map_or(host, |&(_, target)| target);
+                plan.any_url(self.dice, plan.host(there).urls.clone())
+            }
             0..4 => plan.any_root(self.dice),
             _ => plan.any_url(self.dice, 0..plan.len()),
         }
@@ -177,6 +189,7 @@ impl Base<'_> {
             Target::Url(host, url) => (self.plan.host(host).name.clone(), names::path(self.plan, host, url)),
             Target::Gone(gone) => (gone_name(gone), "/".to_owned()),
             Target::Trap(trap) => (trap_kinds::host_name(trap), "/".to_owned()),
+            Target::Farm(number) => (farm_kinds::host_name(number), "/".to_owned()),
             Target::Requisite(_) => return plain,
         };
         let port = self.port;

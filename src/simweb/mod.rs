@@ -4,9 +4,10 @@
 //! Tests and demonstrations crawl it. It holds what crawlers trip over: redirects in chains, circles and across
 //! hosts, robots.txt of all kinds, hosts that are giant, slow, overloaded or dead, errors that pass and errors that
 //! stay, names that do not exist, duplicates, URLs in many spellings, links that must not be followed, and, where asked
-//! for, traps without end, and pages that change by the clock. Its pages have entity tags and dates, and answer
-//! conditions with 304. Nothing is stored: a page is written from the seed, its URL, the port and, where it changes,
-//! the time whenever it is asked for, and [`Expected`] comes from a walk over the plan that pages are written from.
+//! for, traps without end, farms that link themselves, and pages that change by the clock. Its pages have entity tags
+//! and dates, and answer conditions with 304. Nothing is stored: a page is written from the seed, its URL, the port
+//! and, where it changes, the time whenever it is asked for, and [`Expected`] comes from a walk over the plan that
+//! pages are written from.
 //!
 //! It promises that every URL of [`Expected::pages`] can be reached from [`SimWeb::seeds`], that its spelling is the
 //! one a WHATWG parser gives, and that everything else answers 404 or 421. The servers have one thread of their own,
@@ -19,13 +20,17 @@ mod answers;
 mod changes;
 mod conduct;
 mod dns;
+mod domains;
 mod drip;
 mod expected;
+mod farm_kinds;
+mod farms;
 mod host_names;
 mod http;
 mod judge;
 mod links;
 mod log;
+mod lots;
 mod names;
 mod options;
 mod page;
@@ -34,6 +39,7 @@ mod plan;
 mod process;
 mod requisites;
 mod robots;
+mod shares;
 mod sitemaps;
 #[cfg(test)]
 mod tests;
@@ -56,10 +62,12 @@ use tokio::sync::oneshot;
 pub use changes::Changes;
 pub use conduct::Plea;
 pub use expected::{Expected, ExpectedPage};
+pub use farm_kinds::FarmKind;
 pub use judge::{Limits, Violation, judge, largest_concurrency};
 pub use log::Request;
 pub use options::SimOptions;
 pub use paper::{PaperAnswer, PaperWeb};
+pub use shares::Shares;
 pub use timeline::Timeline;
 pub use trap_kinds::TrapKind;
 
@@ -89,9 +97,8 @@ impl SimWeb {
     /// Draws up the web and starts its servers on free ports. Options that describe no web are refused with
     /// [`io::ErrorKind::InvalidInput`].
     pub fn start(options: SimOptions) -> io::Result<SimWeb> {
-        let addresses = options.addresses.min(options.hosts);
         let plan = Plan::new(options)?;
-        let (listeners, port) = bind_http(addresses, (plan.options.traps > 0).then(|| plan.trap_address()))?;
+        let (listeners, port) = bind_http(&plan.addresses())?;
         let (udp, tcp, dns_address) = bind_dns()?;
         let site = Arc::new(Site::new(SimResponses::new(plan, port)));
         let dns_queries = Arc::new(AtomicU64::new(0));
@@ -229,14 +236,14 @@ async fn serve(site: Arc<Site>, names: dns::NameServer, sockets: Sockets, stoppe
     let _ = stopped.await;
 }
 
-/// Listeners on one port of 127.0.0.1 and the addresses after it, and that of the traps.
-fn bind_http(addresses: usize, traps: Option<Ipv4Addr>) -> io::Result<(Vec<TcpListener>, u16)> {
+/// Listeners on one port of all these addresses, of which the first is 127.0.0.1.
+fn bind_http(addresses: &[Ipv4Addr]) -> io::Result<(Vec<TcpListener>, u16)> {
     retry_ports(|| {
         let first = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = first.local_addr()?.port();
         first.set_nonblocking(true)?;
         let mut listeners = vec![first];
-        for address in (1..addresses).map(|number| plan::loopback(number as u32)).chain(traps) {
+        for &address in addresses.iter().skip(1) {
             let listener = TcpListener::bind((address, port))?;
             listener.set_nonblocking(true)?;
             listeners.push(listener);

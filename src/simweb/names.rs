@@ -7,7 +7,7 @@
 use super::conduct::Robots;
 use super::host_names::gone_name;
 use super::plan::{Kind, Plan, Purpose, Target};
-use super::trap_kinds;
+use super::{farm_kinds, trap_kinds};
 
 /// Words of paths and titles.
 const TOPICS: [&str; 12] = [
@@ -70,6 +70,7 @@ pub(super) fn address(plan: &Plan, port: u16, target: Target) -> String {
         Target::Url(host, url) => format!("http://{}:{port}{}", plan.host(host).name, path(plan, host, url)),
         Target::Gone(gone) => format!("http://{}:{port}/", gone_name(gone)),
         Target::Trap(trap) => format!("http://{}:{port}/", trap_kinds::host_name(trap)),
+        Target::Farm(number) => format!("http://{}:{port}/", farm_kinds::host_name(number)),
         Target::Requisite(requisite) => requisite.url(port),
     }
 }

@@ -8,12 +8,16 @@ use std::time::Duration;
 
 use super::changes::Changes;
 use super::conduct::Plea;
+use super::farm_kinds::FarmKind;
 use super::trap_kinds::TrapKind;
 
 /// The most hosts and loopback addresses that can be told apart.
 const HOSTS_MAX: usize = 1_000_000;
 const ADDRESSES_MAX: usize = 60_000;
 const TRAPS_MAX: usize = 1_000_000;
+const FARMS_MAX: usize = 1_000_000;
+/// Networks of 127.0.0.0/16, in each of which is one address where there are domains.
+const NETWORKS_MAX: usize = 250;
 const PAGES_MAX: usize = 50_000_000;
 const PAGE_BYTES_MAX: usize = 256 << 20;
 const LINKS_MAX: usize = 100_000;
@@ -29,6 +33,13 @@ pub struct SimOptions {
     /// URLs over all hosts, redirects and errors included; a few hosts are large, many small. Every host has a root
     /// page, so that a number below `hosts` means `hosts`.
     pub pages: usize,
+    /// Registrable domains that the hosts are spread over, each with about as many; 0 for the mixture of names that a
+    /// web has which is for nothing in particular. Where there are domains, those that link a domain are drawn: their
+    /// numbers follow a power law, domains with many of them have more pages, and every address is in a network of its
+    /// own.
+    pub domains: usize,
+    /// The exponent of that power law; 2.1 is that of pages (Broder et al. 2000).
+    pub in_degree_exponent: f64,
     /// Loopback addresses from 127.0.0.1 on that the hosts are spread over.
     pub addresses: usize,
     /// Mean time until an answer starts; each URL has its own between half and one and a half of it.
@@ -102,6 +113,14 @@ pub struct SimOptions {
     pub trap_kinds: Vec<TrapKind>,
     /// Time between two bytes of a host of the kind drip.
     pub drip: Duration,
+    /// Registrable domains of link farms, beside the others; see [`FarmKind`]. What they hold is in no expected set.
+    pub farms: usize,
+    /// What these are, in turn; all shapes if there is none.
+    pub farm_kinds: Vec<FarmKind>,
+    /// Domains of one farm; 0 for one farm of each shape.
+    pub farm_size: usize,
+    /// Networks (/24) that the machines of one farm are in.
+    pub farm_networks: usize,
     /// Pages sent with Content-Encoding gzip, where the client accepts it.
     pub gzip_share: f64,
     /// Answers sent in chunks instead of with a Content-Length.
@@ -122,6 +141,8 @@ impl Default for SimOptions {
             seed: 1,
             hosts: 50,
             pages: 1_000,
+            domains: 0,
+            in_degree_exponent: 2.1,
             addresses: 4,
             latency: Duration::ZERO,
             page_bytes: 4_096,
@@ -158,6 +179,10 @@ impl Default for SimOptions {
             traps: 0,
             trap_kinds: TrapKind::ALL.to_vec(),
             drip: Duration::from_secs(10),
+            farms: 0,
+            farm_kinds: FarmKind::ALL.to_vec(),
+            farm_size: 0,
+            farm_networks: 1,
             gzip_share: 0.3,
             chunked_share: 0.3,
             varied_markup: true,
@@ -197,6 +222,7 @@ impl SimOptions {
         if self.traps > TRAPS_MAX {
             return Err(refuse(format!("traps is {}, but must be at most {TRAPS_MAX}", self.traps)));
         }
+        self.check_domains()?;
         let kinds = [
             ("redirect_share", self.redirect_share),
             ("not_found_share", self.not_found_share),
@@ -252,6 +278,25 @@ impl SimOptions {
         }
         Ok(())
     }
+
+    /// Refuses domains and farms that cannot be.
+    fn check_domains(&self) -> io::Result<()> {
+        if self.domains > self.hosts {
+            return Err(refuse(format!("domains is {}, but must be at most hosts, {}", self.domains, self.hosts)));
+        }
+        if self.domains > 0 && self.addresses > NETWORKS_MAX {
+            let most = format!("at most {NETWORKS_MAX} where there are domains");
+            return Err(refuse(format!("addresses is {}, but must be {most}", self.addresses)));
+        }
+        if !(1.1..=10.0).contains(&self.in_degree_exponent) {
+            let exponent = self.in_degree_exponent;
+            return Err(refuse(format!("in_degree_exponent is {exponent}, but must be between 1.1 and 10")));
+        }
+        if self.farms > FARMS_MAX {
+            return Err(refuse(format!("farms is {}, but must be at most {FARMS_MAX}", self.farms)));
+        }
+        in_range("farm_networks", self.farm_networks, NETWORKS_MAX)
+    }
 }
 
 fn in_range(name: &str, number: usize, max: usize) -> io::Result<()> {
@@ -274,6 +319,8 @@ mod tests {
     fn numbers_that_describe_no_web_are_refused_by_name() {
         let message = |options: SimOptions| options.check().unwrap_err().to_string();
         assert!(message(SimOptions { hosts: 0, ..Default::default() }).contains("hosts is 0"));
+        assert!(message(SimOptions { hosts: 9, domains: 10, ..Default::default() }).contains("domains is 10"));
+        assert!(message(SimOptions { farm_networks: 0, ..Default::default() }).contains("farm_networks is 0"));
         let never = Changes { per_day: 0.0, ..Changes::from(Time::ZERO) };
         assert!(message(SimOptions { changes: Some(never), ..Default::default() }).contains("per_day is 0"));
         assert!(message(SimOptions { gzip_share: f64::NAN, ..Default::default() }).contains("gzip_share"));

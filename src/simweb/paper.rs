@@ -61,9 +61,7 @@ impl PaperWeb {
 
     /// The address of a name, if it exists.
     pub fn resolve(&self, name: &str) -> Option<Ipv4Addr> {
-        let plan = &self.answers.plan;
-        let requisites = || plan.requisite_host(name).map(|(_, address)| address);
-        plan.host_named(name).map(|host| plan.host(host).address).or_else(requisites)
+        self.answers.plan.resolve(name)
     }
 
     /// The answer to a request for `path` (with its query) at the host `name`, at a moment by the clock of anyone who

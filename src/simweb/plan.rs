@@ -12,11 +12,18 @@ use std::net::Ipv4Addr;
 use std::ops::Range;
 
 use super::conduct::{Failing, Robots};
-use super::host_names::host_name;
+use super::domains;
+use super::farms;
+use super::host_names::{host_name, host_name_in};
 use super::options::SimOptions;
 use super::requisites::{self, Requisite};
+use super::traps;
 use super::trouble::{RobotsTrouble, Trouble};
 
+/// Roots that start a crawl, at most.
+const SEEDS: usize = 8;
+/// How often a page is drawn until it may support a domain.
+const DRAWS: usize = 200;
 /// How many hosts hang on one host.
 const HOST_FAN: usize = 10;
 /// How many ordinary pages hang on one page; what else there is comes on top.
@@ -81,6 +88,11 @@ pub(super) struct Host {
     pub gone: Vec<u32>,
     /// Traps that its root page links.
     pub traps: Vec<u32>,
+    /// Where there are domains: the first hosts of those that its pages support, each with the page that links it, in
+    /// the order of the pages.
+    pub supported: Vec<(u32, u32)>,
+    /// Domains of farms that its root page links.
+    pub farms: Vec<u32>,
 }
 
 impl Host {
@@ -104,6 +116,8 @@ pub(super) enum Target {
     Gone(u32),
     /// The root of a host without end.
     Trap(u32),
+    /// The root of a domain of a farm.
+    Farm(u32),
     /// What pages embed from elsewhere.
     Requisite(Requisite),
 }
@@ -140,6 +154,8 @@ impl Plan {
             plan.add_host(host, urls);
         }
         plan.hang_hosts();
+        plan.draw_supporters();
+        plan.hang_endless();
         Ok(plan)
     }
 
@@ -165,16 +181,45 @@ impl Plan {
         &self.hosts[host as usize]
     }
 
+    /// The address of a name in lower case, if it exists.
+    pub fn resolve(&self, name: &str) -> Option<Ipv4Addr> {
+        let options = &self.options;
+        let trap = || traps::trap_named(options, name).map(|_| self.trap_address());
+        let farm = || farms::domain_named(options, name).map(|number| farms::address(options, number));
+        let requisites = || self.requisite_host(name).map(|(_, address)| address);
+        self.host_named(name).map(|host| self.host(host).address).or_else(trap).or_else(farm).or_else(requisites)
+    }
+
+    /// The addresses at which something listens, the first of all hosts first.
+    pub fn addresses(&self) -> Vec<Ipv4Addr> {
+        let hosts = 0..self.options.addresses.min(self.options.hosts) as u32;
+        let traps = (self.options.traps > 0).then(|| self.trap_address());
+        hosts.map(|number| self.address(number)).chain(traps).chain(farms::addresses(&self.options)).collect()
+    }
+
+    /// The address of that number; where there are domains, each is in a network of its own.
+    fn address(&self, number: u32) -> Ipv4Addr {
+        loopback(if self.options.domains > 0 { number << 8 } else { number })
+    }
+
     /// The address of all traps: behind that at which nothing listens.
     pub fn trap_address(&self) -> Ipv4Addr {
-        loopback(self.options.addresses as u32 + 1)
+        self.address(self.options.addresses as u32 + 1)
+    }
+
+    /// What a page links of the domains that its host supports, after the number of the page.
+    pub fn supported_at(&self, host: u32, url: u32) -> &[(u32, u32)] {
+        let supported = &self.host(host).supported;
+        let first = supported.partition_point(|&(page, _)| page < url);
+        let count = supported[first..].partition_point(|&(page, _)| page == url);
+        &supported[first..first + count]
     }
 
     /// Where a host is of which pages elsewhere embed something, if there is one of that name.
     pub fn requisite_host(&self, name: &str) -> Option<(u32, Ipv4Addr)> {
         let host = requisites::host_named(&self.options, name)?;
         let addresses = self.options.addresses.min(self.options.hosts) as u32;
-        Some((host, loopback(host % addresses)))
+        Some((host, self.address(host % addresses)))
     }
 
     /// Of which kind a URL is.
@@ -198,11 +243,20 @@ impl Plan {
         (host as u32, (place - self.hosts[host].urls.start) as u32)
     }
 
-    /// The hosts whose roots start a crawl: all of the web can be reached from any of them.
+    /// The hosts whose roots start a crawl: all of the web can be reached from any of them. Where there are domains,
+    /// the most popular ones.
     pub fn seeds(&self) -> Vec<u32> {
-        let sound: Vec<u32> =
-            (0..).zip(&self.hosts).filter(|(_, host)| host.sound()).map(|(number, _)| number).collect();
-        sound.iter().copied().step_by(sound.len().div_ceil(8)).collect()
+        let sound = self.sound_roots();
+        if self.options.domains > 0 {
+            return sound[..sound.len().min(SEEDS)].to_vec();
+        }
+        sound.iter().copied().step_by(sound.len().div_ceil(SEEDS)).collect()
+    }
+
+    /// The hosts that others may link from outside and a crawler may fetch from: all, or the first of each domain.
+    fn sound_roots(&self) -> Vec<u32> {
+        let first = if self.options.domains > 0 { self.options.domains } else { self.hosts.len() };
+        (0..first as u32).filter(|&host| self.host(host).sound()).collect()
     }
 
     /// The URLs of its host that hang on an ordinary page.
@@ -225,6 +279,7 @@ impl Plan {
         let next = url + 1;
         match dice.u8(0..16) {
             0 => Target::Url(host, redirects.get(rank + 2).copied().unwrap_or(url)),
+            1..=4 if self.options.domains > 0 => Target::Url(host, 0),
             1..=4 => self.any_root(&mut dice),
             _ if next < self.host(host).len()
                 && !matches!(self.kind(host, next), Kind::Hidden | Kind::Listed | Kind::Redirect) =>
@@ -278,12 +333,15 @@ impl Plan {
                 _ => {}
             }
         }
-        let name = host_name(host, self.options.hosts);
+        let name = match self.options.domains {
+            0 => host_name(host, self.options.hosts),
+            domains => host_name_in(domains, host),
+        };
         self.by_name.insert(name.clone(), host);
         self.hosts.push(Host {
             name,
             // nothing listens at the address after the last one
-            address: loopback(match trouble {
+            address: self.address(match trouble {
                 Trouble::Refuses => self.options.addresses as u32,
                 _ => host % self.options.addresses as u32,
             }),
@@ -298,6 +356,8 @@ impl Plan {
             hosts: Vec::new(),
             gone: Vec::new(),
             traps: Vec::new(),
+            supported: Vec::new(),
+            farms: Vec::new(),
         });
     }
 
@@ -322,19 +382,61 @@ impl Plan {
         }
     }
 
-    /// Hangs every host but the first on an earlier sound host, and names that do not exist, and traps, on any sound
-    /// host.
+    /// Hangs every host but the first on an earlier sound host. Where there are domains, all but their first hosts
+    /// hang on those, and their first hosts on supporters.
     fn hang_hosts(&mut self) {
         let mut sound = Vec::new();
         for host in 0..self.hosts.len() as u32 {
-            if host > 0 {
-                let parent: u32 = sound[(sound.len() - 1) / HOST_FAN];
+            let parent = match self.options.domains as u32 {
+                0 if host > 0 => Some(sound[(sound.len() - 1) / HOST_FAN]),
+                domains if domains > 0 && host >= domains => {
+                    let first = host % domains;
+                    Some(if self.host(first).sound() { first } else { 0 })
+                }
+                _ => None,
+            };
+            if let Some(parent) = parent {
                 self.hosts[parent as usize].hosts.push(host);
             }
             if self.host(host).sound() {
                 sound.push(host);
             }
         }
+    }
+
+    /// Draws the pages that link the first host of each domain, of as many other domains as it is to have supporters.
+    /// The first of them is in a domain before it, so that all are reached from domain 0.
+    fn draw_supporters(&mut self) {
+        let domains = self.options.domains as u32;
+        for target in 1..domains {
+            let mut dice = self.dice(Purpose::Supporters, target, 0);
+            let mut drawn = vec![target];
+            for nth in 0..domains::supporters(target, domains, self.options.in_degree_exponent) {
+                let upto = if nth == 0 { target } else { domains };
+                let found = (0..DRAWS).find_map(|_| self.supporting_page(&mut dice, upto, &drawn));
+                // domain 0 has a sound root
+                let Some((host, url)) = found.or((nth == 0).then_some((0, 0))) else { continue };
+                drawn.push(host % domains);
+                self.hosts[host as usize].supported.push((url, target));
+            }
+        }
+        for host in &mut self.hosts {
+            host.supported.sort_unstable();
+        }
+    }
+
+    /// An ordinary page drawn from all, if it is in a domain below `upto` that is none of `others`.
+    fn supporting_page(&self, dice: &mut fastrand::Rng, upto: u32, others: &[u32]) -> Option<(u32, u32)> {
+        let at = dice.usize(0..self.ordinary.len());
+        let host = self.hosts.partition_point(|host| host.ordinary.end <= at) as u32;
+        let domain = host % self.options.domains as u32;
+        let may = domain < upto && !others.contains(&domain) && self.host(host).sound();
+        may.then(|| (host, self.ordinary[at]))
+    }
+
+    /// Hangs what has no end on sound hosts, and names that do not exist.
+    fn hang_endless(&mut self) {
+        let sound: Vec<u32> = (0..self.hosts.len() as u32).filter(|&host| self.host(host).sound()).collect();
         for gone in 0..self.gone {
             let parent = sound[gone as usize % sound.len()];
             self.hosts[parent as usize].gone.push(gone);
@@ -342,6 +444,12 @@ impl Plan {
         for trap in 0..self.options.traps {
             let parent = sound[trap % sound.len()];
             self.hosts[parent as usize].traps.push(trap as u32);
+        }
+        let roots = self.sound_roots();
+        for (number, place) in farms::first_domains(&self.options).collect::<Vec<_>>() {
+            let sites = farms::sites_with_link(place, roots.len());
+            let site = sites.start + place.farm % sites.len();
+            self.hosts[roots[site] as usize].farms.push(number);
         }
     }
 }
@@ -363,6 +471,7 @@ pub(super) enum Purpose {
     Rate,
     Change,
     Version,
+    Supporters,
 }
 
 /// The loopback address of that number; 0 is 127.0.0.1.
@@ -375,7 +484,8 @@ fn sizes(options: &SimOptions) -> Vec<usize> {
     let all = options.pages.saturating_sub(options.hosts);
     let giant = (all as f64 * options.giant_share) as usize;
     let rest = all - giant;
-    let weight = |rank: usize| 1.0 / (rank as f64 + 1.0).powf(0.9);
+    let steepness = if options.domains > 0 { domains::SIZE_STEEPNESS } else { 0.9 };
+    let weight = |rank: usize| 1.0 / (rank as f64 + 1.0).powf(steepness);
     let total: f64 = (0..options.hosts).map(weight).sum();
     let mut sizes: Vec<usize> =
         (0..options.hosts).map(|rank| 1 + (rest as f64 * weight(rank) / total) as usize).collect();
@@ -383,7 +493,11 @@ fn sizes(options: &SimOptions) -> Vec<usize> {
     for size in sizes.iter_mut().take(missing) {
         *size += 1;
     }
-    fastrand::Rng::with_seed(mix(options.seed ^ (Purpose::Sizes as u64) << 56)).shuffle(&mut sizes);
+    let mut dice = fastrand::Rng::with_seed(mix(options.seed ^ (Purpose::Sizes as u64) << 56));
+    match options.domains {
+        0 => dice.shuffle(&mut sizes),
+        count => sizes = domains::sizes_by_popularity(&sizes, count, &mut dice),
+    }
     sizes[0] += giant;
     sizes
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::answer::SimResponse;
 use super::conduct::Fate;
 use super::drip::Drip;
+use super::lots::lots;
 use super::options::SimOptions;
 use super::trap_kinds::{TrapKind, domain};
 
@@ -160,12 +161,6 @@ impl TrapUrl<'_> {
 
 fn ok(content_type: &'static str, body: String) -> SimResponse {
     SimResponse { status: 200, content_type, body: body.into_bytes(), ..Default::default() }
-}
-
-/// The random numbers of a URL (FNV-1a over host and path).
-fn lots(seed: u64, name: &str, path: &str) -> fastrand::Rng {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    fastrand::Rng::with_seed(name.bytes().chain(*b" ").chain(path.bytes()).fold(seed ^ 0xcbf2_9ce4_8422_2325, step))
 }
 
 #[cfg(test)]

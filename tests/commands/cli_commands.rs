@@ -414,7 +414,8 @@ fn simulate_takes_all_its_options() {
                 --crawl-delay 0.1 --robots-errors 0.1 --sitemaps 0.2 --robots-moved 0.1 --robots-forbidden 0.1 \
                 --robots-broken 0.1 --giant 0.2 --overloaded 0.1 --slow 0.1 --dead 0.1 --silent --delay 1ms \
                 --delay-factor 0.5 --delay-per-ip 1ms --unresolvable 0.1 --gzip 0.5 --traps 2 --trap-kinds \
-                maze,calendar --drip 1s --out web --for 0";
+                maze,calendar --drip 1s --domains 6 --in-degree 2.5 --farms 9 --farm-kinds dense,ring --farm-size 3 \
+                --farm-networks 2 --out web --for 0";
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
     let output = command.args(line.split_whitespace()).current_dir(dir.path()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

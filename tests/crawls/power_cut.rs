@@ -125,6 +125,7 @@ fn made(number: u64) -> (Checkpoint, Sections) {
         round: Round::default(),
         calendar: None,
         visits: None,
+        support: None,
     };
     let seen = (0..rng.usize(..9_000)).map(|_| rng.u8(..)).collect();
     (checkpoint, Sections { seen, ..Sections::default() })

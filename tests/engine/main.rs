@@ -45,7 +45,8 @@ use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
     Answer, AskId, Commons, Engine, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, OpenError, Opening,
-    Past, Phase, Purpose, RecrawlOptions, RenderJob, ResolveJob, Response, Settings, SlotOptions, StoreMerge, mend,
+    Past, Phase, Purpose, RecrawlOptions, RenderJob, ResolveJob, Response, Settings, SlotOptions, StoreMerge,
+    SupportOptions, mend,
 };
 use crawler::exchange::LinkJob;
 use crawler::frontier::{Budget, FrontierOptions, PartitionJob};
@@ -389,6 +390,7 @@ fn try_open(
         crawl_log: CrawlLog::open(&disk, dir)?,
         skipped_log: SkippedLog::open(&disk, dir)?,
         recrawl,
+        support: SupportOptions::default(),
         exchange: None,
         shipping: None,
         disk,

@@ -206,8 +206,8 @@ impl Page<'_> {
     }
 
     fn host(&mut self) {
-        let now = self.told.crawl.now;
-        let Some(host) = &self.told.host else { return self.row("host", "not known") };
+        let (told, now) = (self.told, self.told.crawl.now);
+        let Some(host) = &told.host else { return self.row("host", "not known") };
         let place = if host.active { "in memory" } else { "on disk" };
         self.row("host", format!("{place}, {} URLs queued", count(host.queued)));
         let due = host.due.filter(|&due| due > now).map_or("now".to_owned(), |due| until(due, now));
@@ -234,6 +234,15 @@ impl Page<'_> {
         let bytes = of(size(host.bytes), host.bytes_max.map(size));
         let domain = of(count(host.domain_pages), host.domain_pages_max.map(count));
         self.row("  budgets", format!("{pages} pages, {bytes}; its domain {domain} pages"));
+        if let Some(round) = told.round {
+            let (used, max) = (count(round.pages), count(round.pages_max));
+            let of = if round.is_of_seed { ", of a seed" } else { "" };
+            let supporters = count(round.supporters);
+            self.row(
+                "  round",
+                format!("{}: {used} of {max} pages of its domain, which has {supporters} supporters{of}", round.number),
+            );
+        }
     }
 
     fn archive(&mut self) {

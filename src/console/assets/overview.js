@@ -48,12 +48,19 @@ function pagesBelow({ rates, statistics }) {
   return [...parts, embedded > 0 && `${count(embedded)} embedded`].filter(Boolean).join(", ");
 }
 
+/** Which round of budgets goes on, and who waits for the next one, in a crawl that has rounds. */
+function belowQueued({ gauges }) {
+  const rounds = gauges.rounds;
+  if (!rounds) return `${counted(gauges.keys_seen, "URL")} seen`;
+  return `round ${count(rounds.number)}, ${counted(rounds.resting_hosts, "host")} waiting for the next`;
+}
+
 /** `[id, name, value of the state, how it reads, what stands below it]`. */
 const FIGURES = [
   ["pages", "Pages stored", (f) => f.statistics.pages_stored, count, pagesBelow],
   ["requests", "Requests", (f) => f.statistics.requests, count, (f) => `${rate(f.rates.requests_per_second)}/s`],
   ["received", "Received", (f) => f.statistics.bytes_received, size, (f) => `${size(f.rates.bytes_per_second)}/s`],
-  ["queued", "Queued", (f) => f.gauges.queued, count, (f) => `${counted(f.gauges.keys_seen, "URL")} seen`],
+  ["queued", "Queued", (f) => f.gauges.queued, count, belowQueued],
   [
     "hosts",
     "Hosts",

@@ -128,7 +128,15 @@ fn effective(current: &Config, new: &Config) -> Config {
             ..new.scope.clone()
         },
         politeness: new.politeness.clone(),
-        budget: new.budget.clone(),
+        budget: config::Budget {
+            by_supporters: current.budget.by_supporters,
+            round_pages_min: current.budget.round_pages_min,
+            round_pages_max: current.budget.round_pages_max,
+            round_top_domains: current.budget.round_top_domains,
+            supporters_by_network: current.budget.supporters_by_network,
+            supporters_by_standing: current.budget.supporters_by_standing,
+            ..new.budget.clone()
+        },
         fetch: config::Fetch { retries: new.fetch.retries, ..current.fetch.clone() },
         dns: config::Dns { hosts: new.dns.hosts.clone(), ..current.dns.clone() },
         site: new.site.clone(),

@@ -70,7 +70,7 @@ fn in_file(
         if *left == 0 {
             return Ok(None);
         }
-        for link in file.frame(section, frame)? {
+        for link in file.frame(section, frame)?.links {
             if CanonicalUrl::parse(&link.url).is_ok_and(|url| keys.keys(&url).key == key) {
                 let via = link.from.via.checked_sub(1).map_or(0, |offset| sender.via(offset));
                 return Ok(Some(Waiting { sender, link, via }));

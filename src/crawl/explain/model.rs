@@ -55,6 +55,9 @@ pub struct Explanation {
     pub recrawl: Option<Recrawl>,
     /// How its host stands.
     pub host: Option<Host>,
+    /// How its domain stands in the round that goes on, where budgets follow from supporters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<DomainInRound>,
     /// Its versions in the archive, the newest first.
     pub versions: Vec<Version>,
     /// The spelling in which it was fetched, where that is another one of the same key form.
@@ -298,6 +301,30 @@ pub struct Host {
     pub domain_pages: u64,
     /// `budget.pages_per_domain`.
     pub domain_pages_max: Option<u64>,
+}
+
+/// A domain in a round.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct DomainInRound {
+    /// The round that goes on.
+    pub number: u32,
+    /// Other domains that link to it.
+    pub supporters: u64,
+    /// Whether a seed is of it.
+    pub is_of_seed: bool,
+    /// Pages that it may have in this round.
+    pub pages_max: u64,
+    /// Pages of this round.
+    pub pages: u64,
+    /// Requests for a robots.txt in this round.
+    pub robots: u64,
+}
+
+impl DomainInRound {
+    /// Whether its URLs wait for the next round.
+    pub fn rests(&self) -> bool {
+        self.pages >= self.pages_max || self.robots >= self.pages_max
+    }
 }
 
 /// A version in the archive.

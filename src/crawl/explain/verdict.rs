@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::model::{Explanation, Host, Queue, Recrawl, Skipped, Version};
+use super::model::{DomainInRound, Explanation, Host, Queue, Recrawl, Skipped, Version};
 use crate::clock::Time;
 use crate::config::Config;
 use crate::outcome::{Failure, Reason, Verdict, judge_answer, words_of_status};
@@ -125,6 +125,9 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
         Some(Doing::Paused) => "is queued; would be fetched when crawler ctl resume ends the pause,",
         _ => "is queued; would be fetched when the crawl continues,",
     };
+    if let Some(round) = told.round.filter(DomainInRound::rests) {
+        return waits_for_round(&round);
+    }
     let first = queue.place.starts_with("in flight");
     if first && queue.attempts == 0 && when == "would be fetched" {
         return "is being fetched, or is the next one of its host".to_owned();
@@ -157,6 +160,20 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
         text.push_str(&format!(": {}", why.join(", and ")));
     }
     text
+}
+
+/// The domain has had its share of the round.
+fn waits_for_round(round: &DomainInRound) -> String {
+    let supporters = match (round.is_of_seed, round.supporters) {
+        (true, _) => "is one of a seed".to_owned(),
+        (false, 1) => "has 1 supporter".to_owned(),
+        (false, supporters) => format!("has {} supporters", count(supporters)),
+    };
+    let used = match round.pages >= round.pages_max {
+        true => format!("{} of {} pages of this round", count(round.pages), count(round.pages_max)),
+        false => format!("{} of {} robots.txt of this round", count(round.robots), count(round.pages_max)),
+    };
+    format!("waits for round {}: its domain {supporters}, {used}", round.number + 1)
 }
 
 /// Why a host's URLs are dropped.
@@ -296,6 +313,9 @@ mod tests {
             backoff_reason: Some("it does not answer".to_owned()),
             ..Host::default()
         };
+        let round = DomainInRound { number: 6, supporters: 3, pages_max: 40, pages: 40, ..DomainInRound::default() };
+        let resting = Explanation { queue: Some(queue(5)), round: Some(round), ..Explanation::default() };
+        assert_eq!(said(&resting), "waits for round 7: its domain has 3 supporters, 40 of 40 pages of this round");
         let mut told = Explanation { queue: Some(queue(5)), host: Some(host), ..Explanation::default() };
         told.crawl.running = true;
         let text = said(&told);

@@ -6,6 +6,7 @@
 //! | `seeds` | seeds/list and seeds/fates | at every checkpoint while it is short, else at the end |
 //! | `mime-types` | logs/crawl.log | at the end |
 //! | `hosts` | logs/crawl.log and the queue | at the end |
+//! | `domains` | the queue and logs/crawl.log | on demand alone |
 //!
 //! All of them are made on demand by `crawler report`, beside a crawl that runs or on one that stopped: nothing is
 //! locked and nothing but `reports/` is written. Memory is bounded whatever the numbers of hosts and pages; that of
@@ -13,6 +14,7 @@
 //! left out: `crawler report` makes them then. Nothing depends on the files. Of a crawl of several shards they are made
 //! from what all shards have, and lie in the directory of the crawl.
 
+mod domains;
 mod hosts;
 mod left;
 mod mime_types;
@@ -65,10 +67,12 @@ pub enum Name {
     StatusCodes,
     /// Pages and bytes by type.
     MimeTypes,
+    /// A row a domain: who supports it, and what it had.
+    Domains,
 }
 
 impl Name {
-    /// All reports.
+    /// All reports but that of domains, which is made by its name alone.
     pub const ALL: [Name; 5] = [Name::Crawl, Name::Hosts, Name::Seeds, Name::StatusCodes, Name::MimeTypes];
 
     /// As it is called.
@@ -79,6 +83,7 @@ impl Name {
             Name::Seeds => "seeds",
             Name::StatusCodes => "status-codes",
             Name::MimeTypes => "mime-types",
+            Name::Domains => "domains",
         }
     }
 }
@@ -167,6 +172,7 @@ fn write_out(name: Name, (disk, dir): (&Disk, &Path), mut out: Out<'_>, is_alone
         Name::Seeds => seeds::write(disk, &dirs, &mut out, is_alone),
         Name::MimeTypes => mime_types::write(disk, &dirs, &mut out),
         Name::Hosts => write_hosts(disk, &dirs, &mut out),
+        Name::Domains => domains::write(disk, &dirs, &mut out),
     }
 }
 
@@ -226,7 +232,7 @@ pub(super) fn put_at_the_end(dir: &Path) -> Result<Vec<Name>, ReportError> {
     let mut left_out = Vec::new();
     for name in Name::ALL {
         let reads = match name {
-            Name::Hosts => log.saturating_add(queue),
+            Name::Hosts | Name::Domains => log.saturating_add(queue),
             Name::MimeTypes => log,
             Name::Crawl | Name::Seeds | Name::StatusCodes => 0,
         };

@@ -22,13 +22,14 @@ use crate::shard::Shard;
 
 const REWRITTEN: &str = "crawler verify --rebuild rebuilds it";
 /// What belongs into a crawl directory.
-const PARTS: [&str; 20] = [
+const PARTS: [&str; 21] = [
     "LOCK",
     "catalog",
     "url-seen",
     "robots",
     "dns",
     "visits",
+    "support",
     "calendar",
     "frontier",
     "pages",

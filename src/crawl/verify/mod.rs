@@ -24,6 +24,7 @@ mod renew;
 mod replan;
 mod shipped;
 mod stores;
+mod support;
 
 use std::path::Path;
 
@@ -249,10 +250,13 @@ fn nothing_named(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()>
         let dir = dir.join(name);
         stores::left_over(report, &dir, drum::verify::unknown(disk, &dir, |_| false)?);
     }
-    let (visits, calendar) = (dir.join("visits"), dir.join("calendar"));
-    if visits.exists() {
-        stores::left_over(report, &visits, drum::verify::unknown(disk, &visits, |_| false)?);
+    for name in ["visits", "support"] {
+        let dir = dir.join(name);
+        if dir.exists() {
+            stores::left_over(report, &dir, drum::verify::unknown(disk, &dir, |_| false)?);
+        }
     }
+    let calendar = dir.join("calendar");
     if calendar.exists() {
         stores::left_over(report, &calendar, wheel::verify::unknown(disk, &calendar, |_| false)?);
     }

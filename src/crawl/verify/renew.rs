@@ -33,7 +33,7 @@ use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::rests;
 use crate::engine::seeds;
 use crate::engine::values::{Addresses, Robots};
-use crate::engine::{ExchangeState, Identity, mend};
+use crate::engine::{ExchangeState, Identity, Pair, Supported, mend};
 use crate::frontier::QueuedUrl;
 use crate::shard::Shard;
 use crate::web::url::KeyMaker;
@@ -69,6 +69,13 @@ pub(super) fn cure(harm: &Harm) -> Vec<String> {
         said.push(
             "--rebuild puts pages without a place into the calendar again, by the store of visits, the records that \
              are whole, and the archive; pages that were given up as gone may not be known as that any more"
+                .to_owned(),
+        );
+    }
+    if !harm.support.is_empty() {
+        said.push(
+            "--rebuild empties the damaged part of the pairs of domains: a link that was counted there may be counted once \
+             more as a supporter"
                 .to_owned(),
         );
     }
@@ -224,6 +231,7 @@ fn renew_checkpoint(
     sections.schedule.clone_from(&cut.sections.schedule);
     sections.calendar.clone_from(&cut.sections.calendar);
     sections.visits.clone_from(&cut.sections.visits);
+    sections.support.clone_from(&cut.sections.support);
     let replanning = Replanning { disk, dir, cut: &cut, harm: &harm, maker };
     let replanned = places.map(|places| replanning.run(places)).transpose()?.flatten();
     replanned.and_then(|replanned| replanned.note(&mut next, &mut sections)).into_iter().for_each(&mut *notice);
@@ -231,6 +239,9 @@ fn renew_checkpoint(
     (next.seen, sections.seen) = renewing.seen(wanted.finish()?)?;
     (next.robots, sections.robots) = renewing.emptied::<Robots>(Store::Robots)?;
     (next.dns, sections.dns) = renewing.emptied::<Addresses>(Store::Dns)?;
+    if let Some((support, section)) = renewing.support()? {
+        (next.support, sections.support) = (Some(support), section);
+    }
     // pages whose records are lost do not count
     next.statistics.pages_stored = next.statistics.pages_stored.min(noted.pages);
     next.number = number + 1;
@@ -260,6 +271,7 @@ fn tidy(disk: &Disk, dir: &Path, next: &Checkpoint, sections: &Sections) -> Resu
         (Store::Robots, &next.robots, &sections.robots),
         (Store::Dns, &next.dns, &sections.dns),
     ];
+    states.extend(next.support.as_ref().map(|state| (Store::Support, state, &sections.support)));
     states.extend(next.visits.as_ref().map(|state| (Store::Visits, state, &sections.visits)));
     for (store, state, ram) in states {
         let dir = dir.join(store.name());
@@ -322,6 +334,20 @@ impl Renewing<'_> {
             })?;
         }
         renewal.finish()
+    }
+
+    /// The store of pairs of domains with its harmed buckets empty, if it has any.
+    fn support(&self) -> Result<Option<(DrumState, Vec<u8>)>> {
+        let Some(state) = self.cut.checkpoint.support.as_ref().filter(|_| !self.harm.support.is_empty()) else {
+            return Ok(None);
+        };
+        let dir = self.dir.join(Store::Support.name());
+        let check = Check::new(self.disk, &dir, (state, &self.cut.sections.support), &self.cut.path)?;
+        let mut renewal = Renewal::<Pair, Supported>::begin(&check)?;
+        for &bucket in &self.harm.support {
+            renewal.bucket(bucket, &mut |_| Ok(()))?;
+        }
+        renewal.finish().map(Some)
     }
 
     /// A store whose harmed buckets hold nothing but the URLs that wait there.

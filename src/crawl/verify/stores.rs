@@ -46,6 +46,7 @@ pub(super) struct Harm {
     pub robots: BTreeSet<usize>,
     pub dns: BTreeSet<usize>,
     pub visits: BTreeSet<usize>,
+    pub support: BTreeSet<usize>,
     /// Slots of the calendar whose file is damaged.
     pub slots: BTreeSet<usize>,
     /// Pages that are due some time and are neither in the calendar nor queued.
@@ -64,6 +65,7 @@ impl Harm {
             Store::Robots => &mut self.robots,
             Store::Dns => &mut self.dns,
             Store::Visits => &mut self.visits,
+            Store::Support => &mut self.support,
         }
     }
 
@@ -88,13 +90,14 @@ impl Cut {
     }
 }
 
-/// The stores; the last one only where pages are fetched again.
+/// The stores; visits only where pages are fetched again, support only where supporters of domains are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Store {
     Seen,
     Robots,
     Dns,
     Visits,
+    Support,
 }
 
 impl Store {
@@ -105,6 +108,7 @@ impl Store {
             Store::Robots => "robots",
             Store::Dns => "dns",
             Store::Visits => "visits",
+            Store::Support => "support",
         }
     }
 
@@ -116,6 +120,7 @@ impl Store {
             Store::Robots => (&checkpoint.robots, &sections.robots),
             Store::Dns => (&checkpoint.dns, &sections.dns),
             Store::Visits => (checkpoint.visits.as_ref()?, &sections.visits),
+            Store::Support => (checkpoint.support.as_ref()?, &sections.support),
         })
     }
 }
@@ -178,6 +183,7 @@ impl<'a, 'r> Stores<'a, 'r> {
     pub(super) fn run(&mut self) -> Result<()> {
         let keys_are_sound = self.gather()?;
         self.seen()?;
+        self.support()?;
         if keys_are_sound {
             self.check_vias()?;
         }
@@ -253,7 +259,7 @@ impl<'a, 'r> Stores<'a, 'r> {
     }
 
     /// The store as `cut` knows it; `None` where that is no store. `first` says that it is counted.
-    fn open<'c>(
+    pub(super) fn open<'c>(
         &mut self,
         disk: &Disk,
         dir: &'c Path,
@@ -589,7 +595,7 @@ impl<'a, 'r> Stores<'a, 'r> {
         }
     }
 
-    fn tidy_drum(&mut self, check: &Check<'_>) -> Result<()> {
+    pub(super) fn tidy_drum(&mut self, check: &Check<'_>) -> Result<()> {
         if self.running {
             return Ok(());
         }

@@ -126,7 +126,7 @@ impl Engine {
         if let Some(compared) = compared {
             self.visited(&url, job.past.as_deref(), compared)?;
         }
-        self.page_done(&url, response.status, (findings, has_changed), stored)?;
+        self.page_done(&url, response.status, (findings, has_changed, response.address), stored)?;
         self.frontier_done(job.host, &feedback, None)
     }
 
@@ -159,7 +159,7 @@ impl Engine {
         &mut self,
         url: &QueuedUrl,
         status: u16,
-        (findings, has_changed): (Findings, bool),
+        (findings, has_changed, address): (Findings, bool, Option<IpAddr>),
         stored: &StoredPage,
     ) -> Result<()> {
         self.books.statistics.pages_stored += 1;
@@ -175,6 +175,7 @@ impl Engine {
             let failed = failure.map(|failure| SeedStatus::Failed(failure.to_string()));
             self.books.seeds.set_status(url.seed, failed.unwrap_or(SeedStatus::Answered(status)))?;
         }
+        self.count_support(url.domain, &findings, address)?;
         self.route_found(url, (findings, has_changed), stored.record)
     }
 

@@ -35,12 +35,19 @@ type Counters = (
     (u16, Duration, CheckpointCosts, Ends),
 );
 
-/// What a record without a calendar lacks at its end: that it has none, and no store of visits.
-pub(super) const WITHOUT_CALENDAR: [u8; 2] = [0, 0];
+/// What a record without pairs of domains lacks at its end: that it has no store of them.
+pub(super) const WITHOUT_SUPPORT: [u8; 1] = [0];
+/// What one without a calendar lacks: that it has none, no store of visits, and none of pairs.
+pub(super) const WITHOUT_CALENDAR: [u8; 3] = [0, 0, 0];
 
 /// A record without what it says of a calendar.
 pub(super) fn without_calendar(record: Checkpoint) -> Checkpoint {
     Checkpoint { calendar: None, visits: None, ..record }
+}
+
+/// Reads the record in `bytes`, which says nothing of pairs of domains.
+pub(super) fn read_without_support(bytes: &[u8]) -> postcard::Result<Checkpoint> {
+    postcard::from_bytes(&[bytes, &WITHOUT_SUPPORT].concat())
 }
 
 /// Reads the record in `bytes`, which says nothing of a calendar.

@@ -12,16 +12,18 @@
 //! checksum, nothing lies behind the last one, and the record has the number of the name, is a state that the crawl can
 //! go on from. Checkpoint 0 has an identity and nothing else.
 //!
-//! Version 9 is that of a crawl that renders pages: what was learnt of them stands before the record, behind the counts
-//! of pages by what they say. Version 8 is that of a crawl that counts pages by what they say: the counts stand before
-//! the record, behind the cookies, which are empty where there are none. Version 7 is that of a crawl that keeps
-//! cookies: they stand before the record, behind the three sections of a calendar, which are empty where there is none.
-//! Version 6 is that of a crawl with a calendar; all others write version 4, whose record ends before what is said of
-//! one. Version 5 had visits without a digest of the text: what it says of the calendar is left out, and the calendar
-//! is made from the archive as if fetching again had just been switched on. Version 3 had no count of requisites in its
-//! record (`earlier`). Version 2 was that of a crawl of one shard, and had no section about links. Version 1 had no
-//! identity, and was written before the stores' files were synced: it counts where a catalog names it, and for readers
-//! beside a crawl.
+//! Version 10 is that of a crawl that counts supporters of domains: the arrays of its store of pairs stand right before
+//! the record, which ends with the state of that store, and none of the sections before them is left out. Version 9 is
+//! that of a crawl that renders pages: what was learnt of them stands before the record, behind the counts of pages by
+//! what they say. Version 8 is that of a crawl that counts pages by what they say: the counts stand before the record,
+//! behind the cookies, which are empty where there are none. Version 7 is that of a crawl that keeps cookies: they
+//! stand before the record, behind the three sections of a calendar, which are empty where there is none. Version 6 is
+//! that of a crawl with a calendar; all others write version 4, whose record ends before what is said of one. Version 5
+//! had visits without a digest of the text: what it says of the calendar is left out, and the calendar is made from the
+//! archive as if fetching again had just been switched on. Version 3 had no count of requisites in its record
+//! (`earlier`). Version 2 was that of a crawl of one shard, and had no section about links. Version 1 had no identity,
+//! and was written before the stores' files were synced: it counts where a catalog names it, and for readers beside a
+//! crawl.
 
 use std::path::{Path, PathBuf};
 
@@ -31,12 +33,14 @@ use super::{Checkpoint, earlier};
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
-const VERSION: u16 = 9;
-/// In this version there is a section about renderings, and no section is left out.
+const VERSION: u16 = 10;
+/// In this version there are pairs of domains.
+const WITH_SUPPORT: u16 = 10;
+/// From this version on there is a section about renderings.
 const WITH_RENDERING: u16 = 9;
 /// From this version on there are counts of pages by what they say.
 const WITH_TEXTS: u16 = 8;
-/// From this version on there is a section of cookies.
+/// From this version on there is a section of cookies, and none of a calendar is left out.
 const WITH_COOKIES: u16 = 7;
 /// From this version on visits have a digest of the text.
 const WITH_TEXT: u16 = 6;
@@ -85,6 +89,8 @@ pub struct Sections {
     pub texts: Vec<u8>,
     /// What was learnt of pages that are rendered; nothing where none is.
     pub rendering: Vec<u8>,
+    /// Arrays of the store of pairs of domains; nothing where supporters are not counted.
+    pub support: Vec<u8>,
 }
 
 /// A checkpoint file as it was read.
@@ -127,8 +133,9 @@ impl CheckpointFile {
         let cookies = if version >= WITH_COOKIES { section()? } else { Vec::new() };
         let texts = if version >= WITH_TEXTS { section()? } else { Vec::new() };
         let rendering = if version >= WITH_RENDERING { section()? } else { Vec::new() };
-        let memory = Sections { seen, robots, dns, frontier, replayed, patterns, ..Sections::default() };
-        let sections = Sections { visits, calendar, schedule, exchange, cookies, texts, rendering, ..memory };
+        let support = if version >= WITH_SUPPORT { section()? } else { Vec::new() };
+        let memory = Sections { seen, robots, dns, frontier, replayed, patterns, exchange, ..Sections::default() };
+        let sections = Sections { visits, calendar, schedule, cookies, texts, rendering, support, ..memory };
         let record = section().and_then(|record| read_record(&path, (number, version), &record));
         let end = at;
         let record = record.and_then(|record| match end == bytes.len() {
@@ -155,12 +162,16 @@ pub(in crate::engine) fn write(
     let encoded = record.map(|record| postcard::to_stdvec(record).expect("a checkpoint consists of plain data"));
     let (identity, mut encoded) = (identity.to_bytes(), encoded.unwrap_or_default());
     let Sections { seen, robots, dns, frontier, patterns, exchange, .. } = sections;
-    let Sections { visits, calendar, schedule, cookies, texts, rendering, .. } = sections;
-    let has_rendering = record.is_some() && !rendering.is_empty();
-    let has_texts = has_rendering || record.is_some() && !texts.is_empty();
-    let has_cookies = has_texts || record.is_some() && !cookies.is_empty();
+    let Sections { visits, calendar, schedule, cookies, texts, rendering, support, .. } = sections;
+    // a section that is there needs all before it, too
+    let is_written = |section: &Vec<u8>| record.is_some() && !section.is_empty();
+    let has_support = record.is_some_and(|record| record.support.is_some());
+    let has_rendering = has_support || is_written(rendering);
+    let has_texts = has_rendering || is_written(texts);
+    let has_cookies = has_texts || is_written(cookies);
     let has_calendar = has_cookies || record.is_some_and(|record| record.calendar.is_some());
     let version = match (has_texts, has_cookies, has_calendar) {
+        _ if has_support => WITH_SUPPORT,
         _ if has_rendering => WITH_RENDERING,
         (true, ..) => WITH_TEXTS,
         (false, true, _) => WITH_COOKIES,
@@ -168,13 +179,14 @@ pub(in crate::engine) fn write(
         (false, false, false) => WITH_REQUISITES,
     };
     let of_calendar = [visits, calendar, schedule].into_iter().filter(|_| has_calendar);
-    let of_cookies = [cookies].into_iter().filter(|_| has_cookies);
-    let of_texts = [texts].into_iter().filter(|_| has_texts);
-    let of_rendering = [rendering].into_iter().filter(|_| has_rendering);
-    let more = of_calendar.chain(of_cookies).chain(of_texts).chain(of_rendering);
-    if !has_calendar {
-        encoded.truncate(encoded.len().saturating_sub(earlier::WITHOUT_CALENDAR.len()));
-    }
+    let more = [(cookies, has_cookies), (texts, has_texts), (rendering, has_rendering), (support, has_support)];
+    let more = of_calendar.chain(more.into_iter().filter_map(|(section, is_there)| is_there.then_some(section)));
+    let left_out = match (has_support, has_calendar) {
+        (true, _) => 0,
+        (false, true) => earlier::WITHOUT_SUPPORT.len(),
+        (false, false) => earlier::WITHOUT_CALENDAR.len(),
+    };
+    encoded.truncate(encoded.len().saturating_sub(left_out));
     let mut bytes = Header { kind: Kind::Checkpoint, version }.to_bytes().to_vec();
     let before = [&identity, seen, robots, dns, frontier, &replayed, patterns, exchange];
     for section in before.into_iter().chain(more).chain([&encoded]) {
@@ -205,8 +217,9 @@ fn read_record(path: &Path, (number, version): (u64, u16), bytes: &[u8]) -> Resu
     }
     let damaged = |e: postcard::Error| Error::damaged(path, 0, "a readable checkpoint record", e.to_string());
     let record: Checkpoint = match version {
-        WITH_TEXT.. => postcard::from_bytes(bytes),
-        WITH_CALENDAR => postcard::from_bytes(bytes).map(earlier::without_calendar),
+        WITH_SUPPORT.. => postcard::from_bytes(bytes),
+        WITH_TEXT.. => earlier::read_without_support(bytes),
+        WITH_CALENDAR => earlier::read_without_support(bytes).map(earlier::without_calendar),
         WITH_REQUISITES => earlier::read_without_calendar(bytes),
         _ => earlier::read(bytes),
     }
@@ -291,7 +304,8 @@ fn record_of(disk: &Disk, dir: &Path, number: u64) -> Result<Option<Checkpoint>>
         return Ok(None);
     }
     let before = 7 + u64::from(version >= WITH_EXCHANGE) + 3 * u64::from(version >= WITH_CALENDAR);
-    let before = before + u64::from(version >= WITH_COOKIES) + u64::from(version >= WITH_TEXTS);
+    let each = [WITH_COOKIES, WITH_TEXTS, WITH_RENDERING, WITH_SUPPORT];
+    let before = before + each.into_iter().filter(|&from| version >= from).count() as u64;
     let length = file.len()?;
     let mut at = HEADER_BYTES;
     for _ in 0..before {
@@ -405,25 +419,35 @@ mod tests {
     #[test]
     fn a_file_has_no_more_sections_than_its_crawl_needs() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let record = checkpoint(5);
-        let mut lengths = Vec::new();
-        let sections = Sections { seen: vec![1, 2, 3], ..Sections::default() };
-        let cookies = Sections { cookies: vec![4], ..Sections { seen: vec![1, 2, 3], ..Sections::default() } };
-        let texts = Sections { texts: vec![5, 6], ..Sections { seen: vec![1, 2, 3], ..Sections::default() } };
-        for (sections, version) in [(sections, 4), (cookies, 7), (texts, 8)] {
-            write(&disk, dir.path(), (5, &identity()), &sections, Some(&record)).unwrap();
+        let (record, mut lengths) = (checkpoint(5), Vec::new());
+        let seen = || Sections { seen: vec![1, 2, 3], ..Sections::default() };
+        let cookies = Sections { cookies: vec![4], ..seen() };
+        let texts = Sections { texts: vec![5, 6], ..seen() };
+        let rendering = Sections { rendering: vec![7, 8, 9], ..seen() };
+        let support = Sections { support: vec![10, 11, 12, 13], ..seen() };
+        let counting = Checkpoint { support: Some(record.seen.clone()), ..checkpoint(5) };
+        let all = [(seen(), 4), (cookies, 7), (texts, 8), (rendering, 9), (support, 10)];
+        for (sections, version) in all {
+            let record = if version == 10 { &counting } else { &record };
+            write(&disk, dir.path(), (5, &identity()), &sections, Some(record)).unwrap();
             let path = checkpoint_path(dir.path(), 5);
             let header = Header::check(&disk.open(&path, Mode::Read).unwrap(), Kind::Checkpoint, VERSION).unwrap();
             assert_eq!(header.version, version);
             let read = CheckpointFile::read(&disk, dir.path(), 5).unwrap();
-            assert_eq!((&read.sections.cookies, &read.sections.texts), (&sections.cookies, &sections.texts));
-            assert_eq!(newest_record(&disk, dir.path()).unwrap().unwrap().time, record.time);
+            let of = |sections: &Sections| {
+                [&sections.cookies, &sections.texts, &sections.rendering, &sections.support].map(Clone::clone)
+            };
+            assert_eq!(of(&read.sections), of(&sections));
+            assert_eq!(read.record.unwrap().unwrap().support, record.support);
+            assert_eq!(newest_record(&disk, dir.path()).unwrap().unwrap().support, record.support);
             lengths.push(read.length);
         }
         let head = SECTION_HEAD_BYTES as u64;
         // the sections of a calendar, the two numbers that say that there is none, and the section itself
         assert_eq!(lengths[1] - lengths[0], 4 * head + 2 + 1);
         assert_eq!(lengths[2] - lengths[1], head + 2 - 1);
+        assert_eq!(lengths[3] - lengths[2], head + 3 - 2);
+        assert!(lengths[4] > lengths[3] + head + 4 - 3);
     }
 
     #[test]

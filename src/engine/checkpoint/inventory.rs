@@ -90,6 +90,7 @@ impl Inventory<'_> {
             ("robots", Some(&record.robots)),
             ("dns", Some(&record.dns)),
             ("visits", record.visits.as_ref()),
+            ("support", record.support.as_ref()),
         ];
         for (name, state) in drums {
             let files = state.map(|state| drum::verify::files(state, &dir.join(name)));

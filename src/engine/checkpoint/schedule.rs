@@ -34,6 +34,7 @@ pub(in crate::engine) enum Owner {
     Robots,
     Dns,
     Visits,
+    Support,
     Calendar,
     Frontier,
     Rests,
@@ -193,7 +194,8 @@ impl Checkpoints {
 
     /// Deletes what is left that may be deleted.
     pub fn remove_all(&mut self, disk: &Disk) -> Result<()> {
-        let owners = [Owner::Frontier, Owner::Seen, Owner::Robots, Owner::Dns, Owner::Visits, Owner::Calendar];
+        let stores = [Owner::Seen, Owner::Robots, Owner::Dns, Owner::Visits, Owner::Support];
+        let owners = [Owner::Frontier, Owner::Calendar].into_iter().chain(stores);
         owners.into_iter().try_for_each(|owner| self.take_removal(owner, disk).run())
     }
 }

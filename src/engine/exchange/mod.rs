@@ -29,7 +29,8 @@ use super::Engine;
 use crate::clock::Time;
 use crate::container::{KeyPlace, Referrer, foreign_keys};
 use crate::disk::{Disk, DiskFile, Error, Result};
-use crate::exchange::{Head, HeadAt, Idle, LinkFile, LinksRead, News, Position, Registry, links_dir};
+use crate::exchange::{Head, HeadAt, Idle, LinkFile, LinksRead, News, Position, Registry, Support, links_dir};
+use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
 use crate::record::Finish;
 use crate::shard::Shard;
@@ -293,8 +294,11 @@ impl Engine {
 
     /// Links of another shard come in: they are admitted, and the position moves behind them.
     pub(super) fn take_links(&mut self, read: LinksRead) -> Result<()> {
-        let LinksRead { sender, from, to, notes, links } = read;
+        let LinksRead { sender, from, to, notes, links, supports } = read;
         tracing::debug!(sender, number = from.number, links = links.len(), "links of another shard");
+        for Support { pair, target } in supports {
+            self.stores.support(pair, target)?;
+        }
         for note in &notes {
             self.scope = Arc::new(self.scope.with_seed(note));
             self.books.seeds.add_scope(note.as_str())?;
@@ -425,6 +429,16 @@ impl Exchange {
     /// They are sent: the next checkpoint has them.
     pub fn resent(&mut self) {
         self.resends = false;
+    }
+
+    /// From now on pairs of domains are sent too.
+    pub fn count_supporters(&mut self) {
+        self.outgoing.count_supporters();
+    }
+
+    /// Sends a pair of domains to the shard that owns the one that is linked to.
+    pub fn send_support(&mut self, pair: Fingerprint, target: Fingerprint) -> Result<()> {
+        self.outgoing.push_support(pair, target)
     }
 
     /// Sends `url` again, which is not fetched again where it was.

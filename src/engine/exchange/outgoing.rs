@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{Disk, Result};
-use crate::exchange::{Link, LinkFile, LinkWriter, News, OutFile, link_path, links_dir, number_of};
+use crate::exchange::{Link, LinkFile, LinkWriter, News, OutFile, Support, link_path, links_dir, number_of};
+use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
 use crate::shard::Shard;
 
@@ -54,6 +55,17 @@ impl Outgoing {
         }
         let writer = LinkWriter::new(disk.clone(), dir.to_owned(), shard, number + 1);
         Ok(Outgoing { shard, dir: dir.to_owned(), writer, number: number + 1, kept })
+    }
+
+    /// Says that pairs of domains will be among the links.
+    pub fn count_supporters(&mut self) {
+        self.writer.count_supporters();
+    }
+
+    /// Sends a pair of domains to the shard that owns the one that is linked to.
+    pub fn push_support(&mut self, pair: Fingerprint, target: Fingerprint) -> Result<()> {
+        let receiver = Shard::of(self.shard.count(), target);
+        self.writer.push_support(receiver, Support { pair, target })
     }
 
     /// Sends `url`, which was found in the round `round`.

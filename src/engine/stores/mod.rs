@@ -1,5 +1,6 @@
 //! The three stores that every admitted URL passes, and where their way ends: URL-seen, robots, DNS, frontier. A crawl
-//! that fetches pages again has a fourth, of their visits, which a URL passes in the place of URL-seen when it is due.
+//! that fetches pages again has one more, of their visits, which a URL passes in the place of URL-seen when it is due;
+//! and one whose budgets follow from supporters has the pairs of domains that link to each other, which no URL passes.
 //!
 //! - What is to be done for each of them alike (merges, cuts, what they need no more, what waits in them) is done here
 //!   once, by [`AnyStore`]; a URL's way from one to the next is [`way`].
@@ -18,12 +19,13 @@ pub use way::{Arrival, known_by};
 use super::checkpoint::{Owner, Replayed, Sections};
 use super::merge::{BucketMerge, StoreMerged};
 use super::patterns::PatternBudget;
+use super::support::{Pair, Supported};
 use super::texts::TextBudget;
 use super::values::{Addresses, Robots};
 use crate::calendar::Visited;
 use crate::clock::Time;
 use crate::disk::Result;
-use crate::drum::{DrumCut, MergeJob, Need, Pace, Store, Value};
+use crate::drum::{Aux, DrumCut, MergeJob, Need, Pace, Store, Value};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{FrontierCut, PartitionDone, PartitionJob, QueuedUrl};
 use crate::record::{Layers, StoreLayers};
@@ -45,14 +47,27 @@ pub struct Stores {
     pub dns: Store<Addresses, QueuedUrl>,
     /// The visits of pages that are fetched again, where any are.
     pub visits: Option<Store<Visited, QueuedUrl>>,
+    /// Which domains link to which, where supporters are counted.
+    pub support: Option<Store<Pair, Supported>>,
+    /// Whether domains of one network are one supporter.
+    pub by_network: bool,
+    /// Whether a supporter counts by its own.
+    pub by_standing: bool,
+    /// The crawl has pages whose links are not counted: the store is new, and they are older.
+    pub support_begins_late: bool,
     /// The end of the way.
     pub arrival: Arrival,
     jobs: Jobs,
 }
 
-/// URL-seen, robots, DNS, and visits where there are any.
-type FourStores =
-    (Store<(), QueuedUrl>, Store<Robots, QueuedUrl>, Store<Addresses, QueuedUrl>, Option<Store<Visited, QueuedUrl>>);
+/// URL-seen, robots, DNS, and visits and pairs of domains where there are any.
+type AllStores = (
+    Store<(), QueuedUrl>,
+    Store<Robots, QueuedUrl>,
+    Store<Addresses, QueuedUrl>,
+    Option<Store<Visited, QueuedUrl>>,
+    Option<Store<Pair, Supported>>,
+);
 
 /// What is in progress beside the engine.
 struct Jobs {
@@ -70,15 +85,16 @@ pub(super) struct StoreCuts {
     pub robots: DrumCut,
     pub dns: DrumCut,
     pub visits: Option<DrumCut>,
+    pub support: Option<DrumCut>,
     pub frontier: FrontierCut,
 }
 
 impl StoreCuts {
     /// Files to be synced, and the directories after them.
     pub fn take_syncs(&mut self) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        let StoreCuts { seen, robots, dns, visits, frontier } = self;
+        let StoreCuts { seen, robots, dns, visits, support, frontier } = self;
         let mut syncs = (Vec::new(), Vec::new());
-        for cut in [seen, robots, dns].into_iter().chain(visits) {
+        for cut in [seen, robots, dns].into_iter().chain(visits).chain(support) {
             syncs.0.append(&mut cut.sync);
             syncs.1.append(&mut cut.sync_dirs);
         }
@@ -91,6 +107,7 @@ impl StoreCuts {
     pub fn take_superseded(&mut self) -> Vec<(Owner, Vec<PathBuf>)> {
         let stores = [(Owner::Seen, &mut self.seen), (Owner::Robots, &mut self.robots), (Owner::Dns, &mut self.dns)];
         let stores = stores.into_iter().chain(self.visits.iter_mut().map(|cut| (Owner::Visits, cut)));
+        let stores = stores.chain(self.support.iter_mut().map(|cut| (Owner::Support, cut)));
         let stores = stores.map(|(owner, cut)| (owner, std::mem::take(&mut cut.superseded)));
         stores.chain([(Owner::Frontier, std::mem::take(&mut self.frontier.superseded))]).collect()
     }
@@ -105,12 +122,15 @@ trait AnyStore {
 
 /// The values of one of the stores.
 trait Kind: Value {
+    /// What travels with a question.
+    type Asks: Aux;
     const OWNER: Owner;
 
-    fn merge(job: MergeJob<Fingerprint, Self, QueuedUrl>) -> BucketMerge;
+    fn merge(job: MergeJob<Fingerprint, Self, Self::Asks>) -> BucketMerge;
 }
 
 impl Kind for () {
+    type Asks = QueuedUrl;
     const OWNER: Owner = Owner::Seen;
 
     fn merge(job: MergeJob<Fingerprint, Self, QueuedUrl>) -> BucketMerge {
@@ -119,6 +139,7 @@ impl Kind for () {
 }
 
 impl Kind for Robots {
+    type Asks = QueuedUrl;
     const OWNER: Owner = Owner::Robots;
 
     fn merge(job: MergeJob<Fingerprint, Self, QueuedUrl>) -> BucketMerge {
@@ -127,6 +148,7 @@ impl Kind for Robots {
 }
 
 impl Kind for Addresses {
+    type Asks = QueuedUrl;
     const OWNER: Owner = Owner::Dns;
 
     fn merge(job: MergeJob<Fingerprint, Self, QueuedUrl>) -> BucketMerge {
@@ -135,6 +157,7 @@ impl Kind for Addresses {
 }
 
 impl Kind for Visited {
+    type Asks = QueuedUrl;
     const OWNER: Owner = Owner::Visits;
 
     fn merge(job: MergeJob<Fingerprint, Self, QueuedUrl>) -> BucketMerge {
@@ -142,7 +165,16 @@ impl Kind for Visited {
     }
 }
 
-impl<V: Kind> AnyStore for Store<V, QueuedUrl> {
+impl Kind for Pair {
+    type Asks = Supported;
+    const OWNER: Owner = Owner::Support;
+
+    fn merge(job: MergeJob<Fingerprint, Self, Supported>) -> BucketMerge {
+        BucketMerge::Support(job)
+    }
+}
+
+impl<V: Kind> AnyStore for Store<V, V::Asks> {
     fn owner(&self) -> Owner {
         V::OWNER
     }
@@ -159,12 +191,26 @@ impl<V: Kind> AnyStore for Store<V, QueuedUrl> {
 impl Stores {
     /// The stores with nothing in progress.
     pub fn new(
-        (seen, robots, dns, visits): FourStores,
+        (seen, robots, dns, visits, support): AllStores,
         (patterns, texts, arrival): (PatternBudget, TextBudget, Arrival),
+        (by_network, by_standing, support_begins_late): (bool, bool, bool),
         pace: Pace,
     ) -> Stores {
         let jobs = Jobs { pace, is_merging: false, partitions: 0, is_dispatching: false };
-        Stores { seen, patterns, texts, robots, dns, visits, arrival, jobs }
+        Stores {
+            seen,
+            patterns,
+            texts,
+            robots,
+            dns,
+            visits,
+            support,
+            by_network,
+            by_standing,
+            support_begins_late,
+            arrival,
+            jobs,
+        }
     }
 
     /// Begins a merge of one bucket, for the first of `needs` for which there is one, if its pace permits that.
@@ -180,10 +226,14 @@ impl Stores {
             if !self.jobs.pace.permits(need, now) {
                 continue;
             }
-            let Stores { seen, robots, dns, visits, jobs, .. } = self;
+            let Stores { seen, robots, dns, visits, support, jobs, .. } = self;
             // the one that is nearest to the frontier first
             let each: [&mut dyn AnyStore; 3] = [dns, robots, seen];
-            for store in each.into_iter().chain(visits.as_mut().map(|visits| visits as &mut dyn AnyStore)) {
+            let each = each.into_iter().chain(visits.as_mut().map(|visits| visits as &mut dyn AnyStore));
+            // no URL waits for whether a pair of domains is new
+            let is_urgent = matches!(need, Need::Starving | Need::All);
+            let support = support.as_mut().filter(|_| !is_urgent).map(|support| support as &mut dyn AnyStore);
+            for store in each.chain(support) {
                 if let Some(bucket) = store.next_merge(need)? {
                     let owner = store.owner();
                     jobs.is_merging = true;
@@ -206,6 +256,11 @@ impl Stores {
             StoreMerged::Visits(done) => {
                 if let Some(visits) = &mut self.visits {
                     visits.finish_merge(done);
+                }
+            }
+            StoreMerged::Support(done) => {
+                if let Some(support) = &mut self.support {
+                    support.finish_merge(done);
                 }
             }
         }
@@ -236,19 +291,21 @@ impl Stores {
         let robots = self.robots.cut(&mut sections.robots)?;
         let dns = self.dns.cut(&mut sections.dns)?;
         let visits = self.visits.as_mut().map(|visits| visits.cut(&mut sections.visits)).transpose()?;
+        let support = self.support.as_mut().map(|support| support.cut(&mut sections.support)).transpose()?;
         self.patterns.encode(&mut sections.patterns);
         self.texts.encode(&mut sections.texts);
         let frontier = self.arrival.frontier.cut(&mut sections.frontier)?;
         sections.replayed = self.arrival.replayed.iter().copied().collect();
         // the same state gives the same bytes
         sections.replayed.sort_unstable();
-        Ok(StoreCuts { seen, robots, dns, visits, frontier })
+        Ok(StoreCuts { seen, robots, dns, visits, support, frontier })
     }
 
     /// Files that no cut ever named and that are not needed any more, and whose they were.
     pub(super) fn take_unneeded(&mut self) -> Vec<(Owner, Vec<PathBuf>)> {
         let each: [&mut dyn AnyStore; 3] = [&mut self.seen, &mut self.robots, &mut self.dns];
         let each = each.into_iter().chain(self.visits.as_mut().map(|visits| visits as &mut dyn AnyStore));
+        let each = each.chain(self.support.as_mut().map(|support| support as &mut dyn AnyStore));
         each.map(|store| (store.owner(), store.take_unneeded())).collect()
     }
 

@@ -23,7 +23,9 @@ use crate::calendar::{Recrawl, Visited};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::drum::{Admission, Dispatcher, Store, StoreAnswer};
+use crate::engine::is_of_seed;
 use crate::engine::patterns::PatternBudget;
+use crate::engine::support::BehindSupport;
 use crate::engine::values::{Addresses, Robots, RobotsAnswer};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Frontier, Known, NameAnswer, QueuedUrl};
@@ -62,6 +64,9 @@ pub struct Arrival {
 impl Stores {
     /// A URL that scope and limits permit.
     pub fn admit(&mut self, url: QueuedUrl) -> Result<()> {
+        if self.support.is_some() && is_of_seed(&url) {
+            self.arrival.frontier.note_seed(url.domain)?;
+        }
         match self.seen.admit(url.key, (), url)? {
             Admission::Unique(url) => self.behind_seen().unique(url)?,
             Admission::Duplicate(url) => self.behind_seen().duplicate(url)?,
@@ -86,7 +91,7 @@ impl Stores {
 
     /// Hands at most `results_max` results of each store's merges on; says how many there were.
     pub fn dispatch(&mut self, results_max: usize) -> Result<usize> {
-        let Stores { seen, patterns, robots, dns, visits, arrival, jobs, .. } = self;
+        let Stores { seen, patterns, robots, dns, visits, support, arrival, jobs, .. } = self;
         let mut count = dns.dispatch(&mut BehindDns { robots, arrival }, results_max)?;
         count += robots.dispatch(&mut BehindRobots { dns, arrival }, results_max)?;
         if let Some(visits) = visits {
@@ -96,6 +101,9 @@ impl Stores {
         let onward = Onward { robots, next: BehindRobots { dns, arrival } };
         let visits = visits.as_mut();
         count += seen.dispatch(&mut BehindSeen { patterns, visits, onward }, results_max)?;
+        if let Some(support) = support {
+            count += support.dispatch(&mut BehindSupport { arrival }, results_max)?;
+        }
         jobs.is_dispatching = count > 0;
         self.put_forward()?;
         Ok(count)

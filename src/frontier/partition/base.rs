@@ -4,7 +4,7 @@
 //! | header 16 | blocks of URLs, and between them blocks of the directory | index | filter | footer 64 |
 //! footer = | index at 8 | filter at 8 | URLs 8 | hosts 8 | zero 28 | crc32 4 |
 //! ```
-//! The directory has an entry for every domain with a total and for every host: how many URLs, at which block and
+//! The directory has an entry for every domain of which anything is known and for every host: how many URLs, at which block and
 //! number in it they start, and the host's record. The index names the first entry of every directory block. Nothing
 //! of it stays in memory but the filter: a job opens the file, reads the index, and goes where it has to.
 
@@ -16,13 +16,18 @@ use super::key::HostKey;
 use super::view::UrlView;
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result, Writer};
 use crate::fingerprint::Fingerprint;
+use crate::frontier::reputation::DomainTotals;
 use crate::frontier::tuning::WRITER_BYTES;
 use crate::frontier::wire::{self, Reader};
 
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
+/// Without supporters of domains a base is of this version.
+const WITHOUT_SUPPORTERS: u16 = 3;
 const FOOTER_BYTES: u64 = 64;
 const DOMAIN_ENTRY: u8 = 0;
 const HOST_ENTRY: u8 = 1;
+/// A domain of which more is said than pages; in the order it is a domain.
+const TOTALS_ENTRY: u8 = 2;
 
 /// Where a URL lies: the offset of its block, and its number in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,8 +39,8 @@ pub(in crate::frontier) struct Spot {
 /// An entry of the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DirectoryEntry<'a> {
-    /// Pages fetched of a domain; before its hosts.
-    Domain { domain: Fingerprint, pages: u64 },
+    /// What is known of a domain; before its hosts.
+    Domain { domain: Fingerprint, totals: DomainTotals },
     Host {
         host: HostKey,
         urls: u64,
@@ -56,10 +61,12 @@ impl<'a> DirectoryEntry<'a> {
 
     fn put(&self, out: &mut Vec<u8>) {
         let (domain, kind, origin) = self.key();
-        out.push(kind);
+        let is_full = matches!(self, DirectoryEntry::Domain { totals, .. } if !totals.is_plain());
+        out.push(if is_full { TOTALS_ENTRY } else { kind });
         wire::put_fingerprint(out, domain);
         match self {
-            DirectoryEntry::Domain { pages, .. } => wire::put_varint(out, *pages),
+            DirectoryEntry::Domain { totals, .. } if is_full => totals.put(out),
+            DirectoryEntry::Domain { totals, .. } => wire::put_varint(out, totals.pages),
             DirectoryEntry::Host { urls, start, record, .. } => {
                 wire::put_fingerprint(out, origin);
                 wire::put_varint(out, *urls);
@@ -73,8 +80,14 @@ impl<'a> DirectoryEntry<'a> {
     fn read(reader: &mut Reader<'a>) -> Option<Self> {
         let kind = reader.u8()?;
         let domain = reader.fingerprint()?;
-        if kind == DOMAIN_ENTRY {
-            return Some(DirectoryEntry::Domain { domain, pages: reader.varint()? });
+        match kind {
+            DOMAIN_ENTRY => {
+                return Some(DirectoryEntry::Domain { domain, totals: DomainTotals::of_pages(reader.varint()?) });
+            }
+            TOTALS_ENTRY => {
+                return Some(DirectoryEntry::Domain { domain, totals: DomainTotals::read(reader)? });
+            }
+            _ => {}
         }
         let host = HostKey { domain, origin: reader.fingerprint()? };
         let urls = reader.varint()?;
@@ -106,10 +119,12 @@ pub(super) struct BaseWriter {
 }
 
 impl BaseWriter {
-    pub(super) fn create(disk: &Disk, path: &Path, block_bytes: usize) -> Result<Self> {
+    /// Begins one; `counts_supporters` says whether domains may have any.
+    pub(super) fn create(disk: &Disk, path: &Path, block_bytes: usize, counts_supporters: bool) -> Result<Self> {
         let file = disk.open(path, Mode::Create)?;
         file.set_len(0)?;
-        Header { kind: Kind::Base, version: VERSION }.write(&file)?;
+        let version = if counts_supporters { VERSION } else { WITHOUT_SUPPORTERS };
+        Header { kind: Kind::Base, version }.write(&file)?;
         Ok(BaseWriter {
             writer: Writer::new(file, HEADER_BYTES, WRITER_BYTES),
             block_bytes,

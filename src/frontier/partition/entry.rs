@@ -1,5 +1,5 @@
-//! What a partition holds: an entry is a URL, a record of a host that left the active side, or pages to be added to the
-//! total of a domain.
+//! What a partition holds: an entry is a URL, a record of a host that left the active side, or what is to be added to
+//! the totals of a domain.
 
 use std::path::Path;
 
@@ -8,18 +8,21 @@ use super::key::{HostKey, Key};
 use super::view::UrlView;
 use crate::disk::Error;
 use crate::fingerprint::Fingerprint;
+use crate::frontier::reputation::DomainTotals;
 use crate::frontier::wire::{self, Reader};
 
 /// The first byte of what is no URL: those begin with their flags, which are less.
 const RECORD: u8 = 128;
 const DOMAIN: u8 = 129;
+/// A domain of which more is said than pages.
+const DOMAIN_TOTALS: u8 = 130;
 
 /// An entry of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry<'a> {
     Url(UrlView<'a>),
     Record { host: HostKey, sequence: u64, record: &'a [u8] },
-    Domain { domain: Fingerprint, pages: u64 },
+    Domain { domain: Fingerprint, totals: DomainTotals },
 }
 
 impl<'a> Entry<'a> {
@@ -42,10 +45,11 @@ impl<'a> Entry<'a> {
                 wire::put_varint(out, *sequence);
                 wire::put_sized(out, record);
             }
-            Entry::Domain { domain, pages } => {
-                out.push(DOMAIN);
+            Entry::Domain { domain, totals } => {
+                let is_plain = totals.is_plain();
+                out.push(if is_plain { DOMAIN } else { DOMAIN_TOTALS });
                 wire::put_fingerprint(out, *domain);
-                wire::put_varint(out, *pages);
+                if is_plain { wire::put_varint(out, totals.pages) } else { totals.put(out) }
             }
         }
     }
@@ -75,7 +79,11 @@ impl<'a> Entry<'a> {
                 let host = HostKey { domain: reader.fingerprint()?, origin: reader.fingerprint()? };
                 Some(Entry::Record { host, sequence: reader.varint()?, record: reader.sized()? })
             }
-            DOMAIN => Some(Entry::Domain { domain: reader.fingerprint()?, pages: reader.varint()? }),
+            DOMAIN => {
+                let domain = reader.fingerprint()?;
+                Some(Entry::Domain { domain, totals: DomainTotals::of_pages(reader.varint()?) })
+            }
+            DOMAIN_TOTALS => Some(Entry::Domain { domain: reader.fingerprint()?, totals: DomainTotals::read(reader)? }),
             _ => None,
         }
     }

@@ -7,11 +7,12 @@ use super::base::{Base, DirectoryEntry, Spot};
 use super::entry::{Entries, Entry};
 use super::key::HostKey;
 use super::tail::Frames;
-use super::take::{Cursor, domain_pages};
+use super::take::{Cursor, domain_totals};
 use super::{FileState, Partition};
 use crate::disk::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::host::Item;
+use crate::frontier::reputation::DomainTotals;
 
 /// Something of a host on the disk side.
 #[derive(Debug)]
@@ -80,17 +81,55 @@ impl Partition {
         Ok(found.map(|found| found.record).filter(|record| !record.is_empty()))
     }
 
-    /// Pages of `domain` that base and newer totals know of.
-    pub(in crate::frontier) fn pages_of(&self, base: Option<FileState>, domain: Fingerprint) -> Result<u64> {
-        let older = match base {
+    /// What base, tails and array know of `domain`.
+    pub(in crate::frontier) fn totals_of(&self, base: Option<FileState>, domain: Fingerprint) -> Result<DomainTotals> {
+        let mut totals = match base {
             Some(state) => {
                 let mut base = Base::open(&self.disk, &self.path(state.generation, "base"), state.bytes)?;
-                if base.directory_blocks() == 0 { 0 } else { domain_pages(&mut base, domain)? }
+                if base.directory_blocks() == 0 { DomainTotals::default() } else { domain_totals(&mut base, domain)? }
             }
-            None => 0,
+            None => DomainTotals::default(),
         };
-        Ok(older.saturating_add(self.newer_pages(domain)))
+        if self.recent.is_partial {
+            self.for_each_domain_behind(&mut |found, newer| {
+                if found == domain {
+                    totals.add(newer);
+                }
+            })?;
+        } else {
+            totals.add(&self.newer_totals(domain));
+        }
+        Ok(totals)
     }
+}
+
+impl Partition {
+    /// Calls `each` with what tails and array add to the totals of domains.
+    pub(in crate::frontier) fn for_each_domain_behind(
+        &self,
+        each: &mut dyn FnMut(Fingerprint, &DomainTotals),
+    ) -> Result<()> {
+        let mut frame = Vec::new();
+        for state in &self.recent.tails {
+            let mut frames = Frames::of_tail(&self.disk, &self.path(state.generation, "tail"), state.bytes)?;
+            while let Some(start) = frames.next(&mut frame)? {
+                domains_of(&frame, each).map_err(|at| frames.malformed(start + at))?;
+            }
+        }
+        domains_of(&self.array, each)
+            .map_err(|at| Error::damaged(&self.dir, at, "the array of a partition in the checkpoint", "other bytes"))
+    }
+}
+
+/// The totals of domains in a frame; an error is where an entry cannot be read.
+fn domains_of(frame: &[u8], each: &mut dyn FnMut(Fingerprint, &DomainTotals)) -> std::result::Result<(), u64> {
+    let mut entries = Entries::default();
+    while entries.advance(frame)? {
+        if let Entry::Domain { domain, totals } = entries.entry(frame)? {
+            each(domain, &totals);
+        }
+    }
+    Ok(())
 }
 
 /// A host in the directory of a base.

@@ -3,7 +3,7 @@
 //! One sequential pass: tails are sorted in memory a chunk at a time (sorted chunks are laid aside in a file of runs
 //! if there are several), then runs and base are merged by key. Where nothing of a tail comes between, blocks of the
 //! base are taken over as they are: a tail that is small beside its base, and of few hosts, costs little more than a
-//! copy of the file. Of several records of a host the last one counts, pages of a domain are added up, and what is no
+//! copy of the file. Of several records of a host the last one counts, totals of a domain are added up, and what is no
 //! longer worth keeping of a host is left out. Nothing that a checkpoint names is touched: the old files stay until the
 //! frontier deletes them.
 
@@ -89,7 +89,14 @@ impl Merge {
             let base = Base::open(&self.disk, path, *bytes)?;
             sources.push(Source::new(Feed::Base(Box::new(Scan::new(base, self.cursors.clone())))));
         }
-        let mut runs = Runs { disk: &self.disk, path: &self.runs, len: 0, chunk: Chunk::default(), made: Vec::new() };
+        let mut runs = Runs {
+            disk: &self.disk,
+            path: &self.runs,
+            len: 0,
+            chunk: Chunk::default(),
+            made: Vec::new(),
+            counts_supporters: self.made.round.is_some(),
+        };
         let mut frame = Vec::new();
         for (path, len) in &self.tails {
             let mut frames = Frames::of_tail(&self.disk, path, *len)?;
@@ -141,6 +148,7 @@ struct Runs<'a> {
     len: u64,
     chunk: Chunk,
     made: Vec<(u64, u64)>,
+    counts_supporters: bool,
 }
 
 impl Runs<'_> {
@@ -151,12 +159,12 @@ impl Runs<'_> {
         for (_, range) in &self.chunk.order {
             entry_in(&self.chunk.bytes[range.clone()])?.put(&mut frame, &mut front);
             if frame.len() >= RUN_FRAME_BYTES {
-                self.len = tail::append(self.disk, self.path, self.len, &frame)?;
+                self.len = tail::append(self.disk, self.path, self.len, &frame, self.counts_supporters)?;
                 frame.clear();
                 front.clear();
             }
         }
-        self.len = tail::append(self.disk, self.path, self.len, &frame)?;
+        self.len = tail::append(self.disk, self.path, self.len, &frame, self.counts_supporters)?;
         self.made.push((start, self.len));
         self.chunk = Chunk::default();
         Ok(())

@@ -24,6 +24,7 @@ mod scan;
 mod silent;
 mod tail;
 mod take;
+mod tally;
 pub(super) mod verify;
 mod view;
 mod walk;
@@ -40,7 +41,8 @@ pub(super) use key::HostKey;
 pub(super) use look::Cold;
 pub(super) use merge::Merge;
 pub(super) use output::{MergeDone, NewBase};
-pub(super) use take::{Cursor, Cursors, Refill, Take, TakeDone, Taken};
+pub(super) use take::{Cursor, Cursors, Refill, RoundLeft, Take, TakeDone, Taken};
+pub(super) use tally::DomainTally;
 
 use entry::Entry;
 use front::Front;
@@ -50,6 +52,8 @@ use walk::Walk;
 use super::host::Item;
 use super::policy::PartitionSnapshot;
 use super::record::HostRecord;
+use super::reputation::{DomainTotals, Histogram, SavedPartition};
+use super::tuning::{DOMAIN_BYTES, DOMAIN_TOTALS_BYTES};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -132,15 +136,19 @@ pub(super) struct Recent {
     pub urls: u64,
     /// Whether some of them are of hosts that were not active when they came, or have left since.
     pub has_first_contacts: bool,
-    /// When the first of them came.
+    /// When the first of them came, or the first that was to be added to the totals of a domain.
     pub since: Time,
     /// Which origins and domains there are.
     pub filter: Filter,
     /// Records of hosts that may have URLs in the base.
     pub records: BTreeMap<Fingerprint, Box<[u8]>>,
     pub records_bytes: usize,
-    /// Pages of domains that are not in the base's totals.
-    pub domains: BTreeMap<Fingerprint, u64>,
+    /// What came of domains and is not in the base's totals.
+    pub domains: BTreeMap<Fingerprint, DomainTotals>,
+    /// Whether supporters of more domains lie in the tails than are known in memory.
+    pub is_partial: bool,
+    /// Whether URLs came of domains that rest until the next round, and nobody wants them before.
+    pub has_resting: bool,
 }
 
 impl Recent {
@@ -150,6 +158,17 @@ impl Recent {
 
     pub(super) fn tail_bytes(&self) -> u64 {
         self.tails.iter().map(|tail| tail.bytes).sum()
+    }
+
+    /// Adds what came of a domain. Of one that is not known here yet, supporters alone are left out where `domains_max`
+    /// are known: the next merge adds them up all the same.
+    pub(super) fn add_domain(&mut self, domain: Fingerprint, totals: &DomainTotals, domains_max: usize) {
+        let has_room = self.domains.len() < domains_max || totals.pages > 0 || totals.round > 0;
+        if has_room || self.domains.contains_key(&domain) {
+            self.domains.entry(domain).or_default().add(totals);
+        } else {
+            self.is_partial = true;
+        }
     }
 
     pub(super) fn insert_record(&mut self, origin: Fingerprint, record: Box<[u8]>) {
@@ -169,6 +188,8 @@ pub(super) struct Partition {
     dir: Arc<Path>,
     array_bytes: usize,
     filter_bytes: usize,
+    /// Domains with new supporters that are known in memory, where supporters are counted.
+    pub supported_max: Option<usize>,
     /// Entries that are not in a file yet; they belong to `recent`.
     pub array: Vec<u8>,
     /// Of the URLs in the array.
@@ -178,6 +199,8 @@ pub(super) struct Partition {
     pub frozen: Recent,
     pub base: Option<BaseFile>,
     pub base_filter: Filter,
+    /// Of the supporters of domains in the base.
+    pub supporters: Histogram,
     pub cursors: Arc<Cursors>,
     /// URLs before all cursors.
     pub consumed: u64,
@@ -220,12 +243,14 @@ impl Partition {
             dir,
             array_bytes,
             filter_bytes,
+            supported_max: None,
             array: Vec::new(),
             front: Front::default(),
             recent: Recent::new(filter_bytes),
             frozen: Recent::default(),
             base: None,
             base_filter: Filter::default(),
+            supporters: Histogram::default(),
             cursors: Arc::default(),
             consumed: 0,
             generation_next: 1,
@@ -247,7 +272,8 @@ impl Partition {
     /// Takes in a URL.
     pub(super) fn push_url(&mut self, item: &Item, now: Time, files: &mut Files) -> Result<()> {
         Entry::Url(UrlView::of(item)).put(&mut self.array, &mut self.front);
-        if self.recent.urls == 0 {
+        let is_first = self.recent.urls == 0 && (self.supported_max.is_none() || self.recent.domains.is_empty());
+        if is_first {
             self.recent.since = now;
         }
         self.recent.urls += 1;
@@ -271,11 +297,20 @@ impl Partition {
         }
     }
 
-    /// Takes in pages that were fetched of a domain.
-    pub(super) fn push_domain(&mut self, domain: Fingerprint, pages: u64, files: &mut Files) -> Result<()> {
-        Entry::Domain { domain, pages }.put_alone(&mut self.array);
+    /// Takes in what is to be added to the totals of a domain.
+    pub(super) fn push_domain(
+        &mut self,
+        domain: Fingerprint,
+        totals: &DomainTotals,
+        now: Time,
+        files: &mut Files,
+    ) -> Result<()> {
+        if self.recent.urls == 0 && self.recent.domains.is_empty() {
+            self.recent.since = now;
+        }
+        Entry::Domain { domain, totals: *totals }.put_alone(&mut self.array);
         self.recent.filter.insert(domain_key(domain));
-        *self.recent.domains.entry(domain).or_default() += pages;
+        self.recent.add_domain(domain, totals, self.supported_max.unwrap_or(usize::MAX));
         self.flush_if_full(files)
     }
 
@@ -301,7 +336,8 @@ impl Partition {
         let last = self.recent.tails.len() - 1;
         let tail = self.recent.tails[last];
         let path = self.path(tail.generation, "tail");
-        self.recent.tails[last].bytes = tail::append(&self.disk, &path, tail.bytes, &self.array)?;
+        self.recent.tails[last].bytes =
+            tail::append(&self.disk, &path, tail.bytes, &self.array, self.supported_max.is_some())?;
         files.unsynced.insert(path);
         self.array.clear();
         self.front.clear();
@@ -320,6 +356,11 @@ impl Partition {
         self.recent.urls + self.frozen.urls
     }
 
+    /// Whether a host that is ready for them needs some of the URLs in array and tails.
+    pub(super) fn is_tail_wanted(&self) -> bool {
+        self.thirsty > 0 || self.recent.has_first_contacts
+    }
+
     /// What decides whether it is taken from or merged.
     pub(super) fn snapshot(&self) -> PartitionSnapshot {
         PartitionSnapshot {
@@ -330,8 +371,9 @@ impl Partition {
             tail_bytes: self.recent.tail_bytes(),
             tail_urls: self.recent.urls,
             tail_since: self.recent.since,
-            tail_is_wanted: self.thirsty > 0 || self.recent.has_first_contacts,
+            tail_is_wanted: self.is_tail_wanted(),
             overlay_bytes: self.overlay_bytes(),
+            tail_domains: self.supported_max.map_or(0, |_| self.recent.domains.len()),
             merged_at: self.merged_at,
             runs_dry: !self.wanted.is_empty(),
             walk_due: self.walk.due(),
@@ -345,9 +387,9 @@ impl Partition {
 
     /// Bytes in memory that a merge would free: newer records, pages of domains, cursors.
     fn overlay_bytes(&self) -> usize {
-        const DOMAIN_BYTES: usize = 32;
+        let domain_bytes = if self.supported_max.is_some() { DOMAIN_TOTALS_BYTES } else { DOMAIN_BYTES };
         self.recent.records_bytes
-            + self.recent.domains.len() * DOMAIN_BYTES
+            + self.recent.domains.len() * domain_bytes
             + self.cursors.memory()
             + self.frozen.records_bytes
     }
@@ -357,10 +399,31 @@ impl Partition {
         self.recent.records.get(&origin).or_else(|| self.frozen.records.get(&origin)).map(|record| &**record)
     }
 
-    /// Pages of a domain outside of the base's totals.
-    pub(super) fn newer_pages(&self, domain: Fingerprint) -> u64 {
-        let pages = |recent: &Recent| recent.domains.get(&domain).copied().unwrap_or(0);
-        pages(&self.recent) + pages(&self.frozen)
+    /// What is known of a domain outside of the base's totals.
+    pub(super) fn newer_totals(&self, domain: Fingerprint) -> DomainTotals {
+        let of = |recent: &Recent| recent.domains.get(&domain).copied().unwrap_or_default();
+        let mut totals = of(&self.frozen);
+        totals.add(&of(&self.recent));
+        totals
+    }
+
+    /// Whether that is all that is known of it.
+    pub(super) fn knows_all_of(&self, domain: Fingerprint) -> bool {
+        !self.base_filter.may_hold(domain_key(domain)) && !self.recent.is_partial && !self.frozen.is_partial
+    }
+
+    /// Takes over what a cut kept of its domains' supporters.
+    pub(super) fn take_saved(&mut self, saved: SavedPartition) {
+        self.supporters = saved.histogram;
+        self.recent.is_partial = saved.is_partial;
+        self.recent.domains.extend(saved.domains);
+    }
+
+    /// The domains of which there is anything outside of the base's totals, with that.
+    pub(super) fn newer_domains(&self) -> BTreeMap<Fingerprint, DomainTotals> {
+        let mut all = self.frozen.domains.clone();
+        self.recent.domains.iter().for_each(|(&domain, totals)| all.entry(domain).or_default().add(totals));
+        all
     }
 
     /// From when on hosts with newer records are available.
@@ -397,7 +460,7 @@ impl Partition {
         if self.base.is_some() {
             files.unsynced.insert(self.path(generation, "base"));
         }
-        self.base_filter = done.filter;
+        (self.base_filter, self.supporters) = (done.filter, done.supporters);
         self.cursors = Arc::default();
         self.consumed = 0;
     }

@@ -11,6 +11,7 @@ use crate::clock::Time;
 use crate::disk::{Disk, Result};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::record::HostRecord;
+use crate::frontier::reputation::{DomainTotals, Histogram};
 
 /// The base to make.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(in crate::frontier) struct NewBase {
     pub filter_bytes_max: usize,
     /// Hosts whose number of URLs is asked for, sorted.
     pub active: Vec<Fingerprint>,
+    /// The round that goes on, where supporters of domains are counted: what was used of earlier ones is forgotten.
+    pub round: Option<u32>,
 }
 
 /// What a merge made.
@@ -34,6 +37,8 @@ pub(in crate::frontier) struct MergeDone {
     pub filter: Filter,
     /// URLs in the new base of the hosts that were asked for.
     pub active: Vec<(Fingerprint, u64)>,
+    /// Of the supporters of its domains.
+    pub supporters: Histogram,
 }
 
 /// Turns entries in order into a base.
@@ -41,11 +46,12 @@ pub(super) struct Output<'a> {
     disk: &'a Disk,
     made: &'a NewBase,
     writer: BaseWriter,
-    domain: Option<(Fingerprint, u64)>,
+    domain: Option<(Fingerprint, DomainTotals)>,
     group: Option<Group>,
     /// Of the group, if it has one.
     record: Vec<u8>,
     active: Vec<(Fingerprint, u64)>,
+    supporters: Histogram,
     entries: u64,
 }
 
@@ -59,19 +65,29 @@ struct Group {
 
 impl<'a> Output<'a> {
     pub(super) fn new(disk: &'a Disk, made: &'a NewBase) -> Result<Self> {
-        let writer = BaseWriter::create(disk, &made.path, made.block_bytes)?;
-        Ok(Output { disk, made, writer, domain: None, group: None, record: Vec::new(), active: Vec::new(), entries: 0 })
+        let writer = BaseWriter::create(disk, &made.path, made.block_bytes, made.round.is_some())?;
+        Ok(Output {
+            disk,
+            made,
+            writer,
+            domain: None,
+            group: None,
+            record: Vec::new(),
+            active: Vec::new(),
+            supporters: Histogram::default(),
+            entries: 0,
+        })
     }
 
     pub(super) fn push(&mut self, entry: Entry<'_>) -> Result<()> {
         match entry {
-            Entry::Domain { domain, pages } => {
+            Entry::Domain { domain, totals } => {
                 self.close_group()?;
                 match &mut self.domain {
-                    Some((same, sum)) if *same == domain => *sum = sum.saturating_add(pages),
+                    Some((same, sum)) if *same == domain => sum.add(&totals),
                     _ => {
                         self.close_domain()?;
-                        self.domain = Some((domain, pages));
+                        self.domain = Some((domain, totals));
                     }
                 }
             }
@@ -97,8 +113,8 @@ impl<'a> Output<'a> {
         let mut starts = self.copy(&mut scan.base, stretch)?.into_iter();
         for entry in &stretch.entries {
             match entry {
-                Untouched::Domain { domain, pages } => {
-                    self.entry(&DirectoryEntry::Domain { domain: *domain, pages: *pages });
+                Untouched::Domain { domain, totals } => {
+                    self.entry(&DirectoryEntry::Domain { domain: *domain, totals: *totals });
                 }
                 Untouched::Host { host, urls, record, .. } => {
                     let start = if *urls > 0 { starts.next() } else { Some(Spot::default()) };
@@ -152,8 +168,10 @@ impl<'a> Output<'a> {
     }
 
     fn close_domain(&mut self) -> Result<()> {
-        if let Some((domain, pages)) = self.domain.take().filter(|&(_, pages)| pages > 0) {
-            self.entry(&DirectoryEntry::Domain { domain, pages });
+        let Some((domain, mut totals)) = self.domain.take() else { return Ok(()) };
+        totals.forget_before(self.made.round.unwrap_or(0));
+        if !totals.is_nothing() {
+            self.entry(&DirectoryEntry::Domain { domain, totals });
             self.writer.end_entries()?;
         }
         Ok(())
@@ -186,6 +204,9 @@ impl<'a> Output<'a> {
 
     fn entry(&mut self, entry: &DirectoryEntry<'_>) {
         self.entries += 1;
+        if let DirectoryEntry::Domain { totals, .. } = entry {
+            self.supporters.count(totals.supporters);
+        }
         self.writer.entry(entry);
     }
 
@@ -196,8 +217,14 @@ impl<'a> Output<'a> {
         let (summary, filter) = self.writer.finish(self.made.filter_bytes_max)?;
         if self.entries == 0 {
             self.disk.remove(&self.made.path)?;
-            return Ok(MergeDone { generation, summary: None, filter: Filter::default(), active: Vec::new() });
+            return Ok(MergeDone {
+                generation,
+                summary: None,
+                filter: Filter::default(),
+                active: Vec::new(),
+                supporters: Histogram::default(),
+            });
         }
-        Ok(MergeDone { generation, summary: Some(summary), filter, active: self.active })
+        Ok(MergeDone { generation, summary: Some(summary), filter, active: self.active, supporters: self.supporters })
     }
 }

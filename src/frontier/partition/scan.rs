@@ -9,6 +9,7 @@ use super::key::{HostKey, Key};
 use super::take::Cursors;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
+use crate::frontier::reputation::DomainTotals;
 
 /// The unconsumed part of a base, in order.
 pub(super) struct Scan {
@@ -34,7 +35,7 @@ enum At {
     },
     Domain {
         domain: Fingerprint,
-        pages: u64,
+        totals: DomainTotals,
     },
 }
 
@@ -49,7 +50,7 @@ pub(super) struct Stretch {
 
 /// One of them.
 pub(super) enum Untouched {
-    Domain { domain: Fingerprint, pages: u64 },
+    Domain { domain: Fingerprint, totals: DomainTotals },
     Host { host: HostKey, urls: u64, start: Spot, record: Range<usize> },
 }
 
@@ -100,8 +101,8 @@ impl Scan {
                     self.next += 1;
                     self.no_stretch_before = 0;
                 }
-                Some(DirectoryEntry::Domain { domain, pages }) => {
-                    self.at = At::Domain { domain, pages };
+                Some(DirectoryEntry::Domain { domain, totals }) => {
+                    self.at = At::Domain { domain, totals };
                     return Ok(true);
                 }
                 Some(DirectoryEntry::Host { host, urls, start, record }) => {
@@ -125,7 +126,7 @@ impl Scan {
             At::Record { host, record } => {
                 Entry::Record { host: *host, sequence: 0, record: self.block.bytes(record.clone()) }
             }
-            At::Domain { domain, pages } => Entry::Domain { domain: *domain, pages: *pages },
+            At::Domain { domain, totals } => Entry::Domain { domain: *domain, totals: *totals },
         }
     }
 
@@ -151,7 +152,7 @@ impl Scan {
             let (untouched, record) = match entry {
                 DirectoryEntry::Host { urls: 1.., start, .. } if is_over => break start,
                 _ if is_over => continue,
-                DirectoryEntry::Domain { domain, pages } => (Untouched::Domain { domain, pages }, 0),
+                DirectoryEntry::Domain { domain, totals } => (Untouched::Domain { domain, totals }, 0),
                 DirectoryEntry::Host { host, urls, start, record } => {
                     (Untouched::Host { host, urls, start, record: 0..0 }, record.len())
                 }

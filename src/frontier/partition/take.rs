@@ -16,6 +16,7 @@ use crate::fingerprint::ByFingerprint;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::host::Item;
 use crate::frontier::record::HostRecord;
+use crate::frontier::reputation::{DomainTotals, Round};
 use crate::frontier::share::Share;
 use crate::frontier::tuning::READ_AHEAD;
 
@@ -97,6 +98,8 @@ pub(in crate::frontier) struct Take {
     /// Busy hosts of active domains, and what says how many a domain may have.
     pub domains: ByFingerprint<u32>,
     pub share: Share,
+    /// What domains have left of their round, where budgets follow from supporters.
+    pub round: Option<Box<RoundLeft>>,
     /// Domains of which one host may become active, and no second one; sorted.
     pub one_by_one: Vec<Fingerprint>,
     pub hosts_max: usize,
@@ -118,8 +121,36 @@ pub(in crate::frontier) struct Taken {
     pub left: u64,
     /// The base's record of the host.
     pub record: Option<Box<[u8]>>,
-    /// Pages of its domain that the base knows.
-    pub domain_pages: u64,
+    /// What the base knows of its domain.
+    pub totals: DomainTotals,
+}
+
+/// What domains have left of the round that goes on, as far as it is known beside the base.
+#[derive(Debug)]
+pub(in crate::frontier) struct RoundLeft {
+    pub round: Round,
+    /// What is not in the base's totals.
+    pub newer: BTreeMap<Fingerprint, DomainTotals>,
+    /// Of active domains what is left.
+    pub active: ByFingerprint<u64>,
+    /// URLs that this take brings.
+    pub taken: ByFingerprint<u64>,
+}
+
+impl RoundLeft {
+    /// Pages that are left to `domain`, of which the base knows `totals`, behind those that the take brings.
+    fn of(&self, domain: Fingerprint, totals: &DomainTotals) -> u64 {
+        let left = self.active.get(&domain).copied().unwrap_or_else(|| {
+            let mut all = *totals;
+            self.newer.get(&domain).iter().for_each(|newer| all.add(newer));
+            self.round.left_for_new(&all, 0)
+        });
+        left.saturating_sub(self.taken.get(&domain).copied().unwrap_or(0))
+    }
+
+    fn take(&mut self, domain: Fingerprint, urls: usize) {
+        *self.taken.entry(domain).or_default() += urls as u64;
+    }
 }
 
 /// What a take brought.
@@ -133,6 +164,8 @@ pub(in crate::frontier) struct TakeDone {
     pub all_around: bool,
     /// Whether hosts were passed over because their domain has enough busy hosts.
     pub blocked: bool,
+    /// Whether hosts were passed over because their domain rests until the next round.
+    pub rests: bool,
 }
 
 /// A host of the directory while it is considered.
@@ -142,12 +175,20 @@ struct Candidate<'a> {
     urls: u64,
     cursor: Cursor,
     record: &'a [u8],
+    totals: DomainTotals,
 }
 
 impl Take {
     pub(super) fn run(mut self) -> Result<TakeDone> {
         let mut base = Base::open(&self.disk, &self.path, self.bytes)?;
-        let mut done = TakeDone { taken: Vec::new(), rover: self.rover, wake: None, all_around: false, blocked: false };
+        let mut done = TakeDone {
+            taken: Vec::new(),
+            rover: self.rover,
+            wake: None,
+            all_around: false,
+            blocked: false,
+            rests: false,
+        };
         for refill in std::mem::take(&mut self.refills) {
             done.taken.extend(self.refill(&mut base, &refill)?);
         }
@@ -162,12 +203,14 @@ impl Take {
         let host = refill.host;
         let begun = self.cursors.begun.get(&host);
         if let Some(&cursor) = begun {
-            let candidate = Candidate { host, urls: cursor.taken + refill.left, cursor, record: &[] };
-            return self.read(base, candidate, refill.room, 0, true).map(Some);
+            let urls = cursor.taken + refill.left;
+            let candidate = Candidate { host, urls, cursor, record: &[], totals: DomainTotals::default() };
+            return self.read(base, candidate, refill.room, true).map(Some);
         }
         let Some((start, urls)) = find(base, host)? else { return Ok(None) };
-        let candidate = Candidate { host, urls, cursor: self.cursors.of(host, start, urls), record: &[] };
-        self.read(base, candidate, refill.room, 0, true).map(Some)
+        let cursor = self.cursors.of(host, start, urls);
+        let candidate = Candidate { host, urls, cursor, record: &[], totals: DomainTotals::default() };
+        self.read(base, candidate, refill.room, true).map(Some)
     }
 
     /// Goes once around the directory, or until there is enough.
@@ -175,8 +218,8 @@ impl Take {
         let blocks = base.directory_blocks();
         let start = self.rover.map_or(0, |rover| base.block_of(rover));
         let (mut hosts, mut bytes) = (0, 0);
-        // Pages of the domain that was met last: its entry is right before those of its hosts.
-        let mut pages = None;
+        // Totals of the domain that was met last: its entry is right before those of its hosts.
+        let mut met = None;
         for step in 0..=blocks {
             let (number, first, last) = (start + step, step == 0, step == blocks);
             if blocks == 0 || (last && self.rover.is_none()) {
@@ -185,31 +228,34 @@ impl Take {
             let mut block = base.directory(number % blocks)?;
             if first || number == blocks {
                 // What lies before is not known, unless this is the very first.
-                pages = (number % blocks == 0).then_some((Fingerprint::default(), 0));
+                met = (number % blocks == 0).then_some((Fingerprint::default(), DomainTotals::default()));
             }
             while let Some(entry) = base.next_entry(&mut block)? {
                 let (host, urls, start, record) = match entry {
-                    DirectoryEntry::Domain { domain, pages: known } => {
-                        pages = Some((domain, known));
+                    DirectoryEntry::Domain { domain, totals } => {
+                        met = Some((domain, totals));
                         continue;
                     }
                     DirectoryEntry::Host { host, urls, start, record } => (host, urls, start, record),
                 };
-                let known = match pages {
-                    Some((domain, known)) if domain == host.domain => known,
-                    Some(_) => 0,
-                    None => domain_pages(base, host.domain)?,
+                let totals = match met {
+                    Some((domain, totals)) if domain == host.domain => totals,
+                    Some(_) => DomainTotals::default(),
+                    None => domain_totals(base, host.domain)?,
                 };
-                pages = Some((host.domain, known));
+                met = Some((host.domain, totals));
                 let passed = self.rover.is_some_and(|rover| host <= rover);
                 if (first && passed) || (last && !passed) {
                     continue;
                 }
-                let candidate = Candidate { host, urls, cursor: self.cursors.of(host, start, urls), record };
+                let candidate = Candidate { host, urls, cursor: self.cursors.of(host, start, urls), record, totals };
                 if !self.chooses(&candidate, done) {
                     continue;
                 }
-                let taken = self.read(base, candidate, self.urls_max, known, false)?;
+                let left = self.round.as_ref().map_or(u64::MAX, |round| round.of(host.domain, &totals));
+                let room = usize::try_from(left).unwrap_or(usize::MAX).min(self.urls_max);
+                let taken = self.read(base, candidate, room, false)?;
+                self.round.iter_mut().for_each(|round| round.take(host.domain, taken.items.len()));
                 bytes += taken.items.iter().map(Item::memory).sum::<usize>();
                 hosts += 1;
                 let busy = self.domains.entry(host.domain).or_default();
@@ -239,19 +285,16 @@ impl Take {
             done.wake = Some(done.wake.map_or(available, |wake| wake.min(available)));
             return false;
         }
+        if self.round.as_ref().is_some_and(|round| round.of(host.domain, &candidate.totals) == 0) {
+            done.rests = true;
+            return false;
+        }
         let crowded = self.domains.get(&host.domain).is_some_and(|&busy| !self.share.lets_in(busy));
         done.blocked |= crowded;
         !crowded
     }
 
-    fn read(
-        &self,
-        base: &mut Base,
-        from: Candidate<'_>,
-        room: usize,
-        domain_pages: u64,
-        refill: bool,
-    ) -> Result<Taken> {
+    fn read(&self, base: &mut Base, from: Candidate<'_>, room: usize, refill: bool) -> Result<Taken> {
         let mut cursor = from.cursor;
         let count = from.urls.saturating_sub(cursor.taken).min(room as u64);
         let mut items = Vec::with_capacity(usize::try_from(count).unwrap_or(0).min(READ_AHEAD));
@@ -268,7 +311,7 @@ impl Take {
         }
         let left = from.urls.saturating_sub(cursor.taken);
         let record = (!from.record.is_empty()).then(|| from.record.into());
-        Ok(Taken { host: from.host, refill, items, cursor, left, record, domain_pages })
+        Ok(Taken { host: from.host, refill, items, cursor, left, record, totals: from.totals })
     }
 }
 
@@ -288,15 +331,15 @@ fn find(base: &mut Base, wanted: HostKey) -> Result<Option<(Spot, u64)>> {
     Ok(None)
 }
 
-/// Pages of a domain that the base knows.
-pub(super) fn domain_pages(base: &mut Base, wanted: Fingerprint) -> Result<u64> {
+/// What the base knows of a domain.
+pub(super) fn domain_totals(base: &mut Base, wanted: Fingerprint) -> Result<DomainTotals> {
     let mut block = base.directory(base.block_of_domain(wanted))?;
     while let Some(entry) = base.next_entry(&mut block)? {
-        if let DirectoryEntry::Domain { domain, pages } = entry
+        if let DirectoryEntry::Domain { domain, totals } = entry
             && domain == wanted
         {
-            return Ok(pages);
+            return Ok(totals);
         }
     }
-    Ok(0)
+    Ok(DomainTotals::default())
 }

@@ -18,11 +18,13 @@ pub(in crate::frontier) struct Walk {
     is_blocked: bool,
     /// Whether a host of the partition has had nothing more to do since the last walk was planned.
     freed: bool,
+    /// Whether walks passed over hosts whose domain rests until the next round.
+    rests: bool,
 }
 
 impl Walk {
     /// When it may find a host.
-    pub(super) fn due(&self) -> Option<Time> {
+    pub(in crate::frontier) fn due(&self) -> Option<Time> {
         self.wake.map(|wake| wake.max(self.not_before))
     }
 
@@ -69,12 +71,25 @@ impl Walk {
         let freed = (done.blocked && self.freed).then_some(now);
         self.wake = [self.wake, done.wake, freed].into_iter().flatten().min();
         self.is_blocked |= done.blocked;
+        self.rests |= done.rests;
+    }
+
+    /// Whether hosts were passed over since the round began, for their domain had used it up.
+    pub(in crate::frontier) fn has_resting(&self) -> bool {
+        self.rests
+    }
+
+    /// A round begins: those that were passed over may be found.
+    pub(in crate::frontier) fn round_begins(&mut self, now: Time) {
+        if std::mem::take(&mut self.rests) {
+            self.wake_at(now);
+        }
     }
 
     /// The base was replaced at `now` by one that has URLs or not.
     pub(in crate::frontier) fn base_replaced(&mut self, has_urls: bool, now: Time) {
         self.wake = has_urls.then_some(now);
-        self.is_blocked = false;
+        (self.is_blocked, self.rests) = (false, false);
     }
 }
 
@@ -87,7 +102,7 @@ mod tests {
     }
 
     fn done(wake: Option<Time>, blocked: bool, all_around: bool) -> TakeDone {
-        TakeDone { taken: Vec::new(), rover: None, wake, all_around, blocked }
+        TakeDone { taken: Vec::new(), rover: None, wake, all_around, blocked, rests: false }
     }
 
     #[test]

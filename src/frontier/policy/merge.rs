@@ -46,14 +46,17 @@ impl MergePolicy {
 
     /// Why a partition is to be merged at `now` whatever else there is to do, if it is.
     pub(super) fn due(&self, partition: &PartitionSnapshot, now: Time) -> Option<MergeReason> {
-        let PartitionSnapshot { base_bytes, consumed, left, tail_bytes, tail_urls, overlay_bytes, .. } = *partition;
+        let PartitionSnapshot {
+            base_bytes, consumed, left, tail_bytes, tail_urls, tail_domains, overlay_bytes, ..
+        } = *partition;
+        let has_tail = tail_urls > 0 || tail_domains > 0;
         if tail_bytes >= TAIL_BYTES_MIN.max(TAIL_PER_BASE * base_bytes) {
             Some(MergeReason::Grown)
         } else if consumed / CONSUMED_PER_LEFT > left && base_bytes >= RECLAIM_BYTES_MIN {
             Some(MergeReason::Consumed)
-        } else if overlay_bytes > self.overlay_bytes_max && tail_urls + consumed > 0 {
+        } else if overlay_bytes > self.overlay_bytes_max && (has_tail || consumed > 0) {
             Some(MergeReason::Overlay)
-        } else if tail_urls > 0 && self.stale_at(partition) <= now {
+        } else if has_tail && self.stale_at(partition) <= now {
             Some(MergeReason::Stale)
         } else {
             None
@@ -97,7 +100,8 @@ impl MergePolicy {
 
     /// The times from which on a partition may be merged, if nothing else happens.
     pub(super) fn times(&self, partition: &PartitionSnapshot) -> impl Iterator<Item = Time> + use<> {
-        let stale = (partition.tail_urls > 0).then(|| self.stale_at(partition));
+        let has_tail = partition.tail_urls > 0 || partition.tail_domains > 0;
+        let stale = has_tail.then(|| self.stale_at(partition));
         MergePolicy::starving_at(partition).into_iter().chain(stale)
     }
 }

@@ -122,6 +122,7 @@ mod tests {
         tail_urls: 0,
         tail_since: Time::ZERO,
         tail_is_wanted: false,
+        tail_domains: 0,
         overlay_bytes: 0,
         merged_at: Time::ZERO,
         runs_dry: false,

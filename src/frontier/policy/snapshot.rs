@@ -19,6 +19,8 @@ pub(in crate::frontier) struct PartitionSnapshot {
     pub tail_since: Time,
     /// Whether a host that is ready for them needs some of these.
     pub tail_is_wanted: bool,
+    /// Domains in tails and array with new supporters, where these are counted.
+    pub tail_domains: usize,
     /// Bytes in memory that a merge would free.
     pub overlay_bytes: usize,
     /// When the last merge of it ended.

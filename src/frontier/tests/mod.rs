@@ -12,6 +12,7 @@ mod look;
 mod memory;
 mod names;
 mod polite;
+mod rounds;
 mod silence;
 mod takeover;
 

@@ -48,6 +48,9 @@ pub fn render(live: &Live, process: &Process, node: &str) -> String {
     if let Some(calendar) = &live.figures.gauges.calendar {
         super::calendar::calendar(&mut out, calendar);
     }
+    if let Some(rounds) = &live.figures.gauges.rounds {
+        super::rounds::rounds(&mut out, rounds);
+    }
     stores(&mut out, live);
     checkpoints(&mut out, live);
     if !live.shards.is_empty() {

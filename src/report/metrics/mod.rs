@@ -6,6 +6,7 @@
 
 mod calendar;
 mod families;
+mod rounds;
 mod text;
 
 pub use families::{Process, render};

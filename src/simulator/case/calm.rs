@@ -6,7 +6,7 @@ use super::Case;
 use crate::calendar::{ScheduleOptions, WheelOptions};
 use crate::container::ContainerOptions;
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{RecrawlOptions, Settings, SlotOptions};
+use crate::engine::{RecrawlOptions, Settings, SlotOptions, SupportOptions};
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::simweb::SimOptions;
 use crate::web::scope::{ScopeMode, ScopeOptions};
@@ -18,6 +18,7 @@ impl Case {
         let frontier =
             FrontierOptions { partitions: 4, politeness, budget: Budget::UNLIMITED, ..FrontierOptions::default() };
         Case {
+            support: SupportOptions::default(),
             seed,
             shards: 1,
             web,

@@ -98,6 +98,20 @@ impl KeyMaker {
         self.fingerprinter.of(text.as_bytes())
     }
 
+    /// The fingerprint of any bytes, by the crawl's polynomial.
+    pub(crate) fn of_bytes(&self, bytes: &[u8]) -> Fingerprint {
+        self.fingerprinter.of(bytes)
+    }
+
+    /// The fingerprint of two of them, in this order. They are mixed, so that no two pairs of names have the same for
+    /// what the names have in common.
+    pub(crate) fn pair(&self, first: Fingerprint, second: Fingerprint) -> Fingerprint {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&first.bits().to_le_bytes());
+        bytes[8..].copy_from_slice(&second.bits().to_le_bytes());
+        self.fingerprinter.of(&bytes)
+    }
+
     /// A digest of any bytes, by the crawl's polynomial: 0 for none only.
     pub fn digest(&self, bytes: &[u8]) -> u64 {
         if bytes.is_empty() { 0 } else { self.fingerprinter.of(bytes).bits().max(1) }

@@ -1,0 +1,357 @@
+//! Who supports whom: which registrable domains link to which others, each pair counted once.
+//!
+//! ```text
+//! page ─► domains that it links to, each once ─► store of pairs ─► new: one more supporter of that domain ─► frontier
+//! ```
+//! The fourth DRUM: its key is the fingerprint of source and target, it stores nothing with it, and what travels with a
+//! question is the target. So a pair takes what a key takes in a sorted file, and no list of supporters is kept
+//! anywhere.
+//!
+//! Rules:
+//! - A link counts that a page of the archive has to a domain other than its own and that scope and limits let in,
+//!   whatever is known of its URL; so does where the page redirects. What a page embeds, and what sitemaps list, is no
+//!   link. What `nofollow` takes out is not found, nor is any link of a page whose links are not followed because too
+//!   many say the same. A page that was rendered has the links of its rendering; what that asked for has none.
+//! - A pair is counted in the event that stores its page, so a cut has both or neither, and a replay counts it again.
+//! - In a crawl of several shards the pairs of a domain are kept by the shard that owns it. Where another one finds a
+//!   link to it, the pair goes there in the link file, whether or not the URL goes too; a pair that was sent is not sent
+//!   again as long as the LRU knows it. What comes twice is known there.
+//! - With `by_network` the source is the network of the server (/24, /48) where its address is known, so that farms of
+//!   many names on few machines are few supporters.
+//! - With `by_standing` a link is worth what links to its source: a question for each of up to four quarters, each with
+//!   a key of its own. So a domain that is linked from where nobody links to stays light, however many such links it has.
+//!   What a link is worth is known when its page comes; the same link on a later page may be worth more, and adds what
+//!   is missing. Such counts depend on the order of pages, and after a kill a replay may find them lighter.
+//! - A crawl that has the store keeps it, whether budgets follow from supporters now or not. Where it is switched on in
+//!   a crawl that has pages, their links are counted from the archive, in one pass before anything else; that is done
+//!   again after a kill before the first checkpoint that has the store.
+
+use std::net::IpAddr;
+
+use super::checkpoint::Checkpoint;
+use super::recovery::{Find, purpose_of};
+use super::route::queued;
+use super::stores::{Arrival, Stores};
+use super::{Engine, Findings, Purpose, Response};
+use crate::clock::Time;
+use crate::container::{KeyRecord, Reader, ReplayedPage};
+use crate::disk::{Error, Result};
+use crate::drum::{Admission, Aux, Dispatcher, Value};
+use crate::fingerprint::Fingerprint;
+use crate::frontier::{Hops, QueuedUrl, RoundBudgets};
+use crate::outcome::{Verdict, judge_answer};
+use crate::record::RoundFigures;
+use crate::web::html::LinkKind;
+use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
+use crate::web::warc::HttpVersion;
+
+/// How supporters of domains are counted, and what they are worth.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SupportOptions {
+    /// Pages of domains in a round.
+    pub budgets: RoundBudgets,
+    /// Whether domains of one network are one supporter.
+    pub by_network: bool,
+    /// Whether a supporter counts by its own: in quarters.
+    pub by_standing: bool,
+    /// Whether budgets follow from them; where not, they are counted only where that was begun.
+    pub is_on: bool,
+}
+
+impl SupportOptions {
+    /// The budgets of rounds, where supporters are counted: because they are now, or because the crawl of this
+    /// checkpoint did so before.
+    pub(super) fn rounds(&self, saved: Option<&Checkpoint>) -> Option<RoundBudgets> {
+        let counts = saved.is_some_and(|checkpoint| checkpoint.support.is_some());
+        (self.is_on || counts).then_some(RoundBudgets { are_kept: self.is_on, ..self.budgets })
+    }
+}
+
+/// What is stored with a pair of domains: nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair;
+
+impl Value for Pair {
+    const FIXED_BYTES: Option<usize> = Some(0);
+
+    fn encode(&self, _out: &mut Vec<u8>) {}
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        bytes.is_empty().then_some(Pair)
+    }
+}
+
+/// The domain that a pair supports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Supported(pub Fingerprint);
+
+impl Aux for Supported {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0.bits().to_le_bytes());
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let bits = u64::from_le_bytes(bytes.try_into().ok()?);
+        Some(Supported(Fingerprint::from_bits(bits)))
+    }
+}
+
+/// Counts the pairs that a merge found to be new.
+pub(super) struct BehindSupport<'a> {
+    pub arrival: &'a mut Arrival,
+}
+
+impl Dispatcher<Fingerprint, Pair, Supported> for BehindSupport<'_> {
+    fn unique_key_update(&mut self, _: Fingerprint, _: Pair, target: Option<Supported>) -> Result<()> {
+        target.map_or(Ok(()), |Supported(target)| self.arrival.frontier.support(target))
+    }
+}
+
+impl Stores {
+    /// Counts a pair that supports `target`, unless it was counted before.
+    pub(super) fn support(&mut self, pair: Fingerprint, target: Fingerprint) -> Result<()> {
+        let Some(support) = &mut self.support else { return Ok(()) };
+        match support.admit(pair, Pair, Supported(target))? {
+            Admission::Unique(Supported(target)) => self.arrival.frontier.support(target),
+            Admission::Duplicate(_) | Admission::Pending => Ok(()),
+        }
+    }
+}
+
+/// The domains that a page of `own` supports, each once and in order.
+pub fn supported_by(own: Fingerprint, findings: &Findings) -> Vec<Fingerprint> {
+    let is_link = |kind| !matches!(kind, LinkKind::Embed | LinkKind::Listed | LinkKind::Sitemap);
+    let links = findings.links.iter().filter(|link| is_link(link.kind)).map(|link| link.keys.domain);
+    let redirect = findings.redirect.iter().map(|(_, keys)| keys.domain);
+    let mut domains: Vec<Fingerprint> = links.chain(redirect).filter(|&domain| domain != own).collect();
+    domains.sort_unstable();
+    domains.dedup();
+    domains
+}
+
+/// What supports others of a page of the domain `own`: that, or the network of its server.
+pub fn supporter(keys: &KeyMaker, own: Fingerprint, address: Option<IpAddr>, by_network: bool) -> Fingerprint {
+    match address.filter(|_| by_network) {
+        None => own,
+        Some(IpAddr::V4(v4)) => keys.of_bytes(&v4.octets()[..3]),
+        Some(IpAddr::V6(v6)) => keys.of_bytes(&v6.octets()[..6]),
+    }
+}
+
+impl Engine {
+    /// Counts the domains that a page supports, which came from `address`: here, or in the shards that own them.
+    pub(super) fn count_support(
+        &mut self,
+        page: Fingerprint,
+        findings: &Findings,
+        address: Option<IpAddr>,
+    ) -> Result<()> {
+        if self.stores.support.is_none() {
+            return Ok(());
+        }
+        for (pair, target) in self.pairs_of(page, findings, address) {
+            match &mut self.exchange {
+                Some(exchange) if !exchange.shard().owns(target) => {
+                    let Some(support) = &mut self.stores.support else { continue };
+                    if !support.is_recent(pair) {
+                        exchange.send_support(pair, target)?;
+                        support.remember(pair, Pair);
+                    }
+                }
+                _ => self.stores.support(pair, target)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The pairs that a page of the domain `page` makes, with the domain that each supports. Where supporters count by
+    /// their own, there is one for each quarter that a link of this domain is worth now.
+    fn pairs_of(
+        &self,
+        page: Fingerprint,
+        findings: &Findings,
+        address: Option<IpAddr>,
+    ) -> Vec<(Fingerprint, Fingerprint)> {
+        let keys = &self.home.keys;
+        let source = supporter(keys, page, address, self.stores.by_network);
+        let pairs = supported_by(page, findings).into_iter().map(|target| (keys.pair(source, target), target));
+        if !self.stores.by_standing {
+            return pairs.collect();
+        }
+        let quarters = self.stores.arrival.frontier.standing(page);
+        let quarter = |pair, number| keys.pair(pair, Fingerprint::from_bits(number));
+        pairs.flat_map(|(pair, target)| (0..quarters).map(move |number| (quarter(pair, number), target))).collect()
+    }
+
+    /// Sends what a page of the archive supports to the shards that own it, as if it had just come.
+    pub(super) fn send_support_again(
+        &mut self,
+        page: Fingerprint,
+        findings: &Findings,
+        address: Option<IpAddr>,
+    ) -> Result<()> {
+        if self.stores.support.is_none() || self.exchange.is_none() {
+            return Ok(());
+        }
+        let pairs = self.pairs_of(page, findings, address);
+        let Some(exchange) = self.exchange.as_mut() else { return Ok(()) };
+        for (pair, target) in pairs {
+            if !exchange.shard().owns(target) {
+                exchange.send_support(pair, target)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// When the next round of budgets begins, if nothing happens before: nothing is on its way that could be fetched in
+    /// this one, and workers have nothing to do.
+    pub(super) fn budget_round_due(&self, now: Time) -> Option<Time> {
+        let due = self.stores.arrival.frontier.round_due(now).filter(|_| self.course.is_crawling())?;
+        let is_on_its_way = self.stores.are_dispatching() || self.stores.are_merging() || self.stores.waiting() > 0;
+        let is_fed = self.seeding.intake.is_waiting() || !self.stores.arrival.dropped.is_empty();
+        // a single worker is busy or idle
+        let is_spare = self.requests.under_way() == 0 || self.requests.are_few(now);
+        (!is_on_its_way && !is_fed && is_spare).then_some(due)
+    }
+
+    /// Begins it when its time has come.
+    pub(super) fn begin_budget_round(&mut self, now: Time) {
+        if self.stores.arrival.frontier.follow_supporters(now) {
+            self.checkpoints.note_change();
+        }
+        if self.budget_round_due(now).is_some_and(|due| due <= now) {
+            self.checkpoints.note_change();
+            self.stores.arrival.frontier.begin_round(now);
+            if let Some((round, _)) = self.stores.arrival.frontier.round() {
+                tracing::debug!(number = round.number, limit = round.limit, "round of budgets");
+            }
+        }
+    }
+
+    /// How the rounds stand, where there are any.
+    pub(super) fn round_figures(&self) -> Option<RoundFigures> {
+        let (round, budgets) = self.stores.arrival.frontier.round()?;
+        let support = self.stores.support.as_ref()?;
+        Some(RoundFigures {
+            number: round.number,
+            begun_ms: round.begun.ms(),
+            limit: round.limit,
+            pages_min: budgets.pages(0, false, 0),
+            pages_max: budgets.pages(0, true, 0),
+            resting_hosts: round.resting_hosts,
+            has_resting: round.has_resting,
+            pairs: support.known(),
+            pairs_bytes: support.drum_counters().repository_bytes,
+        })
+    }
+
+    /// Counts the links of archived pages, where that was not done when they came: up to those that are replayed.
+    pub(super) fn count_late_support(&mut self, find: &mut Find<'_>) -> Result<()> {
+        if !std::mem::take(&mut self.stores.support_begins_late) || self.container.pages() == 0 {
+            return Ok(());
+        }
+        tracing::info!("budgets by supporters were switched on: reading the archive for the links of its pages");
+        let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join("pages"))?;
+        let end = self.container.key_bytes();
+        for record in archive.records() {
+            let record = record?;
+            if record.offset >= end {
+                break;
+            }
+            match archive.page(&record) {
+                Ok(Some(page)) => self.count_archived(&record, page, find)?,
+                Ok(None) => {}
+                Err(error @ Error::Damaged { .. }) => tracing::warn!("{error}: the links of {} are lost", record.url),
+                Err(error) => return Err(error),
+            }
+            while self.stores.dispatch(super::RESULTS_PER_PUMP)? > 0 {}
+        }
+        Ok(())
+    }
+
+    fn count_archived(&mut self, record: &KeyRecord, page: ReplayedPage, find: &mut Find<'_>) -> Result<()> {
+        let address = page.ip;
+        let retries = self.settings.retries;
+        let scope = self.scope.clone();
+        let mut find =
+            |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response| find(url, purpose, response, &scope);
+        match links_of(page, record.robots, retries, &self.home.keys, &mut find) {
+            Some((keys, findings)) => self.count_support(keys.domain, &findings, address),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What is found in an archived page, and whose page it is; `None` for what supports nobody: a robots.txt, what a page
+/// asked for while it was rendered, and an answer after which the URL was asked for again.
+pub fn links_of(
+    mut page: ReplayedPage,
+    is_robots: bool,
+    retries: u8,
+    keys: &KeyMaker,
+    find: &mut dyn FnMut(&CanonicalUrl, Purpose<'_>, &Response) -> Findings,
+) -> Option<(Keys, Findings)> {
+    let is_page = !is_robots && !page.is_external && !page.of_rendering;
+    let url = CanonicalUrl::parse(&page.url).ok().filter(|_| is_page)?;
+    let hops = Hops::parse(&page.hops);
+    let (headers, body) = (std::mem::take(&mut page.headers), std::mem::take(&mut page.body));
+    let response = Response {
+        status: page.status,
+        reason: String::new(),
+        version: HttpVersion::Http11,
+        headers,
+        body,
+        truncated: page.truncated,
+        address: page.ip,
+        request: Vec::new(),
+        started: Time::ZERO,
+        duration: std::time::Duration::ZERO,
+    };
+    if judge_answer(page.status, response.is_interrupted(), page.attempt, retries) == Verdict::Retry {
+        return None;
+    }
+    let findings = find(&url, purpose_of(&page, &hops), &response);
+    let QueuedUrl { key, origin, host, domain, .. } = queued(url.as_str(), keys.keys(&url));
+    Some((Keys { key, origin, host, domain }, findings))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::FoundLink;
+    use crate::fingerprint::Fingerprinter;
+
+    #[test]
+    fn a_page_supports_each_other_domain_once_that_it_links_to() {
+        let keys = KeyMaker::new(Fingerprinter::random(5), &[]);
+        let url = |text: &str| CanonicalUrl::parse(text).unwrap();
+        let link = |text: &str, kind| FoundLink { url: text.into(), keys: keys.keys(&url(text)), kind, modified: None };
+        let own = keys.keys(&url("http://www.a.example/")).domain;
+        let mut findings = Findings::none();
+        findings.links = vec![
+            link("http://a.example/2", LinkKind::Anchor),
+            link("http://b.example/", LinkKind::Anchor),
+            link("http://www.b.example/x", LinkKind::Other),
+            link("http://c.example/i.png", LinkKind::Embed),
+            link("http://d.example/", LinkKind::Listed),
+        ];
+        let target = url("http://e.example/");
+        findings.redirect = Some((target.clone(), keys.keys(&target)));
+        let mut expected = ["http://b.example/", "http://e.example/"].map(|text| keys.keys(&url(text)).domain);
+        expected.sort_unstable();
+        assert_eq!(supported_by(own, &findings), expected);
+    }
+
+    #[test]
+    fn names_of_one_network_are_one_supporter_where_that_is_wanted_and_known() {
+        let keys = KeyMaker::new(Fingerprinter::random(5), &[]);
+        let [a, b] = [1, 2].map(Fingerprint::from_bits);
+        let at = |own, address: &str| supporter(&keys, own, Some(address.parse().unwrap()), true);
+        assert_eq!(at(a, "192.0.2.7"), at(b, "192.0.2.200"));
+        assert_ne!(at(a, "192.0.2.7"), at(a, "192.0.3.7"));
+        assert_eq!(at(a, "2001:db8:5::1"), at(b, "2001:db8:5:9::1"));
+        assert_eq!(supporter(&keys, a, None, true), a);
+        assert_eq!(supporter(&keys, a, "192.0.2.7".parse().ok(), false), a);
+        assert_ne!(keys.pair(a, b), keys.pair(b, a));
+    }
+}

@@ -1,0 +1,38 @@
+//! Budgets of domains that follow from who links to them, given out in rounds.
+//!
+//! A domain is linked to by other domains, its *supporters*; they are counted once each, by whoever owns the frontier
+//! ([`Frontier::support`]). In a round a domain may have so many pages as its supporters are worth
+//! ([`RoundBudgets::pages`]): the least where none is known, the most for the domains with most of them and for those
+//! of the seeds, and linear in between. What exceeds that rests: it stays where it is, in memory or on disk, and no
+//! take looks at it, until the next round gives every domain as much again. Nothing is dropped for it, and nothing is
+//! read again.
+//!
+//! Guarantees:
+//! - a domain has no more pages in a round than its budget was when the last of them began, pages in flight included,
+//!   and its hosts' robots.txt are asked for no more often than that;
+//! - a round begins only where something rests, and when no host with budget comes up soon, or, where the crawl has
+//!   workers to spare and no host is ready, a while after the last one ([`Frontier::round_due`]);
+//! - supporters, pages and what was used of the round are sums that merges add up in passing ([`DomainTotals`]);
+//! - how many supporters are worth the most follows from a histogram of all merged domains ([`Histogram`]), looked up
+//!   when a round begins and whenever an eighth more supporters have come ([`Rounds::is_look_due`]), so that its cost
+//!   is nothing beside theirs.
+//!
+//! Cost: some ten bytes in a tail for a new supporter, a histogram of some hundred bytes for each partition. Where
+//! budgets do not follow from supporters there is no such part, and the files are as they were before.
+//!
+//! After IRLbot (Lee, Leonard, Wang, Loguinov, "IRLbot: Scaling to 6 Billion Pages and Beyond", WWW 2008): its budgets
+//! by in-degree (STAR) and its delaying of what exceeds them (BEAST). Different here: what waits lies in the partitions
+//! of its hosts and is skipped there, where IRLbot writes it to a queue that it reads again and again; and the top is
+//! found by a histogram, not by a sort.
+
+mod histogram;
+mod round;
+mod saved;
+mod totals;
+
+pub(super) use histogram::Histogram;
+pub(super) use round::{Round, Rounds};
+pub(super) use saved::{Saved, SavedDomain, SavedPartition};
+pub(super) use totals::DomainTotals;
+
+pub use round::{RoundBudgets, RoundLook};

@@ -1,0 +1,146 @@
+//! Supporters of domains, held against the archive: at every end of a process, each pair in a store is one supporter in
+//! its queue; where the archive has all pages that a store can know of, its pairs are those of the links of these pages,
+//! and a domain has as many supporters as other domains link to it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use super::clause::{Clause, Violation};
+use super::machine::Machine;
+use crate::container::Reader;
+use crate::disk::{Disk, Result};
+use crate::drum::verify::{Check, Operation};
+use crate::engine::checkpoint::{self, Checkpoint, CheckpointFile, Sections, checkpoint_path};
+use crate::engine::values::decode_rules;
+use crate::engine::{Pair, Purpose, Response, Supported, links_of, supported_by, supporter};
+use crate::fingerprint::Fingerprint;
+use crate::frontier::for_each_domain;
+use crate::process::Processor;
+use crate::web::scope::Scope;
+use crate::web::url::{CanonicalUrl, KeyMaker};
+
+/// Pairs by the domain that they support.
+type Supports = BTreeMap<Fingerprint, BTreeSet<u64>>;
+
+/// What the shards of a crawl count.
+#[derive(Default)]
+struct Counted {
+    /// Supporters by domain: those in the queue, and those that wait for an answer that can only be "new".
+    supporters: BTreeMap<Fingerprint, u64>,
+    pairs: u64,
+}
+
+/// Judges what a process has left: that of a crawl of one shard, or a complete one, in full.
+pub(super) fn judge(machine: &Machine, is_complete: bool) -> std::result::Result<(), Violation> {
+    let unreadable = |error: crate::disk::Error| Violation::new(Clause::Sound, error.to_string());
+    let (disk, mut counted, mut expected) = (machine.disk(), Counted::default(), Supports::new());
+    let is_whole = is_complete || machine.case().shards == 1;
+    for shard in machine.shards() {
+        let dir = machine.dir_of(shard);
+        // what cannot be read is told by the start that meets it
+        let Ok(Some(cut)) = checkpoint::newest(&disk, &dir) else {
+            if is_complete {
+                return Err(Violation::new(Clause::Sound, format!("{}: no checkpoint", dir.display())));
+            }
+            return Ok(());
+        };
+        let before: u64 = counted.supporters.values().sum();
+        let pairs = counted.pairs;
+        let Ok(()) = counted.add(&disk, &dir, &cut) else { return Ok(()) };
+        let (found, pairs) = (counted.supporters.values().sum::<u64>() - before, counted.pairs - pairs);
+        if found != pairs {
+            let what = format!("{}: {found} supporters, {pairs} pairs", dir.display());
+            return Err(Violation::new(Clause::Counts, what));
+        }
+        if is_whole {
+            archived(machine, &dir, &cut.0, &mut expected).map_err(unreadable)?;
+        }
+    }
+    if !is_whole {
+        return Ok(());
+    }
+    for (domain, pairs) in &expected {
+        let found = counted.supporters.remove(domain).unwrap_or(0);
+        if found != pairs.len() as u64 {
+            let what = format!("{found} supporters of {:016x}, not {}", domain.bits(), pairs.len());
+            return Err(Violation::new(Clause::Counts, what));
+        }
+    }
+    match counted.supporters.into_iter().find(|(_, found)| *found > 0) {
+        Some((domain, found)) => {
+            let what = format!("{found} supporters of {:016x}, to which nobody links", domain.bits());
+            Err(Violation::new(Clause::Counts, what))
+        }
+        None => Ok(()),
+    }
+}
+
+impl Counted {
+    /// Adds what a shard counts.
+    fn add(&mut self, disk: &Disk, dir: &Path, (cut, sections): &(Checkpoint, Sections)) -> Result<()> {
+        let saved = (&cut.frontier, sections.frontier.as_slice());
+        for_each_domain(disk, &dir.join("frontier"), saved, decode_rules, cut.time, &mut |look| {
+            *self.supporters.entry(look.domain).or_default() += look.round.supporters;
+        })?;
+        let Some(support) = &cut.support else { return Ok(()) };
+        let (dir, path) = (dir.join("support"), checkpoint_path(dir, cut.number));
+        let check = Check::new(disk, &dir, (support, &sections.support), &path)?;
+        for bucket in 0..check.buckets() {
+            let mut waiting: HashMap<u64, Option<Fingerprint>> = HashMap::new();
+            let mut each = |operation: Operation<Pair, Supported>| {
+                waiting.entry(operation.key).or_insert(operation.waiting.map(|Supported(target)| target));
+                Ok(())
+            };
+            let mut faults = Vec::new();
+            check.operations::<Pair, Supported>(bucket, &mut each, &mut faults)?;
+            let mut each = |key, Pair| {
+                waiting.remove(&key);
+                self.pairs += 1;
+                Ok(())
+            };
+            check.repository::<Pair>(bucket, &mut each, &mut faults)?;
+            if let Some(fault) = faults.into_iter().next() {
+                return Err(fault);
+            }
+            self.pairs += waiting.len() as u64;
+            for target in waiting.into_values().flatten() {
+                *self.supporters.entry(target).or_default() += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The pairs of the pages in the archive of a shard that its checkpoint has.
+fn archived(machine: &Machine, dir: &Path, cut: &Checkpoint, pairs: &mut Supports) -> Result<()> {
+    let disk = machine.disk();
+    let Some(identity) = CheckpointFile::read(&disk, dir, cut.number)?.identity else { return Ok(()) };
+    let (keys, case) = (std::sync::Arc::new(identity.key_maker()), machine.case());
+    let scope = Scope::new(&case.scope, machine.seeds().iter()).expect("a case has rules that can be read");
+    let mut processor = Processor::new(machine.process(keys.clone()));
+    let mut find = |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response| {
+        processor.findings(url, purpose, response, &scope)
+    };
+    let archive = Reader::open(disk, &dir.join("pages"))?;
+    for record in archive.records() {
+        let record = record?;
+        if record.offset >= cut.container.key_bytes {
+            break;
+        }
+        let Some(page) = archive.page(&record)? else { continue };
+        let address = page.ip;
+        let Some((of, findings)) = links_of(page, record.robots, case.settings.retries, &keys, &mut find) else {
+            continue;
+        };
+        let source = supporter(&keys, of.domain, address, case.support.by_network);
+        let pair = |target| pair_of(&keys, source, target);
+        supported_by(of.domain, &findings).into_iter().for_each(|target| {
+            pairs.entry(target).or_default().insert(pair(target));
+        });
+    }
+    Ok(())
+}
+
+fn pair_of(keys: &KeyMaker, source: Fingerprint, target: Fingerprint) -> u64 {
+    keys.pair(source, target).bits()
+}
