@@ -122,11 +122,9 @@ fn archived(machine: &Machine, dir: &Path, cut: &Checkpoint, pairs: &mut Support
         processor.findings(url, purpose, response, &scope)
     };
     let archive = Reader::open(disk, &dir.join("pages"))?;
-    for record in archive.records() {
-        let record = record?;
-        if record.offset >= cut.container.key_bytes {
-            break;
-        }
+    // what lies behind may not be whole
+    let (records, _) = archive.records_within(0, cut.container.key_bytes)?;
+    for record in records {
         let Some(page) = archive.page(&record)? else { continue };
         let address = page.ip;
         let Some((of, findings)) = links_of(page, record.robots, case.settings.retries, &keys, &mut find) else {
