@@ -1,8 +1,8 @@
 //! The domains report: a row a registrable domain, those with most supporters first.
 //!
 //! The frontier knows domains by their fingerprints. Their names come from the lines of crawl.log and skipped.jsonl and
-//! from the queue; all go through a sorter on disk, in bounded memory. A domain that is linked to and of which nothing was asked or is
-//! queued or left out any more is told by its fingerprint.
+//! from the queue; all go through a sorter on disk, in bounded memory. A domain that is linked to and of which nothing
+//! was asked or is queued or left out any more is told by its fingerprint.
 
 use std::collections::HashSet;
 
