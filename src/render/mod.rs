@@ -14,7 +14,7 @@
 //!   room for all of them;
 //! - a page has one end, and the engine hears of it once: by then nobody waits for an answer to what it asked for;
 //! - where the browser crashed, which another page may have been the reason for, the page is rendered once more in a
-//!   new one ([`CRASHES_MAX`]); a page that takes too long or too much memory is not;
+//!   new one (`CRASHES_MAX`); a page that takes too long or too much memory is not;
 //! - where an engine ends, so do its pages.
 
 mod kept;
