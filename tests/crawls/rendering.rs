@@ -198,6 +198,23 @@ fn needed_renders_the_application_and_not_the_static_pages_beside_it() {
     assert!((20..=30).contains(&rendered), "{}", figures(&crawl));
 }
 
+/// `localhost` and `127.0.0.1` are two sites on one server.
+#[test]
+fn what_is_clicked_is_said_for_each_site() {
+    if !has_browser() {
+        return;
+    }
+    let more = "[[site]]\nhost = \"127.0.0.1\"\nclick = [\".more\"]\nscroll = 2\n[dns]\nhosts = { localhost = \"127.0.0.1\" }\n";
+    let (application, crawl) = begun((4, 0), "mode = \"always\"", more);
+    let seeds = application.url("/growing");
+    let other = seeds.replace("127.0.0.1", "localhost");
+    std::fs::write(crawl.path("seeds.txt"), format!("{seeds}\n{other}\n")).unwrap();
+    run(&crawl).expect(0, &["finish reason            complete"]);
+    assert!(output(&crawl, &["get", &seeds, "--rendered"]).contains("/item/3"));
+    assert!(!output(&crawl, &["get", &other, "--rendered"]).contains("/item/1"));
+    assert!(versions(&crawl).contains_key(&application.url("/item/3")));
+}
+
 #[test]
 fn a_site_can_be_rendered_alone() {
     if !has_browser() {

@@ -25,6 +25,11 @@ async function show() {
 show();
 "#;
 
+/// A list with a button at its end.
+const GROWING: &str = "<!doctype html><title>List</title><ul id=list></ul><button class=more>More</button><script>\
+                       let number = 0; document.querySelector('.more').onclick = () => {\
+                       if (number < 3) list.innerHTML += `<li><a href=/item/${++number}>${number}</a>`;}</script>";
+
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -127,6 +132,7 @@ fn answer(path: &str, (routes, pages): (usize, usize)) -> (u16, &'static str, St
     match path {
         "/robots.txt" => (200, "text/plain", "User-agent: *\nDisallow: /secret.json\n".to_owned()),
         "/app.js" => (200, "text/javascript", SCRIPT.to_owned()),
+        "/growing" => (200, "text/html", GROWING.to_owned()),
         "/" => (200, "text/html", SHELL.to_owned()),
         _ if number("/item/").is_some_and(|number| number < routes) => (200, "text/html", SHELL.to_owned()),
         _ => (404, "text/html", "<!doctype html><title>nothing</title>".to_owned()),
