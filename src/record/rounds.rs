@@ -87,12 +87,12 @@ mod tests {
         let first = RoundFigures { number: 1, pages_min: 10, pages_max: 10_000, ..RoundFigures::default() };
         assert_eq!(
             first.row(),
-            "1 since 1970-01-01 00:00:00: at most 10 pages of a domain; 0 links between domains, 0 B"
+            "1 since 1970-01-01 00:00:00 UTC: at most 10 pages of a domain; 0 links between domains, 0 B"
         );
         let mut all = RoundFigures { limit: 312, resting_hosts: 1_200, pairs: 7, pairs_bytes: 35, ..first };
         assert_eq!(
             all.row(),
-            "1 since 1970-01-01 00:00:00: 10 to 10,000 pages of a domain, the most from 312 supporters on; \
+            "1 since 1970-01-01 00:00:00 UTC: 10 to 10,000 pages of a domain, the most from 312 supporters on; \
              1,200 hosts in memory wait for the next one; 7 links between domains, 35 B"
         );
         all += &RoundFigures { number: 3, has_resting: true, resting_hosts: 0, ..all };
