@@ -37,7 +37,7 @@ use crate::clock::Time;
 use crate::container::{KeyRecord, Reader, ReplayedPage};
 use crate::disk::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Hops, QueuedUrl, RoundBudgets};
+use crate::frontier::{Hops, QUARTERS, QueuedUrl, RoundBudgets};
 use crate::outcome::{Verdict, judge_answer};
 use crate::record::RoundFigures;
 use crate::web::html::LinkKind;
@@ -57,7 +57,17 @@ pub struct SupportOptions {
     pub is_on: bool,
 }
 
+/// How many supporters a count of them stands for: it is one of quarters where they count by their standing.
+fn supporters(counted: u64, by_standing: bool) -> f64 {
+    if by_standing { counted as f64 / QUARTERS as f64 } else { counted as f64 }
+}
+
 impl SupportOptions {
+    /// How many supporters a count of them stands for.
+    pub fn supporters(&self, counted: u64) -> f64 {
+        supporters(counted, self.by_standing)
+    }
+
     /// The budgets of rounds, where supporters are counted: because they are now, or because the crawl of this
     /// checkpoint did so before.
     pub(super) fn rounds(&self, saved: Option<&Checkpoint>) -> Option<RoundBudgets> {
@@ -183,7 +193,7 @@ impl Engine {
         Some(RoundFigures {
             number: round.number,
             begun_ms: round.begun.ms(),
-            limit: round.limit,
+            limit: supporters(round.limit, self.stores.by_standing),
             pages_min: budgets.pages(0, false, 0),
             pages_max: budgets.pages(0, true, 0),
             resting_hosts: round.resting_hosts,
