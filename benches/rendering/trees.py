@@ -46,7 +46,9 @@ class Group:
         return int(lines["usage_usec"]) / 1e6
 
     def processes(self):
-        return [int(line) for line in open(f"{self.path}/cgroup.procs")] if self.path else []
+        if self.path:
+            return [int(line) for line in open(f"{self.path}/cgroup.procs")]
+        return [int(pid) for pid in open(f"/proc/self/task/{os.getpid()}/children").read().split()]
 
     def remove(self):
         if self.path:
@@ -62,11 +64,7 @@ def run(command, log, timeout, **options):
         child = subprocess.Popen(
             command, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, preexec_fn=group.enter, **options
         )
-        try:
-            code = child.wait(timeout)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            code = child.wait()
+        code = reaped(child, begin + timeout)
     seconds = time.monotonic() - begin
     end_orphans(group)
     if group.path:
@@ -75,6 +73,19 @@ def run(command, log, timeout, **options):
         cost = Cost(code, seconds, waited_for() - before, "wait")
     group.remove()
     return cost
+
+
+def reaped(child, until):
+    """Waits for `child`, and for those whose parents have ended, who are ours now; its exit code."""
+    while True:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == child.pid:
+            child.returncode = os.waitstatus_to_exitcode(status)
+            return child.returncode
+        if pid == 0:
+            if time.monotonic() > until:
+                child.kill()
+            time.sleep(0.02)
 
 
 def end_orphans(group):
