@@ -134,6 +134,47 @@ fn an_application_of_one_page_is_crawled_completely_and_its_parts_are_fetched_on
 }
 
 #[test]
+fn texts_and_findings_are_those_of_pages_as_a_browser_left_them() {
+    if !has_browser() {
+        return;
+    }
+    let (application, crawl) = begun((6, 0), "mode = \"always\"", "");
+    run(&crawl).expect(0, &["finish reason            complete"]);
+    let (wet, wat) = (crawl.path("crawl.wet.gz"), crawl.path("crawl.wat.gz"));
+    output(&crawl, &["export", "wet", "--output", wet.to_str().unwrap()]);
+    output(&crawl, &["export", "wat", "--output", wat.to_str().unwrap()]);
+    let text = unzipped(&wet);
+    assert!(text.contains("Item 5\nThis is what there is to say of item 5.") && !text.contains("Loading"), "{text}");
+    let of_records: Vec<serde_json::Value> =
+        unzipped(&wat).lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let of_conversion = |line: &&serde_json::Value| {
+        line["Envelope"]["WARC-Header-Metadata"]["WARC-Type"] == "conversion"
+    };
+    let conversions: Vec<_> = of_records.iter().filter(of_conversion).collect();
+    assert_eq!(conversions.len(), 6);
+    for line in conversions {
+        assert_eq!(line["Envelope"]["Payload-Metadata"]["Actual-Content-Type"], "text/html; charset=utf-8", "{line}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    assert!(command.args(["audit", "crawl"]).current_dir(crawl.dir.path()).output().unwrap().status.success());
+    let found = std::fs::read_to_string(crawl.path("audit/audit.json")).unwrap();
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    let kinds: Vec<&str> = found["findings"].as_array().unwrap().iter().filter_map(|of| of["kind"].as_str()).collect();
+    for kind in ["h1-missing", "duplicate-content"] {
+        assert!(!kinds.contains(&kind), "{found:#}");
+    }
+    assert!(kinds.contains(&"description-missing"), "{found:#}");
+    assert_eq!(application.count("/api/5.json"), 1);
+}
+
+/// The text of a file of several members in gzip.
+fn unzipped(path: &std::path::Path) -> String {
+    let (file, mut text) = (std::fs::File::open(path).unwrap(), String::new());
+    std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(file), &mut text).unwrap();
+    text
+}
+
+#[test]
 fn a_crawl_that_is_killed_while_it_renders_loses_no_page_and_has_none_twice_and_leaves_no_browser() {
     if !has_browser() {
         return;
