@@ -1,6 +1,7 @@
 """The shop, crawled with rendering, replayed by pywb and ReplayWeb.page, and compared with the live site by pictures.
 
     python3 benches/rendering/replay.py CRAWLER [ROUTES [FOLDER]]     by default 500 routes, /tmp/rendering-replay
+    MODULES=1 python3 benches/rendering/replay.py CRAWLER ...         the application as modules, not as one script
 
 Crawls the shop (shop.py), judges the archive (each route once, rendered, with a conversion record; scripts, data,
 pictures), takes screenshots of ten routes from the live site, stops the site, and takes them again from pywb as it is
@@ -153,7 +154,7 @@ def main():
     program = sys.argv[1]
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 500
     folder = os.path.abspath(sys.argv[3] if len(sys.argv) > 3 else "/tmp/rendering-replay")
-    shop = Shop(count)
+    shop = Shop(count, modules=bool(os.environ.get("MODULES")))
     crawl = Crawl(program, os.path.join(folder, "crawl"), shop, 4)
     begun = time.monotonic()
     child = crawl.start()

@@ -3,8 +3,8 @@
     python3 benches/rendering/shop.py ROUTES        serves it until it is stopped, and prints its URL
 
 What a server sends for each route is the same shell; everything that a page shows is fetched by its script: data with a
-field of its own in the request, data of another origin after a preflight, a file of code that is loaded when needed,
-sheets, fonts, pictures. Answers are compressed, have validators, policies and cookies, as those of real sites.
+field of its own in the request, data of another origin after a preflight, a module that is loaded when needed, sheets,
+fonts, pictures. Answers are compressed, have validators, policies and cookies, as those of real sites.
 
 The application is bundled once with esbuild; its npm packages go into TOOLS (by default /tmp/rendering-tools).
 """
@@ -17,6 +17,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import zlib
 
@@ -27,7 +28,7 @@ PRODUCTS_PER_PAGE = 12
 SHELL = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Shop</title>
 <link rel="stylesheet" href="/assets/shop.css"><link rel="icon" href="/assets/dot.png">
-<script>window.SHOP_OTHER = "{other}"</script><script type="module" src="/assets/shop.js"></script>
+<script>window.SHOP_OTHER = "{other}"</script><script {kind} src="/assets/shop.js"></script>
 </head><body><div id="root"></div></body></html>
 """
 WORDS = "oak brass linen cedar copper wool granite amber slate ivory walnut pewter velvet maple cobalt jade".split()
@@ -42,23 +43,23 @@ def tools():
     return TOOLS
 
 
-def built():
-    """The bundled application: file name -> bytes."""
-    modules = os.path.join(tools(), "node_modules")
-    out = os.path.join(TOOLS, "shop")
-    shutil.rmtree(out, ignore_errors=True)
-    esbuild = next(os.path.join(modules, "@esbuild", name, "bin", "esbuild")
-                   for name in os.listdir(os.path.join(modules, "@esbuild")))
-    subprocess.run([esbuild, os.path.join(HERE, "shop", "shop.jsx"), "--bundle", "--minify", "--splitting",
-                    "--format=esm", "--jsx=automatic", '--define:process.env.NODE_ENV="production"',
+def built(modules):
+    """The bundled application, as modules in two files or as one script of the older kind: file name -> bytes."""
+    packages = os.path.join(tools(), "node_modules")
+    out = tempfile.mkdtemp(prefix="shop-")
+    esbuild = next(os.path.join(packages, "@esbuild", name, "bin", "esbuild")
+                   for name in os.listdir(os.path.join(packages, "@esbuild")))
+    subprocess.run([esbuild, os.path.join(HERE, "shop", "shop.jsx"), "--bundle", "--minify",
+                    *(["--splitting", "--format=esm"] if modules else ["--format=iife"]), "--jsx=automatic", '--define:process.env.NODE_ENV="production"',
                     f"--outdir={out}", "--legal-comments=none", "--log-level=error"],
-                   check=True, env={**os.environ, "NODE_PATH": modules})
+                   check=True, env={**os.environ, "NODE_PATH": packages})
     files = {}
     for name in os.listdir(out):
         with open(os.path.join(out, name), "rb") as file:
             files[f"/assets/{name}"] = file.read()
+    shutil.rmtree(out)
     for weight in (400, 700):
-        with open(os.path.join(modules, "@fontsource", "inter", "files", f"inter-latin-{weight}-normal.woff2"),
+        with open(os.path.join(packages, "@fontsource", "inter", "files", f"inter-latin-{weight}-normal.woff2"),
                   "rb") as font:
             files[f"/fonts/inter-{weight}.woff2"] = font.read()
     with open(os.path.join(HERE, "shop", "shop.css"), "rb") as sheet:
@@ -83,20 +84,20 @@ def picture(width, height, seed):
 class Shop:
     """The served shop. `routes` pages: the start, one about, and categories (in pages) with products."""
 
-    def __init__(self, routes, port=0):
-        self.files = built()
+    def __init__(self, routes, modules=True):
+        self.files = built(modules)
         self.products = 0
         while self._routes(self.products) < routes:
             self.products += 1
         self.asked = collections.Counter()      # "METHOD origin path?query" -> how often
         self.lock = threading.Lock()
         self.servers = []
-        self.own = self._serve("127.0.0.1", port, self._own)
-        self.other = self._serve("127.0.0.2", 0, self._other)
+        self.own = self._serve("127.0.0.1", self._own)
+        self.other = self._serve("127.0.0.2", self._other)
         for name in list(self.files):
             if name.endswith(".css"):
                 self.files[name] = self.files[name].replace(b"OTHER", self.other.encode())
-        self.shell = SHELL.replace("{other}", self.other).encode()
+        self.shell = SHELL.replace("{other}", self.other).replace("{kind}", "type=module" if modules else "defer").encode()
 
     @staticmethod
     def _pages(products):
@@ -141,7 +142,7 @@ class Shop:
             server.shutdown()
             server.server_close()
 
-    def _serve(self, address, port, answer):
+    def _serve(self, address, answer):
         shop = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -176,7 +177,7 @@ class Shop:
             daemon_threads = True
             request_queue_size = 128
 
-        server = Server((address, port), Handler)
+        server = Server((address, 0), Handler)
         self.servers.append(server)
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         return f"http://{address}:{server.server_address[1]}"
