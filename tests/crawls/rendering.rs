@@ -128,6 +128,10 @@ fn an_application_of_one_page_is_crawled_completely_and_its_parts_are_fetched_on
     assert!(versions(&crawl).contains_key(&application.url("/api/17.json")));
     // what robots.txt forbids is not asked for, and nothing that is not a GET
     assert_eq!((application.count("/secret.json"), application.count("/post")), (0, 0));
+    // another origin gave no leave for a field, since it was not asked for it, and its answer is there
+    assert!(rendered.contains("worth its price"), "{rendered}");
+    assert!(versions(&crawl).contains_key(&application.other_url("/opinion.json")));
+    assert_eq!(application.count("OPTIONS"), 0);
     let log = std::fs::read_to_string(crawl.path("crawl/logs/crawl.log")).unwrap();
     assert!(log.contains("forRendering") && log.contains("rendered:always:"), "{log}");
     wait_for_no_browser(&crawl);
@@ -147,9 +151,8 @@ fn texts_and_findings_are_those_of_pages_as_a_browser_left_them() {
     assert!(text.contains("Item 5\nThis is what there is to say of item 5.") && !text.contains("Loading"), "{text}");
     let of_records: Vec<serde_json::Value> =
         unzipped(&wat).lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let of_conversion = |line: &&serde_json::Value| {
-        line["Envelope"]["WARC-Header-Metadata"]["WARC-Type"] == "conversion"
-    };
+    let of_conversion =
+        |line: &&serde_json::Value| line["Envelope"]["WARC-Header-Metadata"]["WARC-Type"] == "conversion";
     let conversions: Vec<_> = of_records.iter().filter(of_conversion).collect();
     assert_eq!(conversions.len(), 6);
     for line in conversions {
