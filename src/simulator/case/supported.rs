@@ -23,8 +23,8 @@ pub(super) fn support(case: &mut Case) {
             are_kept: true,
         },
         by_network: rng.u8(0..4) == 0,
-        // such counts depend on the order of pages, and are no function of the archive
-        by_standing: false,
+        // such counts depend on the order of pages: each has its key, but no archive says how many there are
+        by_standing: rng.u8(0..4) == 0,
         is_on: true,
     };
     if rng.u8(0..4) == 0 {
