@@ -248,7 +248,8 @@ fn what_is_clicked_is_said_for_each_site() {
     if !has_browser() {
         return;
     }
-    let more = "[[site]]\nhost = \"127.0.0.1\"\nclick = [\".more\"]\nscroll = 2\n[dns]\nhosts = { localhost = \"127.0.0.1\" }\n";
+    let more = "[[site]]\nhost = \"127.0.0.1\"\nclick = [\".more\"]\nscroll = 2\n[dns]\n\
+                hosts = { localhost = \"127.0.0.1\" }\n";
     let (application, crawl) = begun((4, 0), "mode = \"always\"", more);
     let seeds = application.url("/growing");
     let other = seeds.replace("127.0.0.1", "localhost");

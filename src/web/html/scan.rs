@@ -84,7 +84,8 @@ impl LinkScan {
         self
     }
 
-    /// A scan that tells links beside the content of a page apart, if `tells` says so, and gives them behind the others.
+    /// A scan that tells links beside the content of a page apart, if `tells` says so, and gives them behind the
+    /// others.
     pub fn with_asides(mut self, tells: bool) -> Self {
         self.rules.tells_aside = tells;
         self

@@ -1,3 +1,5 @@
+//! Patterns: what is tried, what is learnt of it, and how much may be in vain.
+
 use super::*;
 use crate::fingerprint::Fingerprinter;
 
