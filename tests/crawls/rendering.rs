@@ -147,9 +147,8 @@ fn texts_and_findings_are_those_of_pages_as_a_browser_left_them() {
     assert!(text.contains("Item 5\nThis is what there is to say of item 5.") && !text.contains("Loading"), "{text}");
     let of_records: Vec<serde_json::Value> =
         unzipped(&wat).lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let of_conversion = |line: &&serde_json::Value| {
-        line["Envelope"]["WARC-Header-Metadata"]["WARC-Type"] == "conversion"
-    };
+    let of_conversion =
+        |line: &&serde_json::Value| line["Envelope"]["WARC-Header-Metadata"]["WARC-Type"] == "conversion";
     let conversions: Vec<_> = of_records.iter().filter(of_conversion).collect();
     assert_eq!(conversions.len(), 6);
     for line in conversions {
