@@ -101,9 +101,9 @@ def measure(peers, program, pages, arguments):
             got = routes & set(found)
             figures[name].append((cost.cpu / max(len(got), 1), len(got) / cost.seconds))
             print(
-                f"  {name:8} {len(got)} of {len(routes)} routes, code {cost.code}, {cost.seconds:.1f} s, CPU {cost.cpu:.1f} s "
-                f"by {cost.counted_by}: {1e3 * cost.cpu / max(len(got), 1):.0f} ms a page, {len(got) / cost.seconds:.2f} "
-                f"pages/s, {server.requests} requests, load {os.getloadavg()[0]:.1f}",
+                f"  {name:8} {len(got)} of {len(routes)} routes, code {cost.code}, {cost.seconds:.1f} s, "
+                f"CPU {cost.cpu:.1f} s by {cost.counted_by}: {1e3 * cost.cpu / max(len(got), 1):.0f} ms a page, "
+                f"{len(got) / cost.seconds:.2f} pages/s, {server.requests} requests, load {os.getloadavg()[0]:.1f}",
                 flush=True,
             )
             if not got:

@@ -14,8 +14,8 @@ use crate::web::warc::Encoder;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A WARC file with a conversion record (text/plain, UTF-8) for every HTML page with status 200, or with the status of \
---status: its title, and its visible text with a line for each block; of a rendered page, as a browser left it. Records have the \
-date of the capture, and refer to the record of the answer.
+--status: its title, and its visible text with a line for each block; of a rendered page, as a browser left it. \
+Records have the date of the capture, and refer to the record of the answer.
 
 Examples:
   crawler export wet --output crawl.warc.wet.gz

@@ -4,9 +4,9 @@
 //!
 //! - *Needed.* A pattern of which a rendering showed more links or clearly more text has all its pages rendered, until
 //!   [`IN_VAIN_MAX`] of them in a row show nothing more; patterns that often did show more get more patience.
-//! - *Not needed.* A pattern of which no rendering did is sampled: 5 pages later, 20 pages after that, then 80, 320, and
-//!   each [`SAMPLE_EVERY_MAX`] pages. Its pages that look as if their scripts made them (hardly any links, or hardly any
-//!   text) are rendered, until [`SCRIPTED_IN_VAIN_MAX`] of them showed nothing more.
+//! - *Not needed.* A pattern of which no rendering did is sampled: 5 pages later, 20 pages after that, then 80, 320,
+//!   and each [`SAMPLE_EVERY_MAX`] pages. Its pages that look as if their scripts made them (hardly any links, or hardly
+//!   any text) are rendered, until [`SCRIPTED_IN_VAIN_MAX`] of them showed nothing more.
 //! - *Unknown.* A page that looks as if its scripts made it is tried. Any other one is, as far as tries go: each origin
 //!   and the whole crawl have so many that may be in vain ([`Tries`]), and more with their pages. Pages that come while
 //!   one is being tried wait for what comes of it.
@@ -33,8 +33,8 @@ use crate::web::url::KeyMaker;
 
 /// Entries of the table.
 const PATTERNS_MAX: usize = 65_536;
-/// Pages of a pattern that needs no rendering until its first sample, how much rarer each sample is than the one before,
-/// and how rare they get: the first where its renderings never showed more.
+/// Pages of a pattern that needs no rendering until its first sample, how much rarer each sample is than the one
+/// before, and how rare they get: the first where its renderings never showed more.
 const SAMPLE_EVERY: u32 = 5;
 const SAMPLE_RARER: u32 = 4;
 const SAMPLE_EVERY_MAX: u32 = 1_000;
@@ -105,8 +105,8 @@ struct Entry {
     scripted_in_vain: u8,
     /// Pages that were not rendered since the last rendering.
     passed: u32,
-    /// Of a close pattern and of an origin: renderings that showed more, and that did not. Of a wide pattern: close ones
-    /// that showed more, and that did not at first.
+    /// Of a close pattern and of an origin: renderings that showed more, and that did not. Of a wide pattern: close
+    /// ones that showed more, and that did not at first.
     more: u32,
     no_more: u32,
     /// Of an origin: its pages since the first that was rendered.

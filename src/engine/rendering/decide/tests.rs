@@ -1,3 +1,5 @@
+//! Judgements of patterns, one after the other, without a crawl.
+
 use super::*;
 use crate::fingerprint::Fingerprinter;
 
