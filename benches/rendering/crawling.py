@@ -99,11 +99,11 @@ class Crawl:
                   and not any(words.startswith("rendered:") for words in said[url]) and (said[url] or not archive[url])]
         without = [url for url in routes if url not in excused and archive[url] != 1]
         self.says("verify")
-        print(f"routes               {len(routes)}: {len(missing)} missing, {len(twice)} stored twice, {len(served)} not "
-              f"rendered, {len(without)} without exactly one conversion record")
+        print(f"routes               {len(routes)}: {len(missing)} missing, {len(twice)} stored twice, "
+              f"{len(served)} not rendered, {len(without)} without exactly one conversion record")
         print(f"crashed each time    {len(crashed)} routes, stored as they were served")
         print(f"what they need       {len(needed)}: {len(lacking)} missing")
-        print(f"in the archive       {len(versions)} URLs without damage; {len(again)} of what routes need more than once")
+        print(f"in the archive       {len(versions)} URLs, no damage; {len(again)} of what they need more than once")
         for what, urls in (("missing", missing), ("not rendered", served), ("no conversion", without),
                            ("lacking", lacking), ("twice", twice), ("again", again)):
             for url in urls[:5]:
