@@ -20,7 +20,8 @@ async function show() {
     fetch("/post", { method: "POST", body: "x" }).catch(() => {});
     const data = await (await fetch("/api/" + number + ".json")).json();
     // another origin, and a field for which the browser needs its leave
-    const said = await fetch(OTHER + "/opinion.json", { headers: { "X-Reader": "shop" } }).then(r => r.text(), () => "");
+    const reader = { headers: { "X-Reader": "shop" } };
+    const said = await fetch(OTHER + "/opinion.json", reader).then(r => r.text(), () => "");
     const links = data.links.map(to => `<li><a href="${to}">${to}</a></li>`).join("");
     app.innerHTML = `<h1>${data.title}</h1><p>${data.text}</p><q>${said}</q><ul>${links}</ul>`;
 }
