@@ -171,6 +171,14 @@ impl Page {
         self.answer_of(self.reader()?.response(&self.record)?)
     }
 
+    /// The page as a browser has left it, where the crawl rendered it: HTML in UTF-8, decoded.
+    pub fn rendered(&self) -> Result<Option<String>> {
+        if !self.record.is_rendered {
+            return Ok(None);
+        }
+        Ok(self.reader()?.page(&self.record)?.and_then(|page| page.conversion))
+    }
+
     /// The records of its exchange, that of the answer last, and what was answered: for both the record is read once.
     pub(crate) fn exchange_and_answer(&self) -> Result<(Vec<StoredRecord>, Answer)> {
         let (exchange, stored) = self.reader()?.exchange_and_response(&self.record)?;

@@ -3,6 +3,8 @@
 //! Only the newest version of a URL counts. Which versions are older is sorted out before, by their places, so the
 //! archive is read from its start to its end.
 
+use sha1::{Digest, Sha1};
+
 use super::figures::{Counted, Figures};
 use super::finding::{Finding, Findings, Kind};
 use super::line::line;
@@ -78,6 +80,8 @@ struct Visit {
     url: CanonicalUrl,
     key: String,
     answer: Answer,
+    /// SHA-1 of what it shows.
+    digest: [u8; 20],
     history: History,
     content_type: Option<String>,
     /// What its header fields say to all robots.
@@ -132,12 +136,18 @@ impl<'a> Gatherer<'a> {
 
     fn page(&mut self, page: &Page) -> Result<()> {
         let Ok(url) = CanonicalUrl::parse(page.url()) else { return Ok(()) };
-        let (answer, history) = (page.answer()?, page.history()?);
+        let (mut answer, history) = (page.answer()?, page.history()?);
         let key = self.key(&url);
-        let content_type = answer.content_type();
+        let mut content_type = answer.content_type();
+        let mut digest = page.digest_sha1();
+        // people see what scripts have made of it
+        if let Some(dom) = page.rendered()? {
+            digest = Sha1::digest(&dom).into();
+            (answer.body, content_type) = (dom.into_bytes(), Some("text/html; charset=utf-8".to_owned()));
+        }
         let tags: Vec<_> = headers::named(&answer.headers, "x-robots-tag").map(String::from_utf8_lossy).collect();
         let said = x_robots_tag(tags.iter().map(|value| &**value), "*");
-        let visit = Visit { url, key, answer, history, content_type, said };
+        let visit = Visit { url, key, answer, digest, history, content_type, said };
         if page.is_robots() {
             return self.robots(&visit);
         }
@@ -168,7 +178,7 @@ impl<'a> Gatherer<'a> {
             self.link(&visit, &target, How::Redirect, false, "")?;
         }
         if status == 200 && visit.answer.body.len() <= PAGE_BYTES_MAX {
-            self.content(page, &visit, &mut known)?;
+            self.content(&visit, &mut known)?;
         }
         self.out.figures.count(Counted {
             status,
@@ -187,7 +197,7 @@ impl<'a> Gatherer<'a> {
     }
 
     /// What the body of an answer names, and says of itself.
-    fn content(&mut self, page: &Page, visit: &Visit, known: &mut Answered) -> Result<()> {
+    fn content(&mut self, visit: &Visit, known: &mut Answered) -> Result<()> {
         if self.sitemap(visit)? {
             return Ok(());
         }
@@ -200,10 +210,10 @@ impl<'a> Gatherer<'a> {
             return self.links(visit, &links, &[], None);
         }
         known.is_html = true;
-        self.html(page, visit, known, document == Document::Xhtml)
+        self.html(visit, known, document == Document::Xhtml)
     }
 
-    fn html(&mut self, page: &Page, visit: &Visit, known: &mut Answered, is_xhtml: bool) -> Result<()> {
+    fn html(&mut self, visit: &Visit, known: &mut Answered, is_xhtml: bool) -> Result<()> {
         let (body, content_type) = (&visit.answer.body, visit.content_type.as_deref());
         let (links, texts) = self.all.html_with_texts(body, content_type, &visit.url, &self.scan_keys, visit.said);
         let followed = self.followed.html(body, content_type, &visit.url, &self.scan_keys, visit.said);
@@ -225,7 +235,7 @@ impl<'a> Gatherer<'a> {
             self.out.findings.push(&Finding::of(Kind::ImageAlt, &known.url, "").at(&url, "embed", ""))?;
         }
         if !known.noindex {
-            self.same(page, known, &facts)?;
+            self.same(&visit.digest, known, &facts)?;
         }
         Ok(())
     }
@@ -247,7 +257,7 @@ impl<'a> Gatherer<'a> {
             followed.into_iter().flat_map(|links| &links.entries).map(|link| (link.kind, link.keys.key)).collect();
         for (place, link) in links.entries.iter().enumerate() {
             let how = match link.kind {
-                LinkKind::Anchor => How::Anchor,
+                LinkKind::Anchor | LinkKind::Aside => How::Anchor,
                 LinkKind::Embed => How::Embed,
                 LinkKind::Refresh => How::Refresh,
                 // told by the facts of the page
@@ -330,8 +340,8 @@ impl<'a> Gatherer<'a> {
     }
 
     /// What a page that may be indexed should have, and have alone.
-    fn same(&mut self, page: &Page, known: &Answered, facts: &Facts) -> Result<()> {
-        let digest = data_encoding::BASE32.encode(&page.digest_sha1());
+    fn same(&mut self, digest: &[u8; 20], known: &Answered, facts: &Facts) -> Result<()> {
+        let digest = data_encoding::BASE32.encode(digest);
         if known.canonical.is_empty() {
             let texts = [
                 ("t", Kind::TitleMissing, &facts.title),

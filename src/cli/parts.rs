@@ -121,11 +121,8 @@ impl Archive for Container {
     }
 
     fn rendered(&self, entry: &Entry) -> anyhow::Result<Option<String>> {
-        let (_, record, reader) = self.record(entry)?;
-        if !record.is_rendered {
-            return Ok(None);
-        }
-        Ok(reader.page(&record)?.and_then(|page| page.conversion))
+        let (place, record, _) = self.record(entry)?;
+        Ok(Page::new(self.archives.clone(), place, record).rendered()?)
     }
 
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>> {

@@ -26,9 +26,9 @@ pub(super) fn explained(mode: RenderMode, learnt: Option<RenderVerdict>) -> Opti
         (RenderMode::Needed, Some(RenderVerdict::NotNeeded)) => {
             Some("no, but for samples: pages of its pattern show no more so")
         }
-        (RenderMode::Needed, _) => {
-            Some("if it looks as if its scripts made it: no page of its pattern was rendered yet")
-        }
+        (RenderMode::Needed, _) => Some(
+            "if it looks as if its scripts made it, or to see what its pattern shows: no page of it was rendered yet",
+        ),
     }
 }
 

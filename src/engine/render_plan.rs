@@ -32,10 +32,14 @@ pub enum RenderWish {
     No,
     /// If it looks as if it needed it.
     IfScripted,
-    /// If it has a script.
-    IfAnyScript,
-    /// It is, for this reason.
-    Yes(&'static str),
+    /// If it has a script and nothing is known of its pattern: to see whether that needs it.
+    Try,
+    /// If it has a script: pages of its pattern show more so.
+    Pattern,
+    /// If it has a script: to see whether that is as it was.
+    Sample,
+    /// It is.
+    Always,
 }
 
 impl RenderWish {
@@ -43,10 +47,20 @@ impl RenderWish {
     pub fn reason(self, found: &Found) -> Option<&'static str> {
         match self {
             RenderWish::No => None,
-            RenderWish::Yes(why) => Some(why),
-            RenderWish::IfAnyScript => (found.scripts > 0).then_some("firstOfSite"),
-            RenderWish::IfScripted => found.looks_scripted().then_some("scripts"),
+            RenderWish::Always => Some("always"),
+            // nothing changes a page without a script
+            _ if found.scripts == 0 => None,
+            RenderWish::Pattern => Some("pattern"),
+            RenderWish::Sample => Some("sample"),
+            _ if found.looks_scripted() => Some("scripts"),
+            RenderWish::Try => Some("firstOfPattern"),
+            RenderWish::IfScripted => None,
         }
+    }
+
+    /// Whether it holds whatever is learnt until the page has come.
+    pub fn is_settled(self) -> bool {
+        matches!(self, RenderWish::Always | RenderWish::Pattern | RenderWish::Sample)
     }
 }
 

@@ -139,6 +139,46 @@ fn an_application_of_one_page_is_crawled_completely_and_its_parts_are_fetched_on
 }
 
 #[test]
+fn texts_and_findings_are_those_of_pages_as_a_browser_left_them() {
+    if !has_browser() {
+        return;
+    }
+    let (application, crawl) = begun((6, 0), "mode = \"always\"", "");
+    run(&crawl).expect(0, &["finish reason            complete"]);
+    let (wet, wat) = (crawl.path("crawl.wet.gz"), crawl.path("crawl.wat.gz"));
+    output(&crawl, &["export", "wet", "--output", wet.to_str().unwrap()]);
+    output(&crawl, &["export", "wat", "--output", wat.to_str().unwrap()]);
+    let text = unzipped(&wet);
+    assert!(text.contains("Item 5\nThis is what there is to say of item 5.") && !text.contains("Loading"), "{text}");
+    let of_records: Vec<serde_json::Value> =
+        unzipped(&wat).lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let of_conversion =
+        |line: &&serde_json::Value| line["Envelope"]["WARC-Header-Metadata"]["WARC-Type"] == "conversion";
+    let conversions: Vec<_> = of_records.iter().filter(of_conversion).collect();
+    assert_eq!(conversions.len(), 6);
+    for line in conversions {
+        assert_eq!(line["Envelope"]["Payload-Metadata"]["Actual-Content-Type"], "text/html; charset=utf-8", "{line}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    assert!(command.args(["audit", "crawl"]).current_dir(crawl.dir.path()).output().unwrap().status.success());
+    let found = std::fs::read_to_string(crawl.path("audit/audit.json")).unwrap();
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    let kinds: Vec<&str> = found["findings"].as_array().unwrap().iter().filter_map(|of| of["kind"].as_str()).collect();
+    for kind in ["h1-missing", "duplicate-content"] {
+        assert!(!kinds.contains(&kind), "{found:#}");
+    }
+    assert!(kinds.contains(&"description-missing"), "{found:#}");
+    assert_eq!(application.count("/api/5.json"), 1);
+}
+
+/// The text of a file of several members in gzip.
+fn unzipped(path: &std::path::Path) -> String {
+    let (file, mut text) = (std::fs::File::open(path).unwrap(), String::new());
+    std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(file), &mut text).unwrap();
+    text
+}
+
+#[test]
 fn a_crawl_that_is_killed_while_it_renders_loses_no_page_and_has_none_twice_and_leaves_no_browser() {
     if !has_browser() {
         return;
@@ -224,6 +264,24 @@ fn needed_renders_the_application_and_not_the_static_pages_beside_it() {
     let rendered = figures(&crawl)["pages"].as_u64().unwrap();
     // every route, and of the static pages those by which their pattern was judged
     assert!((20..=30).contains(&rendered), "{}", figures(&crawl));
+}
+
+/// `localhost` and `127.0.0.1` are two sites on one server.
+#[test]
+fn what_is_clicked_is_said_for_each_site() {
+    if !has_browser() {
+        return;
+    }
+    let more = "[[site]]\nhost = \"127.0.0.1\"\nclick = [\".more\"]\nscroll = 2\n[dns]\n\
+                hosts = { localhost = \"127.0.0.1\" }\n";
+    let (application, crawl) = begun((4, 0), "mode = \"always\"", more);
+    let seeds = application.url("/growing");
+    let other = seeds.replace("127.0.0.1", "localhost");
+    std::fs::write(crawl.path("seeds.txt"), format!("{seeds}\n{other}\n")).unwrap();
+    run(&crawl).expect(0, &["finish reason            complete"]);
+    assert!(output(&crawl, &["get", &seeds, "--rendered"]).contains("/item/3"));
+    assert!(!output(&crawl, &["get", &other, "--rendered"]).contains("/item/1"));
+    assert!(versions(&crawl).contains_key(&application.url("/item/3")));
 }
 
 #[test]

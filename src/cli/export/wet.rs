@@ -14,8 +14,8 @@ use crate::web::warc::Encoder;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A WARC file with a conversion record (text/plain, UTF-8) for every HTML page with status 200, or with the status of \
---status: its title, and its visible text with a line for each block. Records have the date of the capture, and refer \
-to the record of the answer.
+--status: its title, and its visible text with a line for each block; of a rendered page, as a browser left it. \
+Records have the date of the capture, and refer to the record of the answer.
 
 Examples:
   crawler export wet --output crawl.warc.wet.gz
@@ -43,7 +43,12 @@ impl WetArgs {
 fn conversion(page: &Page, encoder: &mut Encoder) -> Made {
     let mut made = Made::default();
     let Some(answer) = page.exchange.last() else { return made };
-    match parse(&decode(&page.response), TIME_MAX) {
+    let rendered = page.exchange.iter().find(|stored| stored.record.kind() == "conversion");
+    let html = match rendered {
+        Some(stored) => String::from_utf8_lossy(&stored.record.block).into_owned(),
+        None => decode(&page.response),
+    };
+    match parse(&html, TIME_MAX) {
         Ok(tree) => {
             let mut text = title_of(&tree).unwrap_or_default();
             if !text.is_empty() {

@@ -10,7 +10,6 @@ use crate::engine::books::oddity_of;
 use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
 use crate::engine::login::Entrance;
 use crate::engine::recrawl::Compared;
-use crate::engine::render_plan::RenderWish;
 use crate::engine::route::{Discovery, Parent};
 use crate::engine::seeds::SeedStatus;
 use crate::engine::{CookieUse, Engine, is_of_seed, queued_url};
@@ -63,7 +62,7 @@ impl Engine {
         let render = self.render_wish(settings.as_deref(), &url);
         let condition = match &past {
             // what has not changed cannot be rendered; what is embedded hardly is
-            _ if matches!(render, RenderWish::Yes(_)) && url.hops.embeds() == 0 => None,
+            _ if render.is_settled() && url.hops.embeds() == 0 => None,
             // conditions are for what is asked by a URL alone
             _ if at.has_request() => None,
             Some(past) if past.is_whole() => Engine::condition_of(past),

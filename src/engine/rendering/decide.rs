@@ -1,16 +1,22 @@
-//! Which pages need a browser: learnt by origin and pattern of URLs.
+//! Which pages need a browser: learnt by origin and pattern of URLs ([`Patterns`]).
 //!
-//! - A page whose pattern is not known is rendered if it looks as if its scripts made it: it has scripts, and hardly
-//!   any links or hardly any text. The first pages of an origin are rendered whatever they look like, if they have a
-//!   script.
-//! - What that showed holds for the pattern: if there were more links or clearly more text, all its pages are rendered;
-//!   if not, none is, but one in [`SAMPLE_EVERY`] as a sample, and those that look as if they needed it, until
-//!   [`SCRIPTED_IN_VAIN_MAX`] of them did not.
-//! - A pattern whose renderings show nothing more [`IN_VAIN_MAX`] times in a row is not rendered any more, but for
-//!   samples; one sample that does shows that its pages have changed.
+//! A page without a script is never rendered. Of the others:
 //!
-//! A pattern is the path with its varying parts taken out ([`shape`]), so that `/product/17` and `/product/blue-shirt`
-//! are one each whatever their number. It is known by a fingerprint of the crawl's own, which nobody can aim at.
+//! - *Needed.* A pattern of which a rendering showed more links or clearly more text has all its pages rendered, until
+//!   [`IN_VAIN_MAX`] of them in a row show nothing more; patterns that often did show more get more patience.
+//! - *Not needed.* A pattern of which no rendering did is sampled: 5 pages later, 20 pages after that, then 80, 320,
+//!   and each [`SAMPLE_EVERY_MAX`] pages. Its pages that look as if their scripts made them (hardly any links, or
+//!   hardly any text) are rendered, until [`SCRIPTED_IN_VAIN_MAX`] of them showed nothing more.
+//! - *Unknown.* A page that looks as if its scripts made it is tried. Any other one is, as far as tries go: each origin
+//!   and the whole crawl have so many that may be in vain ([`Tries`]), and more with their pages. Pages that come while
+//!   one is being tried wait for what comes of it.
+//!
+//! Where the closest pattern of a URL is unknown, a wider one stands for it. Each close pattern has one voice in those
+//! that are wider, so that `/wiki/~` is known after [`VOICES_MIN`] pages below `/wiki/`, and one close pattern of
+//! thousands of pages says nothing of its neighbours.
+//!
+//! So what is rendered in vain is bounded by a share of the pages: tries by [`Tries`], samples by the logarithm of a
+//! pattern's pages, and by [`SAMPLE_EVERY_MAX`].
 //!
 //! The table has [`PATTERNS_MAX`] entries; where it is full, the half that was not met for the longest goes: such
 //! patterns are judged again. It is in every checkpoint of a crawl that renders.
@@ -19,24 +25,44 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Time;
+use super::shape::Patterns;
 use crate::engine::render_plan::{Found, RenderWish};
 use crate::fingerprint::Fingerprint;
 use crate::web::url::KeyMaker;
 
 /// Entries of the table.
 const PATTERNS_MAX: usize = 65_536;
-/// Pages of a pattern that needs no rendering from one sample to the next.
-const SAMPLE_EVERY: u32 = 50;
-/// Renderings in a row that show nothing more, until a pattern is left alone.
+/// Pages of a pattern that needs no rendering until its first sample, how much rarer each sample is than the one
+/// before, and how rare they get: the first where its renderings never showed more.
+const SAMPLE_EVERY: u32 = 5;
+const SAMPLE_RARER: u32 = 4;
+const SAMPLE_EVERY_MAX: u32 = 1_000;
+const SAMPLE_EVERY_MAX_AFTER_MORE: u32 = 50;
+/// Renderings in a row that show nothing more, until a pattern is left alone; and as many more for each that did.
 const IN_VAIN_MAX: u8 = 5;
+const PATIENCE: u8 = 3;
+const IN_VAIN_MAX_OF_ANY: u8 = 20;
 /// Pages that look as if they needed it and are rendered in vain, until no page of their pattern is for its looks.
 const SCRIPTED_IN_VAIN_MAX: u8 = 2;
-/// Pages of an origin that are rendered whatever they look like.
-const ORIGIN_TRIES: u32 = 2;
-/// A word of a path that is longer, or has as many hyphens, is a title.
-const TITLE_BYTES: usize = 24;
-const TITLE_HYPHENS: usize = 2;
+/// Close patterns that a wider one is judged by.
+const VOICES_MIN: u32 = 3;
+/// Of ten patterns so many that show more make a wider one that needs rendering.
+const NEEDED_OF_TEN: u32 = 9;
+
+/// Tries that may be in vain: so many, and one for so many pages.
+struct Tries {
+    first: u32,
+    pages_for_one: u32,
+}
+
+const OF_ORIGIN: Tries = Tries { first: 5, pages_for_one: 50 };
+const OF_CRAWL: Tries = Tries { first: 50, pages_for_one: 33 };
+
+impl Tries {
+    fn has(&self, pages: u32, in_vain: u32, in_progress: usize) -> bool {
+        in_vain as usize + in_progress < (self.first + pages / self.pages_for_one) as usize
+    }
+}
 
 /// What becomes of a page that asks to be rendered, when it has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,9 +71,10 @@ pub(super) enum Decision {
     Render,
     /// It is stored as it was served.
     AsServed,
-    /// It is rendered to see whether its pattern needs that. Others that look as if they needed it wait for what comes
-    /// of it, if so it says.
-    Try { others_wait: bool },
+    /// It is rendered to see whether its pattern needs that. Others of the pattern wait for what comes of it.
+    Try,
+    /// There is no other try before one of this origin has ended: it waits for that.
+    Wait,
 }
 
 /// What is known of the pattern of a URL.
@@ -61,102 +88,220 @@ pub enum Verdict {
     NotNeeded,
 }
 
+/// Trials in progress beside a page that is judged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Trials {
+    pub of_origin: usize,
+    pub of_crawl: usize,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
-    /// Whether its pages are rendered.
+    /// Whether its pages are rendered; of close patterns.
     needed: bool,
     /// Renderings in a row that showed nothing more, and those of them whose pages looked as if they needed it.
     in_vain: u8,
     scripted_in_vain: u8,
     /// Pages that were not rendered since the last rendering.
     passed: u32,
-    /// Renderings.
-    renderings: u32,
+    /// Of a close pattern and of an origin: renderings that showed more, and that did not. Of a wide pattern: close
+    /// ones that showed more, and that did not at first.
+    more: u32,
+    no_more: u32,
+    /// Of an origin: its pages since the first that was rendered.
+    pages: u32,
     /// When it was met last, in renderings of the crawl.
     met: u64,
+}
+
+impl Entry {
+    /// What a wide pattern says, and whether that of a wider one counts where it says nothing.
+    fn says(&self) -> (Verdict, bool) {
+        match (self.more, self.no_more) {
+            (0, no_more) if no_more >= VOICES_MIN => (Verdict::NotNeeded, false),
+            (0, _) => (Verdict::Unknown, true),
+            (more, no_more) if more >= VOICES_MIN && more * 10 >= (more + no_more) * NEEDED_OF_TEN => {
+                (Verdict::Needed, false)
+            }
+            _ => (Verdict::Unknown, false),
+        }
+    }
+
+    /// Whether this page, which is not rendered for any other reason, is a sample; `of_wide`, of a wide pattern.
+    fn is_sample(&mut self, of_wide: bool) -> bool {
+        self.passed += 1;
+        let max = if self.more > 0 { SAMPLE_EVERY_MAX_AFTER_MORE } else { SAMPLE_EVERY_MAX };
+        let judged_by = if of_wide { VOICES_MIN } else { 1 };
+        let rarer = SAMPLE_RARER.saturating_pow(u32::from(self.in_vain).saturating_sub(judged_by));
+        let is_sample = self.passed > SAMPLE_EVERY.saturating_mul(rarer).min(max);
+        if is_sample {
+            self.passed = 0;
+        }
+        is_sample
+    }
+
+    /// A rendering of a page that shows `before` has ended.
+    fn count(&mut self, is_more: bool, before: &Found) {
+        self.passed = 0;
+        (self.in_vain, self.scripted_in_vain) = match is_more {
+            true => (0, 0),
+            false => {
+                let scripted = u8::from(before.looks_scripted());
+                (self.in_vain.saturating_add(1), self.scripted_in_vain.saturating_add(scripted))
+            }
+        };
+    }
+
+    fn vote(&mut self, is_more: bool) {
+        let votes = if is_more { &mut self.more } else { &mut self.no_more };
+        *votes = votes.saturating_add(1);
+    }
+
+    fn in_vain_max(&self) -> u8 {
+        let more = u8::try_from(self.more).unwrap_or(u8::MAX);
+        IN_VAIN_MAX.saturating_add(more.saturating_mul(PATIENCE)).min(IN_VAIN_MAX_OF_ANY)
+    }
 }
 
 /// What is known of patterns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RenderPatterns {
-    /// By fingerprint.
+    /// By fingerprint: those of patterns, and of origins.
     entries: BTreeMap<u64, Entry>,
     /// Renderings so far, by which entries tell their age.
     clock: u64,
+    /// Pages so far, and tries that were in vain.
+    pages: u64,
+    tries_in_vain: u64,
 }
 
 impl RenderPatterns {
     /// What is known of the pattern of `url`.
     pub fn verdict(&self, keys: &KeyMaker, origin: Fingerprint, url: &str) -> Verdict {
-        match self.entries.get(&key(keys, origin, url)) {
-            None => Verdict::Unknown,
-            Some(entry) if entry.needed => Verdict::Needed,
-            Some(_) => Verdict::NotNeeded,
+        self.known(&Patterns::of(keys, origin, url)).0
+    }
+
+    /// What is known of them, and by which entry.
+    fn known(&self, patterns: &Patterns) -> (Verdict, Option<(u64, &Entry)>) {
+        if let Some(entry) = self.entries.get(&patterns.closest) {
+            let verdict = if entry.needed { Verdict::Needed } else { Verdict::NotNeeded };
+            return (verdict, Some((patterns.closest, entry)));
         }
+        for key in &patterns.wider {
+            let Some(entry) = self.entries.get(key) else { continue };
+            match entry.says() {
+                (Verdict::Unknown, true) => {}
+                (Verdict::Unknown, false) => break,
+                (verdict, _) => return (verdict, Some((*key, entry))),
+            }
+        }
+        (Verdict::Unknown, None)
     }
 
     /// Whether the page of `url` is rendered.
     pub fn wish(&mut self, keys: &KeyMaker, origin: Fingerprint, url: &str) -> RenderWish {
+        let patterns = Patterns::of(keys, origin, url);
+        self.pages += 1;
         let clock = self.clock;
-        let Some(entry) = self.entries.get_mut(&key(keys, origin, url)) else {
-            let of_origin = self.entries.get(&origin.bits()).copied().unwrap_or_default();
-            let is_tried = of_origin.renderings >= ORIGIN_TRIES;
-            return if is_tried { RenderWish::IfScripted } else { RenderWish::IfAnyScript };
+        if let Some(of_origin) = self.entries.get_mut(&origin.bits()) {
+            (of_origin.pages, of_origin.met) = (of_origin.pages.saturating_add(1), clock);
+        }
+        let (verdict, by) = self.known(&patterns);
+        let by = by.map(|(key, _)| key);
+        let Some(entry) = by.and_then(|key| self.entries.get_mut(&key)) else {
+            return if self.has_tries(origin, Trials::default()) { RenderWish::Try } else { RenderWish::IfScripted };
         };
         entry.met = clock;
-        if entry.needed {
-            return RenderWish::Yes("pattern");
+        match verdict {
+            Verdict::Needed => RenderWish::Pattern,
+            _ if entry.is_sample(by != Some(patterns.closest)) => RenderWish::Sample,
+            _ if entry.scripted_in_vain >= SCRIPTED_IN_VAIN_MAX => RenderWish::No,
+            _ => RenderWish::IfScripted,
         }
-        entry.passed += 1;
-        if entry.passed < SAMPLE_EVERY {
-            let is_known = entry.scripted_in_vain >= SCRIPTED_IN_VAIN_MAX;
-            return if is_known { RenderWish::No } else { RenderWish::IfScripted };
-        }
-        entry.passed = 0;
-        RenderWish::Yes("sample")
     }
 
-    /// What becomes of the page of `url`, which shows `found`, by what is known now. `trials` of the same origin are in
-    /// progress.
-    pub(super) fn decide(&self, pattern: u64, origin: Fingerprint, found: &Found, trials: usize) -> Decision {
+    /// What becomes of a page with `patterns` that shows `found`, by what is known now. `has_waited`: for what came of
+    /// a try.
+    pub(super) fn decide(
+        &mut self,
+        patterns: &Patterns,
+        (origin, found): (Fingerprint, &Found),
+        trials: Trials,
+        has_waited: bool,
+    ) -> Decision {
         let is_scripted = found.looks_scripted();
-        let of_origin = self.entries.get(&origin.bits()).map_or(0, |entry| entry.renderings);
-        match self.entries.get(&pattern) {
-            Some(entry) if entry.needed => Decision::Render,
-            Some(entry) if is_scripted && entry.scripted_in_vain < SCRIPTED_IN_VAIN_MAX => {
-                Decision::Try { others_wait: true }
-            }
-            None if is_scripted => Decision::Try { others_wait: true },
-            None if (of_origin as usize) + trials < ORIGIN_TRIES as usize => Decision::Try { others_wait: false },
-            _ => Decision::AsServed,
+        let (verdict, by) = self.known(patterns);
+        let by = by.map(|(key, _)| key);
+        if verdict == Verdict::Needed {
+            return Decision::Render;
         }
+        if let Some(entry) = by.and_then(|key| self.entries.get_mut(&key)) {
+            let is_for_its_looks = is_scripted && entry.scripted_in_vain < SCRIPTED_IN_VAIN_MAX;
+            // nobody knew when the page was asked for that it might be a sample
+            let mut is_sample = || has_waited && entry.is_sample(by != Some(patterns.closest));
+            return if is_for_its_looks || is_sample() { Decision::Try } else { Decision::AsServed };
+        }
+        if is_scripted || self.has_tries(origin, trials) {
+            return Decision::Try;
+        }
+        let may_have_tries = trials.of_origin > 0 && self.has_tries(origin, Trials::default());
+        if may_have_tries { Decision::Wait } else { Decision::AsServed }
     }
 
-    /// By what the pattern of `url` is known.
-    pub(super) fn key(keys: &KeyMaker, origin: Fingerprint, url: &str) -> u64 {
-        key(keys, origin, url)
+    /// Whether a page of `origin` that does not look as if it needed it may be tried.
+    fn has_tries(&self, origin: Fingerprint, trials: Trials) -> bool {
+        let of_origin = self.entries.get(&origin.bits()).copied().unwrap_or_default();
+        let [pages, in_vain] = [self.pages, self.tries_in_vain].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        OF_ORIGIN.has(of_origin.pages, of_origin.no_more, trials.of_origin)
+            && OF_CRAWL.has(pages, in_vain, trials.of_crawl)
     }
 
-    /// A page of `url` was rendered, and showed the second of `shown` where it had shown the first.
+    /// A page of `url` was rendered, and showed the second of `shown` where it had shown the first. `is_try`: to see
+    /// whether its pattern needs it.
     pub fn learn(
         &mut self,
         keys: &KeyMaker,
         (origin, url): (Fingerprint, &str),
         (before, after): (Found, Found),
-        _now: Time,
+        is_try: bool,
     ) {
         self.clock += 1;
+        let patterns = Patterns::of(keys, origin, url);
         let is_more = after.is_more_than(&before);
-        for key in [key(keys, origin, url), origin.bits()] {
+        self.end_try(origin, is_try, is_more);
+        let is_first = !self.entries.contains_key(&patterns.closest);
+        let entry = self.entries.entry(patterns.closest).or_default();
+        let has_changed = is_first || is_more && entry.more == 0;
+        entry.count(is_more, &before);
+        entry.vote(is_more);
+        (entry.needed, entry.met) = (is_more || entry.needed && entry.in_vain < entry.in_vain_max(), self.clock);
+        for key in patterns.wider {
             let entry = self.entries.entry(key).or_default();
-            entry.renderings = entry.renderings.saturating_add(1);
-            (entry.passed, entry.met) = (0, self.clock);
-            entry.in_vain = if is_more { 0 } else { entry.in_vain.saturating_add(1) };
-            let is_scripted = before.looks_scripted();
-            entry.scripted_in_vain =
-                if is_more { 0 } else { entry.scripted_in_vain.saturating_add(u8::from(is_scripted)) };
-            entry.needed = is_more || entry.needed && entry.in_vain < IN_VAIN_MAX;
+            entry.met = self.clock;
+            if has_changed {
+                entry.count(is_more, &before);
+                entry.vote(is_more);
+            }
         }
+        self.forget();
+    }
+
+    /// A page was tried and could not be rendered: that is a try in vain.
+    pub fn failed(&mut self, origin: Fingerprint, is_try: bool) {
+        self.end_try(origin, is_try, false);
+        self.forget();
+    }
+
+    fn end_try(&mut self, origin: Fingerprint, is_try: bool, is_more: bool) {
+        if is_try {
+            let of_origin = self.entries.entry(origin.bits()).or_default();
+            of_origin.met = self.clock;
+            of_origin.vote(is_more);
+            self.tries_in_vain += u64::from(!is_more);
+        }
+    }
+
+    fn forget(&mut self) {
         if self.entries.len() > PATTERNS_MAX {
             let mut ages: Vec<u64> = self.entries.values().map(|entry| entry.met).collect();
             let middle = ages.len() / 2;
@@ -171,108 +316,5 @@ impl RenderPatterns {
     }
 }
 
-fn key(keys: &KeyMaker, origin: Fingerprint, url: &str) -> u64 {
-    keys.of(&shape(url)).bits().rotate_left(32) ^ origin.bits()
-}
-
-/// The path of `url` with what varies taken out, and the names of its parameters: words with a digit are `#`, words
-/// that look like titles `*`.
-fn shape(url: &str) -> String {
-    let start = url.find("://").map_or(0, |scheme| scheme + 3);
-    let path = url[start..].find(['/', '?']).map_or("", |at| &url[start + at..]);
-    let (path, query) = path.split_once('?').unwrap_or((path, ""));
-    let mut shape = String::with_capacity(path.len());
-    for word in path.split('/').skip(1) {
-        shape.push('/');
-        let is_title = word.len() > TITLE_BYTES || word.bytes().filter(|&byte| byte == b'-').count() >= TITLE_HYPHENS;
-        shape.push_str(match word {
-            _ if word.bytes().any(|byte| byte.is_ascii_digit()) => "#",
-            _ if is_title => "*",
-            word => word,
-        });
-    }
-    for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
-        shape.push('&');
-        shape.push_str(parameter.split('=').next().unwrap_or_default());
-    }
-    shape
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fingerprint::Fingerprinter;
-
-    const FEW: Found = Found { scripts: 2, links: 0, text_bytes: 20 };
-    const MANY: Found = Found { scripts: 2, links: 30, text_bytes: 4_000 };
-    const ORIGIN: Fingerprint = Fingerprint::from_bits(7);
-
-    fn keys() -> KeyMaker {
-        KeyMaker::new(Fingerprinter::random(5), &[])
-    }
-
-    fn learn(patterns: &mut RenderPatterns, url: &str, shown: (Found, Found)) {
-        patterns.learn(&keys(), (ORIGIN, url), shown, Time::ZERO);
-    }
-
-    #[test]
-    fn urls_that_differ_in_what_varies_have_one_shape() {
-        for (one, other) in [
-            ("http://a/product/17", "http://a/product/4711"),
-            ("http://a/post/why-we-wrote-this", "http://a/post/how-to-use-it-well"),
-            ("http://a/search?q=a&page=2", "http://a/search?q=b&page=17"),
-        ] {
-            assert_eq!(shape(one), shape(other));
-        }
-        assert_ne!(shape("http://a/about"), shape("http://a/contact"));
-        assert_eq!((shape("http://a"), shape("http://a/")), (String::new(), "/".to_owned()));
-    }
-
-    #[test]
-    fn a_pattern_that_shows_more_is_rendered_from_then_on_and_one_that_does_not_is_sampled() {
-        let (keys, mut patterns) = (keys(), RenderPatterns::default());
-        let wish = |patterns: &mut RenderPatterns, url: &str| patterns.wish(&keys, ORIGIN, url);
-        let first = wish(&mut patterns, "http://a/p/1");
-        assert_eq!((first, first.reason(&MANY)), (RenderWish::IfAnyScript, Some("firstOfSite")));
-        assert_eq!(first.reason(&Found { scripts: 0, ..MANY }), None);
-        learn(&mut patterns, "http://a/p/1", (FEW, MANY));
-        assert_eq!(wish(&mut patterns, "http://a/p/2"), RenderWish::Yes("pattern"));
-        learn(&mut patterns, "http://a/about", (MANY, MANY));
-        let next = wish(&mut patterns, "http://a/contact");
-        assert_eq!((next.reason(&MANY), next.reason(&FEW)), (None, Some("scripts")));
-        let wishes: Vec<_> = (0..SAMPLE_EVERY * 2).map(|_| wish(&mut patterns, "http://a/about")).collect();
-        assert_eq!(wishes.iter().filter(|wish| **wish == RenderWish::Yes("sample")).count(), 2);
-        assert!(wishes.iter().all(|wish| *wish == RenderWish::Yes("sample") || wish.reason(&MANY).is_none()));
-        assert_eq!(wish(&mut patterns, "http://a/about").reason(&FEW), Some("scripts"));
-        for _ in 0..SCRIPTED_IN_VAIN_MAX {
-            learn(&mut patterns, "http://a/about", (FEW, FEW));
-        }
-        assert_eq!(wish(&mut patterns, "http://a/about"), RenderWish::No);
-    }
-
-    #[test]
-    fn a_pattern_that_shows_nothing_more_for_long_is_given_up_and_taken_up_again() {
-        let (keys, mut patterns) = (keys(), RenderPatterns::default());
-        learn(&mut patterns, "http://a/p/1", (FEW, MANY));
-        for _ in 0..IN_VAIN_MAX {
-            assert_eq!(patterns.verdict(&keys, ORIGIN, "http://a/p/9"), Verdict::Needed);
-            learn(&mut patterns, "http://a/p/1", (MANY, MANY));
-        }
-        assert_eq!(patterns.verdict(&keys, ORIGIN, "http://a/p/9"), Verdict::NotNeeded);
-        learn(&mut patterns, "http://a/p/1", (FEW, MANY));
-        assert_eq!(patterns.verdict(&keys, ORIGIN, "http://a/p/9"), Verdict::Needed);
-    }
-
-    #[test]
-    fn the_table_is_bounded_and_keeps_what_was_met_last() {
-        let (keys, mut patterns) = (keys(), RenderPatterns::default());
-        for n in 0..PATTERNS_MAX as u64 + 100 {
-            patterns.learn(&keys, (Fingerprint::from_bits(n << 8), "http://a/"), (FEW, MANY), Time::ZERO);
-        }
-        assert!(patterns.entries.len() <= PATTERNS_MAX);
-        let last = Fingerprint::from_bits((PATTERNS_MAX as u64 + 99) << 8);
-        assert_eq!(patterns.verdict(&keys, last, "http://a/"), Verdict::Needed);
-        let bytes = postcard::to_stdvec(&patterns).unwrap();
-        assert_eq!(postcard::from_bytes::<RenderPatterns>(&bytes).unwrap(), patterns);
-    }
-}
+mod tests;

@@ -48,6 +48,7 @@
 mod asks;
 mod decide;
 mod pages;
+mod shape;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

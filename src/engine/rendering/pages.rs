@@ -1,13 +1,15 @@
 //! A page on its way through a rendering: how it begins, and how it ends.
 
-use super::decide::Decision;
-use super::{InProgress, RenderPatterns};
+use super::decide::{Decision, Trials};
+use super::shape::Patterns;
+use super::{InProgress, Renderings};
 use crate::container::KeyRecord;
 use crate::disk::Result;
 use crate::engine::job::{Processed, Target};
 use crate::engine::render_plan::{Refusal, RenderWish, Rendered};
 use crate::engine::request_settings::RequestSettings;
 use crate::engine::{Engine, RenderMode, queued_url};
+use crate::fingerprint::Fingerprint;
 use crate::frontier::{Feedback, Provenance, QueuedUrl};
 use crate::outcome::{Verdict, blame_of_answer};
 use crate::web::url::CanonicalUrl;
@@ -52,7 +54,7 @@ impl Engine {
         match self.render_mode(settings) {
             _ if url.hops.embeds() > 0 && !self.scope.takes_in(&queued_url(&url.url)) => RenderWish::No,
             RenderMode::Off => RenderWish::No,
-            RenderMode::Always => RenderWish::Yes("always"),
+            RenderMode::Always => RenderWish::Always,
             RenderMode::Needed => self.renderings.patterns.wish(&self.home.keys, url.origin, &url.url),
         }
     }
@@ -106,39 +108,40 @@ impl Engine {
         self.renderings.pages.insert(number, in_progress);
         // other answers may need its place, and among them what the page will ask for
         processed.room = Default::default();
-        self.decide_rendering(number, Box::new(processed));
+        self.decide_rendering(number, Box::new(processed), false);
         Ok(())
     }
 
     /// A page that is to be rendered goes to a browser, waits for what comes of another one of its pattern, or is
     /// stored as it was served, by what is known now.
-    fn decide_rendering(&mut self, number: u64, processed: Box<Processed>) {
+    fn decide_rendering(&mut self, number: u64, processed: Box<Processed>, has_waited: bool) {
         let Target::Page { url, .. } = &processed.job.target else { return };
-        let is_settled = matches!(processed.job.render, RenderWish::Yes(_));
-        let pattern = RenderPatterns::key(&self.home.keys, url.origin, &url.url);
+        let patterns = Patterns::of(&self.home.keys, url.origin, &url.url);
         let renderings = &mut self.renderings;
-        let of_origin = |page: &&InProgress| page.trial.is_some() && page.origin == url.origin;
-        let trials = renderings.pages.values().filter(of_origin).count();
         let shown = processed.findings.shown.unwrap_or_default();
-        let decision = match is_settled {
+        let decision = match processed.job.render.is_settled() {
             true => Decision::Render,
-            false => renderings.patterns.decide(pattern, url.origin, &shown, trials),
+            false => {
+                let trials = renderings.trials_beside(url.origin);
+                renderings.patterns.decide(&patterns, (url.origin, &shown), trials, has_waited)
+            }
         };
+        let waits_for = match decision {
+            Decision::Try => Some(patterns.closest),
+            Decision::Wait => renderings.any_trial(url.origin),
+            Decision::Render | Decision::AsServed => None,
+        };
+        if let Some(waiting) = waits_for.and_then(|pattern| renderings.trials.get_mut(&pattern)) {
+            waiting.push((number, processed));
+            return;
+        }
+        if decision == Decision::Try {
+            renderings.trials.insert(patterns.closest, Vec::new());
+            renderings.pages.get_mut(&number).into_iter().for_each(|page| page.trial = Some(patterns.closest));
+        }
         let work = match decision {
-            Decision::Render => RenderWork::Render,
-            Decision::AsServed => RenderWork::AsServed,
-            Decision::Try { others_wait } => match renderings.trials.get_mut(&pattern) {
-                Some(waiting) if others_wait => {
-                    waiting.push((number, processed));
-                    return;
-                }
-                Some(_) => RenderWork::AsServed,
-                None => {
-                    renderings.trials.insert(pattern, Vec::new());
-                    renderings.pages.get_mut(&number).into_iter().for_each(|page| page.trial = Some(pattern));
-                    RenderWork::Render
-                }
-            },
+            Decision::Render | Decision::Try => RenderWork::Render,
+            Decision::AsServed | Decision::Wait => RenderWork::AsServed,
         };
         self.executors.render(RenderJob { number, work, processed });
     }
@@ -146,7 +149,7 @@ impl Engine {
     /// The pages that waited for what came of the trial of a pattern.
     fn end_trial(&mut self, pattern: Option<u64>) {
         let waiting = pattern.and_then(|pattern| self.renderings.trials.remove(&pattern)).unwrap_or_default();
-        waiting.into_iter().for_each(|(number, processed)| self.decide_rendering(number, processed));
+        waiting.into_iter().for_each(|(number, processed)| self.decide_rendering(number, processed, true));
     }
 
     /// A rendering has ended as `rendered` says, of the page that `processed` asked for; the worker that fetched it, or
@@ -169,17 +172,17 @@ impl Engine {
         if rendered.is_as_served {
             return Ok(Some(ended.worker));
         }
-        self.learn_pattern(url, rendered);
+        self.learn_pattern(url, rendered, ended.trial.is_some());
         self.end_trial(ended.trial);
         self.renderings.figures.count(rendered.failure.is_some(), rendered.showed_more());
         Ok(Some(ended.worker))
     }
 
-    fn learn_pattern(&mut self, url: &QueuedUrl, rendered: &Rendered) {
-        if rendered.failure.is_none() {
-            let now = self.stores.arrival.now;
-            let keys = self.home.keys.clone();
-            self.renderings.patterns.learn(&keys, (url.origin, &url.url), rendered.shown, now);
+    fn learn_pattern(&mut self, url: &QueuedUrl, rendered: &Rendered, is_try: bool) {
+        let patterns = &mut self.renderings.patterns;
+        match &rendered.failure {
+            None => patterns.learn(&self.home.keys, (url.origin, &url.url), rendered.shown, is_try),
+            Some(_) => patterns.failed(url.origin, is_try),
         }
     }
 
@@ -221,5 +224,21 @@ impl Engine {
     /// The key of `url` in the archive and in URL-seen.
     pub(super) fn key_of(&self, url: &CanonicalUrl) -> crate::web::url::Keys {
         self.home.keys.keys(url)
+    }
+}
+
+impl Renderings {
+    /// Trials in progress, of this origin and of all.
+    fn trials_beside(&self, origin: Fingerprint) -> Trials {
+        let origins = self.pages.values().filter(|page| page.trial.is_some()).map(|page| page.origin);
+        origins.fold(Trials::default(), |Trials { of_origin, of_crawl }, of_trial| Trials {
+            of_origin: of_origin + usize::from(of_trial == origin),
+            of_crawl: of_crawl + 1,
+        })
+    }
+
+    /// The pattern of a trial of this origin.
+    fn any_trial(&self, origin: Fingerprint) -> Option<u64> {
+        self.pages.values().filter(|page| page.origin == origin).find_map(|page| page.trial)
     }
 }

@@ -20,13 +20,18 @@ async function show() {
     fetch("/post", { method: "POST", body: "x" }).catch(() => {});
     const data = await (await fetch("/api/" + number + ".json")).json();
     // another origin, and a field for which the browser needs its leave
-    const reader = { headers: { "X-Reader": "shop" } };
-    const said = await fetch(OTHER + "/opinion.json", reader).then(r => r.text(), () => "");
+    const asked = fetch(OTHER + "/opinion.json", { headers: { "X-Reader": "shop" } });
+    const said = await asked.then(answer => answer.text(), () => "");
     const links = data.links.map(to => `<li><a href="${to}">${to}</a></li>`).join("");
     app.innerHTML = `<h1>${data.title}</h1><p>${data.text}</p><q>${said}</q><ul>${links}</ul>`;
 }
 show();
 "#;
+
+/// A list with a button at its end.
+const GROWING: &str = "<!doctype html><title>List</title><ul id=list></ul><button class=more>More</button><script>\
+                       let number = 0; document.querySelector('.more').onclick = () => {\
+                       if (number < 3) list.innerHTML += `<li><a href=/item/${++number}>${number}</a>`;}</script>";
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,6 +153,7 @@ fn answer(path: &str, (routes, pages): (usize, usize)) -> (u16, &'static str, St
     }
     match path {
         "/robots.txt" => (200, "text/plain", "User-agent: *\nDisallow: /secret.json\n".to_owned()),
+        "/growing" => (200, "text/html", GROWING.to_owned()),
         "/" => (200, "text/html", SHELL.to_owned()),
         _ if number("/item/").is_some_and(|number| number < routes) => (200, "text/html", SHELL.to_owned()),
         _ => (404, "text/html", "<!doctype html><title>nothing</title>".to_owned()),

@@ -151,6 +151,8 @@ fn of_block(page: &Page, stored: &StoredRecord, payload: &mut Value, warning: &m
             http["Request-Message"] = json!({ "Method": part(), "Path": part(), "Version": part() });
             payload["HTTP-Request-Metadata"] = http;
         }
+        // what a browser made of the answer, and pictures of it
+        "conversion" | "resource" => payload["Actual-Content-Type"] = json!(record.field("Content-Type")),
         _ => {
             payload["Actual-Content-Type"] = json!("application/http; msgtype=response");
             let Some((line, mut http)) = message(&record.block) else { return };

@@ -30,7 +30,7 @@ impl Network for Site {
             "static" => found("text/html", static_page().into_bytes()),
             "style.css" => found("text/css", b"body{font-family:sans-serif;max-width:60em}a{color:navy}".to_vec()),
             "item" => found("text/html", b"<!doctype html><div id=root></div><script src=/app.js></script>".to_vec()),
-            "app.js" => found("text/javascript", include_bytes!("../tests/browser/react/app.js").to_vec()),
+            "app.js" => found("text/javascript", include_bytes!("../../tests/browser/react/app.js").to_vec()),
             "api" => {
                 let number: usize = path.rsplit('/').next().and_then(|text| text.parse().ok()).unwrap_or_default();
                 let related: Vec<usize> = (1..20).map(|n| (number + n * n) % ITEMS).collect();
