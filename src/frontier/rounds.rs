@@ -155,10 +155,11 @@ impl Frontier {
         self.active.resting_hosts > 0 || self.cold.partitions.iter().any(rests)
     }
 
-    /// When the next round may begin, if nothing else happens: at once, where no host with budget comes up soon, and
-    /// otherwise a while after this one began, for the case that the crawl has workers to spare then. `None` where
-    /// nothing waits for it, and while hosts with budget are ready or may be found.
-    pub fn round_due(&self, now: Time) -> Option<Time> {
+    /// When the next round may begin, if nothing else happens: at once, where no host with budget comes up soon and
+    /// nothing is on its way here, and otherwise a while after this one began, for the case that the crawl has workers
+    /// to spare then. What is on its way may be long in coming: no merge may be worth it, for a few keys in a large
+    /// store. `None` where nothing waits for it, and while hosts with budget are ready or may be found.
+    pub fn round_due(&self, now: Time, is_fed: bool) -> Option<Time> {
         let rounds = self.rounds.as_ref()?;
         let may_find = |partition: &super::Partition| {
             let walks = partition.base_left() > 0 && partition.walk.due().is_some_and(|due| due <= now);
@@ -170,7 +171,7 @@ impl Frontier {
         if self.cold.partitions.iter().any(may_find) {
             return None;
         }
-        Some(if self.active.busy == 0 { now } else { (rounds.now.begun + ROUND_AT_LEAST).max(now) })
+        Some(if self.active.busy == 0 && !is_fed { now } else { (rounds.now.begun + ROUND_AT_LEAST).max(now) })
     }
 
     /// Begins the next round: everything that rests has its budget again.

@@ -30,7 +30,7 @@ fn run(crawl: &mut Crawl) -> BTreeMap<u32, BTreeMap<Fingerprint, u64>> {
             return pages;
         }
         let now = crawl.clock.now();
-        match crawl.frontier.round_due(now) {
+        match crawl.frontier.round_due(now, false) {
             Some(due) if due <= now => crawl.frontier.begin_round(now),
             Some(due) if !stepped => crawl.clock.advance(due.since(now)),
             _ => {}
@@ -107,7 +107,7 @@ fn rounds_and_supporters_hold_over_cuts_and_small_memory() {
                 *used.entry((round, url.domain)).or_default() += 1;
             }
             let now = crawl.clock.now();
-            match crawl.frontier.round_due(now) {
+            match crawl.frontier.round_due(now, false) {
                 Some(due) if due <= now => crawl.frontier.begin_round(now),
                 Some(due) if !stepped && left.is_empty() => crawl.clock.advance(due.since(now)),
                 _ => {}
@@ -155,7 +155,7 @@ fn a_domain_of_hosts_without_end_has_as_many_robots_txt_as_pages_in_a_round() {
             break;
         }
         let now = crawl.clock.now();
-        match crawl.frontier.round_due(now) {
+        match crawl.frontier.round_due(now, false) {
             Some(due) if due <= now => crawl.frontier.begin_round(now),
             Some(due) if !stepped => crawl.clock.advance(due.since(now)),
             _ => {}
@@ -177,4 +177,22 @@ fn a_slow_host_holds_up_the_next_round_for_a_minute_and_no_longer() {
     assert_eq!(rounds, 5, "two pages a minute: {pages:?}");
     let last = crawl.requests.iter().filter(|request| request.host == 0).map(|request| request.end).max().unwrap();
     assert!(last < START + S * 400, "the slow one takes half an hour");
+}
+
+#[test]
+fn what_is_on_its_way_and_does_not_come_holds_up_the_next_round_for_a_minute_and_no_longer() {
+    let mut crawl = Crawl::new(options(few(2, 100)), plain);
+    (0..10).for_each(|n| crawl.push(url(0, n, 1)));
+    let begun = crawl.frontier.round().unwrap().0.begun;
+    for _ in 0..100_000 {
+        let now = crawl.clock.now();
+        if !crawl.step() && crawl.frontier.round_due(now, true).is_some() {
+            break;
+        }
+    }
+    let now = crawl.clock.now();
+    assert!(now < begun + S * 60 && crawl.frontier.queued() == 8, "{} queued", crawl.frontier.queued());
+    assert_eq!(crawl.frontier.round_due(now, false), Some(now));
+    assert_eq!(crawl.frontier.round_due(now, true), Some(begun + S * 60));
+    assert_eq!(crawl.frontier.round_due(begun + S * 70, true), Some(begun + S * 70));
 }

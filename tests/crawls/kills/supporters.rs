@@ -7,7 +7,7 @@ use crawler::web::url::CanonicalUrl;
 
 /// Counts that are a function of the archive, in rounds so short that most domains rest now and then.
 const ROUNDS: &str = "[budget]\nby_supporters = \"on\"\nsupporters_by_network = false\nsupporters_by_standing = false\n\
-                      round_pages_min = 3\nround_pages_max = 20\n";
+                      round_pages_min = 8\nround_pages_max = 40\n";
 
 /// What a command prints about the crawl: an object a line.
 fn rows(site: &Site, args: &[&str]) -> Vec<serde_json::Value> {
@@ -74,7 +74,7 @@ fn supporters_after_several_kills_are_those_of_the_links_of_the_archive() {
 /// With the usual keys counts depend on the order of pages, but every quarter that was counted has its key.
 #[test]
 fn a_crawl_with_the_usual_budgets_of_the_whole_web_is_whole_and_sound_after_kills() {
-    let site = of_twenty_domains("[budget]\nround_pages_min = 3\nround_pages_max = 20\n");
+    let site = of_twenty_domains("[budget]\nround_pages_min = 8\nround_pages_max = 40\n");
     for requests in [100, 300] {
         let child = site.crawl.start(&[]);
         site.wait_for_requests(requests);
