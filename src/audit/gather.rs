@@ -257,7 +257,7 @@ impl<'a> Gatherer<'a> {
             followed.into_iter().flat_map(|links| &links.entries).map(|link| (link.kind, link.keys.key)).collect();
         for (place, link) in links.entries.iter().enumerate() {
             let how = match link.kind {
-                LinkKind::Anchor => How::Anchor,
+                LinkKind::Anchor | LinkKind::Aside => How::Anchor,
                 LinkKind::Embed => How::Embed,
                 LinkKind::Refresh => How::Refresh,
                 // told by the facts of the page

@@ -142,6 +142,8 @@ section! {
         favicon: bool = true,
         /// Whether strings in scripts that look like file names are taken for URLs.
         script_files: bool = false,
+        /// Whether links in navigation, header, footer and sidebar of a page come behind its other links.
+        content_first: bool = false,
         /// Attributes of pages from which scripts load pictures.
         lazy_attributes: Vec<String> = LAZY_ATTRIBUTES.iter().map(|&name| name.to_owned()).collect(),
     }
@@ -230,9 +232,9 @@ section! {
         /// Domains with most supporters.
         round_top_domains: u64 = RoundBudgets::default().top_domains,
         /// Whether all domains of one network (/24, /48) are one supporter.
-        supporters_by_network: bool = false,
+        supporters_by_network: bool = true,
         /// Whether a supporter counts by its own, in quarters.
-        supporters_by_standing: bool = false,
+        supporters_by_standing: bool = true,
     }
 }
 

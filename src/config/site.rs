@@ -144,6 +144,10 @@ site! {
     timeout_total: Duration,
     /// As `render.mode`.
     render: RenderMode,
+    /// As `render.scroll`.
+    scroll: usize,
+    /// As `render.click`.
+    click: Vec<String>,
     /// As keys of `[recrawl]`.
     recrawl: RecrawlSettings,
     /// The name and password, or the token, that it asks for.
@@ -157,7 +161,7 @@ site! {
 }
 
 /// The section of each setting.
-const PLACES: [(&str, &str); 24] = [
+const PLACES: [(&str, &str); 26] = [
     ("delay_min", "politeness"),
     ("delay_max", "politeness"),
     ("delay_factor", "politeness"),
@@ -180,6 +184,8 @@ const PLACES: [(&str, &str); 24] = [
     ("timeout_head", "fetch"),
     ("timeout_total", "fetch"),
     ("render", "render"),
+    ("scroll", "render"),
+    ("click", "render"),
     ("recrawl", "recrawl"),
     ("cookies", "fetch"),
 ];
@@ -246,6 +252,8 @@ impl Site {
         put(&mut fetch.timeout_head, &self.timeout_head);
         put(&mut fetch.timeout_total, &self.timeout_total);
         put(&mut render.mode, &self.render);
+        put(&mut render.scroll, &self.scroll);
+        put(&mut render.click, &self.click);
         put(&mut fetch.cookies, &self.cookies);
         put(recrawl, &self.recrawl.map(|settings| all.recrawl.with(&settings)));
     }

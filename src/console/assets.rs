@@ -35,6 +35,7 @@ const ASSETS: &[Asset] = &[
     Asset { name: "freshness.js", mime: SCRIPT, bytes: include_bytes!("assets/freshness.js") },
     Asset { name: "main.js", mime: SCRIPT, bytes: include_bytes!("assets/main.js") },
     Asset { name: "overview.js", mime: SCRIPT, bytes: include_bytes!("assets/overview.js") },
+    Asset { name: "rendering.js", mime: SCRIPT, bytes: include_bytes!("assets/rendering.js") },
     Asset { name: "stream.js", mime: SCRIPT, bytes: include_bytes!("assets/stream.js") },
     Asset { name: "table.js", mime: SCRIPT, bytes: include_bytes!("assets/table.js") },
     Asset { name: "tables.js", mime: SCRIPT, bytes: include_bytes!("assets/tables.js") },

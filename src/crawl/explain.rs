@@ -262,7 +262,7 @@ impl Gatherer<'_> {
         let support = options::support(self.there);
         self.told.round = state.look.round.filter(|_| support.is_on).map(|round| model::DomainInRound {
             number: round.number,
-            supporters: round.supporters,
+            supporters: support.supporters(round.supporters),
             is_of_seed: round.is_of_seed,
             pages_max: round.pages(&support.budgets),
             pages: round.used,

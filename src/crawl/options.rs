@@ -190,6 +190,7 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
         respect_nofollow: config.robots.respect_nofollow,
         lazy_attributes: config.scope.lazy_attributes.clone(),
         script_files: config.scope.script_files,
+        content_first: config.scope.content_first,
         favicon: config.scope.favicon,
         request_records: config.container.request_records,
         text_digests: config.recrawl.mode != RecrawlMode::Off && config.recrawl.change == RecrawlChange::Text,

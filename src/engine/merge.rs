@@ -1,6 +1,6 @@
 //! Merges of the stores, as jobs: out with what may be deleted before, back with the results.
 
-use super::support::{Pair, Supported};
+use super::pair::{Pair, Supported};
 use super::values::{Addresses, Robots};
 use crate::calendar::Visited;
 use crate::disk::{Removal, Result};

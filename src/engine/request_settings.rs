@@ -38,6 +38,10 @@ pub struct RequestSettings {
     pub timeout_total: Duration,
     /// Which pages are rendered.
     pub rendering: RenderMode,
+    /// Steps to the end of those that grow there.
+    pub scrolls: u32,
+    /// CSS selectors of what is clicked in them.
+    pub clicks: Vec<String>,
     /// The proxy by which they go; none where they go straight to the server.
     pub proxy: Option<ProxyUrl>,
 }

@@ -88,6 +88,7 @@ impl Discovery<'_> {
                     }
                     LinkKind::Sitemap => ('M', priority(below, true), parent.depth),
                     LinkKind::Listed => ('M', priority(below, false), below),
+                    LinkKind::Aside => ('L', priority(below, false).saturating_add(1), below),
                     _ => ('L', priority(below, false), below),
                 };
                 QueuedUrl {
@@ -310,7 +311,8 @@ pub(super) fn queued(url: &str, keys: Keys) -> QueuedUrl {
     }
 }
 
-/// Seeds have 0; then comes depth by depth, in each what pages embed before what they link to.
+/// Seeds have 0; then comes depth by depth, in each what pages embed before what they link to. Links beside the content
+/// of a page, where they are told apart, come one later: with what pages of this depth embed, before what they link to.
 fn priority(depth: u16, embedded: bool) -> u8 {
     let by_depth = depth.saturating_mul(2).saturating_add(u16::from(!embedded));
     u8::try_from(by_depth).unwrap_or(u8::MAX)
@@ -379,6 +381,9 @@ mod tests {
         let told = |url: QueuedUrl| (url.depth, url.hops.as_str().to_owned(), url.via, url.seed, url.forced);
         assert_eq!(told(of_link(LinkKind::Embed)), (2, "LLE".to_owned(), 41, 7, false));
         assert!(of_link(LinkKind::Embed).priority < page.priority, "before other pages of this depth");
+        let (of_content, aside) = (of_link(LinkKind::Anchor), of_link(LinkKind::Aside));
+        assert_eq!(told(aside.clone()), told(of_content.clone()));
+        assert!(of_content.priority < aside.priority && aside.priority < priority(4, false), "before the next depth");
         assert_eq!(told(of_link(LinkKind::Sitemap)), (2, "LLM".to_owned(), 41, 7, true), "its index is read again");
         assert_eq!(told(of_link(LinkKind::Listed)), (3, "LLM".to_owned(), 41, 7, false));
         let target = url("http://b.example/");

@@ -14,14 +14,14 @@
 //!   many say the same. A page that was rendered has the links of its rendering; what that asked for has none.
 //! - A pair is counted in the event that stores its page, so a cut has both or neither, and a replay counts it again.
 //! - In a crawl of several shards the pairs of a domain are kept by the shard that owns it. Where another one finds a
-//!   link to it, the pair goes there in the link file, whether or not the URL goes too; a pair that was sent is not sent
-//!   again as long as the LRU knows it. What comes twice is known there.
+//!   link to it, the pair goes there in the link file, whether or not the URL goes too; a pair that was sent is not
+//!   sent again as long as the LRU knows it. What comes twice is known there.
 //! - With `by_network` the source is the network of the server (/24, /48) where its address is known, so that farms of
 //!   many names on few machines are few supporters.
 //! - With `by_standing` a link is worth what links to its source: a question for each of up to four quarters, each with
-//!   a key of its own. So a domain that is linked from where nobody links to stays light, however many such links it has.
-//!   What a link is worth is known when its page comes; the same link on a later page may be worth more, and adds what
-//!   is missing. Such counts depend on the order of pages, and after a kill a replay may find them lighter.
+//!   a key of its own. So a domain that is linked from where nobody links to stays light, however many such links it
+//!   has. What a link is worth is known when its page comes; the same link on a later page may be worth more, and adds
+//!   what is missing. Such counts depend on the order of pages, and after a kill a replay may find them lighter.
 //! - A crawl that has the store keeps it, whether budgets follow from supporters now or not. Where it is switched on in
 //!   a crawl that has pages, their links are counted from the archive, in one pass before anything else; that is done
 //!   again after a kill before the first checkpoint that has the store.
@@ -29,16 +29,15 @@
 use std::net::IpAddr;
 
 use super::checkpoint::Checkpoint;
+use super::pair::Pair;
 use super::recovery::{Find, purpose_of};
 use super::route::queued;
-use super::stores::{Arrival, Stores};
 use super::{Engine, Findings, Purpose, Response};
 use crate::clock::Time;
 use crate::container::{KeyRecord, Reader, ReplayedPage};
 use crate::disk::{Error, Result};
-use crate::drum::{Admission, Aux, Dispatcher, Value};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Hops, QueuedUrl, RoundBudgets};
+use crate::frontier::{Hops, QUARTERS, QueuedUrl, RoundBudgets};
 use crate::outcome::{Verdict, judge_answer};
 use crate::record::RoundFigures;
 use crate::web::html::LinkKind;
@@ -58,63 +57,22 @@ pub struct SupportOptions {
     pub is_on: bool,
 }
 
+/// How many supporters a count of them stands for: it is one of quarters where they count by their standing.
+fn supporters(counted: u64, by_standing: bool) -> f64 {
+    if by_standing { counted as f64 / QUARTERS as f64 } else { counted as f64 }
+}
+
 impl SupportOptions {
+    /// How many supporters a count of them stands for.
+    pub fn supporters(&self, counted: u64) -> f64 {
+        supporters(counted, self.by_standing)
+    }
+
     /// The budgets of rounds, where supporters are counted: because they are now, or because the crawl of this
     /// checkpoint did so before.
     pub(super) fn rounds(&self, saved: Option<&Checkpoint>) -> Option<RoundBudgets> {
         let counts = saved.is_some_and(|checkpoint| checkpoint.support.is_some());
         (self.is_on || counts).then_some(RoundBudgets { are_kept: self.is_on, ..self.budgets })
-    }
-}
-
-/// What is stored with a pair of domains: nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair;
-
-impl Value for Pair {
-    const FIXED_BYTES: Option<usize> = Some(0);
-
-    fn encode(&self, _out: &mut Vec<u8>) {}
-
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        bytes.is_empty().then_some(Pair)
-    }
-}
-
-/// The domain that a pair supports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Supported(pub Fingerprint);
-
-impl Aux for Supported {
-    fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.0.bits().to_le_bytes());
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let bits = u64::from_le_bytes(bytes.try_into().ok()?);
-        Some(Supported(Fingerprint::from_bits(bits)))
-    }
-}
-
-/// Counts the pairs that a merge found to be new.
-pub(super) struct BehindSupport<'a> {
-    pub arrival: &'a mut Arrival,
-}
-
-impl Dispatcher<Fingerprint, Pair, Supported> for BehindSupport<'_> {
-    fn unique_key_update(&mut self, _: Fingerprint, _: Pair, target: Option<Supported>) -> Result<()> {
-        target.map_or(Ok(()), |Supported(target)| self.arrival.frontier.support(target))
-    }
-}
-
-impl Stores {
-    /// Counts a pair that supports `target`, unless it was counted before.
-    pub(super) fn support(&mut self, pair: Fingerprint, target: Fingerprint) -> Result<()> {
-        let Some(support) = &mut self.support else { return Ok(()) };
-        match support.admit(pair, Pair, Supported(target))? {
-            Admission::Unique(Supported(target)) => self.arrival.frontier.support(target),
-            Admission::Duplicate(_) | Admission::Pending => Ok(()),
-        }
     }
 }
 
@@ -235,7 +193,7 @@ impl Engine {
         Some(RoundFigures {
             number: round.number,
             begun_ms: round.begun.ms(),
-            limit: round.limit,
+            limit: supporters(round.limit, self.stores.by_standing),
             pages_min: budgets.pages(0, false, 0),
             pages_max: budgets.pages(0, true, 0),
             resting_hosts: round.resting_hosts,

@@ -3,11 +3,11 @@
 //! The line is fair between lanes, which are registrable domains: where more is due than can be done, each domain that
 //! has something in line gets as much, whether it has one host there or a thousand. An entry gets its turn when it
 //! enters: one after the last of its lane, but not before the present one (start-time fair queueing: Goyal, Vin and
-//! Cheng, "Start-Time Fair Queueing", IEEE/ACM Transactions on Networking 5(5), 1997); the smallest comes first. Where a
-//! turn costs a lane more than one, it waits for them before it has it, its first one too: else ever new domains would
-//! come before all that have been served (the finish times of Golestani, "A Self-Clocked Fair Queueing Scheme", 1994).
-//! Domains that nobody saw before cannot hold up the others for ever: a turn ends after as many entries as were in line
-//! when it began.
+//! Cheng, "Start-Time Fair Queueing", IEEE/ACM Transactions on Networking 5(5), 1997); the smallest comes first. Where
+//! a turn costs a lane more than one, it waits for them before it has it, its first one too: else ever new domains
+//! would come before all that have been served (the finish times of Golestani, "A Self-Clocked Fair Queueing Scheme",
+//! 1994). Domains that nobody saw before cannot hold up the others for ever: a turn ends after as many entries as were
+//! in line when it began.
 //!
 //! An entry that no longer fits the place of its host is skipped when it comes up (the owner of the hosts knows). As
 //! hosts that rest for a day leave one behind that is due in a day, those are swept now and then

@@ -47,8 +47,8 @@ pub(super) const OVERLAY_BYTES_MIN: usize = 16 << 10;
 /// Estimates.
 pub(super) const DOMAIN_BYTES: usize = 32;
 pub(super) const DOMAIN_TOTALS_BYTES: usize = 96;
-/// Of the newer records and cursors of a partition, this part may be domains with new supporters: a merge is not made for
-/// them alone before its tail is stale or has grown. Chosen.
+/// Of the newer records and cursors of a partition, this part may be domains with new supporters: a merge is not made
+/// for them alone before its tail is stale or has grown. Chosen.
 pub(super) const SUPPORTED_PART: usize = 2;
 /// Bytes of a sorted chunk of a merge, however little memory there is. Chosen.
 pub(super) const CHUNK_BYTES_MIN: usize = 64 << 10;
@@ -180,9 +180,9 @@ pub(super) const SUSPECTS_LOOK_EVERY: Duration = Duration::from_millis(100);
 
 // Rounds of budgets.
 
-/// Where hosts with budget are left, and the crawl has workers to spare while these wait for their delays, the next round
-/// begins no sooner than this after the one before: a domain without supporters then has its ten pages a minute, and
-/// those of a slow site do not hold up everybody else for hours. Chosen.
+/// Where hosts with budget are left, and the crawl has workers to spare while these wait for their delays, the next
+/// round begins no sooner than this after the one before: a domain without supporters then has its ten pages a minute,
+/// and those of a slow site do not hold up everybody else for hours. Chosen.
 pub(super) const ROUND_AT_LEAST: Duration = Duration::from_secs(60);
 
 // Back-offs of hosts and waits of single URLs. Their lengths are the promises of docs/ARCHITECTURE.md (Delays, Faults

@@ -25,6 +25,7 @@ fn options() -> ProcessOptions {
         respect_nofollow: true,
         lazy_attributes: Vec::new(),
         script_files: false,
+        content_first: false,
         favicon: false,
         text_digests: false,
         likenesses: false,

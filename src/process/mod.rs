@@ -66,6 +66,8 @@ pub struct ProcessOptions {
     pub lazy_attributes: Vec<String>,
     /// Whether strings in scripts that look like file names are taken for URLs.
     pub script_files: bool,
+    /// Whether links beside the content of a page come behind those of its content.
+    pub content_first: bool,
     /// Whether pages that name no icon have the one that browsers ask their origin for.
     pub favicon: bool,
     /// Whether requests are archived beside answers.
@@ -116,7 +118,8 @@ impl Processor {
         let scan = LinkScan::new(options.links_max, options.respect_nofollow, options.url_bytes_max)
             .with_agent(&options.agent_token)
             .with_lazy_attributes(&options.lazy_attributes)
-            .with_script_files(options.script_files);
+            .with_script_files(options.script_files)
+            .with_asides(options.content_first);
         let encoder = Encoder::new(options.compression);
         Processor {
             usual: (options.agent_token.clone(), options.decoded_max),

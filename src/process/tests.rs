@@ -21,6 +21,7 @@ fn processor(text_digests: bool) -> Processor {
         respect_nofollow: true,
         lazy_attributes: Vec::new(),
         script_files: false,
+        content_first: false,
         favicon: false,
         request_records: true,
         text_digests,

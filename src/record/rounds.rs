@@ -5,17 +5,17 @@ use std::ops::AddAssign;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Time;
-use crate::text::figures::{count, date, size};
+use crate::text::figures::{count, date, fraction, size};
 
 /// The round that goes on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoundFigures {
     /// 1, 2, 3, ...; of several shards, which have rounds of their own, the latest.
     pub number: u32,
     /// When it began, in milliseconds.
     pub begun_ms: u64,
     /// From so many supporters on a domain has the most pages; 0 while nobody knows.
-    pub limit: u64,
+    pub limit: f64,
     /// Pages of a domain without supporters.
     pub pages_min: u64,
     /// Pages of a domain at the limit, and of those of the seeds.
@@ -34,12 +34,12 @@ impl RoundFigures {
     /// The round in a row.
     pub fn row(&self) -> String {
         let most = match self.limit {
-            0 => format!("at most {} pages of a domain", count(self.pages_min)),
+            0.0 => format!("at most {} pages of a domain", count(self.pages_min)),
             limit => format!(
                 "{} to {} pages of a domain, the most from {} supporters on",
                 count(self.pages_min),
                 count(self.pages_max),
-                count(limit)
+                fraction(limit)
             ),
         };
         let rests = match (self.resting_hosts, self.has_resting) {
@@ -87,12 +87,12 @@ mod tests {
         let first = RoundFigures { number: 1, pages_min: 10, pages_max: 10_000, ..RoundFigures::default() };
         assert_eq!(
             first.row(),
-            "1 since 1970-01-01 00:00:00: at most 10 pages of a domain; 0 links between domains, 0 B"
+            "1 since 1970-01-01 00:00:00 UTC: at most 10 pages of a domain; 0 links between domains, 0 B"
         );
-        let mut all = RoundFigures { limit: 312, resting_hosts: 1_200, pairs: 7, pairs_bytes: 35, ..first };
+        let mut all = RoundFigures { limit: 312.0, resting_hosts: 1_200, pairs: 7, pairs_bytes: 35, ..first };
         assert_eq!(
             all.row(),
-            "1 since 1970-01-01 00:00:00: 10 to 10,000 pages of a domain, the most from 312 supporters on; \
+            "1 since 1970-01-01 00:00:00 UTC: 10 to 10,000 pages of a domain, the most from 312 supporters on; \
              1,200 hosts in memory wait for the next one; 7 links between domains, 35 B"
         );
         all += &RoundFigures { number: 3, has_resting: true, resting_hosts: 0, ..all };

@@ -14,7 +14,7 @@
 //!   room for all of them;
 //! - a page has one end, and the engine hears of it once: by then nobody waits for an answer to what it asked for;
 //! - where the browser crashed, which another page may have been the reason for, the page is rendered once more in a
-//!   new one ([`CRASHES_MAX`]); a page that takes too long or too much memory is not;
+//!   new one (`CRASHES_MAX`); a page that takes too long or too much memory is not;
 //! - where an engine ends, so do its pages.
 
 mod kept;
@@ -28,7 +28,9 @@ use tokio::sync::{Semaphore, watch};
 pub use network::OPEN_MAX;
 
 use crate::browser::{BrowserOptions, Browsers, Ended, PictureFormat, RenderFailure, RenderOptions, Rendered};
-use crate::engine::{Addressed, Answer, AskId, Event, Fault, Processed, RenderJob, RenderWork, ReplyTo};
+use crate::engine::{
+    Addressed, Answer, AskId, Event, Fault, Processed, RenderJob, RenderWork, ReplyTo, RequestSettings,
+};
 use crate::process::{ProcessOptions, Processor, RenderOutcome, RenderedPage};
 use crate::web::url::CanonicalUrl;
 use kept::Kept;
@@ -187,8 +189,8 @@ async fn run(shared: Arc<Shared>, job: RenderJob, reply: ReplyTo) {
 struct Subject {
     number: u64,
     url: CanonicalUrl,
-    /// Of its site, where that has another than usual.
-    user_agent: Option<String>,
+    /// Those of its site, where that has others than usual.
+    settings: Option<Arc<RequestSettings>>,
     document: Arc<Document>,
 }
 
@@ -197,7 +199,7 @@ impl Subject {
         Subject {
             number,
             url: processed.job.url.clone(),
-            user_agent: processed.job.settings.as_ref().map(|settings| settings.user_agent.clone()),
+            settings: processed.job.settings.clone(),
             document: Arc::new(Document::of(processed, decoded_max)),
         }
     }
@@ -205,9 +207,13 @@ impl Subject {
 
 /// What a browser makes of a page, or why it makes nothing of it.
 async fn render(shared: &Arc<Shared>, subject: Subject, reply: &ReplyTo) -> Result<RenderedPage, String> {
-    let Subject { number, url, user_agent, document } = subject;
+    let Subject { number, url, settings, document } = subject;
     let mut options = shared.options.page.clone();
-    user_agent.into_iter().for_each(|user_agent| options.user_agent = user_agent);
+    if let Some(settings) = settings {
+        options.user_agent.clone_from(&settings.user_agent);
+        options.scrolls_max = settings.scrolls;
+        options.click.clone_from(&settings.clicks);
+    }
     let key = (reply.engine(), number);
     let mut crashes = 0;
     loop {

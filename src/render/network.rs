@@ -2,6 +2,10 @@
 //!
 //! Only GET is asked for: what else a page sends may change something at a server, which a crawler must not. Fields
 //! that its scripts set go with it, but none that says who asks, by which connection, or for which part.
+//!
+//! Before a GET with such fields to another origin, the browser asks that origin for leave (a preflight of CORS). It is
+//! answered here and never sent: a GET without such fields is made unasked, and changes as much or as little. Whether
+//! the page may read the answer says the answer, which the browser judges.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -195,6 +199,9 @@ impl PageNetwork {
 impl Network for PageNetwork {
     fn request(&self, asked: Asked, reply: Reply) {
         let Ok(url) = CanonicalUrl::parse(&asked.url) else { return reply.fail(Denied::Refused) };
+        if let Some(leave) = leave_of(&asked) {
+            return reply.fulfill(204, leave, Vec::new());
+        }
         if asked.method != "GET" || asked.body.is_some() {
             return reply.fail(Denied::Refused);
         }
@@ -224,6 +231,24 @@ impl Network for PageNetwork {
 
 fn fulfill(reply: Reply, resource: &Resource) {
     reply.fulfill(resource.status, resource.headers.clone(), resource.body.clone());
+}
+
+/// The answer to a preflight for a GET, if `asked` is one. Scripts cannot set the fields by which it is known.
+fn leave_of(asked: &Asked) -> Option<Vec<(String, String)>> {
+    let field = |wanted: &str| {
+        let found = asked.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        found.map(|(_, value)| value.clone())
+    };
+    if asked.method != "OPTIONS" || field("access-control-request-method")? != "GET" {
+        return None;
+    }
+    let leave = [
+        ("Access-Control-Allow-Origin", field("origin")?),
+        ("Access-Control-Allow-Methods", "GET".to_owned()),
+        ("Access-Control-Allow-Headers", field("access-control-request-headers").unwrap_or_default()),
+        ("Access-Control-Allow-Credentials", "true".to_owned()),
+    ];
+    Some(leave.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 /// Fields of the head of a request that scripts of the page may have set.
@@ -278,5 +303,40 @@ impl Drop for Entered<'_> {
     fn drop(&mut self) {
         let gone = self.pages.lock().remove(&self.key);
         gone.iter().for_each(|page| page.end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(method: &str, fields: &[(&str, &str)]) -> Asked {
+        Asked {
+            id: 0,
+            url: "http://api.example/".to_owned(),
+            method: method.to_owned(),
+            headers: fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            body: None,
+            kind: ResourceKind::Other,
+            is_main_document: false,
+            redirected_from: None,
+        }
+    }
+
+    #[test]
+    fn leave_is_given_for_a_get_and_for_nothing_else() {
+        let of = |method: &str, wanted: &str| {
+            let fields = [
+                ("Origin", "http://a.example"),
+                ("Access-Control-Request-Method", wanted),
+                ("Access-Control-Request-Headers", "x-a,x-b"),
+            ];
+            leave_of(&asked(method, &fields))
+        };
+        let leave = of("OPTIONS", "GET").unwrap();
+        assert!(leave.contains(&("Access-Control-Allow-Origin".to_owned(), "http://a.example".to_owned())));
+        assert!(leave.contains(&("Access-Control-Allow-Headers".to_owned(), "x-a,x-b".to_owned())));
+        assert_eq!((of("OPTIONS", "POST"), of("OPTIONS", "DELETE"), of("GET", "GET")), (None, None, None));
+        assert_eq!(leave_of(&asked("OPTIONS", &[("Origin", "http://a.example")])), None);
     }
 }

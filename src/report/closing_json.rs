@@ -50,6 +50,7 @@ pub fn object(statistics: &Statistics, gauges: &Gauges, finish: Finish, closing:
         "queued": gauges.queued,
         "calendar": gauges.calendar,
         "rounds": gauges.rounds,
+        "rendering": gauges.rendering,
         "memory_peak_bytes": closing.memory_bytes,
     })
 }

@@ -221,8 +221,8 @@ impl Moment<'_> {
         let calendar = gauges.calendar.map(calendar).unwrap_or_default();
         format!(
             "{} state={} pages={}{} now={}/s average={}/s in={}/s requisites={} queued={} ready={} waiting={} \
-             in_flight={}{} limited_by={}{}{rounds}{calendar} 2xx={ok} 3xx={moved} 4xx={refused} 5xx={broken} errors={} \
-             left_out={} stored={} free={}",
+             in_flight={}{} limited_by={}{}{rounds}{calendar} 2xx={ok} 3xx={moved} 4xx={refused} 5xx={broken} \
+             errors={} left_out={} stored={} free={}",
             span(self.elapsed).replace(' ', ""),
             self.doing,
             statistics.pages(),

@@ -6,7 +6,7 @@ use super::clause::{Clause, Violation};
 use super::machine::Machine;
 use super::moment::is_final;
 use super::rendering::{PREFIX, shell};
-use super::{again, outcomes, polite, support};
+use super::{again, outcomes, polite};
 use crate::container::{KeyRecord, Reader, Report, Standing, verify};
 use crate::record::Statistics;
 use crate::web::warc::payload_sha1;
@@ -25,7 +25,7 @@ pub(super) fn judge(machine: &Machine, statistics: &Statistics) -> Result<(), Vi
         outcomes(machine, statistics)?;
     }
     if machine.case().support.is_on {
-        support::judge(machine, true)?;
+        machine.judge_support(true)?;
     }
     sound(machine)
 }

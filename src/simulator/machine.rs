@@ -159,6 +159,18 @@ impl Machine {
         if shard.is_whole() { PathBuf::from(DIR) } else { Path::new(DIR).join(shard.dir_name()) }
     }
 
+    /// Holds the supporters that were counted against the archive.
+    pub(super) fn judge_support(&self, is_complete: bool) -> Result<(), Violation> {
+        let subject = support::Subject {
+            disk: self.disk(),
+            dirs: self.shards().map(|shard| self.dir_of(shard)).collect(),
+            case: &self.case,
+            seeds: &self.seeds,
+            process: &|keys| self.process(keys),
+        };
+        support::judge(&subject, is_complete)
+    }
+
     /// Where the archives of all shards lie.
     pub(super) fn archives(&self) -> Vec<PathBuf> {
         self.shards().map(|shard| self.dir_of(shard).join("pages")).collect()
@@ -316,7 +328,7 @@ impl Machine {
         self.simulated.make_room();
         self.simulated.restart(restart);
         if self.case.support.is_on {
-            support::judge(self, false)?;
+            self.judge_support(false)?;
         }
         if self.case.watch.is_none() {
             return Ok(());

@@ -279,6 +279,7 @@ impl Machine {
             respect_nofollow: true,
             lazy_attributes: Vec::new(),
             script_files: false,
+            content_first: false,
             favicon: false,
             request_records: true,
             text_digests: self.case().recrawl.as_ref().is_some_and(|recrawl| recrawl.by_text),

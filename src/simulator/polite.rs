@@ -46,7 +46,8 @@ fn requisites(machine: &Machine, requests: &[&Request]) -> Result<(), Violation>
             if is_next && machine.case().frontier.politeness.connections_per_host == 1 {
                 return offence(other, "a page too soon after what another one asked for");
             }
-            if rests && other.end <= request.start {
+            // what is asked for in the millisecond in which the answer comes was on its way before
+            if rests && other.end < request.start {
                 return offence(other, "a rest was asked for");
             }
         }

@@ -1,12 +1,14 @@
 //! Supporters of domains, held against the archive: at every end of a process, each pair in a store is one supporter in
-//! its queue; where the archive has all pages that a store can know of, its pairs are those of the links of these pages,
-//! and a domain has as many supporters as other domains link to it.
+//! its queue; where the archive has all pages that a store can know of, its pairs are those of the links of these
+//! pages, and a domain has as many supporters as other domains link to it, or at most so many where they count by their
+//! standing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::case::Case;
 use super::clause::{Clause, Violation};
-use super::machine::Machine;
 use crate::container::Reader;
 use crate::disk::{Disk, Result};
 use crate::drum::verify::{Check, Operation};
@@ -14,8 +16,8 @@ use crate::engine::checkpoint::{self, Checkpoint, CheckpointFile, Sections, chec
 use crate::engine::values::decode_rules;
 use crate::engine::{Pair, Purpose, Response, Supported, links_of, supported_by, supporter};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::for_each_domain;
-use crate::process::Processor;
+use crate::frontier::{QUARTERS, for_each_domain};
+use crate::process::{ProcessOptions, Processor};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
@@ -30,15 +32,25 @@ struct Counted {
     pairs: u64,
 }
 
+/// A crawl that is judged.
+pub(super) struct Subject<'a> {
+    pub disk: Disk,
+    /// Of its shards.
+    pub dirs: Vec<PathBuf>,
+    pub case: &'a Case,
+    pub seeds: &'a [CanonicalUrl],
+    /// How pages are processed, given the keys of their crawl.
+    pub process: &'a dyn Fn(Arc<KeyMaker>) -> ProcessOptions,
+}
+
 /// Judges what a process has left: that of a crawl of one shard, or a complete one, in full.
-pub(super) fn judge(machine: &Machine, is_complete: bool) -> std::result::Result<(), Violation> {
+pub(super) fn judge(subject: &Subject<'_>, is_complete: bool) -> std::result::Result<(), Violation> {
     let unreadable = |error: crate::disk::Error| Violation::new(Clause::Sound, error.to_string());
-    let (disk, mut counted, mut expected) = (machine.disk(), Counted::default(), Supports::new());
-    let is_whole = is_complete || machine.case().shards == 1;
-    for shard in machine.shards() {
-        let dir = machine.dir_of(shard);
+    let (disk, mut counted, mut expected) = (&subject.disk, Counted::default(), Supports::new());
+    let is_whole = is_complete || subject.case.shards == 1;
+    for dir in &subject.dirs {
         // what cannot be read is told by the start that meets it
-        let Ok(Some(cut)) = checkpoint::newest(&disk, &dir) else {
+        let Ok(Some(cut)) = checkpoint::newest(disk, dir) else {
             if is_complete {
                 return Err(Violation::new(Clause::Sound, format!("{}: no checkpoint", dir.display())));
             }
@@ -46,14 +58,14 @@ pub(super) fn judge(machine: &Machine, is_complete: bool) -> std::result::Result
         };
         let before: u64 = counted.supporters.values().sum();
         let pairs = counted.pairs;
-        let Ok(()) = counted.add(&disk, &dir, &cut) else { return Ok(()) };
+        let Ok(()) = counted.add(disk, dir, &cut) else { return Ok(()) };
         let (found, pairs) = (counted.supporters.values().sum::<u64>() - before, counted.pairs - pairs);
         if found != pairs {
             let what = format!("{}: {found} supporters, {pairs} pairs", dir.display());
             return Err(Violation::new(Clause::Counts, what));
         }
         if is_whole {
-            match archived(machine, &dir, &cut.0, &mut expected) {
+            match archived(subject, dir, &cut.0, &mut expected) {
                 Ok(()) => {}
                 Err(error) if is_complete => return Err(unreadable(error)),
                 // a power cut leaves key records behind the checkpoint that are not whole; the next start cuts them off
@@ -65,9 +77,11 @@ pub(super) fn judge(machine: &Machine, is_complete: bool) -> std::result::Result
         return Ok(());
     }
     for (domain, pairs) in &expected {
-        let found = counted.supporters.remove(domain).unwrap_or(0);
-        if found != pairs.len() as u64 {
-            let what = format!("{found} supporters of {:016x}, not {}", domain.bits(), pairs.len());
+        let (found, linked) = (counted.supporters.remove(domain).unwrap_or(0), pairs.len() as u64);
+        // what a link is worth depends on when its page came
+        let is_right = if subject.case.support.by_standing { found <= QUARTERS * linked } else { found == linked };
+        if !is_right {
+            let what = format!("{found} supporters of {:016x}, to which {linked} link", domain.bits());
             return Err(Violation::new(Clause::Counts, what));
         }
     }
@@ -117,16 +131,16 @@ impl Counted {
 }
 
 /// The pairs of the pages in the archive of a shard that its checkpoint has.
-fn archived(machine: &Machine, dir: &Path, cut: &Checkpoint, pairs: &mut Supports) -> Result<()> {
-    let disk = machine.disk();
-    let Some(identity) = CheckpointFile::read(&disk, dir, cut.number)?.identity else { return Ok(()) };
-    let (keys, case) = (std::sync::Arc::new(identity.key_maker()), machine.case());
-    let scope = Scope::new(&case.scope, machine.seeds().iter()).expect("a case has rules that can be read");
-    let mut processor = Processor::new(machine.process(keys.clone()));
+fn archived(subject: &Subject<'_>, dir: &Path, cut: &Checkpoint, pairs: &mut Supports) -> Result<()> {
+    let (disk, case) = (&subject.disk, subject.case);
+    let Some(identity) = CheckpointFile::read(disk, dir, cut.number)?.identity else { return Ok(()) };
+    let keys = Arc::new(identity.key_maker());
+    let scope = Scope::new(&case.scope, subject.seeds.iter()).expect("a case has rules that can be read");
+    let mut processor = Processor::new((subject.process)(keys.clone()));
     let mut find = |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response| {
         processor.findings(url, purpose, response, &scope)
     };
-    let archive = Reader::open(disk, &dir.join("pages"))?;
+    let archive = Reader::open(disk.clone(), &dir.join("pages"))?;
     let (records, _) = archive.records_within(0, cut.container.key_bytes)?;
     for record in records {
         let Some(page) = archive.page(&record)? else { continue };

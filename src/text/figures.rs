@@ -48,6 +48,16 @@ pub fn count(number: u64) -> String {
     grouped
 }
 
+/// A count that may have a fraction: `1,234`, `3.25`, `0.5`.
+pub fn fraction(number: f64) -> String {
+    let hundredths = (number.max(0.0) * 100.0).round() as u64;
+    let (whole, rest) = (count(hundredths / 100), hundredths % 100);
+    match rest {
+        0 => whole,
+        _ => format!("{whole}.{rest:02}").trim_end_matches('0').to_owned(),
+    }
+}
+
 /// A count and what is counted, which takes an `s` where it is not one: `1 host`, `1,234 hosts`.
 pub fn counted(number: u64, one: &str) -> String {
     format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
@@ -109,6 +119,7 @@ mod tests {
         assert_eq!(count(0), "0");
         assert_eq!(count(123), "123");
         assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!([0.0, 0.25, 3.5, 1_234.0].map(fraction), ["0", "0.25", "3.5", "1,234"]);
         assert_eq!(short(9_999), "9,999");
         assert_eq!(short(12_345), "12.3k");
         assert_eq!(short(4_560_000), "4.56M");

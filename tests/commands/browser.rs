@@ -11,6 +11,7 @@ mod hostile;
 mod looks;
 mod open;
 mod pictures;
+mod rendering;
 
 use std::process::{Command, Stdio};
 use std::time::Instant;

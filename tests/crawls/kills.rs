@@ -12,6 +12,7 @@ mod machines;
 mod moments;
 mod recovery;
 mod shards;
+mod supporters;
 
 use std::collections::HashMap;
 use std::fs;

@@ -128,6 +128,10 @@ fn an_application_of_one_page_is_crawled_completely_and_its_parts_are_fetched_on
     assert!(versions(&crawl).contains_key(&application.url("/api/17.json")));
     // what robots.txt forbids is not asked for, and nothing that is not a GET
     assert_eq!((application.count("/secret.json"), application.count("/post")), (0, 0));
+    // another origin gave no leave for a field, since it was not asked for it, and its answer is there
+    assert!(rendered.contains("worth its price"), "{rendered}");
+    assert!(versions(&crawl).contains_key(&application.other_url("/opinion.json")));
+    assert_eq!(application.count("OPTIONS"), 0);
     let log = std::fs::read_to_string(crawl.path("crawl/logs/crawl.log")).unwrap();
     assert!(log.contains("forRendering") && log.contains("rendered:always:"), "{log}");
     wait_for_no_browser(&crawl);
@@ -236,6 +240,24 @@ fn needed_renders_the_application_and_not_the_static_pages_beside_it() {
     let rendered = figures(&crawl)["pages"].as_u64().unwrap();
     // every route, and of the static pages those by which their pattern was judged
     assert!((20..=30).contains(&rendered), "{}", figures(&crawl));
+}
+
+/// `localhost` and `127.0.0.1` are two sites on one server.
+#[test]
+fn what_is_clicked_is_said_for_each_site() {
+    if !has_browser() {
+        return;
+    }
+    let more = "[[site]]\nhost = \"127.0.0.1\"\nclick = [\".more\"]\nscroll = 2\n[dns]\n\
+                hosts = { localhost = \"127.0.0.1\" }\n";
+    let (application, crawl) = begun((4, 0), "mode = \"always\"", more);
+    let seeds = application.url("/growing");
+    let other = seeds.replace("127.0.0.1", "localhost");
+    std::fs::write(crawl.path("seeds.txt"), format!("{seeds}\n{other}\n")).unwrap();
+    run(&crawl).expect(0, &["finish reason            complete"]);
+    assert!(output(&crawl, &["get", &seeds, "--rendered"]).contains("/item/3"));
+    assert!(!output(&crawl, &["get", &other, "--rendered"]).contains("/item/1"));
+    assert!(versions(&crawl).contains_key(&application.url("/item/3")));
 }
 
 #[test]

@@ -51,8 +51,8 @@ fn section(content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What a record lacks at its end that says nothing of a calendar.
-const WITHOUT_CALENDAR: [u8; 2] = [0, 0];
+/// What a record lacks at its end that says nothing of a calendar, nor of supporters.
+const WITHOUT_CALENDAR: [u8; 3] = [0, 0, 0];
 
 /// The record of a checkpoint as it was before requisites were counted.
 fn without_requisites(record: &[u8]) -> Vec<u8> {

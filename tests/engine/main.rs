@@ -371,6 +371,7 @@ fn try_open(
         lazy_attributes: Vec::new(),
         script_files: false,
         favicon: false,
+        content_first: false,
         request_records: true,
         text_digests: web.recrawl().is_some(),
         likenesses: settings.pages_per_text.is_some(),

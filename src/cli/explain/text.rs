@@ -7,7 +7,7 @@ use crate::crawl::explain::{Explanation, Hop};
 use crate::record::Doing;
 use crate::report::closing::Table;
 use crate::text::escape::escaped;
-use crate::text::figures::{count, date, size, span};
+use crate::text::figures::{count, date, fraction, size, span};
 
 /// Versions that are shown.
 const VERSIONS_SHOWN: usize = 10;
@@ -237,7 +237,7 @@ impl Page<'_> {
         if let Some(round) = told.round {
             let (used, max) = (count(round.pages), count(round.pages_max));
             let of = if round.is_of_seed { ", of a seed" } else { "" };
-            let supporters = count(round.supporters);
+            let supporters = fraction(round.supporters);
             self.row(
                 "  round",
                 format!("{}: {used} of {max} pages of its domain, which has {supporters} supporters{of}", round.number),

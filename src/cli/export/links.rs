@@ -264,7 +264,7 @@ pub(super) fn stated<'a>(url: &'a CanonicalUrl, content_type: Option<&'a str>) -
 
 fn kind(kind: LinkKind) -> &'static str {
     match kind {
-        LinkKind::Anchor => "anchor",
+        LinkKind::Anchor | LinkKind::Aside => "anchor",
         LinkKind::Embed => "embed",
         LinkKind::Refresh => "refresh",
         LinkKind::Canonical => "canonical",

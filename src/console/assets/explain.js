@@ -36,6 +36,7 @@ function facts(e) {
       "Queue",
       queue ? joined(queue.place, `${counted(queue.before, "URL")} of its host before it`, attempts(queue)) : "",
     ],
+    ["Rendering", e.rendering ?? ""],
     ["Recrawl", e.recrawl ? recrawlText(e.recrawl) : ""],
     ["Host", host ? hostText(host) : ""],
     ["Found", found ? foundParts(found) : ""],

@@ -8,6 +8,7 @@ import { Explain } from "./explain.js";
 import { clock } from "./format.js";
 import { Freshness } from "./freshness.js";
 import { Overview } from "./overview.js";
+import { Rendering } from "./rendering.js";
 import { Stream } from "./stream.js";
 import { tables } from "./tables.js";
 import { Tabs } from "./tabs.js";
@@ -17,6 +18,7 @@ takeToken();
 
 const overview = new Overview();
 const freshness = new Freshness();
+const rendering = new Rendering();
 const controls = new Controls();
 const charts = new Charts(byId("charts"));
 const explain = new Explain();
@@ -33,6 +35,7 @@ function onState(next) {
   heardAt = Date.now();
   overview.show(state);
   freshness.show(state);
+  rendering.show(state);
   // without a crawl there are no rates, unless one ended while this page was open
   byId("charts-section").hidden = !state.running && charts.isEmpty;
   controls.show(state);

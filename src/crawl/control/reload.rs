@@ -124,6 +124,7 @@ fn effective(current: &Config, new: &Config) -> Config {
             max_pages_per_text: current.scope.max_pages_per_text,
             favicon: current.scope.favicon,
             script_files: current.scope.script_files,
+            content_first: current.scope.content_first,
             lazy_attributes: current.scope.lazy_attributes.clone(),
             ..new.scope.clone()
         },

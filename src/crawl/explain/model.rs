@@ -308,8 +308,8 @@ pub struct Host {
 pub struct DomainInRound {
     /// The round that goes on.
     pub number: u32,
-    /// Other domains that link to it.
-    pub supporters: u64,
+    /// Other domains that link to it; by what each of them is worth, where they count by their standing.
+    pub supporters: f64,
     /// Whether a seed is of it.
     pub is_of_seed: bool,
     /// Pages that it may have in this round.

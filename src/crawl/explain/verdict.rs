@@ -10,7 +10,7 @@ use crate::clock::Time;
 use crate::config::Config;
 use crate::outcome::{Failure, Reason, Verdict, judge_answer, words_of_status};
 use crate::record::Doing;
-use crate::text::figures::{count, date, size, span};
+use crate::text::figures::{count, date, fraction, size, span};
 
 /// What is known besides the explanation.
 pub(super) struct Facts<'a> {
@@ -166,8 +166,8 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
 fn waits_for_round(round: &DomainInRound) -> String {
     let supporters = match (round.is_of_seed, round.supporters) {
         (true, _) => "is one of a seed".to_owned(),
-        (false, 1) => "has 1 supporter".to_owned(),
-        (false, supporters) => format!("has {} supporters", count(supporters)),
+        (false, 1.0) => "has 1 supporter".to_owned(),
+        (false, supporters) => format!("has {} supporters", fraction(supporters)),
     };
     let used = match round.pages >= round.pages_max {
         true => format!("{} of {} pages of this round", count(round.pages), count(round.pages_max)),
@@ -313,7 +313,7 @@ mod tests {
             backoff_reason: Some("it does not answer".to_owned()),
             ..Host::default()
         };
-        let round = DomainInRound { number: 6, supporters: 3, pages_max: 40, pages: 40, ..DomainInRound::default() };
+        let round = DomainInRound { number: 6, supporters: 3.0, pages_max: 40, pages: 40, ..DomainInRound::default() };
         let resting = Explanation { queue: Some(queue(5)), round: Some(round), ..Explanation::default() };
         assert_eq!(said(&resting), "waits for round 7: its domain has 3 supporters, 40 of 40 pages of this round");
         let mut told = Explanation { queue: Some(queue(5)), host: Some(host), ..Explanation::default() };

@@ -1,8 +1,8 @@
 //! The domains report: a row a registrable domain, those with most supporters first.
 //!
 //! The frontier knows domains by their fingerprints. Their names come from the lines of crawl.log and skipped.jsonl and
-//! from the queue; all go through a sorter on disk, in bounded memory. A domain that is linked to and of which nothing was asked or is
-//! queued or left out any more is told by its fingerprint.
+//! from the queue; all go through a sorter on disk, in bounded memory. A domain that is linked to and of which nothing
+//! was asked or is queued or left out any more is told by its fingerprint.
 
 use std::collections::HashSet;
 
@@ -13,12 +13,14 @@ use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::options;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{Disk, Result};
+use crate::engine::SupportOptions;
 use crate::engine::checkpoint;
 use crate::engine::values::decode_rules;
-use crate::frontier::{DomainLook, DomainRound, RoundBudgets, for_each_domain};
+use crate::frontier::{DomainLook, DomainRound, QUARTERS, for_each_domain};
 use crate::record::log_files::for_each_line;
 use crate::record::{CrawlLog, ReadLine, SkippedLog, origin_of};
 use crate::text::escape;
+use crate::text::figures::fraction;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Memory of each of the two sorters.
@@ -36,7 +38,8 @@ const KIND_NAME: u8 = 1;
 struct Row {
     /// Its name; its fingerprint after `#` where nobody knows that.
     domain: String,
-    supporters: u64,
+    /// By what each is worth, where they count by their standing.
+    supporters: f64,
     /// Whether a seed is of it.
     seed: bool,
     /// Pages that it may have in a round; nothing where supporters are not counted.
@@ -55,7 +58,8 @@ struct Row {
 pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> std::result::Result<(), ReportError> {
     let Some(keys) = dirs.keys() else { return out.text(format_args!("{}", super::NO_CHECKPOINT)) };
     let config = options::read_copy(disk, dirs.home())?.unwrap_or_default();
-    let budgets = options::support(&config).budgets;
+    let support = options::support(&config);
+    let budgets = support.budgets;
     let mut sorter = Sorter::new(SORTER_BYTES);
     let (mut rounds, mut counts, mut has_checkpoint) = (Vec::new(), false, false);
     for dir in dirs.shards() {
@@ -93,7 +97,10 @@ pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> std::re
     for round in rounds.iter().filter(|round| counts && round.number > 0) {
         let most = match round.limit {
             0 => "nobody knows yet how many supporters are worth the most".to_owned(),
-            limit => format!("{limit} supporters are worth {} pages", budgets.pages(limit, false, limit)),
+            limit => {
+                let (supporters, pages) = (fraction(support.supporters(limit)), budgets.pages(limit, false, limit));
+                format!("{supporters} supporters are worth {pages} pages")
+            }
         };
         out.text(format_args!("round {}: {most}, none {}\n", round.number, budgets.pages(0, false, 0)))?;
     }
@@ -102,12 +109,12 @@ pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> std::re
         "supporters", "budget", "pages", "round-pages", "queued", "waits"
     ))?;
     let mut ranked = Sorter::new(SORTER_BYTES);
-    joined(sorter.finish()?, counts.then_some(&budgets), &mut |row| ranked.push(&rank(&row)))?;
+    joined(sorter.finish()?, counts.then_some(&support), &mut |row| ranked.push(&rank(&row)))?;
     let mut ranked = ranked.finish()?;
     while let Some(line) = ranked.next()? {
         let row = line.get(RANK_BYTES..).and_then(|row| serde_json::from_slice::<serde_json::Value>(row).ok());
         let Some(row) = row else { continue };
-        let number = |name: &str| row[name].as_u64().map_or("-".to_owned(), |number| number.to_string());
+        let number = |name: &str| row[name].as_f64().map_or("-".to_owned(), |number| number.to_string());
         let waits = if row["rests"] == true { "round" } else { "" };
         out.row(
             &row,
@@ -184,7 +191,7 @@ fn totals_line(look: &DomainLook) -> Vec<u8> {
 }
 
 /// A row for each domain with totals.
-fn joined(mut sorted: Sorted, budgets: Option<&RoundBudgets>, each: &mut dyn FnMut(Row) -> Result<()>) -> Result<()> {
+fn joined(mut sorted: Sorted, support: Option<&SupportOptions>, each: &mut dyn FnMut(Row) -> Result<()>) -> Result<()> {
     let mut current: Option<(u64, Row)> = None;
     while let Some(line) = sorted.next()? {
         let Some((domain, rest)) = line.split_first_chunk::<8>() else { continue };
@@ -194,7 +201,7 @@ fn joined(mut sorted: Sorted, budgets: Option<&RoundBudgets>, each: &mut dyn FnM
                 if let Some((_, row)) = current.take() {
                     each(row)?;
                 }
-                current = row(domain, numbers, budgets).map(|row| (domain, row));
+                current = row(domain, numbers, support).map(|row| (domain, row));
             }
             Some((&KIND_NAME, name)) => {
                 if let Some((_, row)) = current.as_mut().filter(|(of, _)| *of == domain) {
@@ -207,16 +214,16 @@ fn joined(mut sorted: Sorted, budgets: Option<&RoundBudgets>, each: &mut dyn FnM
     current.map_or(Ok(()), |(_, row)| each(row))
 }
 
-fn row(domain: u64, numbers: &[u8], budgets: Option<&RoundBudgets>) -> Option<Row> {
+fn row(domain: u64, numbers: &[u8], support: Option<&SupportOptions>) -> Option<Row> {
     let (numbers, _) = numbers.as_chunks::<8>();
     let numbers: Vec<u64> = numbers.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
     let [pages, queued, number, limit, supporters, seed, used, asked] = numbers.try_into().ok()?;
     let number = u32::try_from(number).ok()?;
     let round = DomainRound { number, limit, supporters, is_of_seed: seed == 1, used, asked };
-    let budget = budgets.map(|budgets| round.pages(budgets));
+    let budget = support.map(|support| round.pages(&support.budgets));
     Some(Row {
         domain: format!("#{domain:016x}"),
-        supporters,
+        supporters: support.map_or(0.0, |support| support.supporters(supporters)),
         seed: seed == 1,
         budget,
         pages,
@@ -232,7 +239,8 @@ const RANK_BYTES: usize = 16;
 
 /// A row with what it is sorted by before it: many supporters, then many pages, then the name.
 fn rank(row: &Row) -> Vec<u8> {
-    let mut line = (!row.supporters).to_be_bytes().to_vec();
+    // a count of quarters at most
+    let mut line = (!((row.supporters * QUARTERS as f64) as u64)).to_be_bytes().to_vec();
     line.extend((!row.pages).to_be_bytes());
     line.extend(serde_json::to_vec(row).expect("a row consists of plain data"));
     line

@@ -74,8 +74,8 @@ pub(super) fn cure(harm: &Harm) -> Vec<String> {
     }
     if !harm.support.is_empty() {
         said.push(
-            "--rebuild empties the damaged part of the pairs of domains: a link that was counted there may be counted once \
-             more as a supporter"
+            "--rebuild empties the damaged part of the pairs of domains: a link that was counted there may be counted \
+             once more as a supporter"
                 .to_owned(),
         );
     }

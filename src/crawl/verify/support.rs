@@ -1,5 +1,5 @@
-//! Pairs of domains and the supporters that they make: each distinct pair in the store, but for those of which no answer
-//! was handed on yet, is one supporter of a domain in the queue.
+//! Pairs of domains and the supporters that they make: each distinct pair in the store, but for those of which no
+//! answer was handed on yet, is one supporter of a domain in the queue.
 //!
 //! Both are sums of one cut; beside a running crawl that has gone on meanwhile they are taken again. Memory holds the
 //! keys that wait in a bucket.

@@ -10,6 +10,7 @@
 //! - Jobs of the frontier are counted here too: while one of either kind is out, a file is half written that no cut
 //!   names.
 
+mod support;
 mod way;
 
 use std::path::PathBuf;
@@ -18,8 +19,8 @@ pub use way::{Arrival, known_by};
 
 use super::checkpoint::{Owner, Replayed, Sections};
 use super::merge::{BucketMerge, StoreMerged};
+use super::pair::{Pair, Supported};
 use super::patterns::PatternBudget;
-use super::support::{Pair, Supported};
 use super::texts::TextBudget;
 use super::values::{Addresses, Robots};
 use crate::calendar::Visited;

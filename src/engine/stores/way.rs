@@ -18,6 +18,7 @@
 //! everything else goes with the URL to the frontier. What is not known, or not fresh, the frontier asks for when the
 //! host's turn comes, and the answer replaces the old one.
 
+use super::support::BehindSupport;
 use super::{Replayed, Stores};
 use crate::calendar::{Recrawl, Visited};
 use crate::clock::Time;
@@ -25,7 +26,6 @@ use crate::disk::Result;
 use crate::drum::{Admission, Dispatcher, Store, StoreAnswer};
 use crate::engine::is_of_seed;
 use crate::engine::patterns::PatternBudget;
-use crate::engine::support::BehindSupport;
 use crate::engine::values::{Addresses, Robots, RobotsAnswer};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Frontier, Known, NameAnswer, QueuedUrl};
@@ -102,7 +102,7 @@ impl Stores {
         let visits = visits.as_mut();
         count += seen.dispatch(&mut BehindSeen { patterns, visits, onward }, results_max)?;
         if let Some(support) = support {
-            count += support.dispatch(&mut BehindSupport { arrival }, results_max)?;
+            count += support.dispatch(&mut BehindSupport { frontier: &mut arrival.frontier }, results_max)?;
         }
         jobs.is_dispatching = count > 0;
         self.put_forward()?;

@@ -4,9 +4,9 @@
 //! | header 16 | blocks of URLs, and between them blocks of the directory | index | filter | footer 64 |
 //! footer = | index at 8 | filter at 8 | URLs 8 | hosts 8 | zero 28 | crc32 4 |
 //! ```
-//! The directory has an entry for every domain of which anything is known and for every host: how many URLs, at which block and
-//! number in it they start, and the host's record. The index names the first entry of every directory block. Nothing
-//! of it stays in memory but the filter: a job opens the file, reads the index, and goes where it has to.
+//! The directory has an entry for every domain of which anything is known and for every host: how many URLs, at which
+//! block and number in it they start, and the host's record. The index names the first entry of every directory block.
+//! Nothing of it stays in memory but the filter: a job opens the file, reads the index, and goes where it has to.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Budgets of domains that follow from who links to them, given out in rounds.
 //!
-//! A domain is linked to by other domains, its *supporters*; they are counted once each, by whoever owns the frontier
+//! A domain is linked to by other domains, its *supporters*; they are counted once each, by the owner of the frontier
 //! ([`Frontier::support`]). In a round a domain may have so many pages as its supporters are worth
 //! ([`RoundBudgets::pages`]): the least where none is known, the most for the domains with most of them and for those
 //! of the seeds, and linear in between. What exceeds that rests: it stays where it is, in memory or on disk, and no

@@ -26,7 +26,7 @@ pub struct RoundBudgets {
 
 impl Default for RoundBudgets {
     fn default() -> Self {
-        RoundBudgets { pages_min: 10, pages_max: 10_000, top_domains: 10_000, are_kept: true }
+        RoundBudgets { pages_min: 10, pages_max: 1_000, top_domains: 10_000, are_kept: true }
     }
 }
 

@@ -1,13 +1,13 @@
 //! Cases whose budgets follow from supporters: plain ones, with rounds so short that most domains rest now and then.
 
-use super::{Case, pick};
+use super::{Case, pick, rendered};
 use crate::engine::SupportOptions;
 use crate::frontier::RoundBudgets;
 
 /// Tells the fifth generator of a seed from the others.
 const FIFTH: u64 = 0x5099_0000_0000_0000;
 
-/// Gives a plain case rounds, and perhaps a larger web, which has more domains.
+/// Gives a plain case rounds, and perhaps a larger web, which has more domains; renders the pages of some.
 pub(super) fn support(case: &mut Case) {
     let rng = &mut fastrand::Rng::with_seed(case.seed ^ FIFTH);
     if rng.u8(0..3) == 0 {
@@ -23,8 +23,11 @@ pub(super) fn support(case: &mut Case) {
             are_kept: true,
         },
         by_network: rng.u8(0..4) == 0,
-        // such counts depend on the order of pages, and are no function of the archive
-        by_standing: false,
+        // such counts depend on the order of pages: each has its key, but no archive says how many there are
+        by_standing: rng.u8(0..4) == 0,
         is_on: true,
     };
+    if rng.u8(0..4) == 0 {
+        rendered::render(case);
+    }
 }

@@ -79,6 +79,15 @@ impl Found {
         &self.text[start..self.values[number].0]
     }
 
+    /// The numbers of all values: as they stand in the document, or those of links beside its content behind the
+    /// others.
+    pub(super) fn in_order(&self, asides_last: bool) -> impl Iterator<Item = usize> {
+        let is_aside = |&number: &usize| self.values[number].1 == LinkKind::Aside;
+        let all = 0..self.values.len();
+        let (first, last) = if asides_last { (all.clone(), all) } else { (all, 0..0) };
+        first.filter(move |number| !asides_last || !is_aside(number)).chain(last.filter(is_aside))
+    }
+
     /// Adds the value of an attribute, as written.
     pub(super) fn add(&mut self, value: Option<&[u8]>, kind: LinkKind) {
         let Some(value) = value else { return };

@@ -21,6 +21,8 @@ pub(super) struct Rules {
     pub(super) script_files: bool,
     /// A URL counts once for each kind of link.
     pub(super) each_kind: bool,
+    /// Links beside the content are told apart.
+    pub(super) tells_aside: bool,
 }
 
 impl Rules {
@@ -35,6 +37,31 @@ impl Rules {
 
 /// Names of `<param>`s that hold a URL: of Flash, of media players and of applets.
 const PARAM_NAMES: [&str; 9] = ["movie", "src", "url", "data", "file", "filename", "fileurl", "code", "archive"];
+
+/// Whether what comes stands beside the content of its page. Elements that are left open count until the content
+/// begins: the outcome is an order, and no more.
+#[derive(Default)]
+struct Beside {
+    open: usize,
+}
+
+impl Beside {
+    fn pass(&mut self, tag: &Tag<'_>) {
+        let is = |names: &[&[u8]]| names.iter().any(|name| tag.name.eq_ignore_ascii_case(name));
+        match tag.name.len() {
+            3 | 5 | 6 if is(&[b"nav", b"aside", b"header", b"footer"]) => {
+                self.open = if tag.is_start { self.open + 1 } else { self.open.saturating_sub(1) };
+            }
+            4 | 7 if tag.is_start && is(&[b"main", b"article"]) => self.open = 0,
+            _ => {}
+        }
+    }
+
+    /// The kind of an anchor that stands here.
+    fn anchor(&self) -> LinkKind {
+        if self.open > 0 { LinkKind::Aside } else { LinkKind::Anchor }
+    }
+}
 
 impl Found {
     /// Gathers what the tags of a page name, and what it says of itself.
@@ -63,7 +90,11 @@ impl Found {
         texts: &mut Option<AnchorTexts>,
         text: &mut impl FnMut(&[u8], &mut Option<AnchorTexts>),
     ) {
+        let mut beside = Beside::default();
         while let Some(tag) = tags.next_tag_after(|piece| text(piece, texts)) {
+            if rules.tells_aside {
+                beside.pass(&tag);
+            }
             if let Some(texts) = texts {
                 texts.pass(&tag);
             }
@@ -87,7 +118,7 @@ impl Found {
                 return self.truncate(before);
             }
             let number = self.values.len();
-            self.take(element, &values, rules, is_inner);
+            self.take(element, &values, rules, (is_inner, beside.anchor()));
             if !is_inner {
                 self.anchors += usize::from(element == Element::Anchor);
                 self.scripts += usize::from(element == Element::Script);
@@ -116,11 +147,11 @@ impl Found {
     }
 
     /// What the attributes of an element name.
-    fn take(&mut self, element: Element, values: &Values<'_>, rules: &Rules, is_inner: bool) {
+    fn take(&mut self, element: Element, values: &Values<'_>, rules: &Rules, (is_inner, anchor): (bool, LinkKind)) {
         let is_nofollow = || rules.respect_nofollow && values.rel_has("nofollow");
         let reference = values.get(Name::Href).or(values.get(Name::XlinkHref));
         match element {
-            Element::Anchor if !is_nofollow() => self.add(reference, LinkKind::Anchor),
+            Element::Anchor if !is_nofollow() => self.add(reference, anchor),
             Element::Link if !is_nofollow() => self.take_link(values),
             Element::Anchor | Element::Link => {}
             Element::Base if !is_inner => self.set_base(values.get(Name::Href)),

@@ -47,6 +47,8 @@ pub const BYTES_PER_LINK: usize = 256;
 pub enum LinkKind {
     /// `a`, `area`: for people to follow.
     Anchor,
+    /// The same in navigation, header, footer or sidebar, and nowhere else on the page; only where that is told apart.
+    Aside,
     /// Images, scripts, styles, frames, media: part of the page; what a style sheet names.
     Embed,
     /// `<meta http-equiv=refresh>`.

@@ -84,6 +84,13 @@ impl LinkScan {
         self
     }
 
+    /// A scan that tells links beside the content of a page apart, if `tells` says so, and gives them behind the
+    /// others.
+    pub fn with_asides(mut self, tells: bool) -> Self {
+        self.rules.tells_aside = tells;
+        self
+    }
+
     /// A scan that gives a URL once for each kind of link by which the document names it, not once in all.
     pub fn with_each_kind(mut self) -> Self {
         self.rules.each_kind = true;
@@ -197,10 +204,9 @@ impl LinkScan {
         self.values_seen.clear();
         self.keys_seen.clear();
         let mut last_origin = LastOrigin::default();
-        let (mut start, mut bytes) = (0, 0);
-        for &(end, kind) in &found.values {
-            let value = without_fragment(&found.text[start..end]);
-            start = end;
+        let mut bytes = 0;
+        for number in found.in_order(self.rules.tells_aside) {
+            let (value, kind) = (without_fragment(found.value(number)), found.values[number].1);
             let is_canonical = kind == LinkKind::Canonical && links.canonical.is_none();
             let is_new = follows && self.values_seen.insert(self.rules.seen_as(keys.of(value), kind));
             if !is_canonical && !is_new {

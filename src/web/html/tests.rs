@@ -367,3 +367,28 @@ fn no_bytes_make_the_scan_panic() {
         }
     }
 }
+
+#[test]
+fn links_beside_the_content_come_behind_it_where_that_is_asked_for() {
+    let html = "<header><a href=/logo></a></header><NAV><ul><a href=/a></a><a href=/both></a></ul></nav>\
+                <a href=/before></a><main><a href=/both></a><article><a href=/c></a></article></main>\
+                <aside><a href=/ad></a><nav><a href=/tags></a></nav><a href=/ad2></a></aside><a href=/after></a>\
+                <footer><img src=/i.png><a href=/imprint></a>";
+    let scan = |tells| {
+        let links = scan_as(&mut LinkScan::new(100, true, 2048).with_asides(tells), html.as_bytes(), None);
+        let of =
+            |kind| links.entries.iter().filter(move |link| link.kind == kind).map(|link| link.url.path().to_owned());
+        (of(LinkKind::Anchor).collect::<Vec<_>>(), of(LinkKind::Aside).collect::<Vec<_>>(), links.entries.len())
+    };
+    let (content, aside, all) = scan(true);
+    assert_eq!(content, ["/before", "/both", "/c", "/after"]);
+    assert_eq!(aside, ["/logo", "/a", "/ad", "/tags", "/ad2", "/imprint"]);
+    assert_eq!((all, scan(false).1.len(), scan(false).2), (11, 0, 11));
+    let open = "<nav><a href=/a></a><main><a href=/b></a></main><footer><a href=/c></a>";
+    let links = scan_as(&mut LinkScan::new(100, true, 2048).with_asides(true), open.as_bytes(), None);
+    assert_eq!(
+        text(&links).replace("http://h.example", ""),
+        "/b/a/c",
+        "what is left open ends where the content begins"
+    );
+}

@@ -19,11 +19,19 @@ async function show() {
     fetch("/secret.json").catch(() => {});
     fetch("/post", { method: "POST", body: "x" }).catch(() => {});
     const data = await (await fetch("/api/" + number + ".json")).json();
+    // another origin, and a field for which the browser needs its leave
+    const asked = fetch(OTHER + "/opinion.json", { headers: { "X-Reader": "shop" } });
+    const said = await asked.then(answer => answer.text(), () => "");
     const links = data.links.map(to => `<li><a href="${to}">${to}</a></li>`).join("");
-    app.innerHTML = `<h1>${data.title}</h1><p>${data.text}</p><ul>${links}</ul>`;
+    app.innerHTML = `<h1>${data.title}</h1><p>${data.text}</p><q>${said}</q><ul>${links}</ul>`;
 }
 show();
 "#;
+
+/// A list with a button at its end.
+const GROWING: &str = "<!doctype html><title>List</title><ul id=list></ul><button class=more>More</button><script>\
+                       let number = 0; document.querySelector('.more').onclick = () => {\
+                       if (number < 3) list.innerHTML += `<li><a href=/item/${++number}>${number}</a>`;}</script>";
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +43,7 @@ pub enum Kind {
 /// The server.
 pub struct Application {
     port: u16,
+    other_port: u16,
     routes: usize,
     log: Arc<Mutex<Vec<String>>>,
 }
@@ -44,19 +53,28 @@ impl Application {
     pub fn start(routes: usize, pages: usize) -> Application {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
+        let other = TcpListener::bind("127.0.0.1:0").unwrap();
+        let other_port = other.local_addr().unwrap().port();
         let log = Arc::new(Mutex::new(Vec::new()));
-        let of_server = log.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let log = of_server.clone();
-                std::thread::spawn(move || serve(stream, (routes, pages), &log));
-            }
-        });
-        Application { port, routes, log }
+        for listener in [listener, other] {
+            let log = log.clone();
+            std::thread::spawn(move || {
+                for stream in listener.incoming().flatten() {
+                    let log = log.clone();
+                    std::thread::spawn(move || serve(stream, (routes, pages, other_port), &log));
+                }
+            });
+        }
+        Application { port, other_port, routes, log }
     }
 
     pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// A URL of its other origin.
+    pub fn other_url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.other_port)
     }
 
     /// The URLs of all items; the first one is the start page.
@@ -83,7 +101,7 @@ impl Application {
     }
 }
 
-fn serve(stream: TcpStream, (routes, pages): (usize, usize), log: &Mutex<Vec<String>>) {
+fn serve(stream: TcpStream, (routes, pages, other): (usize, usize, u16), log: &Mutex<Vec<String>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut out = stream;
     loop {
@@ -93,13 +111,22 @@ fn serve(stream: TcpStream, (routes, pages): (usize, usize), log: &Mutex<Vec<Str
         }
         let path = line.split(' ').nth(1).unwrap_or("/").to_owned();
         let mut head = String::new();
-        while reader.read_line(&mut head).unwrap_or(0) > 2 {
-            head.clear();
-        }
+        while reader.read_line(&mut head).unwrap_or(0) > 2 {}
+        let is_reader = head.to_ascii_lowercase().contains("x-reader: shop\r\n");
         log.lock().unwrap().push(path.clone());
-        let (status, kind, body) = answer(&path, (routes, pages));
-        let answer =
-            format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        if line.starts_with("OPTIONS") {
+            log.lock().unwrap().push("OPTIONS".to_owned());
+        }
+        let (status, kind, body) = match path.as_str() {
+            "/app.js" => (200, "text/javascript", SCRIPT.replace("OTHER", &format!("\"http://127.0.0.1:{other}\""))),
+            "/opinion.json" if is_reader => (200, "application/json", "\"worth its price\"".to_owned()),
+            _ => answer(&path, (routes, pages)),
+        };
+        let answer = format!(
+            "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\naccess-control-allow-origin: *\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
         if out.write_all(answer.as_bytes()).is_err() {
             return;
         }
@@ -126,7 +153,7 @@ fn answer(path: &str, (routes, pages): (usize, usize)) -> (u16, &'static str, St
     }
     match path {
         "/robots.txt" => (200, "text/plain", "User-agent: *\nDisallow: /secret.json\n".to_owned()),
-        "/app.js" => (200, "text/javascript", SCRIPT.to_owned()),
+        "/growing" => (200, "text/html", GROWING.to_owned()),
         "/" => (200, "text/html", SHELL.to_owned()),
         _ if number("/item/").is_some_and(|number| number < routes) => (200, "text/html", SHELL.to_owned()),
         _ => (404, "text/html", "<!doctype html><title>nothing</title>".to_owned()),

@@ -1,4 +1,4 @@
-//! Judgements of patterns, one after the other, without a crawl.
+//! Patterns: what is tried, what is learnt of it, and how much may be in vain.
 
 use super::*;
 use crate::fingerprint::Fingerprinter;

@@ -1,0 +1,89 @@
+//! Budgets by supporters over kills: what a crawl has counted is what the links of its archive say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crawler::web::url::CanonicalUrl;
+
+/// Counts that are a function of the archive, in rounds so short that most domains rest now and then.
+const ROUNDS: &str = "[budget]\nby_supporters = \"on\"\nsupporters_by_network = false\nsupporters_by_standing = false\n\
+                      round_pages_min = 3\nround_pages_max = 20\n";
+
+/// What a command prints about the crawl: an object a line.
+fn rows(site: &Site, args: &[&str]) -> Vec<serde_json::Value> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let output = command.args(args).arg("--dir").arg(site.crawl.path("crawl")).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn domain(url: &serde_json::Value) -> String {
+    CanonicalUrl::parse(url.as_str().unwrap()).unwrap().registrable_domain().to_owned()
+}
+
+/// The domains that link to each domain, by the links of the archive.
+fn linked(site: &Site) -> BTreeMap<String, f64> {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for link in rows(site, &["export", "links", "--jsonl"]) {
+        let (source, target) = (domain(&link["source"]), domain(&link["target"]));
+        if link["kind"] != "embed" && link["nofollow"] == false && source != target {
+            found.entry(target).or_default().insert(source);
+        }
+    }
+    found.into_iter().map(|(target, sources)| (target, sources.len() as f64)).collect()
+}
+
+#[track_caller]
+fn assert_sound(site: &Site) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    let output = command.args(["verify", "--dir"]).arg(site.crawl.path("crawl")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+fn of_twenty_domains(sections: &str) -> Site {
+    let options = SimOptions {
+        domains: 20,
+        hosts: 40,
+        pages: 500,
+        cross_links: 0.5,
+        latency: Duration::from_millis(3),
+        ..small(9)
+    };
+    Site::new(options, &format!("{RUSH}\n[crawl]\ncheckpoint_interval = \"1s\"\n{sections}"))
+}
+
+#[test]
+fn supporters_after_several_kills_are_those_of_the_links_of_the_archive() {
+    let site = of_twenty_domains(ROUNDS);
+    for requests in [60, 150, 280, 400] {
+        let child = site.crawl.start(&[]);
+        site.wait_for_requests(requests);
+        site.kill(child);
+        assert_sound(&site);
+    }
+    assert_goes_on(&site);
+    assert_sound(&site);
+    let domains = rows(&site, &["report", "domains", "--json"]);
+    let counted =
+        domains.iter().map(|row| (row["domain"].as_str().unwrap().to_owned(), row["supporters"].as_f64().unwrap()));
+    let counted: BTreeMap<String, f64> = counted.filter(|(_, supporters)| *supporters > 0.0).collect();
+    assert_eq!(counted, linked(&site));
+    assert!(counted.len() >= 19 && domains[0]["round"].as_u64() > Some(1), "{domains:#?}");
+}
+
+/// With the usual keys counts depend on the order of pages, but every quarter that was counted has its key.
+#[test]
+fn a_crawl_with_the_usual_budgets_of_the_whole_web_is_whole_and_sound_after_kills() {
+    let site = of_twenty_domains("[budget]\nround_pages_min = 3\nround_pages_max = 20\n");
+    for requests in [100, 300] {
+        let child = site.crawl.start(&[]);
+        site.wait_for_requests(requests);
+        site.kill(child);
+        assert_sound(&site);
+    }
+    assert_goes_on(&site);
+    assert_sound(&site);
+    let domains = rows(&site, &["report", "domains", "--json"]);
+    assert!(domains.iter().any(|row| row["supporters"].as_f64() > Some(0.0)), "{domains:#?}");
+    assert!(domains.iter().all(|row| row["queued"] == 0 && row["rests"] == false), "{domains:#?}");
+}
