@@ -21,6 +21,7 @@ mode = "always"
 pages = {pages}
 delay = "0s"
 connections_per_host = 16
+deadline = "180s"
 {more}
 """
 
@@ -79,27 +80,35 @@ class Crawl:
                             said[fields[3]].append(words[0])
         return said
 
-    def judge(self):
-        """Whether all routes, and what they need, are in the archive, once each, and rendered; prints what is not."""
+    def judge(self, may_crash=False):
+        """Whether all routes, and what they need, are in the archive, once each, and rendered; prints what is not.
+
+        With `may_crash` a route may be stored as it was served where its browser crashed as often as is tried.
+        """
         versions, said = self.versions(), self.how_rendered()
         routes, needed = self.shop.routes(), self.shop.needed()
         missing = [url for url in routes if not versions[url]]
         lacking = [url for url in needed if not versions[url]]
         twice = [url for url in routes if versions[url] > 1]
         again = [url for url, count in versions.items() if count > 1 and url not in set(routes)]
-        served = [url for url in routes if not any(words.startswith("rendered:") for words in said[url])]
+        crashed = [url for url in routes if "renderFailed:crashed" in said[url]]
+        excused = set(crashed if may_crash else [])
         archive = self.records(routes)
-        without = [url for url in routes if archive[url] != 1]
+        # a line of crawl.log may be lost in a kill
+        served = [url for url in routes if url not in excused
+                  and not any(words.startswith("rendered:") for words in said[url]) and (said[url] or not archive[url])]
+        without = [url for url in routes if url not in excused and archive[url] != 1]
         self.says("verify")
-        print(f"routes               {len(routes)}: {len(missing)} missing, {len(twice)} stored twice, {len(served)} not "
-              f"rendered, {len(without)} without exactly one conversion record")
+        print(f"routes               {len(routes)}: {len(missing)} missing, {len(twice)} stored twice, "
+              f"{len(served)} not rendered, {len(without)} without exactly one conversion record")
+        print(f"crashed each time    {len(crashed)} routes, stored as they were served")
         print(f"what they need       {len(needed)}: {len(lacking)} missing")
-        print(f"in the archive       {len(versions)} URLs without damage; {len(again)} of what routes need more than once")
+        print(f"in the archive       {len(versions)} URLs, no damage; {len(again)} of what they need more than once")
         for what, urls in (("missing", missing), ("not rendered", served), ("no conversion", without),
                            ("lacking", lacking), ("twice", twice), ("again", again)):
             for url in urls[:5]:
                 print(f"  {what}: {url} {versions[url]} {said[url]}")
-        return not (missing or lacking or twice or served or without)
+        return not (missing or twice or served or without or (lacking and not excused))
 
     def records(self, routes):
         """Route -> how many conversion records refer to it, read from the WARC records themselves."""

@@ -50,7 +50,8 @@ def built(modules):
     esbuild = next(os.path.join(packages, "@esbuild", name, "bin", "esbuild")
                    for name in os.listdir(os.path.join(packages, "@esbuild")))
     subprocess.run([esbuild, os.path.join(HERE, "shop", "shop.jsx"), "--bundle", "--minify",
-                    *(["--splitting", "--format=esm"] if modules else ["--format=iife"]), "--jsx=automatic", '--define:process.env.NODE_ENV="production"',
+                    *(["--splitting", "--format=esm"] if modules else ["--format=iife"]), "--jsx=automatic",
+                    '--define:process.env.NODE_ENV="production"',
                     f"--outdir={out}", "--legal-comments=none", "--log-level=error"],
                    check=True, env={**os.environ, "NODE_PATH": packages})
     files = {}
@@ -97,7 +98,8 @@ class Shop:
         for name in list(self.files):
             if name.endswith(".css"):
                 self.files[name] = self.files[name].replace(b"OTHER", self.other.encode())
-        self.shell = SHELL.replace("{other}", self.other).replace("{kind}", "type=module" if modules else "defer").encode()
+        kind = "type=module" if modules else "defer"
+        self.shell = SHELL.replace("{other}", self.other).replace("{kind}", kind).encode()
 
     @staticmethod
     def _pages(products):
@@ -176,6 +178,9 @@ class Shop:
         class Server(http.server.ThreadingHTTPServer):
             daemon_threads = True
             request_queue_size = 128
+
+            def handle_error(self, *_):
+                pass    # a connection of a crawler that was killed
 
         server = Server((address, 0), Handler)
         self.servers.append(server)

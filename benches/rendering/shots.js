@@ -13,7 +13,7 @@ const path = require("path");
 const { chromium } = require("playwright-core");
 
 const job = JSON.parse(fs.readFileSync(process.argv[2]));
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 240_000;
 const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb",
@@ -82,11 +82,15 @@ async function open(browser, { url, png }, origin) {
   });
   const [failed, live] = [[], []];
   const result = { url, failed, live };
+  // of what the reader asks for itself, some is not there until its service worker runs
+  const isPages = (url) => !job.wacz || /\/replay\/w\/[^/]+\/[0-9]*[a-z]+_\//.test(url);
   try {
     context.on("response", (response) => {
-      if (response.status() >= 400) failed.push(`${response.status()} ${response.url()}`);
+      if (response.status() >= 400 && isPages(response.url())) failed.push(`${response.status()} ${response.url()}`);
     });
-    context.on("requestfailed", (request) => failed.push(`${request.failure()?.errorText} ${request.url()}`));
+    context.on("requestfailed", (request) => {
+      if (isPages(request.url())) failed.push(`${request.failure()?.errorText} ${request.url()}`);
+    });
     context.on("request", (request) => {
       if (!job.proxy && job.live.includes(new URL(request.url()).origin)) live.push(request.url());
     });

@@ -13,8 +13,8 @@
 //! - no more than [`network::OPEN_MAX`] requests of a page are with the engine at a time; so its queue of events has
 //!   room for all of them;
 //! - a page has one end, and the engine hears of it once: by then nobody waits for an answer to what it asked for;
-//! - where the browser crashed, which another page may have been the reason for, the page is rendered once more in a
-//!   new one (`CRASHES_MAX`); a page that takes too long or too much memory is not;
+//! - where the browser crashed, which another page may have been the reason for, or did not start, the page is rendered
+//!   once more in a new one (`CRASHES_MAX`); a page that takes too long or too much memory is not;
 //! - where an engine ends, so do its pages.
 
 mod kept;
@@ -36,7 +36,7 @@ use crate::web::url::CanonicalUrl;
 use kept::Kept;
 use network::{Document, PageNetwork, Pages};
 
-/// How often a page is tried whose browser crashes.
+/// How often a page is tried whose browser crashes or does not start.
 const CRASHES_MAX: u32 = 3;
 
 /// How pages are rendered.
@@ -222,7 +222,8 @@ async fn render(shared: &Arc<Shared>, subject: Subject, reply: &ReplyTo) -> Resu
         let _here = shared.pages.enter(key, network.clone());
         match shared.browsers.render(url.plain(), url.host(), &options, network.clone()).await {
             Ok(rendered) => return Ok(page_of(rendered, &options, network.left_for())),
-            Err(RenderFailure::Crashed) if crashes + 1 < CRASHES_MAX => crashes += 1,
+            // one that is killed while it starts has not started
+            Err(RenderFailure::Crashed | RenderFailure::Start(_)) if crashes + 1 < CRASHES_MAX => crashes += 1,
             Err(failure) => {
                 tracing::debug!(url = url.as_str(), %failure, "a page could not be rendered");
                 return Err(reason(&failure).to_owned());

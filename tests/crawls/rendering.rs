@@ -3,6 +3,7 @@
 mod application;
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 
 use crate::site::{Crawl, Ended, PATIENCE, kill, wait};
@@ -217,6 +218,29 @@ fn browsers_that_are_killed_while_pages_are_in_them_cost_no_page() {
     assert_whole(&application, &crawl);
     assert_eq!(figures(&crawl)["failed"], 0, "{}", figures(&crawl));
     wait_for_no_browser(&crawl);
+}
+
+#[test]
+fn a_browser_that_ends_while_it_starts_costs_no_page() {
+    let Some(browser) = crawler::browser::find(None).filter(|_| has_browser()) else { return };
+    // the first that is to render ends at once; who runs it may be another user than who made the directory
+    let dir = tempfile::tempdir().unwrap();
+    let (program, once) = (dir.path().join("browser"), dir.path().join("once"));
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *--version*) ;; *) rmdir '{}' 2>/dev/null && exit 1 ;; esac\nexec '{}' \"$@\"\n",
+        once.join("still").display(),
+        browser.path.display()
+    );
+    std::fs::write(&program, script).unwrap();
+    std::fs::create_dir_all(once.join("still")).unwrap();
+    for (path, mode) in [(dir.path(), 0o755), (&program, 0o755), (&once, 0o777)] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let (application, crawl) = begun((3, 0), &format!("mode = \"always\"\nprogram = '{}'", program.display()), "");
+    run(&crawl).expect(0, &["finish reason            complete"]);
+    assert!(!once.join("still").exists(), "no browser was started");
+    assert_whole(&application, &crawl);
+    assert_eq!((figures(&crawl)["pages"].as_u64(), figures(&crawl)["failed"].as_u64()), (Some(3), Some(0)));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Patterns: what is tried, what is learnt of it, and how much may be in vain.
+//! Judgements of patterns, one after the other, without a crawl.
 
 use super::*;
 use crate::fingerprint::Fingerprinter;
