@@ -87,7 +87,8 @@ def main():
         rendered = cost.rendering.get("pages", 0)
         print(
             f"{mode:7} pages {len(cost.pages):6} links {len(cost.links):7} rendered {rendered:6} "
-            f"CPU {cost.cpu:8.1f} s, by {cost.counted_by}, {cost.seconds:7.1f} s, load {cost.load:.1f} {cost.rendering}",
+            f"CPU {cost.cpu:8.1f} s, by {cost.counted_by}, {cost.seconds:7.1f} s, load {cost.load:.1f} "
+            f"{cost.rendering}",
             flush=True,
         )
     if {"off", "needed", "always"} <= costs.keys():

@@ -1,7 +1,7 @@
-"""An application of 500 routes by React, crawled by this program, by Crawlee with Playwright, and by spider in Chrome.
+"""An application of 500 routes by React, crawled by this program and by Crawlee with Playwright.
 
-    benches/rendering/peers.py CRAWLER [--crawlee DIR] [--spider PROGRAM] [--program CHROMIUM]... [--routes N]
-                               [--pages N]... [--rounds N]
+    benches/rendering/peers.py CRAWLER [--crawlee DIR] [--program CHROMIUM]... [--routes N] [--pages N]...
+                               [--rounds N]
 """
 
 import argparse
@@ -58,19 +58,10 @@ def crawlee(modules, url, program, pages, directory):
     return cost, [json.load(open(file))["url"] for file in files if not file.endswith("__metadata__.json")]
 
 
-def spider(binary, url, program, pages, directory):
-    """spider: it stores nothing."""
-    environment = {**os.environ, "CHROME_BIN": program}
-    cost = trees.run([binary, url, str(pages)], f"{directory}/output", 3600, cwd=directory, env=environment)
-    lines = open(f"{directory}/output").read().splitlines()
-    return cost, [line.split()[0] for line in lines if line.startswith("http")]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("crawler")
     parser.add_argument("--crawlee", help="a directory whose node_modules has crawlee and playwright")
-    parser.add_argument("--spider", help="the program of benches/rendering/spider")
     parser.add_argument("--program", action="append", help="browsers; all crawlers use them")
     parser.add_argument("--pages", action="append", type=int, help="in browsers at the same time")
     parser.add_argument("--routes", type=int, default=500)
@@ -79,8 +70,6 @@ def main():
     peers = {"crawler": lambda *at: own(os.path.realpath(arguments.crawler), *at)}
     if arguments.crawlee:
         peers["crawlee"] = lambda *at: crawlee(os.path.realpath(arguments.crawlee), *at)
-    if arguments.spider:
-        peers["spider"] = lambda *at: spider(os.path.realpath(arguments.spider), *at)
     for program in arguments.program or [shutil.which("chromium") or sys.exit("no chromium is on PATH")]:
         for pages in arguments.pages or [2]:
             measure(peers, program, pages, arguments)
@@ -101,9 +90,9 @@ def measure(peers, program, pages, arguments):
             got = routes & set(found)
             figures[name].append((cost.cpu / max(len(got), 1), len(got) / cost.seconds))
             print(
-                f"  {name:8} {len(got)} of {len(routes)} routes, code {cost.code}, {cost.seconds:.1f} s, CPU {cost.cpu:.1f} s "
-                f"by {cost.counted_by}: {1e3 * cost.cpu / max(len(got), 1):.0f} ms a page, {len(got) / cost.seconds:.2f} "
-                f"pages/s, {server.requests} requests, load {os.getloadavg()[0]:.1f}",
+                f"  {name:8} {len(got)} of {len(routes)} routes, code {cost.code}, {cost.seconds:.1f} s, "
+                f"CPU {cost.cpu:.1f} s by {cost.counted_by}: {1e3 * cost.cpu / max(len(got), 1):.0f} ms a page, "
+                f"{len(got) / cost.seconds:.2f} pages/s, {server.requests} requests, load {os.getloadavg()[0]:.1f}",
                 flush=True,
             )
             if not got:

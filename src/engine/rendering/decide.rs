@@ -5,13 +5,14 @@
 //! - *Needed.* A pattern of which a rendering showed more links or clearly more text has all its pages rendered, until
 //!   [`IN_VAIN_MAX`] of them in a row show nothing more; patterns that often did show more get more patience.
 //! - *Not needed.* A pattern of which no rendering did is sampled: 5 pages later, 20 pages after that, then 80, 320,
-//!   and each [`SAMPLE_EVERY_MAX`] pages. Its pages that look as if their scripts made them (hardly any links, or
-//!   hardly any text) are rendered, until [`SCRIPTED_IN_VAIN_MAX`] of them showed nothing more.
+//!   and each [`SAMPLE_EVERY_MAX`] pages. Its pages that look as if their scripts made them (hardly any links, or hardly
+//!   any text) are rendered, until [`SCRIPTED_IN_VAIN_MAX`] of them showed nothing more.
 //! - *Unknown.* A page that looks as if its scripts made it is tried. Any other one is, as far as tries go: each origin
 //!   and the whole crawl have so many that may be in vain ([`Tries`]), and more with their pages. Pages that come while
 //!   one is being tried wait for what comes of it.
 //!
-//! Where the closest pattern of a URL is unknown, a wider one stands for it. Each close pattern has one voice in those
+//! Where the closest pattern of a URL is unknown, a wider one stands for it: where that one needs rendering, the first
+//! page of the close one is tried whatever tries there are. Each close pattern has one voice in those
 //! that are wider, so that `/wiki/~` is known after [`VOICES_MIN`] pages below `/wiki/`, and one close pattern of
 //! thousands of pages says nothing of its neighbours.
 //!
@@ -212,9 +213,11 @@ impl RenderPatterns {
             return if self.has_tries(origin, Trials::default()) { RenderWish::Try } else { RenderWish::IfScripted };
         };
         entry.met = clock;
+        let of_wide = by != Some(patterns.closest);
         match verdict {
+            Verdict::Needed if of_wide => RenderWish::Try,
             Verdict::Needed => RenderWish::Pattern,
-            _ if entry.is_sample(by != Some(patterns.closest)) => RenderWish::Sample,
+            _ if entry.is_sample(of_wide) => RenderWish::Sample,
             _ if entry.scripted_in_vain >= SCRIPTED_IN_VAIN_MAX => RenderWish::No,
             _ => RenderWish::IfScripted,
         }
@@ -232,13 +235,14 @@ impl RenderPatterns {
         let is_scripted = found.looks_scripted();
         let (verdict, by) = self.known(patterns);
         let by = by.map(|(key, _)| key);
+        let of_wide = by != Some(patterns.closest);
         if verdict == Verdict::Needed {
-            return Decision::Render;
+            return if of_wide { Decision::Try } else { Decision::Render };
         }
         if let Some(entry) = by.and_then(|key| self.entries.get_mut(&key)) {
             let is_for_its_looks = is_scripted && entry.scripted_in_vain < SCRIPTED_IN_VAIN_MAX;
             // nobody knew when the page was asked for that it might be a sample
-            let mut is_sample = || has_waited && entry.is_sample(by != Some(patterns.closest));
+            let mut is_sample = || has_waited && entry.is_sample(of_wide);
             return if is_for_its_looks || is_sample() { Decision::Try } else { Decision::AsServed };
         }
         if is_scripted || self.has_tries(origin, trials) {

@@ -1,4 +1,4 @@
-//! Patterns: what is tried, what is learnt of it, and how much may be in vain.
+//! Judgements of patterns, one after the other, without a crawl.
 
 use super::*;
 use crate::fingerprint::Fingerprinter;
@@ -101,7 +101,9 @@ fn patterns_of_one_page_each_are_judged_by_their_neighbours() {
         learn(&mut patterns, &format!("http://a/tag/{word}"), (MANY, MORE));
     }
     assert_eq!(decide(&mut patterns, "http://a/wiki/dog", &MANY, 0), Decision::AsServed);
-    assert_eq!(wish(&mut patterns, "http://a/tag/dog"), RenderWish::Pattern);
+    // the neighbours need it, so it is tried whatever tries there are, and others of its pattern wait
+    assert_eq!(wish(&mut patterns, "http://a/tag/dog"), RenderWish::Try);
+    assert_eq!(decide(&mut patterns, "http://a/tag/dog", &MANY, 100), Decision::Try);
     // what is above both says nothing
     assert_eq!(patterns.verdict(&keys(), ORIGIN, "http://a/about/dog"), Verdict::Unknown);
     // of pages that look as if they needed it, each is one of an unknown pattern, and they have an end all the same
