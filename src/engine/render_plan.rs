@@ -168,6 +168,9 @@ pub enum Refusal {
     Scope,
     /// The domain of the page has used up its budget.
     Budget,
+    /// It belongs to another site that the crawl has a login, a password or the like for: the page must not read what
+    /// only that may see.
+    Identity,
     /// robots.txt forbids it, or cannot be had.
     Robots,
     /// There was no answer.
@@ -182,6 +185,7 @@ impl Refusal {
             Refusal::Requests => "too many requests",
             Refusal::Scope => "excluded",
             Refusal::Budget => "budget",
+            Refusal::Identity => "another site with a login",
             Refusal::Robots => "robots.txt",
             Refusal::Failed(_) => "no answer",
         }

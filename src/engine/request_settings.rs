@@ -46,6 +46,13 @@ pub struct RequestSettings {
     pub proxy: Option<ProxyUrl>,
 }
 
+impl RequestSettings {
+    /// Whether requests show the server something that nobody else may know: what comes back may be for us alone.
+    pub fn is_secret(&self) -> bool {
+        !self.secrets.is_empty() || !self.logins.is_empty() || self.cookies == CookieUse::Secret
+    }
+}
+
 /// What becomes of the cookies that a server sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CookieUse {

@@ -5,6 +5,9 @@
 //! should be asked about again, for a time that the crawl sets: within a crawl they are taken for what they were. What
 //! must not be stored (`no-store`), or differs by more than its URL (`Vary` by cookies or by anything), is not kept.
 //!
+//! Sites share nothing: what a page of one registrable domain was given is kept for pages of that domain alone, as in
+//! browsers. An answer may have come by a login, and must not be read by the scripts of another site.
+//!
 //! Bytes are bounded; what was not used for the longest goes first.
 
 use std::collections::HashMap;
@@ -28,7 +31,8 @@ pub(super) struct Kept {
 
 #[derive(Debug, Default)]
 struct State {
-    by_url: HashMap<String, Entry>,
+    /// By the registrable domain of the page and the URL.
+    by_url: HashMap<(String, String), Entry>,
     bytes: usize,
     /// Uses so far.
     clock: u64,
@@ -47,44 +51,46 @@ impl Kept {
         Kept { bytes_max, usually, state: Mutex::default() }
     }
 
-    /// The answer for `url`, if one is kept and fresh.
-    pub(super) fn get(&self, url: &CanonicalUrl) -> Option<Arc<Resource>> {
+    /// The answer for `url` to a page of `site`, if one is kept and fresh.
+    pub(super) fn get(&self, site: &str, url: &CanonicalUrl) -> Option<Arc<Resource>> {
+        let key = (site.to_owned(), url.as_str().to_owned());
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.clock += 1;
         let clock = state.clock;
-        let entry = state.by_url.get_mut(url.as_str())?;
+        let entry = state.by_url.get_mut(&key)?;
         if entry.until <= Instant::now() {
-            state.remove(url.as_str());
+            state.remove(&key);
             return None;
         }
         entry.used = clock;
         Some(entry.resource.clone())
     }
 
-    /// Keeps the answer for `url`, which was wanted for `kind`, if it may be.
-    pub(super) fn put(&self, url: &CanonicalUrl, kind: ResourceKind, resource: &Arc<Resource>) {
+    /// Keeps the answer for `url` to a page of `site`, which was wanted for `kind`, if it may be.
+    pub(super) fn put(&self, site: &str, url: &CanonicalUrl, kind: ResourceKind, resource: &Arc<Resource>) {
         let Some(time) = fresh_for(resource, kind, self.usually) else { return };
         let bytes = bytes_of(resource);
         if bytes > self.bytes_max / LARGEST_PART {
             return;
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.remove(url.as_str());
+        let key = (site.to_owned(), url.as_str().to_owned());
+        state.remove(&key);
         while state.bytes + bytes > self.bytes_max {
-            let oldest = state.by_url.iter().min_by_key(|(_, entry)| entry.used).map(|(url, _)| url.clone());
+            let oldest = state.by_url.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
             let Some(oldest) = oldest else { return };
             state.remove(&oldest);
         }
         state.clock += 1;
         let entry = Entry { resource: resource.clone(), until: Instant::now() + time, used: state.clock };
         state.bytes += bytes;
-        state.by_url.insert(url.as_str().to_owned(), entry);
+        state.by_url.insert(key, entry);
     }
 }
 
 impl State {
-    fn remove(&mut self, url: &str) {
-        if let Some(gone) = self.by_url.remove(url) {
+    fn remove(&mut self, key: &(String, String)) {
+        if let Some(gone) = self.by_url.remove(key) {
             self.bytes -= bytes_of(&gone.resource);
         }
     }
@@ -149,14 +155,22 @@ mod tests {
     fn bytes_are_bounded_and_what_was_not_used_goes_first() {
         let kept = Kept::new(10_000, Duration::from_secs(60));
         for n in 0..4 {
-            kept.put(&url(&n.to_string()), ResourceKind::Script, &answer(2_000, ""));
+            kept.put("a.example", &url(&n.to_string()), ResourceKind::Script, &answer(2_000, ""));
         }
-        assert!((0..4).all(|n| kept.get(&url(&n.to_string())).is_some()));
-        assert!(kept.get(&url("0")).is_some());
-        kept.put(&url("more"), ResourceKind::Script, &answer(2_000, ""));
-        assert!(kept.get(&url("0")).is_some() && kept.get(&url("1")).is_none());
-        kept.put(&url("large"), ResourceKind::Script, &answer(5_000, ""));
-        assert!(kept.get(&url("large")).is_none());
+        assert!((0..4).all(|n| kept.get("a.example", &url(&n.to_string())).is_some()));
+        assert!(kept.get("a.example", &url("0")).is_some());
+        kept.put("a.example", &url("more"), ResourceKind::Script, &answer(2_000, ""));
+        assert!(kept.get("a.example", &url("0")).is_some() && kept.get("a.example", &url("1")).is_none());
+        kept.put("a.example", &url("large"), ResourceKind::Script, &answer(5_000, ""));
+        assert!(kept.get("a.example", &url("large")).is_none());
         assert!(kept.state.lock().unwrap().bytes <= 10_000);
+    }
+
+    #[test]
+    fn a_site_is_given_nothing_that_another_one_was_given() {
+        let kept = Kept::new(10_000, Duration::from_secs(60));
+        kept.put("a.example", &url("app.js"), ResourceKind::Script, &answer(10, ""));
+        assert!(kept.get("a.example", &url("app.js")).is_some());
+        assert!(kept.get("b.example", &url("app.js")).is_none());
     }
 }

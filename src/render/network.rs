@@ -148,7 +148,7 @@ impl PageNetwork {
         match answer {
             Answer::Got(resource) => {
                 if let Some((url, kind)) = keep_as {
-                    self.kept.put(&url, kind, &resource);
+                    self.kept.put(self.url.registrable_domain(), &url, kind, &resource);
                 }
                 fulfill(reply, &resource);
             }
@@ -212,7 +212,7 @@ impl Network for PageNetwork {
             return reply.fail(Denied::Refused);
         }
         let fields = fields_of(&asked);
-        if let Some(resource) = self.kept.get(&url) {
+        if let Some(resource) = self.kept.get(self.url.registrable_domain(), &url) {
             return fulfill(reply, &resource);
         }
         let has_own = fields.iter().any(|(name, _)| !matches!(name.as_str(), "accept" | "origin" | "referer"));

@@ -285,6 +285,31 @@ fn what_is_clicked_is_said_for_each_site() {
 }
 
 #[test]
+fn a_page_reads_nothing_of_another_site_that_the_crawl_is_logged_in_to() {
+    if !has_browser() {
+        return;
+    }
+    let token = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(token.path(), "none of theirs").unwrap();
+    let known = format!("auth = {{ bearer = \"${{file:{}}}\" }}\n", token.path().display());
+    for (auth, said, asked) in [("", "{", 1), (known.as_str(), "refused", 0)] {
+        let (application, crawl) = begun((1, 0), "mode = \"always\"\n", "");
+        // what is secret is sent to origins that a table names, with their ports
+        let (url, there) = (application.url("/peeking").replace("127.0.0.1", "localhost"), application.url("/"));
+        let config = std::fs::read_to_string(crawl.path("crawler.toml")).unwrap();
+        let more = format!("[[site]]\nprefix = \"{there}\"\npriority = \"low\"\n{auth}");
+        let names = "[dns]\nhosts = { localhost = \"127.0.0.1\" }\n";
+        std::fs::write(crawl.path("crawler.toml"), format!("{config}\n{more}{names}")).unwrap();
+        std::fs::write(crawl.path("seeds.txt"), format!("{url}\n")).unwrap();
+        run(&crawl).expect(0, &["finish reason            complete"]);
+        let rendered = output(&crawl, &["get", &url, "--rendered"]);
+        assert!(rendered.contains(&format!("<p id=\"said\">{said}")), "{rendered}");
+        let log = std::fs::read_to_string(crawl.path("crawl/logs/crawl.log")).unwrap();
+        assert_eq!(application.count("/api/0.json"), asked, "{log}");
+    }
+}
+
+#[test]
 fn a_site_can_be_rendered_alone() {
     if !has_browser() {
         return;

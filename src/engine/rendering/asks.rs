@@ -64,6 +64,10 @@ impl Engine {
             self.refuse(id, Refusal::Scope);
             return Ok(());
         }
+        if keys.domain != domain && self.request_settings(&url).is_some_and(|there| there.is_secret()) {
+            self.refuse(id, Refusal::Identity);
+            return Ok(());
+        }
         if let Some(waiting) = self.renderings.wanted.get_mut(&keys.key) {
             waiting.push(id);
             self.renderings.open(id);
