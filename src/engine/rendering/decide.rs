@@ -5,8 +5,8 @@
 //! - *Needed.* A pattern of which a rendering showed more links or clearly more text has all its pages rendered, until
 //!   [`IN_VAIN_MAX`] of them in a row show nothing more; patterns that often did show more get more patience.
 //! - *Not needed.* A pattern of which no rendering did is sampled: 5 pages later, 20 pages after that, then 80, 320,
-//!   and each [`SAMPLE_EVERY_MAX`] pages. Its pages that look as if their scripts made them (hardly any links, or hardly
-//!   any text) are rendered, until [`SCRIPTED_IN_VAIN_MAX`] of them showed nothing more.
+//!   and each [`SAMPLE_EVERY_MAX`] pages. Its pages that look as if their scripts made them (hardly any links, or
+//!   hardly any text) are rendered, until [`SCRIPTED_IN_VAIN_MAX`] of them showed nothing more.
 //! - *Unknown.* A page that looks as if its scripts made it is tried. Any other one is, as far as tries go: each origin
 //!   and the whole crawl have so many that may be in vain ([`Tries`]), and more with their pages. Pages that come while
 //!   one is being tried wait for what comes of it.

@@ -10,8 +10,9 @@
 //! Guarantees:
 //! - a domain has no more pages in a round than its budget was when the last of them began, pages in flight included,
 //!   and its hosts' robots.txt are asked for no more often than that;
-//! - a round begins only where something rests, and when no host with budget comes up soon and no URL is on its way, or,
-//!   where the crawl has workers to spare and no host is ready, a while after the last one ([`Frontier::round_due`]);
+//! - a round begins only where something rests, and when no host with budget comes up soon and no URL is on its way,
+//!   or, where the crawl has workers to spare and no host is ready, a while after the last one
+//!   ([`Frontier::round_due`]);
 //! - supporters, pages and what was used of the round are sums that merges add up in passing ([`DomainTotals`]);
 //! - how many supporters are worth the most follows from a histogram of all merged domains ([`Histogram`]), looked up
 //!   when a round begins and whenever an eighth more supporters have come ([`Rounds::is_look_due`]), so that its cost

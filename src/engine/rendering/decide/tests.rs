@@ -86,7 +86,7 @@ fn a_pattern_in_which_every_second_page_shows_more_stays_one_that_is_rendered() 
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        let shows = if state % 2 == 0 { (MANY, MORE) } else { (MANY, MANY) };
+        let shows = if state.is_multiple_of(2) { (MANY, MORE) } else { (MANY, MANY) };
         learn(&mut patterns, "http://a/p/1", shows);
         assert_eq!(patterns.verdict(&keys(), ORIGIN, "http://a/p/1"), Verdict::Needed, "page {page}");
     }
