@@ -168,13 +168,17 @@ mod tests {
         DomainTotals { supporters, round: 2, used, ..DomainTotals::default() }
     }
 
+    fn budgets() -> RoundBudgets {
+        RoundBudgets { pages_max: 10_000, ..RoundBudgets::default() }
+    }
+
     fn second_round(limit: u64) -> Round {
-        Round { number: 2, limit, begun: Time::ZERO, budgets: RoundBudgets::default() }
+        Round { number: 2, limit, begun: Time::ZERO, budgets: budgets() }
     }
 
     #[test]
     fn budgets_are_linear_in_the_supporters_from_the_least_to_the_most() {
-        let budgets = RoundBudgets::default();
+        let budgets = budgets();
         for (supporters, limit, pages) in [
             (0, 300, 10),
             (1, 300, 10 + 9_990 / 300),
