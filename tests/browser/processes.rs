@@ -70,6 +70,8 @@ pub fn browser(dir: &Path) -> Process {
     let is_browser = |process: &&Process| {
         !process.command.contains("--type=")
             && !process.command.starts_with("unshare")
+            // the headless shell of Debian is started by a script that waits for it
+            && !process.command.starts_with("/bin/sh")
             && process.command.contains("hrom")
     };
     all.iter().find(is_browser).cloned().unwrap_or_else(|| panic!("no browser in {all:#?}"))
