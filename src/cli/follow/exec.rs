@@ -1,7 +1,8 @@
 //! Programs that read lines: one that gets a batch, or one for each page.
 //!
 //! The code with which a program ends is its word that it has dealt with all it was given: 0 is a delivery. A program
-//! that ends without having read everything has failed, whatever its code.
+//! that gets a batch and ends without having read everything has failed, whatever its code. One that is run for a page
+//! has the URL in its command line, and need not read anything.
 //!
 //! What pages say never reaches a shell: the text of a batch goes to the program's input, and where the URL is put
 //! into a command line (`{}`), that is taken apart into words here and run without a shell. A URL is one word, whatever
@@ -28,7 +29,7 @@ impl Reader {
     pub fn deliver(&self, batch: &Batch) -> Result<(), Failure> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", &self.0]);
-        feed(command, batch.text())
+        feed(command, batch.text(), true)
     }
 }
 
@@ -52,12 +53,12 @@ impl EachPage {
     pub fn deliver(&self, url: &str, line: &[u8]) -> Result<(), Failure> {
         let mut command = Command::new(&self.0[0]);
         command.args(self.0[1..].iter().map(|word| word.replace(URL, url)));
-        feed(command, line)
+        feed(command, line, false)
     }
 }
 
-/// Runs `command` with `input`, and waits for its end.
-fn feed(mut command: Command, input: &[u8]) -> Result<(), Failure> {
+/// Runs `command` with `input`, all of which it has to read if so said, and waits for its end.
+fn feed(mut command: Command, input: &[u8], has_to_read: bool) -> Result<(), Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let failed = |what: &str, e: io::Error| Failure::because(format!("{what} {name}: {e}"));
     let mut child = command.stdin(Stdio::piped()).spawn().map_err(|e| failed("cannot run", e))?;
@@ -67,6 +68,7 @@ fn feed(mut command: Command, input: &[u8]) -> Result<(), Failure> {
     let status = child.wait().map_err(|e| failed("cannot wait for", e))?;
     match (written, status.success()) {
         (Ok(()), true) => Ok(()),
+        (Err(e), true) if !has_to_read && e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         (_, false) => Err(Failure::because(format!("the program of --exec failed: {status}"))),
         (Err(_), true) => Err(Failure::because("the program of --exec ended before it had read everything")),
     }
