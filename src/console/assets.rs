@@ -31,6 +31,7 @@ const ASSETS: &[Asset] = &[
     Asset { name: "controls.js", mime: SCRIPT, bytes: include_bytes!("assets/controls.js") },
     Asset { name: "dom.js", mime: SCRIPT, bytes: include_bytes!("assets/dom.js") },
     Asset { name: "explain.js", mime: SCRIPT, bytes: include_bytes!("assets/explain.js") },
+    Asset { name: "figures.js", mime: SCRIPT, bytes: include_bytes!("assets/figures.js") },
     Asset { name: "format.js", mime: SCRIPT, bytes: include_bytes!("assets/format.js") },
     Asset { name: "freshness.js", mime: SCRIPT, bytes: include_bytes!("assets/freshness.js") },
     Asset { name: "main.js", mime: SCRIPT, bytes: include_bytes!("assets/main.js") },

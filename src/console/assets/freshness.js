@@ -1,6 +1,7 @@
 // How fresh the archive is: what the recrawl calendar says, of a crawl that has one.
 
-import { byId, el, setFigure, setText } from "./dom.js";
+import { byId } from "./dom.js";
+import { Figures } from "./figures.js";
 import { count, counted, NONE, percent, size, span } from "./format.js";
 
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
@@ -43,27 +44,13 @@ const FIGURES = [
 ];
 
 export class Freshness {
-  #cells = [];
-
-  constructor() {
-    for (const [id, name] of FIGURES) {
-      const value = el("data", { id: `figure-${id}` }, NONE);
-      const below = el("dd", { class: "below" });
-      this.#cells.push({ value, below });
-      byId("freshness").append(el("div", { class: "figure" }, el("dt", {}, name), el("dd", {}, value), below));
-    }
-  }
+  #figures = new Figures("freshness", FIGURES);
 
   /** Shows the calendar of a state as `/api/state` has it. */
   show(state) {
     const live = state.live?.status ?? state.live;
     const calendar = live?.figures?.gauges?.calendar;
     byId("freshness-section").hidden = !calendar;
-    if (!calendar) return;
-    FIGURES.forEach(([, , of, format, below], n) => {
-      const { value, below: line } = this.#cells[n];
-      setFigure(value, of(calendar), format(of(calendar)));
-      setText(line, below(calendar));
-    });
+    if (calendar) this.#figures.show(calendar);
   }
 }
