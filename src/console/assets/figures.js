@@ -18,12 +18,13 @@ export class Figures {
     }
   }
 
-  /** Shows what `source` says. */
+  /** Shows what `source` says; below a value stands nothing where that is not known. */
   show(source) {
     this.#figures.forEach(([, , of, format, below], n) => {
       const { value, below: line } = this.#cells[n];
       setFigure(value, of(source), format(of(source)));
-      setText(line, below(source));
+      const text = below(source);
+      setText(line, text.startsWith(NONE) ? "" : text);
     });
   }
 }

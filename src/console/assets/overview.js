@@ -1,7 +1,8 @@
 // How the crawl stands: the sentence at the top, progress against its limits, and the figures of the moment.
 
-import { byId, el, setAttribute, setFigure, setText } from "./dom.js";
-import { about, count, counted, date, NONE, rate, size, span, words } from "./format.js";
+import { byId, el, setAttribute, setText } from "./dom.js";
+import { Figures } from "./figures.js";
+import { about, count, counted, date, rate, size, span, words } from "./format.js";
 
 const PHASES = {
   crawling: "Crawling",
@@ -93,17 +94,8 @@ const FIGURES = [
 ];
 
 export class Overview {
-  #cells = {};
+  #figures = new Figures("figures", FIGURES);
   #announced = "";
-
-  constructor() {
-    for (const [id, name] of FIGURES) {
-      const value = el("data", { id: `figure-${id}` }, NONE);
-      const below = el("dd", { class: "below" });
-      this.#cells[id] = { value, below };
-      byId("figures").append(el("div", { class: "figure" }, el("dt", {}, name), el("dd", {}, value), below));
-    }
-  }
 
   /** Shows a state as `/api/state` has it. */
   show(state) {
@@ -123,11 +115,7 @@ export class Overview {
     // a directory has its last one, without a number
     f.checkpoint = running ? checkpoint : null;
     f.checkpointAge = at ? (running ? `${span((updated - at) / 1_000)} ago` : date(at)) : "";
-    for (const [id, , of, format, below] of FIGURES) {
-      const { value, below: line } = this.#cells[id];
-      setFigure(value, of(f), format(of(f)));
-      setText(line, below(f).startsWith(NONE) ? "" : below(f));
-    }
+    this.#figures.show(f);
   }
 
   #showSentence({ running, live, bottleneck }) {
