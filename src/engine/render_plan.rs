@@ -98,6 +98,8 @@ pub struct Rendered {
     pub failure: Option<String>,
     /// No browser was asked: the page does not need it.
     pub is_as_served: bool,
+    /// What ended the wait for the page, where it was not quiet by then.
+    pub cut_by: Option<&'static str>,
     /// What the page showed before, and after.
     pub shown: (Found, Found),
     /// How long it took.
@@ -112,7 +114,8 @@ impl Rendered {
             Some(why) => format!("renderFailed:{}", why.replace([' ', ','], "_")),
             None => {
                 let more = i64::from(self.shown.1.links) - i64::from(self.shown.0.links);
-                format!("rendered:{}:{}ms:links{more:+}", self.why, self.duration.as_millis())
+                let cut_by = self.cut_by.map_or(String::new(), |limit| format!(":{limit}"));
+                format!("rendered:{}:{}ms:links{more:+}{cut_by}", self.why, self.duration.as_millis())
             }
         }
     }

@@ -33,8 +33,8 @@ pub struct RenderedPage {
     pub dom: String,
     /// Links of it and its frames.
     pub links: Vec<String>,
-    /// What ended it, in a word.
-    pub ended: &'static str,
+    /// What ended the wait for it, where it was not quiet by then: a limit, in a word.
+    pub cut_by: Option<&'static str>,
     /// Pictures: what their URLs begin with, media type, bytes.
     pub pictures: Vec<(&'static str, &'static str, Vec<u8>)>,
 }
@@ -102,6 +102,7 @@ impl Processor {
             number,
             failure: None,
             is_as_served: false,
+            cut_by: None,
             shown: (shown_before, shown_before),
             duration,
             why: to_render.unwrap_or_default(),
@@ -119,6 +120,7 @@ impl Processor {
                 let mut findings = self.find(&job.url, job.target.purpose(), &as_rendered, &job.scope);
                 let outlinks = self.outlinks(&job, &as_rendered, &page.links, &mut findings);
                 rendered.shown.1 = shown(&findings);
+                rendered.cut_by = page.cut_by;
                 (findings, outlinks, Some(page))
             }
         };

@@ -259,11 +259,11 @@ fn page_of(rendered: Rendered, options: &RenderOptions, left_for: Vec<String>) -
     RenderedPage {
         dom: rendered.dom,
         links: rendered.links.into_iter().chain(left_for).collect(),
-        ended: match rendered.ended {
-            Ended::Quiet => "quiet",
-            Ended::Deadline => "deadline",
-            Ended::Requests => "requests",
-            Ended::Bytes => "bytes",
+        cut_by: match rendered.ended {
+            Ended::Quiet => None,
+            Ended::Deadline => Some("deadline"),
+            Ended::Requests => Some("requests"),
+            Ended::Bytes => Some("bytes"),
         },
         pictures: picture.into_iter().chain(pdf).collect(),
     }

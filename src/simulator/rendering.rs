@@ -61,7 +61,7 @@ impl Browser {
         let outcome = match fails {
             _ if job.work == RenderWork::AsServed => RenderOutcome::AsServed,
             true => RenderOutcome::Failed(failure.to_owned()),
-            false => RenderOutcome::Rendered(RenderedPage { dom, ended: "quiet", ..RenderedPage::default() }),
+            false => RenderOutcome::Rendered(RenderedPage { dom, ..RenderedPage::default() }),
         };
         let urls = if job.work == RenderWork::AsServed { Vec::new() } else { urls };
         let (now, later) = urls.into_iter().partition::<Vec<_>, _>(|_| rng.bool());

@@ -285,6 +285,22 @@ fn what_is_clicked_is_said_for_each_site() {
 }
 
 #[test]
+fn a_page_that_is_never_quiet_is_taken_at_its_deadline_and_the_log_says_so() {
+    if !has_browser() {
+        return;
+    }
+    let (application, crawl) = begun((1, 0), "mode = \"always\"\ndeadline = \"2s\"", "");
+    let url = application.url("/ticking");
+    std::fs::write(crawl.path("seeds.txt"), format!("{url}\n")).unwrap();
+    run(&crawl).expect(0, &["finish reason            complete"]);
+    assert!(output(&crawl, &["get", &url, "--rendered"]).contains("<title>Clock"));
+    let log = std::fs::read_to_string(crawl.path("crawl/logs/crawl.log")).unwrap();
+    assert!(log.contains("rendered:always:") && log.contains("ms:links+0:deadline"), "{log}");
+    let told = output(&crawl, &["explain", &url]);
+    assert!(told.contains(", rendered"), "{told}");
+}
+
+#[test]
 fn a_page_reads_nothing_of_another_site_that_the_crawl_is_logged_in_to() {
     if !has_browser() {
         return;

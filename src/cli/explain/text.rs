@@ -257,8 +257,9 @@ impl Page<'_> {
             let (when, bytes) = (date(version.time), size(version.bytes));
             let (mime, file, offset) = (&version.mime, &version.file, version.offset);
             let mark = if version.revisit { ", same content as another page" } else { "" };
+            let rendered = if version.rendered { ", rendered" } else { "" };
             let name = if number == 0 { "archive" } else { "" };
-            self.row(name, format!("{when}, {}, {mime}, {bytes}, {file}:{offset}{mark}", version.status));
+            self.row(name, format!("{when}, {}, {mime}, {bytes}, {file}:{offset}{mark}{rendered}", version.status));
         }
         if told.versions.len() > VERSIONS_SHOWN {
             self.row("", format!("and {} older versions", count((told.versions.len() - VERSIONS_SHOWN) as u64)));

@@ -143,6 +143,7 @@ impl Archive {
             revisit: !record.is_response(),
             record: record.offset,
             truncated: record.truncated,
+            rendered: record.is_rendered,
         })
     }
 

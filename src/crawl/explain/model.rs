@@ -350,6 +350,8 @@ pub struct Version {
     pub record: u64,
     /// Whether the body was cut short.
     pub truncated: bool,
+    /// Whether the page as a browser has left it is stored beside.
+    pub rendered: bool,
 }
 
 /// How a URL was found.

@@ -297,6 +297,7 @@ mod tests {
             revisit: false,
             record,
             truncated: false,
+            rendered: false,
         }
     }
 

@@ -33,6 +33,10 @@ const GROWING: &str = "<!doctype html><title>List</title><ul id=list></ul><butto
                        let number = 0; document.querySelector('.more').onclick = () => {\
                        if (number < 3) list.innerHTML += `<li><a href=/item/${++number}>${number}</a>`;}</script>";
 
+/// A page that is never quiet.
+const TICKING: &str = "<!doctype html><title>Clock</title><p id=time></p><script>\
+                       setInterval(() => { time.innerHTML = performance.now(); }, 10);</script>";
+
 /// A page of `localhost` that asks for what `127.0.0.1` shows to whom it knows.
 const PEEKING: &str = "<!doctype html><title>Peeking</title><p id=said>nothing</p><script>\
                        fetch('http://127.0.0.1:' + location.port + '/api/0.json').then(answer => answer.text())\
@@ -159,6 +163,7 @@ fn answer(path: &str, (routes, pages): (usize, usize)) -> (u16, &'static str, St
     match path {
         "/robots.txt" => (200, "text/plain", "User-agent: *\nDisallow: /secret.json\n".to_owned()),
         "/peeking" => (200, "text/html", PEEKING.to_owned()),
+        "/ticking" => (200, "text/html", TICKING.to_owned()),
         "/growing" => (200, "text/html", GROWING.to_owned()),
         "/" => (200, "text/html", SHELL.to_owned()),
         _ if number("/item/").is_some_and(|number| number < routes) => (200, "text/html", SHELL.to_owned()),
