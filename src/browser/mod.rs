@@ -22,6 +22,7 @@
 //!
 //! Scripts run as in any browser: dates and random numbers are the real ones, and two renders may differ.
 
+mod consent;
 mod keeper;
 mod launch;
 mod memory;
@@ -38,6 +39,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Mutex, OnceCell, Semaphore};
 
+pub use consent::Consent;
 pub use network::{Asked, Denied, Fulfilled, Network, Reply, ResourceKind};
 pub use options::{BrowserOptions, PictureFormat, Quiet, RenderOptions, Screenshot, Viewport};
 use process::{Process, Seat};

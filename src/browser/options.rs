@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::consent::Consent;
+
 /// How the processes of the browser are run.
 #[derive(Clone, Debug)]
 pub struct BrowserOptions {
@@ -63,6 +65,8 @@ pub struct RenderOptions {
     pub links_max: usize,
     /// Steps to the end of a page that grows there; 0 does not scroll.
     pub scrolls_max: u32,
+    /// What banners that ask for consent are told, when the page is quiet for the first time.
+    pub consent: Consent,
     /// CSS selectors of what is clicked when the page is quiet, each until it is gone or changes nothing.
     pub click: Vec<String>,
     /// Clicks, all selectors together.
@@ -88,6 +92,7 @@ impl Default for RenderOptions {
             dom_max: 16 << 20,
             links_max: 10_000,
             scrolls_max: 0,
+            consent: Consent::Off,
             click: Vec::new(),
             clicks_max: 20,
             screenshot: None,

@@ -14,6 +14,7 @@ use super::headers::Headers;
 use super::hosts::Hosts;
 use super::section::Section;
 use super::value::{Bytes, Mismatch, Setting, Workers};
+use crate::browser::Consent;
 use crate::container::{ContainerOptions, Keep};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{RenderMode, RenderSettings};
@@ -296,6 +297,14 @@ words! {
     }
 }
 
+words! {
+    Consent, "\"off\", \"reject\" or \"accept\"", "\"reject\"" {
+        Off = "off",
+        Reject = "reject",
+        Accept = "accept",
+    }
+}
+
 word! {
     /// Whether a picture is taken of pages that are rendered.
     Pictures, "\"off\", \"window\" or \"page\"", "\"window\"" {
@@ -335,6 +344,8 @@ section! {
         obey_robots: bool = true,
         /// Steps to the end of a page that grows there.
         scroll: usize = 0,
+        /// What banners that ask for consent are told.
+        consent: Consent = Consent::Off,
         /// CSS selectors of what is clicked until it is gone or changes nothing.
         click: Vec<String> = Vec::new(),
         /// Whether a picture is taken.

@@ -27,6 +27,7 @@ use super::recrawl::RecrawlSettings;
 use super::section::Section;
 use super::sections::CrawlDelayBeyond;
 use super::value::{Bytes, Mismatch, OneOrMore, Setting};
+use crate::browser::Consent;
 use crate::engine::RenderMode;
 use crate::signature::AgentForm;
 
@@ -146,6 +147,8 @@ site! {
     render: RenderMode,
     /// As `render.scroll`.
     scroll: usize,
+    /// As `render.consent`.
+    consent: Consent,
     /// As `render.click`.
     click: Vec<String>,
     /// As keys of `[recrawl]`.
@@ -161,7 +164,7 @@ site! {
 }
 
 /// The section of each setting.
-const PLACES: [(&str, &str); 26] = [
+const PLACES: [(&str, &str); 27] = [
     ("delay_min", "politeness"),
     ("delay_max", "politeness"),
     ("delay_factor", "politeness"),
@@ -185,6 +188,7 @@ const PLACES: [(&str, &str); 26] = [
     ("timeout_total", "fetch"),
     ("render", "render"),
     ("scroll", "render"),
+    ("consent", "render"),
     ("click", "render"),
     ("recrawl", "recrawl"),
     ("cookies", "fetch"),
@@ -253,6 +257,7 @@ impl Site {
         put(&mut fetch.timeout_total, &self.timeout_total);
         put(&mut render.mode, &self.render);
         put(&mut render.scroll, &self.scroll);
+        put(&mut render.consent, &self.consent);
         put(&mut render.click, &self.click);
         put(&mut fetch.cookies, &self.cookies);
         put(recrawl, &self.recrawl.map(|settings| all.recrawl.with(&settings)));

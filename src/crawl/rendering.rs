@@ -101,6 +101,7 @@ pub(super) fn executor(config: &Config, program: Program, process: ProcessOption
             bytes_max: render.max_bytes.get(),
             links_max: config.scope.max_links_per_page,
             scrolls_max: at_most(render.scroll),
+            consent: render.consent,
             click: render.click.clone(),
             screenshot: screenshot.map(|is_full| Screenshot { format: PictureFormat::Png, is_full }),
             pdf: render.pdf,

@@ -260,6 +260,7 @@ pub(super) fn request(config: &Config, signer: Option<&Arc<Signer>>) -> RequestS
         timeout_total: fetch.timeout_total,
         rendering: super::rendering::mode(config),
         scrolls: u32::try_from(config.render.scroll).unwrap_or(u32::MAX),
+        consent: config.render.consent,
         clicks: config.render.click.clone(),
         // one that cannot be read was refused with the settings
         proxy: ProxyUrl::parse(&fetch.proxy).ok().flatten(),

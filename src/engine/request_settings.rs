@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::login_plan::LoginPlan;
 use super::render_plan::RenderMode;
+use crate::browser::Consent;
 use crate::signature::Signer;
 use crate::web::proxy::ProxyUrl;
 use crate::web::secret::Secret;
@@ -40,6 +41,8 @@ pub struct RequestSettings {
     pub rendering: RenderMode,
     /// Steps to the end of those that grow there.
     pub scrolls: u32,
+    /// What banners in them are told that ask for consent.
+    pub consent: Consent,
     /// CSS selectors of what is clicked in them.
     pub clicks: Vec<String>,
     /// The proxy by which they go; none where they go straight to the server.

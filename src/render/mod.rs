@@ -212,6 +212,7 @@ async fn render(shared: &Arc<Shared>, subject: Subject, reply: &ReplyTo) -> Resu
     if let Some(settings) = settings {
         options.user_agent.clone_from(&settings.user_agent);
         options.scrolls_max = settings.scrolls;
+        options.consent = settings.consent;
         options.click.clone_from(&settings.clicks);
     }
     let key = (reply.engine(), number);

@@ -1,6 +1,6 @@
 //! What is waited for, scrolled to, clicked and pictured.
 
-use crawler::browser::{Ended, PictureFormat, RenderOptions, Screenshot};
+use crawler::browser::{Consent, Ended, PictureFormat, RenderOptions, Screenshot};
 
 use crate::network::{Answer, Web};
 use crate::{Test, options};
@@ -70,6 +70,44 @@ async fn an_application_by_react_is_clicked_to_its_end() {
         rendered.links,
         ["https://shop.example/item/8", "https://shop.example/item/14", "https://shop.example/"]
     );
+    test.close().await;
+}
+
+/// A page that shows its text when its banner was answered; in a shadow root, the banner is as one of Usercentrics.
+const BANNERS: [&str; 2] = [
+    r#"<!doctype html><p id=said>asked</p><div id=banner><button id=onetrust-accept-btn-handler>Yes</button>
+    <button id=onetrust-reject-all-handler>No</button></div><script>
+    for (const [at, said] of [['accept-btn', 'accepted'], ['reject-all', 'rejected']])
+      document.getElementById(`onetrust-${at}-handler`).onclick = () => {
+        banner.remove();
+        document.getElementById('said').innerText = said;
+      };
+    </script>"#,
+    r#"<!doctype html><p id=said>asked</p><aside id=usercentrics-root></aside><script>
+    const root = document.getElementById('usercentrics-root').attachShadow({ mode: 'open' });
+    // it comes late, as they do
+    setTimeout(() => {
+      root.innerHTML = `<div hidden><button data-testid=uc-deny-all-button>1</button></div>
+        <button data-testid=uc-accept-all-button>2</button><button data-testid=uc-deny-all-button>3</button>`;
+      root.querySelectorAll('button').forEach(button => button.onclick = () => {
+        root.innerHTML = '';
+        document.getElementById('said').innerText = ['', 'hidden', 'accepted', 'rejected'][button.innerText];
+      });
+    }, 150);
+    </script>"#,
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn banners_of_known_platforms_are_told_what_the_settings_say() {
+    let Some(test) = Test::start().await else { return };
+    for page in BANNERS {
+        let web = Web::by(move |_| Some(Answer::html(page)));
+        for (consent, said) in [(Consent::Off, "asked"), (Consent::Reject, "rejected"), (Consent::Accept, "accepted")] {
+            let options = RenderOptions { consent, ..options() };
+            let rendered = test.rendered(&web, "https://site.example/", &options).await;
+            assert!(rendered.dom.contains(&format!("<p id=\"said\">{said}</p>")), "{consent:?} {}", rendered.dom);
+        }
+    }
     test.close().await;
 }
 

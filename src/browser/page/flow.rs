@@ -121,6 +121,7 @@ impl Page {
     /// All that is done with the page before it is read.
     async fn behave(&self, deadline: Instant) -> Result<(), Break> {
         self.quiet(deadline).await?;
+        self.consent(deadline).await?;
         if self.options.scrolls_max > 0 {
             self.scroll(deadline).await?;
         }
@@ -170,6 +171,18 @@ impl Page {
             let pause = quiet.dom.saturating_sub(time).max(std::time::Duration::from_millis(10));
             tokio::time::sleep_until((Instant::now() + pause).min(deadline)).await;
         }
+    }
+
+    /// Clicks the button of a banner, if there is one that is known.
+    async fn consent(&self, deadline: Instant) -> Result<(), Break> {
+        let selectors = self.options.consent.selectors();
+        if selectors.is_empty() {
+            return Ok(());
+        }
+        if self.evaluate(&format!("click({})", Value::from(selectors)), deadline).await? == "clicked" {
+            self.quiet(deadline).await?;
+        }
+        Ok(())
     }
 
     /// Scrolls window by window to the end, and on while the page grows there.
