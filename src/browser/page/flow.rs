@@ -137,8 +137,8 @@ impl Page {
         let quiet = self.options.quiet;
         loop {
             let changed = self.changed.notified();
-            let (wait, requests) = {
-                let state = self.state();
+            let (wait, requests, to_watch) = {
+                let mut state = self.state();
                 if let Some(failure) = &state.crash {
                     return Err(Break::Failed(failure.clone()));
                 }
@@ -146,12 +146,20 @@ impl Page {
                     return Err(Break::Ended(over));
                 }
                 let until = state.network_changed + quiet.network;
-                (if state.is_loaded && state.open == 0 { until } else { deadline }, state.requests)
+                let to_watch = state.is_loaded && !state.is_watched;
+                state.is_watched |= to_watch;
+                (if state.is_loaded && state.open == 0 { until } else { deadline }, state.requests, to_watch)
             };
             if Instant::now() >= deadline {
                 return Err(Break::Ended(Ended::Deadline));
             }
             if Instant::now() < wait {
+                if to_watch {
+                    // from here on changes of the DOM are counted, while the network is waited for; one that cannot
+                    // answer now is asked later
+                    let _ = self.evaluate("idle()", wait.min(deadline)).await;
+                    continue;
+                }
                 tokio::select! {
                     () = changed => {}
                     () = tokio::time::sleep_until(wait.min(deadline)) => {}

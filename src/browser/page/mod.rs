@@ -135,7 +135,8 @@ impl Listener for Page {
             "Target.detachedFromTarget" => self.detached(&params),
             "Page.loadEventFired" if is_own => self.state().is_loaded = true,
             "Page.frameNavigated" if is_own && params["frame"]["parentId"].is_null() => {
-                self.state().is_loaded = false;
+                let mut state = self.state();
+                (state.is_loaded, state.is_watched) = (false, false);
             }
             "Page.javascriptDialogOpening" => {
                 self.refuse(RefusedKind::Dialog, params["url"].as_str().unwrap_or_default());

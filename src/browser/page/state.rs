@@ -32,6 +32,8 @@ pub(super) struct State {
     pub documents: u32,
     pub denied: Option<Denied>,
     pub is_loaded: bool,
+    /// Whether changes of the DOM are counted since it is loaded.
+    pub is_watched: bool,
     /// A limit that was reached.
     pub over: Option<Ended>,
     pub crash: Option<RenderFailure>,
@@ -56,6 +58,7 @@ impl Default for State {
             documents: 0,
             denied: None,
             is_loaded: false,
+            is_watched: false,
             over: None,
             crash: None,
             refused: Vec::new(),
