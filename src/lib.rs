@@ -71,38 +71,32 @@
 //! docs/ARCHITECTURE.md has the threads, the queues with their bounds, and the crash contract; docs/FORMATS.md the
 //! bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
+pub use crawler_core::{
+    calendar, clock, container, disk, drum, fingerprint, frontier, outcome, politeness, shard, varint, web,
+};
+
 pub mod archive;
 pub mod audit;
 pub mod browser;
-pub mod calendar;
 pub mod catalog;
 pub mod cli;
-pub mod clock;
 pub mod cluster;
 pub mod config;
 pub mod connections;
 pub mod console;
-pub mod container;
 pub mod crawl;
-pub mod disk;
-pub mod drum;
 pub mod engine;
 pub mod exchange;
 pub mod fetch;
-pub mod fingerprint;
-pub mod frontier;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 pub mod graph;
 pub mod node;
-pub mod outcome;
-pub mod politeness;
 pub mod process;
 pub mod reading;
 pub mod record;
 pub mod render;
 pub mod report;
-pub mod shard;
 pub mod ship;
 pub mod signature;
 pub mod similar;
@@ -111,5 +105,3 @@ pub mod simweb;
 pub mod store;
 pub mod table;
 pub mod text;
-pub mod varint;
-pub mod web;

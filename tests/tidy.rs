@@ -37,7 +37,7 @@ fn some(problems: &[String], words: &str) {
 }
 
 fn rust() -> Vec<Source> {
-    tree(&["src", "tests", "benches", "fuzz/targets"], &["rs"])
+    tree(&["src", "crates", "tests", "benches", "fuzz/targets"], &["rs"])
 }
 
 fn prose() -> Vec<Source> {
@@ -68,7 +68,7 @@ fn every_file_says_what_it_owns() {
 
 #[test]
 fn words_of_the_glossary_are_used() {
-    let mut sources = tree(&["src", "docs", "README.md", "config"], &["rs", "md", "toml"]);
+    let mut sources = tree(&["src", "crates", "docs", "README.md", "config"], &["rs", "md", "toml"]);
     let at = sources.iter().position(|source| source.path == "docs/GLOSSARY.md").unwrap();
     let glossary = sources.remove(at);
     let terms = words::terms(&glossary.text).unwrap();

@@ -61,9 +61,9 @@ impl From<Finish> for Exit {
 impl From<&disk::Error> for Exit {
     fn from(error: &disk::Error) -> Self {
         match error {
-            disk::Error::Io { .. } | disk::Error::Poisoned { .. } | disk::Error::Limit { .. } => Exit::Disk,
             disk::Error::Damaged { .. } | disk::Error::Newer { .. } | disk::Error::Link { .. } => Exit::Damaged,
             disk::Error::InUse { .. } => Exit::InUse,
+            _ => Exit::Disk,
         }
     }
 }

@@ -19,12 +19,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::clock::Time;
-use crate::drum::{Aux, Value};
-use crate::frontier::{NameAnswer, QueuedUrl, Rules};
-use crate::web::preferences::Preferences;
+use crate::drum::Value;
+use crate::frontier::{NameAnswer, Rules};
 use crate::web::robots::RobotsRules;
 
 /// From when to when an answer holds.
@@ -254,35 +252,6 @@ fn take_time(bytes: &[u8]) -> Option<(Time, &[u8])> {
     Some((Time::from_ms(u64::from_le_bytes(*time)), rest))
 }
 
-impl Rules for RobotsRules {
-    fn allows(&self, url: &str) -> bool {
-        RobotsRules::allows(self, url)
-    }
-
-    fn crawl_delay(&self) -> Option<Duration> {
-        RobotsRules::crawl_delay(self)
-    }
-
-    fn preferences(&self, url: &str) -> Preferences {
-        RobotsRules::preferences(self, url)
-    }
-
-    fn encode(&self, out: &mut Vec<u8>) {
-        RobotsRules::encode_rules(self, out);
-    }
-}
-
-/// A URL on its way through the stores, as the frontier writes it down.
-impl Aux for QueuedUrl {
-    fn encode(&self, out: &mut Vec<u8>) {
-        QueuedUrl::encode(self, out);
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        QueuedUrl::decode(bytes).filter(|(_, used)| *used == bytes.len()).map(|(url, _)| url)
-    }
-}
-
 /// The frontier's way to read rules back from a host record.
 pub fn decode_rules(bytes: &[u8]) -> Option<Arc<dyn Rules>> {
     Some(Arc::new(RobotsRules::decode(bytes)?))
@@ -290,6 +259,8 @@ pub fn decode_rules(bytes: &[u8]) -> Option<Arc<dyn Rules>> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// Before what an answer says: tag and term.

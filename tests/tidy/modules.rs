@@ -99,8 +99,14 @@ impl Modules {
     }
 }
 
-/// The module of a file in `src`; the program's `main.rs` is none of the library's.
+/// The module of a file in `src`, or in that of the crate below, whose modules the library shows as its own; the
+/// program's `main.rs` is none of the library's.
 fn module_of(path: &str) -> Option<Module> {
+    let below = path.strip_prefix("crates/core/");
+    let path = below.unwrap_or(path);
+    if below.is_some() && path == "src/lib.rs" {
+        return None;
+    }
     let inside = path.strip_prefix("src/")?.strip_suffix(".rs")?;
     let mut module: Module = inside.split('/').map(str::to_owned).collect();
     match module.last().map(String::as_str) {

@@ -32,7 +32,8 @@ pub fn mutants(tree: &Path, rooms: &[String]) -> Result<Vec<Mutant>, String> {
     let mut found = Vec::new();
     for room in rooms {
         let mut files = Vec::new();
-        list(&tree.join("src").join(room), &mut files)?;
+        let places = crate::plant::CRATES.map(|place| tree.join(place).join(room));
+        places.iter().filter(|place| place.is_dir()).try_for_each(|place| list(place, &mut files))?;
         files.sort();
         for path in files {
             let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;

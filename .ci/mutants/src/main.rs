@@ -11,7 +11,7 @@
 //! ```text
 //! cargo run --release --manifest-path .ci/mutants/Cargo.toml -- [--rooms engine,frontier,drum,container]
 //!           [--count 200] [--seed 1] [--only 17,23] [--tests frontier::] [--seconds 60] [--after 0]
-//!           [--at src/drum/sort.rs:17] [--jobs 1]
+//!           [--at crates/core/src/drum/sort.rs:17] [--jobs 1]
 //! ```
 //! A mutant is killed when a test fails, panics, or takes far longer than without it. It is given tests that take
 //! `--seconds` together without it; a survivor's line tells how many were not run, and
@@ -93,7 +93,7 @@ fn work(wanted: &Wanted) -> Result<(), String> {
     };
     let places: Vec<tests::Place> = (1..=wanted.jobs).map(place).collect();
     let fresh = dir.join("fresh");
-    plant::copy(&root, &fresh, "target/")?;
+    plant::copy(&root, &fresh, &["target/"])?;
     let all = find::mutants(&fresh, &wanted.rooms)?;
     println!("{} mutants in {}, seed {}", all.len(), wanted.rooms.join(", "), wanted.seed);
     let mut chosen = plant::choose(all, wanted.count, wanted.seed, &wanted.at);

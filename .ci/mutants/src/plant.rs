@@ -31,14 +31,17 @@ fn tell(number: usize) {
 }
 "#;
 
-/// Copies what git tracks of `root` to `tree`, but for the folder `without`.
-pub fn copy(root: &Path, tree: &Path, without: &str) -> Result<(), String> {
+/// Where the sources of each crate lie.
+pub const CRATES: [&str; 2] = ["src", "crates/core/src"];
+
+/// Copies what git tracks of `root` to `tree`, but for the folders `without`.
+pub fn copy(root: &Path, tree: &Path, without: &[&str]) -> Result<(), String> {
     let listed = Command::new("git").arg("-C").arg(root).args(["ls-files", "-z"]).output();
     let listed = listed.map_err(|e| format!("git ls-files: {e}"))?;
     let listed = String::from_utf8_lossy(&listed.stdout);
     let names: BTreeSet<&str> = listed.split('\0').filter(|name| !name.is_empty()).collect();
     remove_others(tree, &names)?;
-    for name in names.into_iter().filter(|name| !name.starts_with(without)) {
+    for name in names.into_iter().filter(|name| !without.iter().any(|folder| name.starts_with(folder))) {
         let (from, to) = (root.join(name), tree.join(name));
         let parent = to.parent().expect("a file lies in a folder");
         std::fs::create_dir_all(parent).map_err(|e| format!("{}: {e}", parent.display()))?;
@@ -51,12 +54,12 @@ pub fn copy(root: &Path, tree: &Path, without: &str) -> Result<(), String> {
 /// Removes sources of `tree` that have been renamed since an earlier copy.
 fn remove_others(tree: &Path, names: &BTreeSet<&str>) -> Result<(), String> {
     let mut there = Vec::new();
-    for dir in ["src", "tests"].map(|name| tree.join(name)).into_iter().filter(|dir| dir.is_dir()) {
+    for dir in ["src", "crates", "tests"].map(|name| tree.join(name)).into_iter().filter(|dir| dir.is_dir()) {
         list_sources(&dir, &mut there)?;
     }
     for path in there {
         let name = path.strip_prefix(tree).expect("the file is of the copy").to_string_lossy();
-        if !names.contains(&*name) && name != "src/mutant.rs" {
+        if !names.contains(&*name) && !name.ends_with("src/mutant.rs") {
             std::fs::remove_file(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         }
     }
@@ -156,17 +159,17 @@ fn plant(root: &Path, tree: &Path, chosen: &[Mutant]) -> Result<(), String> {
         files.entry(&mutant.file).or_default().push(mutant);
     }
     // sources that stay the same are not written, so that nothing is built again
-    copy(root, tree, "src/")?;
+    copy(root, tree, &CRATES)?;
     let fresh = tree.with_file_name("fresh");
     let mut listed = Vec::new();
-    list_sources(&fresh.join("src"), &mut listed)?;
+    CRATES.iter().try_for_each(|place| list_sources(&fresh.join(place), &mut listed))?;
     for path in listed {
         let name = path.strip_prefix(&fresh).expect("the file is of the copy");
         let mut text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         for mutant in files.get(name).into_iter().flatten().rev() {
             text.replace_range(mutant.bytes.clone(), &planted(mutant, &text[mutant.bytes.clone()]));
         }
-        if name == Path::new("src/lib.rs") {
+        if CRATES.iter().any(|place| name == Path::new(place).join("lib.rs")) {
             text.push_str("mod mutant;\n");
         }
         let to = tree.join(name);
@@ -175,7 +178,8 @@ fn plant(root: &Path, tree: &Path, chosen: &[Mutant]) -> Result<(), String> {
         write(&to, text.as_bytes())?;
     }
     let count = chosen.iter().map(|mutant| mutant.number + 1).max().unwrap_or(1);
-    write(&tree.join("src/mutant.rs"), SWITCH.replace("COUNT", &count.to_string()).as_bytes())
+    let switch = SWITCH.replace("COUNT", &count.to_string());
+    CRATES.iter().try_for_each(|place| write(&tree.join(place).join("mutant.rs"), switch.as_bytes()))
 }
 
 fn list_sources(dir: &Path, found: &mut Vec<PathBuf>) -> Result<(), String> {

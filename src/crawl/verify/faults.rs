@@ -11,10 +11,6 @@ pub(super) fn tell(report: &mut Report<'_>, fault: Error) {
             report.damage(&path, offset, format!("expected {expected}, found {found}"));
         }
         Error::Io { path, .. } => report.damage(&path, 0, "missing; the last checkpoint lists it"),
-        Error::Newer { ref path, .. }
-        | Error::InUse { ref path, .. }
-        | Error::Link { ref path }
-        | Error::Poisoned { ref path, .. }
-        | Error::Limit { ref path, .. } => report.damage(path, 0, fault.to_string()),
+        fault => report.damage(fault.path(), 0, fault.to_string()),
     }
 }

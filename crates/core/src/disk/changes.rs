@@ -1,0 +1,77 @@
+//! Files of a store that changed since its last cut: what is to be synced, and what its [`Ledger`](super::Ledger) hears
+//! of.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// What a cut has to say of files.
+#[derive(Debug, Default)]
+pub struct FileChanges {
+    /// Written to, not synced.
+    pub dirty: BTreeSet<PathBuf>,
+    /// Whether names were added to the directory.
+    pub names_changed: bool,
+    /// Named by the present state and by no cut yet.
+    unnamed: BTreeSet<PathBuf>,
+    /// Named by a cut, but not by the present state.
+    pub superseded: Vec<PathBuf>,
+    /// Named by no cut, and not by the present state any more.
+    pub unneeded: Vec<PathBuf>,
+}
+
+impl FileChanges {
+    /// Of a directory whose own name may not be durable yet.
+    pub fn of_a_new_directory() -> Self {
+        FileChanges { names_changed: true, ..FileChanges::default() }
+    }
+
+    /// The file was made.
+    pub fn added(&mut self, path: PathBuf) {
+        self.names_changed = true;
+        self.unnamed.insert(path.clone());
+        self.dirty.insert(path);
+    }
+
+    /// The file was appended to.
+    pub fn wrote(&mut self, path: PathBuf) {
+        self.dirty.insert(path);
+    }
+
+    /// The present state does without the file.
+    pub fn supersede(&mut self, path: PathBuf) {
+        self.dirty.remove(&path);
+        match self.unnamed.remove(&path) {
+            true => self.unneeded.push(path),
+            false => self.superseded.push(path),
+        }
+    }
+
+    /// A cut names everything that there is now: what has changed since the last one.
+    pub fn cut(&mut self) -> FileChanges {
+        let next = FileChanges { unneeded: std::mem::take(&mut self.unneeded), ..FileChanges::default() };
+        std::mem::replace(self, next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_no_cut_named_is_unneeded_and_one_that_a_cut_named_is_superseded() {
+        let path = |name: &str| PathBuf::from(name);
+        let mut changes = FileChanges::of_a_new_directory();
+        changes.added(path("a"));
+        changes.added(path("b"));
+        changes.supersede(path("b"));
+        assert_eq!(changes.unneeded, [path("b")]);
+        let cut = changes.cut();
+        assert_eq!((cut.dirty.into_iter().collect::<Vec<_>>(), cut.superseded), (vec![path("a")], vec![]));
+        assert!(cut.names_changed && !changes.names_changed);
+        changes.wrote(path("a"));
+        changes.supersede(path("a"));
+        let cut = changes.cut();
+        assert_eq!((cut.dirty.len(), cut.superseded), (0, vec![path("a")]));
+        assert_eq!(changes.unneeded, [path("b")]);
+    }
+}

@@ -1,0 +1,85 @@
+//! WARC 1.1 records (ISO 28500:2017): built from an answered request, and read back.
+//!
+//! Pure functions of bytes. [`Encoder::encode`] makes the records of an exchange, in the order in which they lie
+//! in a value file:
+//!
+//! | record | holds |
+//! |---|---|
+//! | `metadata` | how the URL was found and fetched: via, hops, depth, seed, attempt, time; a replay needs it |
+//! | `request` | the head that was sent (where the configuration wants it) |
+//! | `conversion` | of a page that was rendered: the page as it was then ([`Rendition`]) |
+//! | `resource` | pictures of it, where they are wanted |
+//! | `response` | status line and headers in HTTP/1.1 syntax, body as sent without transfer encoding |
+//! | or `revisit` | the same head without the body, and which response has it ([`Encoder::revisit`]) |
+//!
+//! Each record is compressed alone, so a reader seeks to any of them. The HTTP client hands over the status and the
+//! headers in order but not their bytes, so heads are rebuilt: `Transfer-Encoding` is renamed to
+//! [`MASKED_TRANSFER_ENCODING`] (the body carries none any more) and `Content-Length` is that of the stored body.
+//! `Content-Encoding` stays with its encoded body. Every warcinfo record says so.
+
+mod address;
+mod date;
+mod digest;
+mod encode;
+mod pack;
+mod read;
+mod short;
+
+pub use date::{format_date, parse_date};
+pub use digest::payload_sha1;
+pub use encode::{
+    Encoder, Exchange, OUTLINK_FIELD, PAYLOAD_IN_FIELD, Profile, RENDERING_FIELD, RENDERING_PURPOSE,
+    REVISIT_PAYLOAD_MIN, Records, Reference, Rendition, Revisit, RevisitDraft, WAS_REVISIT_FIELD, head_of, id_of,
+    id_seed, is_packed, metadata_id, seed_of_id, with_field,
+};
+pub use pack::Compression;
+pub use pack::GZIP_HEAD;
+pub use read::read_head;
+pub use read::{Record, RecordReader, parse_http_head};
+
+/// Name under which a response's `Transfer-Encoding` is kept.
+pub const MASKED_TRANSFER_ENCODING: &str = "x-crawler-transfer-encoding";
+
+/// Name and value of an HTTP header, as they came.
+pub type Header = (Box<[u8]>, Box<[u8]>);
+
+/// The protocol that an answer came by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpVersion {
+    /// HTTP/1.0 or older.
+    Http10,
+    /// HTTP/1.1.
+    Http11,
+    /// HTTP/2, written down in HTTP/1.1 syntax.
+    Http2,
+}
+
+/// Why a body is not whole (`WARC-Truncated`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truncation {
+    /// Longer than the limit.
+    Length,
+    /// Slower than the limit.
+    Time,
+    /// The connection broke.
+    Disconnect,
+}
+
+impl Truncation {
+    /// The word of the standard.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Truncation::Length => "length",
+            Truncation::Time => "time",
+            Truncation::Disconnect => "disconnect",
+        }
+    }
+
+    /// Reads the word of the standard.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Truncation::Length, Truncation::Time, Truncation::Disconnect].into_iter().find(|t| t.as_str() == word)
+    }
+}
+
+#[cfg(test)]
+mod tests;
