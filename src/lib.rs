@@ -67,12 +67,14 @@
 //! documentation says keeps to semantic versioning. Nothing else is promised. The other modules are public for the
 //! binary, its tests and benchmarks; their items may change or go with any version.
 //!
-//! Imports go upwards in this table only, and `tests/tidy.rs` reads it.
+//! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The modules that are shown here from
+//! `crawler_core` lie in `crates/core`, so that development builds optimise them and not the rest.
 //! docs/ARCHITECTURE.md has the threads, the queues with their bounds, and the crash contract; docs/FORMATS.md the
 //! bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
 pub use crawler_core::{
-    calendar, clock, container, disk, drum, fingerprint, frontier, outcome, politeness, shard, varint, web,
+    calendar, clock, container, disk, drum, fingerprint, frontier, outcome, politeness, reading, shard, similar,
+    varint, web,
 };
 
 pub mod archive;
@@ -93,13 +95,11 @@ pub mod fuzzing;
 pub mod graph;
 pub mod node;
 pub mod process;
-pub mod reading;
 pub mod record;
 pub mod render;
 pub mod report;
 pub mod ship;
 pub mod signature;
-pub mod similar;
 pub mod simulator;
 pub mod simweb;
 pub mod store;

@@ -1,4 +1,4 @@
-//! What a crawler stands on: the web's formats, files that survive any kill, the DRUM, the archive, and the frontier.
+//! What a crawler stands on: the web's formats, files that survive any kill, the DRUM, the archive, the frontier.
 //!
 //! The crate below the crawler: the rooms that do most of the work, and know nothing of engines, threads or networks.
 //! It is apart for the sake of builds. Development builds optimise it, since tests sort, compress and fingerprint, and
@@ -15,6 +15,8 @@ pub mod fingerprint;
 pub mod frontier;
 pub mod outcome;
 pub mod politeness;
+pub mod reading;
 pub mod shard;
+pub mod similar;
 pub mod varint;
 pub mod web;

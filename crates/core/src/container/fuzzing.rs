@@ -239,16 +239,19 @@ fn file(memory: &SimulatedDisk, name: &str) -> Vec<u8> {
     memory.get(Path::new(DIR).join(name)).unwrap_or_default()
 }
 
+/// A key.dat.
 pub fn key_samples() -> Vec<Vec<u8>> {
     vec![file(&sample(Compression::None), "key.dat")]
 }
 
+/// A key.dat, with the three files of its address index.
 pub fn address_sample() -> [Vec<u8>; 4] {
     let memory = sample(Compression::None);
     let [index, overflow, images] = ADDRESS_FILES.map(|name| file(&memory, name));
     [file(&memory, "key.dat"), index, overflow, images]
 }
 
+/// Value files, one for each compression.
 pub fn warc_samples() -> Vec<Vec<u8>> {
     let values = |compression: Compression| {
         let memory = sample(compression);

@@ -17,16 +17,19 @@ pub struct Writer {
 }
 
 impl Writer {
+    /// Into a file that has no name.
     pub fn new() -> Result<Writer> {
         let file = tempfile::tempfile().map_err(|e| fault("create a temporary file in", e))?;
         Ok(Writer { out: BufWriter::with_capacity(BUFFER, file), bytes: 0 })
     }
 
+    /// Appends `bytes`.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.bytes += bytes.len() as u64;
         self.out.write_all(bytes).map_err(|e| fault("write a temporary file in", e))
     }
 
+    /// All that was written.
     pub fn finish(self) -> Result<Scratch> {
         let file = self.out.into_inner().map_err(|e| fault("write a temporary file in", e.into_error()))?;
         Ok(Scratch { file, bytes: self.bytes })
@@ -45,6 +48,7 @@ impl Scratch {
         Reader { scratch: self, position: start, buffer: Vec::new(), at: 0 }
     }
 
+    /// From the beginning on.
     pub fn read(&self) -> Reader<'_> {
         self.read_from(0)
     }

@@ -147,13 +147,21 @@ impl Spill {
 /// Lines in order.
 pub enum Sorted {
     /// All fitted into memory.
-    Memory { arena: Vec<u8>, lines: Vec<(u32, u32)>, next: usize },
+    Memory {
+        /// All lines, one behind the other.
+        arena: Vec<u8>,
+        /// Where each begins and ends, in order.
+        lines: Vec<(u32, u32)>,
+        /// The one that is given next.
+        next: usize,
+    },
     /// From the temporary file.
     Disk(Merge),
 }
 
 impl Sorted {
     /// The next line.
+    #[expect(clippy::should_implement_trait, reason = "a line is lent, which no iterator can do")]
     pub fn next(&mut self) -> Result<Option<&[u8]>> {
         match self {
             Sorted::Memory { arena, lines, next } => {

@@ -1,6 +1,6 @@
 //! URLs in JSON that pages come with: web manifests, linked data (JSON-LD), import maps.
 //!
-//! Each is read into a tree, so each is bounded: a longer one than [`BYTES_MAX`] is passed over, and `serde_json`
+//! Each is read into a tree, so each is bounded: a longer one than `BYTES_MAX` is passed over, and `serde_json`
 //! refuses what is nested deeper than 128 levels. What is no JSON names nothing.
 
 use serde_json::Value;
