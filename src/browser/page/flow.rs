@@ -1,6 +1,7 @@
 //! The way of a page: open, load, wait until it is quiet, scroll, click, read, close.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -8,6 +9,9 @@ use tokio::time::Instant;
 use super::{OPEN_MAX, Page, Stop};
 use crate::browser::process::Process;
 use crate::browser::{Ended, Network, RenderFailure, RenderOptions, Rendered};
+
+/// Time in which a banner comes that a quiet page does not show yet.
+const BANNER_DELAY: Duration = Duration::from_millis(500);
 
 /// Renders the page at `url` in a tab of `process`.
 pub(in crate::browser) async fn render(
@@ -172,23 +176,28 @@ impl Page {
                 let state = self.state();
                 state.requests == requests && state.open == 0
             };
-            let time = std::time::Duration::from_secs_f64(idle["idle"].as_f64().unwrap_or_default().max(0.0) / 1e3);
+            let time = Duration::from_secs_f64(idle["idle"].as_f64().unwrap_or_default().max(0.0) / 1e3);
             if is_same && time >= quiet.dom {
                 return Ok(idle["changes"].as_u64().unwrap_or_default());
             }
-            let pause = quiet.dom.saturating_sub(time).max(std::time::Duration::from_millis(10));
+            let pause = quiet.dom.saturating_sub(time).max(Duration::from_millis(10));
             tokio::time::sleep_until((Instant::now() + pause).min(deadline)).await;
         }
     }
 
-    /// Clicks the button of a banner, if there is one that is known.
+    /// Clicks the button of a banner, if there is one that is known. Some are shown a moment after the page is quiet.
     async fn consent(&self, deadline: Instant) -> Result<(), Break> {
         let selectors = self.options.consent.selectors();
         if selectors.is_empty() {
             return Ok(());
         }
-        if self.evaluate(&format!("click({})", Value::from(selectors)), deadline).await? == "clicked" {
-            self.quiet(deadline).await?;
+        let click = format!("click({})", Value::from(selectors));
+        for wait in [Duration::ZERO, BANNER_DELAY] {
+            tokio::time::sleep_until((Instant::now() + wait).min(deadline)).await;
+            if self.evaluate(&click, deadline).await? == "clicked" {
+                self.quiet(deadline).await?;
+                break;
+            }
         }
         Ok(())
     }
