@@ -85,7 +85,7 @@ const BANNERS: [&str; 2] = [
     </script>"#,
     r#"<!doctype html><p id=said>asked</p><aside id=usercentrics-root></aside><script>
     const root = document.getElementById('usercentrics-root').attachShadow({ mode: 'open' });
-    // it comes late, as some do: when the page has been quiet
+    // it comes late, as some do: when the page is quiet, and before it is looked at again
     setTimeout(() => {
       root.innerHTML = `<div hidden><button data-testid=uc-deny-all-button>1</button></div>
         <button data-testid=uc-accept-all-button>2</button><button data-testid=uc-deny-all-button>3</button>`;
@@ -93,7 +93,7 @@ const BANNERS: [&str; 2] = [
         root.innerHTML = '';
         document.getElementById('said').innerText = ['', 'hidden', 'accepted', 'rejected'][button.innerText];
       });
-    }, 900);
+    }, 550);
     </script>"#,
 ];
 
