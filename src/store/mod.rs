@@ -10,8 +10,6 @@
 //! - Listings may lag. Only a sweep of garbage and the recovery from a lost registry read them.
 
 mod body;
-#[cfg(test)]
-mod contract;
 mod error;
 mod file;
 mod name;

@@ -23,6 +23,8 @@ mod shards;
 #[path = "../site/mod.rs"]
 mod site;
 mod stored;
+#[path = "../tools/mod.rs"]
+mod tools;
 mod tutorial;
 mod urls;
 mod usage;

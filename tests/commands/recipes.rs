@@ -17,6 +17,7 @@ use documentation::Documentation;
 
 use super::site::RUSH;
 use super::tutorial::{SITE, settle, with_binary};
+use crate::tools::{Tool, has};
 
 const RECIPES: &str = include_str!("../../docs/RECIPES.md");
 const FIRST: &str = "Before the first recipe";
@@ -43,37 +44,16 @@ fn blocks(text: &str) -> Vec<String> {
     blocks
 }
 
-/// Whether Python is there, which one recipe takes; says so where not. In CI, tests that check nothing must not pass.
-fn has_python() -> bool {
-    let has = Command::new("python3").args(["-c", "import sqlite3"]).output().is_ok_and(|done| done.status.success());
-    if !has {
-        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-        assert!(!in_ci, "python3 with sqlite3 is not installed; with CI=false what needs it is skipped");
-        println!("skipped: what needs python3 with sqlite3");
-    }
-    has
-}
-
-/// Whether a module of Python is there that one block of a recipe takes and few machines have; says so where not.
-fn has_duckdb() -> bool {
-    let has = Command::new("python3").args(["-c", "import duckdb"]).output().is_ok_and(|done| done.status.success());
-    if !has {
-        println!("skipped: what needs the module duckdb of Python");
-    }
-    has
-}
-
 /// Programs that some blocks take and few machines have.
 const PROGRAMS: [&str; 5] = ["sqlite3", "duckdb", "kcat", "curl", "jq"];
 
-/// The program that a block takes and that is not there; says so.
-fn missing(block: &str) -> Option<&'static str> {
+/// Returns whether the machine has what a block of commands takes.
+fn can_run(block: &str) -> bool {
     let takes = |program: &str| block.split(['\'', '"', '|', ' ', '\n']).any(|word| word == program);
-    let is_there = |program: &str| Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
-    let has = |program: &str| is_there(program).is_ok_and(|done| done.status.success());
-    let python = block.contains("python3");
-    let missing = PROGRAMS.into_iter().find(|program| !python && takes(program) && !has(program));
-    missing.inspect(|program| println!("skipped: what needs {program}"))
+    if block.contains("python3") {
+        return has(Tool::Python("sqlite3")) && (!block.contains("import duckdb") || has(Tool::Python("duckdb")));
+    }
+    PROGRAMS.into_iter().filter(|program| takes(program)).all(|program| has(Tool::Program(program)))
 }
 
 /// A search engine that takes documents in bulk, as far as a recipe sees it.
@@ -137,10 +117,7 @@ impl Place {
 
     /// Runs a block of commands as a shell does that stops at the first one that fails.
     fn run(&self, block: &str) {
-        if block.contains("python3") && !has_python() || block.contains("import duckdb") && !has_duckdb() {
-            return;
-        }
-        if missing(block).is_some() {
+        if !can_run(block) {
             return;
         }
         let block = &block.replace(SITE, &self.site);
@@ -203,7 +180,7 @@ impl Place {
             String::from_utf8(output.stdout).unwrap().trim().to_owned()
         };
         let expected = format!("({}, {})", pages.len(), answers.len());
-        if has_python() {
+        if has(Tool::Python("sqlite3")) {
             assert_eq!(count("sqlite3", "feed.db"), expected);
         }
         let places = |command: &str| {
@@ -215,16 +192,16 @@ impl Place {
             "sqlite3 lines.db 'select count(*) from pages'",
             "duckdb -csv -noheader lines.duckdb 'select count(*) from pages'",
         ] {
-            if missing(command).is_none() {
+            if can_run(command) {
                 assert_eq!(places(command), answers.len().to_string(), "{command}");
             }
         }
-        if missing("curl | jq").is_none() {
+        if can_run("curl | jq") {
             let documents = self.search.documents.lock().unwrap();
             let titled = documents.values().filter(|page| page["title"].is_string()).count();
             assert_eq!((documents.len(), titled > 0), (answers.len(), true));
         }
-        if has_duckdb() {
+        if has(Tool::Python("duckdb")) {
             assert_eq!(count("duckdb", "feed.duckdb"), expected);
         }
     }
@@ -364,7 +341,7 @@ fn the_recipes_work_on_a_site_of_documentation() {
             }
             "Search index" => {
                 assert!(place.objects("texts.jsonl").len() > 5);
-                if has_python() {
+                if has(Tool::Python("sqlite3")) {
                     assert!(place.read("found.txt").contains(&root), "{}", place.read("found.txt"));
                 }
             }

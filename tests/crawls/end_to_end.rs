@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use crate::site::{PATIENCE, RUSH, Site, everything, interrupt, kill, wait};
+use crate::site::{PATIENCE, RUSH, Site, kill, wait};
 use crawler::simweb::{Limits, SimOptions, judge};
 
 fn begun(options: SimOptions) -> Site {
@@ -46,23 +46,6 @@ fn a_crawl_of_the_synthetic_web_ends_with_exactly_the_expected_pages() {
     site.assert_whole();
     site.assert_obedient();
     assert_eq!(site.fetched_twice(), Vec::<String>::new());
-}
-
-#[test]
-fn stored_bodies_are_what_the_web_sent() {
-    use sha1::Digest;
-    let site = begun(SimOptions { hosts: 8, pages: 60, ..small() });
-    site.crawl.run(&[]).expect(0, &[]);
-    for (url, page) in &site.web.expected().pages {
-        let body = Command::new(env!("CARGO_BIN_EXE_crawler"))
-            .args(["get", url, "--dir"])
-            .arg(site.crawl.path("crawl"))
-            .output()
-            .unwrap();
-        assert!(body.status.success(), "{url}: {}", String::from_utf8_lossy(&body.stderr));
-        let digest: [u8; 20] = sha1::Sha1::digest(&body.stdout).into();
-        assert_eq!(digest, page.body_sha1, "{url}");
-    }
 }
 
 #[test]
@@ -122,35 +105,6 @@ fn delays_and_single_connections_hold_by_the_servers_own_log() {
     };
     let violations = judge(&site.web.log(), &limits);
     assert!(violations.is_empty(), "{violations:#?}");
-}
-
-#[test]
-fn a_crawl_that_was_interrupted_goes_on_and_fetches_nothing_twice() {
-    let site = begun(small());
-    let child = site.crawl.start(&[]);
-    site.wait_for_requests(300);
-    interrupt(child).expect(11, &[]);
-    site.crawl.run(&[]).expect(0, &["resuming"]);
-    site.assert_whole();
-    site.assert_obedient();
-    assert_eq!(site.fetched_twice(), Vec::<String>::new());
-}
-
-#[test]
-fn a_crawl_that_was_killed_again_and_again_ends_with_exactly_the_expected_pages() {
-    let site = with(small(), "[crawl]\ncheckpoint_interval = \"1s\"\n");
-    for round in 1..=6 {
-        let child = site.crawl.start(&[]);
-        let before = site.web.log().len();
-        site.wait_for_requests(before + 60 + 20 * round);
-        kill(child);
-    }
-    site.crawl.run(&[]).expect(0, &[]);
-    site.assert_whole();
-    site.assert_obedient();
-    // what was under way at a kill has no record and is asked for again, and nothing else
-    let twice = site.fetched_twice().len();
-    assert!(twice <= 6 * 64, "{twice} pages were fetched twice in 6 kills of at most 64 requests under way");
 }
 
 #[test]
@@ -229,17 +183,6 @@ fn a_seed_whose_host_does_not_resolve_ends_the_crawl_with_nothing_fetched() {
     let site = begun(small().smooth());
     fs::write(site.crawl.path("seeds.txt"), "http://nowhere.invalid/\n").unwrap();
     site.crawl.run(&[]).expect(5, &["no such host"]);
-}
-
-#[test]
-fn a_second_crawler_on_the_same_directory_is_refused() {
-    let site = begun(small());
-    let child = site.crawl.start(&[]);
-    site.wait_for_requests(5);
-    let second = site.crawl.run(&[]);
-    second.expect(6, &["in use"]);
-    signal(&child, rustix::process::Signal::TERM);
-    wait(child).expect(11, &[]);
 }
 
 #[test]
@@ -335,25 +278,6 @@ fn a_live_crawl_is_read_without_disturbing_it() {
     assert!(!listing.stdout.is_empty());
     wait(child).expect(0, &[]);
     site.assert_whole();
-}
-
-#[test]
-fn verify_finds_a_finished_crawl_sound_and_changes_nothing() {
-    let site = begun(SimOptions { hosts: 8, pages: 60, ..small().smooth() });
-    site.crawl.run(&[]).expect(0, &[]);
-    let before = everything(&site.crawl.path("crawl"));
-    let (code, said) = verify(&site, &[]);
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.ends_with("no damage\n"), "{said}");
-    assert_eq!(everything(&site.crawl.path("crawl")), before, "verify changed a file");
-    let value = site.crawl.path("crawl/pages/value-00000.warc.gz");
-    let mut bytes = fs::read(&value).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 0x10;
-    fs::write(&value, bytes).unwrap();
-    let (code, said) = verify(&site, &[]);
-    assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("value-00000.warc.gz:") && said.contains("bytes are skipped"), "{said}");
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! The crash contract on the real file system with the real binary: kills, failing syncs, full disks, damaged files.
 //!
 //! The synthetic web knows the right result; after whatever was done to the crawler and its directory, the crawl has to
-//! end with it, or to say which file is damaged and where. What needs `strace` or a name space of its own says so where
-//! that is not to be had, and checks nothing.
+//! end with it, or to say which file is damaged and where. Some of it needs `strace` or a name space of its own.
 
 mod again;
 mod checkpoint;
@@ -45,19 +44,6 @@ fn signal(child: &Child, signal: rustix::process::Signal) {
     let sent = rustix::process::kill_process(rustix::process::Pid::from_child(child), signal);
     // on a fast machine it may have ended by itself
     assert!(matches!(sent, Ok(()) | Err(rustix::io::Errno::SRCH)), "{sent:?}");
-}
-
-/// Whether `strace` may trace here; says so where not. In CI, tests that check nothing must not pass.
-fn can_trace() -> bool {
-    let traced = Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).output();
-    let can = traced.is_ok_and(|output| output.status.success());
-    if !can {
-        let problem = "strace is not installed or may not trace";
-        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-        assert!(!in_ci, "{problem}; with CI=false the tests that need it are skipped");
-        println!("skipped: {problem}");
-    }
-    can
 }
 
 /// Runs the crawler under `strace` with what `inject` says.

@@ -25,4 +25,7 @@ mod signed;
 #[path = "../site/mod.rs"]
 mod site;
 mod sites;
+mod stores;
 mod terminal;
+#[path = "../tools/mod.rs"]
+mod tools;

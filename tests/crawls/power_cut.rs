@@ -33,6 +33,8 @@ use crawler::record::Statistics;
 use images::{Cut, Image};
 use trace::{Act, Event};
 
+use crate::tools::{Tool, has, skip};
+
 /// Where the writer finds its directory.
 const DIR: &str = "POWER_CUT_DIR";
 /// How often the writer closes its catalog and opens it again.
@@ -99,13 +101,6 @@ fn writes_batches() {
     }
 }
 
-/// Nothing is checked. In CI, that must not pass.
-fn skip(why: &str) {
-    let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-    assert!(!in_ci, "{why}; with CI=false this test is skipped");
-    println!("skipped: {why}");
-}
-
 /// Checkpoint `number`, and what was in memory then.
 fn made(number: u64) -> (Checkpoint, Sections) {
     let mut rng = fastrand::Rng::with_seed(number);
@@ -160,8 +155,7 @@ fn makes_checkpoints() {
 /// What the process that `test` is did to the directory `below`, and a place for images. `None`, and a word of that,
 /// where it cannot be traced.
 fn trace_of(test: &str, below: &str) -> Option<(tempfile::TempDir, PathBuf, Vec<Event>)> {
-    if Command::new("strace").arg("-V").output().is_err() {
-        skip("strace is not installed");
+    if !has(Tool::Strace) {
         return None;
     }
     let dir = tempfile::tempdir().unwrap();

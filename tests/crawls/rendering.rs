@@ -7,18 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 
 use crate::site::{Crawl, Ended, PATIENCE, kill, wait};
+use crate::tools::{Tool, has};
 use application::{Application, Kind};
-
-/// Whether a browser is here; says so where not. In CI, tests that check nothing must not pass.
-fn has_browser() -> bool {
-    let has = crawler::browser::find(None).is_some();
-    if !has {
-        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-        assert!(!in_ci, "no Chromium is on PATH; with CI=false the tests that need it are skipped");
-        println!("skipped: no Chromium is on PATH");
-    }
-    has
-}
 
 /// A crawl of an application of so many routes and static pages, with `render` as its section.
 fn begun((routes, pages): (usize, usize), render: &str, more: &str) -> (Application, Crawl) {
@@ -108,7 +98,7 @@ fn assert_whole(application: &Application, crawl: &Crawl) {
 
 #[test]
 fn an_application_of_one_page_is_crawled_completely_and_its_parts_are_fetched_once() {
-    if !has_browser() {
+    if !has(Tool::Chromium) {
         return;
     }
     let (application, crawl) = begun((40, 0), "mode = \"always\"", "");
@@ -140,7 +130,7 @@ fn an_application_of_one_page_is_crawled_completely_and_its_parts_are_fetched_on
 
 #[test]
 fn texts_and_findings_are_those_of_pages_as_a_browser_left_them() {
-    if !has_browser() {
+    if !has(Tool::Chromium) {
         return;
     }
     let (application, crawl) = begun((6, 0), "mode = \"always\"", "");
@@ -180,7 +170,7 @@ fn unzipped(path: &std::path::Path) -> String {
 
 #[test]
 fn a_crawl_that_is_killed_while_it_renders_loses_no_page_and_has_none_twice_and_leaves_no_browser() {
-    if !has_browser() {
+    if !has(Tool::Chromium) {
         return;
     }
     let (application, crawl) = begun((40, 0), "mode = \"always\"", "");
@@ -198,7 +188,7 @@ fn a_crawl_that_is_killed_while_it_renders_loses_no_page_and_has_none_twice_and_
 /// `RENDER_ROUTES` and `RENDER_CRASHES` say how many routes, and how often its browser is killed.
 #[test]
 fn browsers_that_are_killed_while_pages_are_in_them_cost_no_page() {
-    if !has_browser() {
+    if !has(Tool::Chromium) {
         return;
     }
     let number = |name: &str, usual: usize| std::env::var(name).map_or(usual, |number| number.parse().unwrap());
@@ -222,7 +212,10 @@ fn browsers_that_are_killed_while_pages_are_in_them_cost_no_page() {
 
 #[test]
 fn a_browser_that_ends_while_it_starts_costs_no_page() {
-    let Some(browser) = crawler::browser::find(None).filter(|_| has_browser()) else { return };
+    if !has(Tool::Chromium) {
+        return;
+    }
+    let browser = crawler::browser::find(None).unwrap();
     // the first that is to render ends at once; who runs it may be another user than who made the directory
     let dir = tempfile::tempdir().unwrap();
     let (program, once) = (dir.path().join("browser"), dir.path().join("once"));
@@ -253,7 +246,7 @@ fn without_a_browser_or_with_off_pages_come_as_they_are_served() {
 
 #[test]
 fn needed_renders_the_application_and_not_the_static_pages_beside_it() {
-    if !has_browser() {
+    if !has(Tool::Chromium) {
         return;
     }
     let (application, crawl) = begun((20, 60), "mode = \"needed\"", "");
@@ -269,7 +262,7 @@ fn needed_renders_the_application_and_not_the_static_pages_beside_it() {
 /// `localhost` and `127.0.0.1` are two sites on one server.
 #[test]
 fn what_is_clicked_is_said_for_each_site() {
-    if !has_browser() {
+    if !has(Tool::Chromium) {
         return;
     }
     let more = "[[site]]\nhost = \"127.0.0.1\"\nclick = [\".more\"]\nscroll = 2\n[dns]\n\
@@ -286,7 +279,7 @@ fn what_is_clicked_is_said_for_each_site() {
 
 #[test]
 fn a_page_that_is_never_quiet_is_taken_at_its_deadline_and_the_log_says_so() {
-    if !has_browser() {
+    if !has(Tool::Chromium) {
         return;
     }
     let (application, crawl) = begun((1, 0), "mode = \"always\"\ndeadline = \"2s\"", "");
@@ -302,7 +295,7 @@ fn a_page_that_is_never_quiet_is_taken_at_its_deadline_and_the_log_says_so() {
 
 #[test]
 fn a_page_reads_nothing_of_another_site_that_the_crawl_is_logged_in_to() {
-    if !has_browser() {
+    if !has(Tool::Chromium) {
         return;
     }
     let token = tempfile::NamedTempFile::new().unwrap();
@@ -327,7 +320,7 @@ fn a_page_reads_nothing_of_another_site_that_the_crawl_is_logged_in_to() {
 
 #[test]
 fn a_site_can_be_rendered_alone() {
-    if !has_browser() {
+    if !has(Tool::Chromium) {
         return;
     }
     let (application, crawl) = begun((8, 0), "", "[[site]]\nhost = \"127.0.0.1\"\nrender = \"always\"\n");

@@ -23,7 +23,9 @@ mod robots;
 mod seeds;
 mod shipping;
 mod silence;
+mod simulations;
 mod sitemaps;
+mod stores;
 mod texts;
 mod traps;
 

@@ -101,7 +101,7 @@ fn work(wanted: &Wanted) -> Result<(), String> {
     println!("{} mutants planted", chosen.len());
     let rooms: Vec<String> = wanted.rooms.iter().map(|room| format!("{room}::")).collect();
     let tests = tests::recorded(&places, &programs, &dir.join("tests.tsv"), |program, name| {
-        let is_of_a_room = name.starts_with("simulator::") || rooms.iter().any(|room| name.starts_with(room));
+        let is_of_a_room = rooms.iter().any(|room| name.starts_with(room));
         let is_of_the_library = program.file_name().is_some_and(|file| file.to_string_lossy().starts_with("crawler-"));
         let is_asked_for = wanted.tests.is_empty() || wanted.tests.iter().any(|text| name.contains(text.as_str()));
         (is_of_a_room || !is_of_the_library) && is_asked_for

@@ -103,7 +103,8 @@ pub fn build(root: &Path, tree: &Path, target: &Path, chosen: &mut Vec<Mutant>) 
     loop {
         plant(root, tree, chosen)?;
         let output = Command::new("cargo")
-            .args(["test", "--no-run", "--locked", "--lib", "--test", "engine", "--message-format", "json"])
+            .args(["test", "--no-run", "--locked", "--message-format", "json"])
+            .args(["--lib", "--test", "engine", "--test", "simulations"])
             .current_dir(tree)
             .env("CARGO_TARGET_DIR", target)
             .env("CARGO_PROFILE_DEV_DEBUG", "0")

@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{Cluster, web};
 use crate::site::Site;
+use crate::tools::{Tool, has};
 
 /// Two nodes in a mount name space of their own, in which the store is read-only from when there is a file `away` until
 /// there is one `back`.
@@ -51,9 +52,7 @@ fn say(site: &Site, word: &str) {
 
 #[test]
 fn nodes_wait_for_a_store_that_is_away_and_nothing_is_lost() {
-    let permitted = Command::new("unshare").args(["-Urm", "true"]).output();
-    if !permitted.is_ok_and(|output| output.status.success()) {
-        println!("skipped: name spaces are not permitted");
+    if !has(Tool::NameSpaces) {
         return;
     }
     let delays = "delay_factor = 0.0\ndelay_min = \"150ms\"\ndelay_per_ip = \"0s\"\n";

@@ -11,6 +11,7 @@ use crawler::outcome::Failure;
 use super::client::{Client, options, options_with};
 use super::http::{HttpServer, page};
 use super::nameserver::{NameServer, found};
+use crate::tools::{Tool, has};
 
 #[test]
 fn one_connection_serves_the_pages_of_a_host_one_after_the_other() {
@@ -139,11 +140,9 @@ fn a_host_with_a_dead_address_is_fetched_from_the_live_one_in_either_order() {
 
 #[test]
 fn addresses_of_both_families_are_tried_whichever_is_dead() {
-    let Ok(probe) = std::net::TcpListener::bind("[::1]:0") else {
-        eprintln!("skipped: this machine has no ::1");
+    if !has(Tool::Ipv6) {
         return;
-    };
-    drop(probe);
+    }
     let v6 = HttpServer::start(
         "::1",
         |connection| {
@@ -163,8 +162,7 @@ fn a_host_that_has_only_an_ipv6_address_is_resolved_and_fetched() {
     let names = NameServer::start(|question| found(question, 300, &["::1"]));
     let client = Client::start(options_with([names.address]));
     assert_eq!(client.resolve("six.test").unwrap().0, ["::1".parse::<std::net::IpAddr>().unwrap()]);
-    if std::net::TcpListener::bind("[::1]:0").is_err() {
-        eprintln!("the fetch is skipped: this machine has no ::1");
+    if !has(Tool::Ipv6) {
         return;
     }
     let server = HttpServer::start(

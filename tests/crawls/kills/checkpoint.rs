@@ -11,9 +11,10 @@ use crawler::catalog::SledCatalog;
 use crawler::engine::checkpoint;
 use crawler::simweb::SimOptions;
 
-use super::{assert_goes_on, can_trace, copy, small, stopped, wrapped};
+use super::{assert_goes_on, copy, small, stopped, wrapped};
 use crate::follow::{Followers, assert_same, by_place, listed, versions};
 use crate::site::{Ended, Site, wait};
+use crate::tools::{Tool, has};
 
 /// A step of a checkpoint: a call on a file below the crawl directory. `{next}` stands for the number of the checkpoint
 /// that is made, `{last}` for that of the one before.
@@ -91,7 +92,7 @@ fn assert_sound(site: &Site, what: &str) {
 
 #[test]
 fn c7_a_kill_at_any_step_of_a_checkpoint_leaves_the_one_before_fully_usable() {
-    if !can_trace() {
+    if !has(Tool::Strace) {
         return;
     }
     let (site, last) = kept(51);
@@ -124,7 +125,7 @@ fn c7_a_kill_at_any_step_of_a_checkpoint_leaves_the_one_before_fully_usable() {
 
 #[test]
 fn c7_what_was_told_of_a_checkpoint_stays_when_the_crawl_goes_back_behind_it() {
-    if !can_trace() {
+    if !has(Tool::Strace) {
         return;
     }
     let (site, last) = kept(53);
@@ -156,7 +157,7 @@ fn c7_what_was_told_of_a_checkpoint_stays_when_the_crawl_goes_back_behind_it() {
 
 #[test]
 fn c4_a_failed_sync_of_any_file_is_not_tried_again_and_the_checkpoint_before_is_intact() {
-    if !can_trace() {
+    if !has(Tool::Strace) {
         return;
     }
     let (site, last) = kept(52);

@@ -8,8 +8,9 @@ use crawler::catalog::{Batch, Catalog, SledCatalog};
 use crawler::simweb::SimOptions;
 
 use super::recovery::unfinished;
-use super::{assert_goes_on, can_trace, copy, fetched_twice, small, stopped, stopped_with, traced_at};
+use super::{assert_goes_on, copy, fetched_twice, small, stopped, stopped_with, traced_at};
 use crate::site::Site;
+use crate::tools::{Tool, has};
 
 /// Every file of the state; logs and plain copies are derived and no state.
 fn state_files(crawl: &Path) -> Vec<PathBuf> {
@@ -155,7 +156,7 @@ fn n02_an_identity_without_a_checkpoint_beside_store_files_is_damage_and_no_new_
 
 #[test]
 fn n03_a_read_of_the_catalog_that_fails_at_a_start_costs_the_crawl_nothing() {
-    if !can_trace() {
+    if !has(Tool::Strace) {
         return;
     }
     let site = stopped(SimOptions { hosts: 12, pages: 120, ..small(46) }, 60);

@@ -1,16 +1,16 @@
 //! Disks that fail or are full: a clean stop with the code for it, a word on what to do, and nothing lost.
 
 use std::fs;
-use std::process::Command;
 
 use crawler::simweb::SimOptions;
 
-use super::{assert_goes_on, can_trace, copy, site, small, stopped, stored_twice, traced, traced_at, wrapped};
+use super::{assert_goes_on, copy, site, small, stopped, stored_twice, traced, traced_at, wrapped};
 use crate::site::{RUSH, Site};
+use crate::tools::{Tool, has};
 
 #[test]
 fn c4_a_sync_that_fails_stops_the_crawl_without_another_try_and_the_next_run_goes_on() {
-    if !can_trace() {
+    if !has(Tool::Strace) {
         return;
     }
     for inject in ["fsync:error=EIO:when=", "fdatasync:error=EIO:when="] {
@@ -28,7 +28,7 @@ fn c4_a_sync_that_fails_stops_the_crawl_without_another_try_and_the_next_run_goe
 
 #[test]
 fn n04_syncs_of_the_catalog_that_keep_failing_end_with_their_cause_and_code_4_and_without_a_panic() {
-    if !can_trace() {
+    if !has(Tool::Strace) {
         return;
     }
     let site = stopped(SimOptions { hosts: 12, pages: 120, ..small(36) }, 40);
@@ -54,7 +54,7 @@ fn n04_syncs_of_the_catalog_that_keep_failing_end_with_their_cause_and_code_4_an
 
 #[test]
 fn c5_writes_without_space_stop_the_crawl_and_with_room_again_nothing_is_lost() {
-    if !can_trace() {
+    if !has(Tool::Strace) {
         return;
     }
     let site = site(small(32));
@@ -68,11 +68,9 @@ fn c5_writes_without_space_stop_the_crawl_and_with_room_again_nothing_is_lost() 
 }
 
 /// Runs the crawler with its directory on a disk of its own of so many KiB. What lies on it is copied out of the name
-/// space at its end. `None`, and a word of that, where name spaces are not permitted.
+/// space at its end. `None` where name spaces are not permitted.
 fn run_on_small_disk(site: &Site, kib: u32) -> Option<crate::site::Ended> {
-    let permitted = Command::new("unshare").args(["-Urm", "true"]).output();
-    if !permitted.is_ok_and(|output| output.status.success()) {
-        println!("skipped: name spaces are not permitted");
+    if !has(Tool::NameSpaces) {
         return None;
     }
     fs::create_dir(site.crawl.path("crawl")).unwrap();

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crawler::simweb::SimOptions;
 
-use super::{assert_goes_on, can_trace, copy, fetched_twice, signal, site, small, stopped, traced};
+use super::{assert_goes_on, copy, fetched_twice, signal, site, small, stopped, traced};
 use crate::site::{Site, kill, wait};
+use crate::tools::{Tool, has};
 
 #[test]
 fn c1_kills_at_random_moments_also_at_checkpoints_and_while_recovering_lose_nothing_and_store_nothing_twice() {
@@ -55,7 +56,7 @@ fn c1_a_kill_at_any_write_sync_rename_or_removal_loses_nothing() {
 /// For each of `calls`, kills crawls of a site that `site` makes at the first, second ... one of them, and lets them go
 /// on; at the end, `check` has to hold.
 pub(super) fn kill_at_calls(site: fn(SimOptions) -> Site, calls: &[(&str, &[u32])], check: impl Fn(&Site)) {
-    if !can_trace() {
+    if !has(Tool::Strace) {
         return;
     }
     for (call, places) in calls {

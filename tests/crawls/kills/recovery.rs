@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use crawler::simweb::SimOptions;
 
-use super::{assert_goes_on, can_trace, signal, small, traced, wrapped};
+use super::{assert_goes_on, signal, small, traced, wrapped};
 use crate::site::{PATIENCE, RUSH, Site, kill, wait};
+use crate::tools::{Tool, has};
 
 /// A crawl without a checkpoint that was killed after so many requests: all of them are to be replayed.
 pub(super) fn unfinished(seed: u64, requests: usize) -> Site {
@@ -28,7 +29,7 @@ fn wait_for(what: &str, mut happened: impl FnMut() -> bool) {
 
 #[test]
 fn c3_kills_while_recovering_again_and_again_change_nothing_of_the_outcome() {
-    if !can_trace() {
+    if !has(Tool::Strace) {
         return;
     }
     let site = unfinished(61, 500);
@@ -49,7 +50,7 @@ fn c3_kills_while_recovering_again_and_again_change_nothing_of_the_outcome() {
 
 #[test]
 fn a_signal_while_recovering_ends_the_process_before_it_has_replayed_everything_and_the_next_start_completes() {
-    if !can_trace() {
+    if !has(Tool::Strace) {
         return;
     }
     for which in [rustix::process::Signal::TERM, rustix::process::Signal::INT] {

@@ -8,17 +8,14 @@ use std::process::Command;
 
 use super::server::Server;
 use super::{crawl, prints};
+use crate::tools::{Tool, has};
 
 const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/tools/signatures");
 const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/crawls/signed");
 
-/// Runs the verifier `script` by `program` on what is in `dir`; says how many it verified. Where tests must not be
-/// skipped, only that of Node.js may be missing.
+/// Runs the verifier `script` by `program` on what is in `dir`; says how many it verified.
 fn verified(program: &Path, script: &str, dir: &Path) -> Option<usize> {
-    if !program.exists() {
-        let is_needed = std::env::var("CI").is_ok_and(|value| value == "true") && !script.ends_with(".mjs");
-        assert!(!is_needed, "{} is missing; with CI=false this test is skipped", program.display());
-        println!("skipped: {} is not there: tests/crawls/signed/install installs it", program.display());
+    if !has(Tool::Installed { path: program, by: "tests/crawls/signed/install" }) {
         return None;
     }
     let mut command = match script.ends_with(".mjs") {

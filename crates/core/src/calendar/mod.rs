@@ -4,7 +4,6 @@
 //! and what earlier visits said of it ([`Past`]). When that time has come, the record is read back, sequentially with
 //! all others of its slot, and the URL is queued once more.
 
-#[cfg(any(test, feature = "fuzzing"))]
 pub use wheel::fuzzing;
 
 mod past;

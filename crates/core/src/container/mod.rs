@@ -39,9 +39,7 @@ mod damage_tests;
 pub mod dedup;
 mod digests;
 mod exchange;
-#[cfg(any(test, feature = "fuzzing"))]
 mod fixture;
-#[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod index;
 pub mod keys;

@@ -42,7 +42,6 @@ mod bloom;
 mod bucket;
 mod contract;
 mod front;
-#[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod lines;
 mod lookup;
@@ -404,7 +403,6 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     ///
     /// # Panics
     /// When a merge that was handed out is not finished.
-    #[cfg(any(test, feature = "fuzzing"))]
     pub fn close(mut self, dispatcher: &mut impl Dispatcher<K, V, A>) -> Result<DrumState> {
         self.synchronize(dispatcher)?;
         let cut = self.cut(&mut Vec::new())?;

@@ -15,7 +15,6 @@ pub struct DrumState {
 
 impl DrumState {
     /// The RAM section of a DRUM with nothing in RAM.
-    #[cfg(any(test, feature = "fuzzing"))]
     pub const EMPTY_RAM: &[u8] = &[0, 0, 0, 0, 0x1c, 0xdf, 0x44, 0x21];
 
     /// The number of buckets, which is fixed when a DRUM is made.

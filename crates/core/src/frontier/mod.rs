@@ -36,7 +36,6 @@ mod cold_side;
 mod dispatch;
 mod domains;
 mod first_contacts;
-#[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod holds;
 mod host;

@@ -65,7 +65,6 @@ impl HostId {
     pub const NONE: HostId = HostId { index: u32::MAX, generation: u32::MAX, flight: u32::MAX };
 
     /// The id of that number, for tests of what keeps ids.
-    #[cfg(any(test, feature = "fuzzing"))]
     pub const fn numbered(index: u32) -> HostId {
         HostId { index, generation: 0, flight: 0 }
     }

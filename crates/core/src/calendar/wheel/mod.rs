@@ -32,7 +32,6 @@
 
 mod file;
 mod frame;
-#[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod place;
 mod read;

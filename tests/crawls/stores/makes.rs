@@ -1,11 +1,12 @@
 //! The servers that the contract is asked of, if they are installed: how each is started and reached.
 //!
-//! `install` beside this file puts all but moto below `target/tools/stores`. docs/CLUSTER.md has the table.
+//! `install` beside this file puts them below `target/tools/stores`. docs/CLUSTER.md has the table.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::server::free_port;
+use crate::tools::{Tool, has};
 
 /// A program that serves objects.
 pub struct Make {
@@ -95,25 +96,20 @@ pub static AZURITE: Make = Make {
     keeps_what_is_there: true,
 };
 
+/// Something that `install` has put below `target/tools/stores`; nothing where it has not.
+fn tool(path: &str) -> Option<PathBuf> {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/target/tools/stores")).join(path);
+    has(Tool::Installed { path: &path, by: "tests/crawls/stores/install" }).then_some(path)
+}
+
 fn moto(port: u16, _: &Path) -> Option<Command> {
-    // where `.ci/run` installs it, or in the path
-    let own = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/target/tools/moto/bin/moto_server"));
-    let path = std::env::var_os("PATH")?;
-    let others = std::env::split_paths(&path).map(|dir| dir.join("moto_server")).collect::<Vec<_>>();
-    let program = std::iter::once(own).chain(others).find(|path| path.exists())?;
-    let mut command = Command::new(program);
+    let mut command = Command::new(tool("bin/moto_server")?);
     command.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
     Some(command)
 }
 
-/// A program that `install` has put below `target/tools/stores`.
-fn tool(path: &str) -> Option<Command> {
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/target/tools/stores")).join(path);
-    path.exists().then(|| Command::new(path))
-}
-
 fn seaweedfs(port: u16, dir: &Path) -> Option<Command> {
-    let mut command = tool("bin/weed")?;
+    let mut command = Command::new(tool("bin/weed")?);
     command.args(["server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3", "-master.volumeSizeLimitMB=64"]);
     command.args(["-volume.max=50", "-s3.port.iceberg=0", "-s3.port.lance=0"]);
     command.arg(format!("-dir={}", dir.display())).arg(format!("-s3.port={port}"));
@@ -125,10 +121,7 @@ fn seaweedfs(port: u16, dir: &Path) -> Option<Command> {
 }
 
 fn s3proxy(port: u16, dir: &Path) -> Option<Command> {
-    let jars = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/target/tools/stores/s3proxy"));
-    if !jars.exists() {
-        return None;
-    }
+    let jars = tool("s3proxy")?;
     let settings = format!(
         "s3proxy.endpoint=http://127.0.0.1:{port}\ns3proxy.authorization=none\njclouds.provider=filesystem-nio2\n\
          jclouds.filesystem.basedir={}\njclouds.identity=id\njclouds.credential=key\n",
@@ -142,7 +135,7 @@ fn s3proxy(port: u16, dir: &Path) -> Option<Command> {
 }
 
 fn rclone(port: u16, dir: &Path) -> Option<Command> {
-    let mut command = tool("bin/rclone")?;
+    let mut command = Command::new(tool("bin/rclone")?);
     command
         .args(["serve", "s3", "--auth-key", "crawler-id,crawler-key", "--addr", &format!("127.0.0.1:{port}")])
         .arg(dir);
@@ -151,7 +144,7 @@ fn rclone(port: u16, dir: &Path) -> Option<Command> {
 }
 
 fn azurite(port: u16, _: &Path) -> Option<Command> {
-    let mut command = tool("node_modules/.bin/azurite-blob")?;
+    let mut command = Command::new(tool("node_modules/.bin/azurite-blob")?);
     command.args(["--blobPort", &port.to_string(), "--skipApiVersionCheck", "--disableTelemetry", "--silent"]);
     Some(command)
 }

@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use super::StoreOptions;
 use super::makes::Make;
+use crawler::store::StoreOptions;
 
 const START_MAX: Duration = Duration::from_secs(120);
 

@@ -1,0 +1,44 @@
+//! A few whole crawls of each kind in the simulator, with kills, power cuts and faults. The many are tests/simulations.
+
+#[path = "../cases/mod.rs"]
+mod cases;
+
+use cases::{found_by, hold, hold_on_nodes};
+use crawler::simulator::{
+    AGAIN_FROM, Clause, Mistake, RENDERED_FROM, REQUISITES_FROM, SUPPORTED_FROM, WALLS_FROM, WIDE_FROM,
+};
+
+#[test]
+fn c2_the_contract_holds_in_a_dozen_crawls() {
+    let all = hold(0..12, |_| 1);
+    assert!(all.deaths > 12 && all.requests > 200, "{all:?}");
+}
+
+#[test]
+fn the_contract_holds_in_a_few_crawls_of_each_kind() {
+    for from in [WIDE_FROM, REQUISITES_FROM, WALLS_FROM, RENDERED_FROM, SUPPORTED_FROM] {
+        let all = hold(from..from + 4, |seed| if seed % 4 == 0 { 3 } else { 1 });
+        assert!(all.deaths > 2 && all.requests > 200, "{from}: {all:?}");
+    }
+}
+
+#[test]
+fn the_contract_holds_in_two_crawls_that_fetch_again() {
+    let all = hold(AGAIN_FROM..AGAIN_FROM + 2, |_| 1);
+    assert!(all.deaths > 1 && all.requests > 200, "{all:?}");
+}
+
+#[test]
+fn the_contract_holds_in_two_crawls_on_three_machines() {
+    let all = hold_on_nodes(0..2);
+    assert!(all.take_overs > 1 && all.requests > 40, "{all:?}");
+}
+
+/// Else the crawls above could not fail.
+#[test]
+fn mistakes_of_four_kinds_are_found() {
+    assert_eq!(found_by(Mistake::LosesLinks, 0..20, 1), Clause::NothingMissing);
+    assert_eq!(found_by(Mistake::DeletesEarly, 0..100, 1), Clause::Reopens);
+    assert_eq!(found_by(Mistake::Hurries, 0..20, 1), Clause::Polite);
+    assert_eq!(found_by(Mistake::MovesOn, 0..20, 3), Clause::NothingMissing);
+}
