@@ -4,7 +4,7 @@
 //! nothing, except with `CI=true`. Pictures for the documentation are made with
 //! `CONSOLE_PICTURES=docs cargo test --test commands browser::pictures -- --nocapture`.
 
-mod chromium;
+pub mod chromium;
 mod freshness;
 mod heap;
 mod hostile;

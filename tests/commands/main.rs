@@ -14,6 +14,7 @@ mod follow;
 mod identity;
 mod metrics;
 mod packages;
+mod readers;
 mod recipes;
 mod refetch;
 mod reports;

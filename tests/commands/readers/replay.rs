@@ -1,0 +1,153 @@
+//! Replay by other programs: pywb's server, and wabac.js, which is inside ReplayWeb.page. Both have to give status 200
+//! and the body for every capture.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use data_encoding::BASE64;
+use serde_json::{Value, json};
+
+use super::site::{Capture, Site};
+use super::{expected_failure, run, tool};
+
+/// A collection of a reader, and what is asked of it.
+struct Collection<'a> {
+    name: &'a str,
+    captures: Vec<Capture>,
+}
+
+/// What a reader gave for a capture where it was not what it should be.
+struct Fault {
+    capture: String,
+    what: String,
+}
+
+/// Asks `script`, run by `program`, for all captures of the collections in `folder`.
+fn faults(program: &Path, script: &str, folder: &Path, collections: &[Collection<'_>]) -> Vec<Fault> {
+    let asked = collections.iter().flat_map(|collection| {
+        collection.captures.iter().map(|capture| {
+            json!({
+                "collection": collection.name, "timestamp": capture.timestamp, "method": capture.method,
+                "url": capture.url, "body": capture.sent,
+                "type": if capture.method == "POST" { "application/json" } else { "" },
+            })
+        })
+    });
+    let asked: Vec<String> = asked.map(|question| question.to_string()).collect();
+    let questions = folder.join("questions.jsonl");
+    fs::write(&questions, asked.join("\n") + "\n").unwrap();
+    let said = run(program, script, &[folder.as_os_str(), questions.as_os_str()]);
+    let answers: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), asked.len(), "{said}");
+    let captures = collections.iter().flat_map(|collection| collection.captures.iter().map(move |c| (collection, c)));
+    let mut faults = Vec::new();
+    for ((collection, capture), answer) in captures.zip(answers) {
+        let body = BASE64.decode(answer["body"].as_str().unwrap().as_bytes()).unwrap();
+        let kind = answer["type"].as_str().unwrap();
+        if answer["status"] != 200 || body != capture.body.as_bytes() || kind != capture.kind {
+            let start: String = String::from_utf8_lossy(&body).chars().take(80).collect();
+            let what = format!("status {}, {kind:?}, {} bytes: {start:?}", answer["status"], body.len());
+            faults.push(Fault { capture: format!("{}: {}", collection.name, capture.name), what });
+        }
+    }
+    faults
+}
+
+/// Fails if any capture that `concerns` is among the faults.
+#[track_caller]
+fn assert_none(faults: &[Fault], concerns: impl Fn(&str) -> bool) {
+    let found = faults.iter().filter(|fault| concerns(&fault.capture));
+    let found: Vec<_> = found.map(|fault| format!("{}: {}", fault.capture, fault.what)).collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// What is confirmed by 304.
+fn is_confirmed(capture: &str) -> bool {
+    capture.contains(" 304 ")
+}
+
+/// What is asked for by POST, or has the content of such an answer.
+fn is_posted(capture: &str) -> bool {
+    capture.contains("/api") || capture.contains("/found")
+}
+
+/// What is in a WARC export of the newest versions alone.
+fn is_of_newest_warc(capture: &str) -> bool {
+    capture.starts_with("newest-warc") || capture.starts_with("newest.warc")
+}
+
+/// Fails if there is a fault that is not known.
+fn assert_replayed(faults: &[Fault]) {
+    assert_none(faults, |capture| !is_confirmed(capture) && !is_posted(capture) && !is_of_newest_warc(capture));
+    expected_failure(16, || assert_none(faults, is_of_newest_warc));
+    expected_failure(17, || assert_none(faults, is_confirmed));
+    expected_failure(18, || assert_none(faults, is_posted));
+}
+
+/// A collection of pywb in `site`, with these files in its archive.
+fn collection(site: &Site, name: &str, files: &[(&str, &Path)]) {
+    let archive = site.path(&format!("pywb/collections/{name}/archive"));
+    fs::create_dir_all(&archive).unwrap();
+    for (name, file) in files {
+        symlink(file, archive.join(name)).unwrap();
+    }
+}
+
+#[test]
+fn pywb_replays_the_archive_by_its_index_and_the_warc_export() {
+    let Some(python) = tool("bin/python3") else { return };
+    let site = Site::crawled_twice();
+    let values: Vec<_> = fs::read_dir(site.path("crawl/pages")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let values = values.iter().filter_map(|path| Some((path.file_name()?.to_str()?, path.as_path())));
+    let values: Vec<_> = values.filter(|(name, _)| name.ends_with(".warc.gz")).collect();
+    assert!(!values.is_empty());
+    collection(&site, "archive", &values);
+    let indexes = site.path("pywb/collections/archive/indexes");
+    fs::create_dir(&indexes).unwrap();
+    site.run(&["export", "cdxj", "--all", "--output", indexes.join("index.cdxj").to_str().unwrap()]);
+    site.run(&["export", "warc", "--output", "newest.warc.gz"]);
+    site.run(&["export", "warc", "--all", "--output", "all.warc.gz"]);
+    for (name, file) in [("newest-warc", "newest.warc.gz"), ("all-warc", "all.warc.gz")] {
+        collection(&site, name, &[(file, &site.path(file))]);
+    }
+    let collections = [
+        Collection { name: "archive", captures: site.captures(&["--all"]) },
+        Collection { name: "newest-warc", captures: site.captures(&[]) },
+        Collection { name: "all-warc", captures: site.captures(&["--all"]) },
+    ];
+    assert_replayed(&faults(&python, "pywb_replay.py", &site.path("pywb"), &collections));
+}
+
+#[test]
+fn wabac_replays_the_wacz_export_and_the_warc_export() {
+    let Some(_) = tool("node_modules/@webrecorder/wabac") else { return };
+    let site = Site::crawled_twice();
+    site.run(&["export", "wacz", "--output", "newest.wacz"]);
+    site.run(&["export", "wacz", "--all", "--output", "all.wacz"]);
+    site.run(&["export", "warc", "--output", "newest.warc.gz"]);
+    let collections = [
+        Collection { name: "newest.wacz", captures: site.captures(&[]) },
+        Collection { name: "all.wacz", captures: site.captures(&["--all"]) },
+        Collection { name: "newest.warc.gz", captures: site.captures(&[]) },
+    ];
+    assert_replayed(&faults(Path::new("node"), "wabac_replay.mjs", site.dir.path(), &collections));
+}
+
+#[test]
+fn a_wacz_of_a_crawl_that_refers_to_an_earlier_one_replays_alone() {
+    let Some(_) = tool("node_modules/@webrecorder/wabac") else { return };
+    let site = Site::start(Vec::new());
+    site.crawl("earlier", &[]);
+    site.next_second();
+    site.configure("crawler.toml", "dedup_against = [\"earlier\"]");
+    site.crawl("crawl", &[]);
+    site.run(&["export", "wacz", "--output", "newest.wacz"]);
+    site.run(&["export", "warc", "--output", "newest.warc.gz"]);
+    // nothing but the files is there
+    fs::rename(site.path("earlier"), site.path("gone")).unwrap();
+    let of = |name| Collection { name, captures: site.captures(&[]) };
+    let collections = [of("newest.wacz"), of("newest.warc.gz")];
+    let found = faults(Path::new("node"), "wabac_replay.mjs", site.dir.path(), &collections);
+    expected_failure(31, || assert_none(&found, |_| true));
+}
