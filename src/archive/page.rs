@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use super::cursor::Place;
 use super::error::{Error, Result};
-use crate::container::{External, KeyRecord, Reader, StoredRecord, StoredResponse};
+use crate::container::{External, Form, KeyRecord, Reader, StoredRecord, StoredResponse};
 use crate::crawl::archives::Archives;
 use crate::crawl::dedup;
 use crate::disk::{self, Disk};
@@ -183,6 +183,14 @@ impl Page {
     pub(crate) fn exchange_and_answer(&self) -> Result<(Vec<StoredRecord>, Answer)> {
         let (exchange, stored) = self.reader()?.exchange_and_response(&self.record)?;
         Ok((exchange, self.answer_of(stored)?))
+    }
+
+    /// The records of its exchange, with the answer, a revisit, in another form.
+    pub(crate) fn renewed(&self, form: Form) -> Result<Vec<StoredRecord>> {
+        let reader = self.reader()?;
+        let external = if self.record.is_external { reader.response(&self.record)?.external } else { None };
+        let elsewhere = external.map(|external| self.body_elsewhere(&external)).transpose()?;
+        Ok(reader.renewed(&self.record, form, elsewhere.as_deref())?)
     }
 
     fn answer_of(&self, mut stored: StoredResponse) -> Result<Answer> {

@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::archive::Answer;
 use crate::archive::History;
 use crate::clock::Time;
-use crate::container::StoredRecord;
+use crate::container::{Form, StoredRecord};
 use crate::text::escape::Escaped;
 use crate::web::statements::Statements;
 use crate::web::url::CanonicalUrl;
@@ -155,6 +155,8 @@ pub trait Archive {
     }
     /// The records of the exchange as they are stored, that of the answer last.
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>>;
+    /// The records of the exchange of a revisit, with the answer in another form; all in gzip.
+    fn renewed(&self, entry: &Entry, form: Form) -> anyhow::Result<Vec<StoredRecord>>;
     /// Both: the records of the exchange, and what was answered.
     fn exchange_and_response(&self, entry: &Entry) -> anyhow::Result<(Vec<StoredRecord>, Response)> {
         Ok((self.exchange(entry)?, self.response(entry)?))
@@ -341,6 +343,10 @@ pub(super) mod tests {
                 exchange.push(StoredRecord { stored: records.bytes[range].to_vec(), record });
             }
             Ok(exchange)
+        }
+
+        fn renewed(&self, entry: &Entry, _: Form) -> anyhow::Result<Vec<StoredRecord>> {
+            self.exchange(entry)
         }
 
         fn place(&self, entry: &Entry) -> anyhow::Result<RecordLocation> {

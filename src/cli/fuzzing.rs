@@ -5,7 +5,7 @@ use std::time::Duration;
 use scraper::Selector;
 
 use super::archive::{Entry, RecordLocation, Response};
-use super::export::cdxj_line;
+use super::export::{CdxjAnswer, cdxj_line};
 use super::page::{decode, text_of};
 use crate::clock::Time;
 use crate::reading::tree::parse;
@@ -44,7 +44,8 @@ pub(crate) fn cdxj([url, mime, file]: [String; 3], number: u64) -> bool {
         previous: None,
         handle: 0,
     };
-    let Ok(line) = cdxj_line(RecordLocation { file: file.clone(), offset: 1, bytes: 2 }, &entry) else { return false };
+    let place = RecordLocation { file: file.clone(), offset: 1, bytes: 2 };
+    let Ok(line) = cdxj_line(CdxjAnswer { place, is_revisit: entry.is_revisit() }, &entry) else { return false };
     let content = line.strip_suffix('\n').expect("a line ends");
     assert!(!content.contains(['\n', '\r', '\x1b']), "{content:?}");
     let mut columns = content.splitn(3, ' ');

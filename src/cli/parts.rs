@@ -9,7 +9,7 @@ use anyhow::Context;
 use super::archive::{Archive, Entry, RecordLocation, Response};
 use super::exit::UsageError;
 use crate::archive::{self, Archive as StoredArchive, Page};
-use crate::container::{KeyRecord, Reader, StoredRecord};
+use crate::container::{Form, KeyRecord, Reader, StoredRecord};
 use crate::crawl::archives::Archives;
 use crate::crawl::{self, CrawlError, CrawlRequest};
 use crate::disk::{self, Disk};
@@ -128,6 +128,11 @@ impl Archive for Container {
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>> {
         let (_, record, reader) = self.record(entry)?;
         Ok(reader.exchange(&record)?)
+    }
+
+    fn renewed(&self, entry: &Entry, form: Form) -> anyhow::Result<Vec<StoredRecord>> {
+        let (place, record, _) = self.record(entry)?;
+        Ok(Page::new(self.archives.clone(), place, record).renewed(form)?)
     }
 
     fn exchange_and_response(&self, entry: &Entry) -> anyhow::Result<(Vec<StoredRecord>, Response)> {

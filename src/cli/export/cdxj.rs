@@ -11,9 +11,10 @@ use data_encoding::BASE32;
 use serde::Serialize;
 
 use super::Common;
+use super::replayable::{Answer, Replayable};
 use super::spellings::Spellings;
 use crate::cli::OpenArchive;
-use crate::cli::archive::{Archive, Damage, Entry, RecordLocation, essence};
+use crate::cli::archive::{Archive, Damage, Entry, essence};
 use crate::cli::exit::Exit;
 use crate::cli::output::memory;
 use crate::clock::Time;
@@ -87,7 +88,7 @@ impl CdxjArgs {
         let (selection, all) = (&self.common.selection, self.all);
         let mut spellings = self.spellings.then(|| Spellings::new(self.memory));
         selection.each(archive, all, &mut damage, warnings, |entry, damage, warnings| {
-            match archive.place(&entry).and_then(|place| line(place, &entry)) {
+            match stored_line(archive, &entry) {
                 Ok(line) => sorter.push(line.as_bytes())?,
                 Err(e) => damage.note(e, warnings),
             }
@@ -97,7 +98,7 @@ impl CdxjArgs {
             }
         })?;
         let mut spelt = |spelling: &str, entry: &Entry, damage: &mut Damage, warnings: &mut dyn Write| {
-            match archive.place(entry).and_then(|place| spelt_line(place, entry, spelling)) {
+            match spelt_line(archive, entry, spelling) {
                 Ok(line) => line.map_or(Ok(()), |line| sorter.push(line.as_bytes()))?,
                 Err(e) => damage.note(e, warnings),
             }
@@ -114,15 +115,16 @@ impl CdxjArgs {
     }
 }
 
-/// The line of `entry`, whose record lies at `place`.
-pub(in crate::cli) fn line(place: RecordLocation, entry: &Entry) -> anyhow::Result<String> {
+/// The line of `entry`, which is replayed from `answer`.
+pub(in crate::cli) fn line(answer: Answer, entry: &Entry) -> anyhow::Result<String> {
+    let Answer { place, is_revisit } = answer;
     let url = CanonicalUrl::parse(&entry.url)
         .map_err(|e| anyhow::anyhow!("the archive names {}, which cannot be indexed: {e}", entry.url))?;
     let essence = essence(&entry.mime);
     let query = url.request().as_ref().and_then(archive_query);
     let fields = Fields {
         url: if url.has_request() { url.plain() } else { &entry.url },
-        mime: if entry.is_revisit() { "warc/revisit" } else { &essence },
+        mime: if is_revisit { "warc/revisit" } else { &essence },
         status: entry.status.to_string(),
         digest: format!("sha1:{}", BASE32.encode(&entry.digest_sha1)),
         length: place.bytes.to_string(),
@@ -138,10 +140,16 @@ pub(in crate::cli) fn line(place: RecordLocation, entry: &Entry) -> anyhow::Resu
     Ok(format!("{key} {} {}\n", timestamp(entry.time), json_line(&fields)?))
 }
 
-/// The line of `entry` under another spelling of its URL; nothing where both have one key.
-fn spelt_line(place: RecordLocation, entry: &Entry, spelling: &str) -> anyhow::Result<Option<String>> {
+/// The line of `entry`, which is replayed from a value file.
+fn stored_line(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
+    let page = Replayable::of(archive, entry)?;
+    line(page.stored(archive)?, &page.entry)
+}
+
+/// The same under another spelling of its URL; nothing where both have one key.
+fn spelt_line(archive: &dyn Archive, entry: &Entry, spelling: &str) -> anyhow::Result<Option<String>> {
     let key = surt(&CanonicalUrl::parse(spelling)?);
-    let line = line(place, entry)?;
+    let line = stored_line(archive, entry)?;
     let (own, rest) = line.split_once(' ').unwrap_or_default();
     Ok((own != key).then(|| format!("{key} {rest}")))
 }

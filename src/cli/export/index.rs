@@ -9,6 +9,7 @@ use std::path::Path;
 use clap::Args;
 use data_encoding::BASE32;
 
+use super::replayable::Replayable;
 use crate::cli::archive::{Archive, Damage, Entry, Response, essence, redirect};
 use crate::cli::exit::Exit;
 use crate::cli::page::{decode, layout_of_page};
@@ -138,10 +139,14 @@ impl IndexArgs {
         let url = CanonicalUrl::parse(&entry.url)
             .map_err(|e| anyhow::anyhow!("the archive names {}, which cannot be indexed: {e}", entry.url))?;
         let text = |text: &str| Value::Text(text.to_owned());
-        let place = archive.place(entry)?;
-        let exchange = archive.exchange(entry)?;
-        let truncated = exchange.last().and_then(|stored| stored.record.field("WARC-Truncated"));
+        let page = Replayable::of(archive, entry)?;
+        let payload = page.original.as_ref().unwrap_or(entry);
+        let place = archive.place(payload)?;
+        let exchange = archive.exchange(payload)?;
+        let answer = exchange.last().filter(|stored| stored.record.kind() == "response");
+        let truncated = answer.and_then(|stored| stored.record.field("WARC-Truncated"));
         let response = archive.response(entry)?;
+        let entry = &page.entry;
         let segment = place.file.rsplit_once('/').map_or("pages", |(dir, _)| dir).to_owned();
         let subset = match (entry.robots, entry.status) {
             (true, _) => "robotstxt",

@@ -9,9 +9,11 @@ mod derived;
 mod graph;
 mod index;
 mod links;
+mod replayable;
 mod spellings;
 mod urls;
 mod wacz;
+mod wanted;
 mod warc;
 mod wat;
 mod wet;
@@ -21,6 +23,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) use self::{cdxj::line as cdxj_line, replayable::Answer as CdxjAnswer};
 use super::archive::Archive;
 use super::exit::Exit;
 use super::output::Output;
@@ -28,8 +32,6 @@ use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
 use crate::clock::Time;
 use crate::web::warc::{Compression, Encoder};
-#[cfg(any(test, feature = "fuzzing"))]
-pub(super) use cdxj::line as cdxj_line;
 pub(super) use links::Scans;
 
 #[derive(Debug, Args)]

@@ -151,8 +151,7 @@ fn left_out(plain: &[u8], count: usize, warnings: &mut dyn Write) -> anyhow::Res
     Ok(())
 }
 
-/// The selected versions of the page that `spelling` names, where it was fetched in another one. What says only that a
-/// page is unchanged stands for the version that has it.
+/// The selected versions of the page that `spelling` names, where it was fetched in another one.
 fn versions(
     archive: &dyn Archive,
     spelling: &str,
@@ -165,12 +164,8 @@ fn versions(
         next = if all { archive.previous(&entry)?.filter(|older| older.handle < entry.handle) } else { None };
         let mut is_left_out = || statements.as_mut().map_or(Ok(false), |filter| filter.leaves_out(archive, &entry));
         if selection.wants(&entry) && !is_left_out()? {
-            versions.push(match entry.payload.filter(|_| entry.is_confirmed()) {
-                Some(payload) => archive.entry(payload)?,
-                None => entry,
-            });
+            versions.push(entry);
         }
     }
-    versions.dedup_by_key(|entry| entry.handle);
     Ok(versions)
 }

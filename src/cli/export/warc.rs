@@ -1,4 +1,5 @@
-//! `crawler export warc`: selected pages as one WARC file.
+//! `crawler export warc`: selected pages as one WARC file, which stands alone: every revisit in it leads to a record of
+//! it, and what a 304 confirms has the status and the headers of that.
 //!
 //! The stream is gzip members, a record each, because every tool reads that. Members of a gzip archive are copied as
 //! they lie, checked on the way; records of a zstd or uncompressed archive are compressed again, their content
@@ -11,7 +12,9 @@ use flate2::Compression as Level;
 use flate2::write::GzEncoder;
 
 use super::Common;
+use super::replayable::Replayable;
 use super::spellings::Spellings;
+use super::wanted::{Wanted, WantedPage};
 use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage};
 use crate::cli::exit::Exit;
@@ -29,6 +32,10 @@ const SPELLINGS_MEMORY: usize = 64 << 20;
 The first record is a warcinfo record that describes the selection. The metadata, request and response of every page \
 follow, in the order in which they were stored. Records keep their ids, dates and digests. The output always has one \
 gzip member per record; the members of a gzip archive are copied without being compressed again.
+
+The file stands alone. A page that was not stored again because its content was there already brings the record that \
+has it along. A page that the server reported as unchanged (304) has the status and the headers of the answer with its \
+content. A page with its content in an earlier archive, or that shares it with an answer to a POST, has it itself.
 
 Examples:
   crawler export warc --prefix https://example.com/ --output example.warc.gz
@@ -69,7 +76,7 @@ impl WarcArgs {
         let selection = (&self.common.selection, self.all);
         spellings.each(archive, selection, damage, warnings, |spelling, entry, damage, warnings| {
             bytes.clear();
-            match archive.exchange(entry) {
+            match Replayable::of(archive, entry).and_then(|page| page.records(archive)) {
                 Ok(records) => {
                     if let Some(answer) = records.last() {
                         encoder.spelling(spelling, &answer.record, &mut bytes);
@@ -92,16 +99,19 @@ impl WarcArgs {
         let mut damage = Damage::default();
         out.write_all(&self.common.warcinfo(self.all, name, now))?;
         let mut spellings = self.spellings.then(|| Spellings::new(SPELLINGS_MEMORY));
-        self.common.selection.each(archive, self.all, &mut damage, warnings, |entry, damage, warnings| {
-            match archive.exchange(&entry) {
+        let mut wanted = Wanted::new(&self.common.selection, archive, self.all)?;
+        while let Some(WantedPage { page, is_selected }) = wanted.next(&mut damage, warnings)? {
+            match page.records(archive) {
                 Ok(records) => records.iter().try_for_each(|record| copy(record, out))?,
-                Err(e) => damage.note(e, warnings),
+                Err(e) => {
+                    damage.note(e, warnings);
+                    continue;
+                }
             }
-            match &mut spellings {
-                Some(spellings) => spellings.take(archive, &entry, damage, warnings),
-                None => Ok(()),
+            if let Some(spellings) = spellings.as_mut().filter(|_| is_selected) {
+                spellings.take(archive, &page.entry, &mut damage, warnings)?;
             }
-        })?;
+        }
         if let Some(spellings) = spellings {
             self.spellings(archive, spellings, out, &mut damage, warnings)?;
         }

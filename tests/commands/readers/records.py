@@ -21,25 +21,26 @@ def revisits_and_originals(files):
     revisits, originals = [], {}
     for name in files:
         with open(name, "rb") as file:
-            for record in ArchiveIterator(file, check_digests="raise"):
+            for record in ArchiveIterator(file):
                 fields = record.rec_headers
-                url, date = fields.get_header("WARC-Target-URI"), fields.get_header("WARC-Date")
                 if record.rec_type == "response":
-                    record.raw_stream.read()
-                    originals[(url, date)] = fields
+                    originals[fields.get_header("WARC-Record-ID")] = fields
                 elif record.rec_type == "revisit":
-                    revisits.append((url, fields))
+                    revisits.append(fields)
     return revisits, originals
 
 
-def fault(fields, originals):
-    place = tuple(fields.get_header(f"WARC-Refers-To-{name}") for name in ("Target-URI", "Date"))
-    original = originals.get(place)
+def fault(revisit, originals):
+    original = originals.get(revisit.get_header("WARC-Refers-To"))
     if original is None:
-        return f"nothing of {place} is there"
-    for own, name in [("WARC-Refers-To", "WARC-Record-ID"), ("WARC-Payload-Digest", "WARC-Payload-Digest")]:
-        if fields.get_header(own) != original.get_header(name):
-            return f"{own} is {fields.get_header(own)}, but that of {place} is {original.get_header(name)}"
+        return "the record that it refers to is not there"
+    for own, name in [
+        ("WARC-Refers-To-Target-URI", "WARC-Target-URI"),
+        ("WARC-Refers-To-Date", "WARC-Date"),
+        ("WARC-Payload-Digest", "WARC-Payload-Digest"),
+    ]:
+        if revisit.get_header(own) != original.get_header(name):
+            return f"{own} is {revisit.get_header(own)}, but the original has {original.get_header(name)}"
     return None
 
 
@@ -48,7 +49,8 @@ def main():
     if Checker(Options(files)).process_all() != 0:
         sys.exit("warcio found faults")
     revisits, originals = revisits_and_originals(files)
-    faults = [f"{url}: {found}" for url, fields in revisits if (found := fault(fields, originals))]
+    named = ((revisit.get_header("WARC-Target-URI"), fault(revisit, originals)) for revisit in revisits)
+    faults = [f"{url}: {found}" for url, found in named if found]
     if faults:
         sys.exit("\n".join(faults))
     print("verified", len(originals), len(revisits))

@@ -75,11 +75,25 @@ fn a_payload_of_an_earlier_crawl_is_a_revisit_of_its_record_and_read_from_there(
     {
         assert!(said.contains(word), "{word}: {said}");
     }
+    assert_not_exported(at, "in another archive, first");
     // and a run that goes on uses what is known of it
     let said = crawl_into(at, "second", port, &against("first"));
     assert!(said.contains("the dedup index of the run before is used"), "{said}");
     let anew = command(at, &["--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "third"]);
     assert_eq!(anew.status.code(), Some(2), "{}", String::from_utf8_lossy(&anew.stderr));
+}
+
+/// Exports that stand alone have nothing of the pages of `second` whose content is elsewhere, and say so.
+fn assert_not_exported(at: &Path, word: &str) {
+    for kind in ["warc", "wacz"] {
+        let output = at.join(kind);
+        let args = ["export", kind, "--dir", "second", "--output", output.to_str().unwrap()];
+        let export = command(at, &args);
+        let said = String::from_utf8_lossy(&export.stderr).into_owned();
+        assert_ne!(export.status.code(), Some(0), "{said}");
+        assert_eq!(said.matches(word).count(), 3, "both pages, and the first of them as the reason: {said}");
+        assert!(output.exists(), "{kind}: what is there is exported");
+    }
 }
 
 /// The index says the same when it is made again from the records alone.
@@ -110,6 +124,7 @@ fn a_cdxj_file_names_payloads_to_the_second_and_under_any_url() {
     verify_and_rebuild(at, "second");
     let get = command(at, &["get", "--dir", "second", &format!("http://127.0.0.1:{other}/one")]);
     assert!(String::from_utf8_lossy(&get.stderr).contains("in another archive, first.cdxj"), "{get:?}");
+    assert_not_exported(at, "in another archive, first.cdxj");
     // a crawl against the second alone stores what that one only refers to
     crawl_into(at, "third", port, &against("second"));
     assert_eq!(record_of(&pages(at, "third"), "response", port, "/one").http().2, original.http().2);

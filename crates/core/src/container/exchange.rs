@@ -6,10 +6,11 @@
 
 use super::keys::KeyRecord;
 use super::reader::{Reader, StoredResponse};
+use super::renewed::{Form, Original, Renewed};
 use super::revisits::value;
 use super::values;
 use crate::disk::{DiskFile, Error, Result};
-use crate::web::warc::{Record, RecordReader, format_date};
+use crate::web::warc::{Compression, Encoder, Record, RecordReader, format_date};
 
 /// How far back the record before is looked for, step by step; heads of a few hundred bytes are the rule.
 const WINDOWS_BYTES: [u64; 5] = [4 << 10, 64 << 10, 512 << 10, 4 << 20, 32 << 20];
@@ -56,6 +57,30 @@ impl Reader {
         let file = self.value_file(key)?;
         let answer = value(&file, key)?.record;
         Self::exchange_of(&file, key, answer)
+    }
+
+    /// The exchange that `key`, a revisit, leads to, with the answer in another form; all in gzip. The caller has the
+    /// body `elsewhere` of a payload in another archive.
+    pub fn renewed(&self, key: &KeyRecord, form: Form, elsewhere: Option<&[u8]>) -> Result<Vec<StoredRecord>> {
+        self.look_again(key, |key| {
+            let mut before: Vec<Record> = self.exchange_at(key)?.into_iter().map(|stored| stored.record).collect();
+            let revisit = before.pop().expect("an exchange has an answer");
+            let renewed = match (elsewhere, key.payload_at) {
+                (Some(body), _) => Renewed::new(key, before, &revisit, &Original::elsewhere(&revisit, body), form),
+                (None, Some(offset)) => {
+                    let (first, value) = self.first_of_revisit(key, offset)?;
+                    Renewed::new(key, before, &revisit, &Original::of(&first, &value), form)
+                }
+                (None, None) => return self.exchange_at(key),
+            };
+            let mut encoder = Encoder::new(Compression::Gzip);
+            let stored = |(place, record): (usize, &Record)| {
+                let mut stored = Vec::new();
+                renewed.append(place, record, &mut encoder, &mut stored);
+                StoredRecord { record: record.clone(), stored }
+            };
+            Ok(renewed.records.iter().enumerate().map(stored).collect())
+        })
     }
 
     /// The records of the exchange that ends with `answer`.
@@ -152,7 +177,6 @@ mod tests {
     use super::*;
     use crate::clock::Time;
     use crate::disk::{Disk, Mode};
-    use crate::web::warc::{Compression, Encoder};
 
     /// A value file of `parts`, and where each begins.
     fn file_of(dir: &tempfile::TempDir, parts: &[&[u8]]) -> (DiskFile, Vec<u64>) {

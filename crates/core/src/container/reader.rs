@@ -268,7 +268,10 @@ impl Reader {
         }
         let (body, payload_headers) = match record.payload_at {
             None => (found.body().to_vec(), Vec::new()),
-            Some(offset) => self.payload_of_revisit(record, offset)?,
+            Some(offset) => {
+                let (_, first) = self.first_of_revisit(record, offset)?;
+                (first.body().to_vec(), first.headers)
+            }
         };
         let external = if record.is_external { Some(self.external(record, &found.record)?) } else { None };
         let line = found.record.block.split(|&byte| byte == b'\r').next().unwrap_or_default();
@@ -299,14 +302,15 @@ impl Reader {
         })
     }
 
-    fn payload_of_revisit(&self, revisit: &KeyRecord, offset: u64) -> Result<(Vec<u8>, Vec<Header>)> {
+    /// The response whose key record is at `offset`, to which `revisit` refers.
+    pub(super) fn first_of_revisit(&self, revisit: &KeyRecord, offset: u64) -> Result<(KeyRecord, Value)> {
         let first = self.keys.read(offset)?;
         if !first.is_response() || first.payload_sha1 != revisit.payload_sha1 {
             let found = format!("one of {} without it", first.url);
             return Err(self.keys.damaged(revisit.offset, "a reference to the record of its payload", found));
         }
         let found = payload(&*self.value_file(&first)?, &first)?;
-        Ok((found.body().to_vec(), found.headers))
+        Ok((first, found))
     }
 
     /// The response or revisit record as it lies in the value file, compressed.

@@ -7,7 +7,6 @@
 //! A WACZ stands alone. So what a selected revisit refers to comes along, and so do records under those spellings of
 //! URLs that its pages use ([`Spellings`]).
 
-mod entries;
 mod index;
 mod package;
 mod pages;
@@ -16,12 +15,13 @@ use std::io::Write;
 
 use clap::Args;
 
-use self::entries::{Wanted, WantedEntry};
 use self::package::{Digested, Package};
 use self::pages::Pages;
 use super::Common;
 use super::cdxj::line;
+use super::replayable::{Answer, Replayable};
 use super::spellings::Spellings;
+use super::wanted::{Wanted, WantedPage};
 use super::warc::copy;
 use crate::cli::OpenArchive;
 use crate::cli::archive::{Archive, Damage, Entry, RecordLocation};
@@ -39,8 +39,8 @@ const SEGMENT_BYTES: u64 = 1 << 30;
 #[command(after_help = "\
 The file has archive/data-*.warc.gz (the records as they are stored), archive/spellings.warc.gz (revisit records for \
 links that name a page in another spelling), indexes/index.cdx.gz with index.idx, pages/pages.jsonl with all HTML \
-pages, the seeds first, and datapackage.json. A page that was not stored again because its content was there already \
-brings the record that has it along. Name the file .wacz. It opens in ReplayWeb.page and in other readers of WACZ.
+pages, the seeds first, and datapackage.json. The records are those of crawler export warc: the file stands alone. \
+Name the file .wacz. It opens in ReplayWeb.page and in other readers of WACZ.
 
 Examples:
   crawler export wacz --output site.wacz
@@ -99,8 +99,8 @@ impl WaczArgs {
             let file = format!("data-{number:05}.warc.gz");
             next = package.stored(&format!("archive/{file}"), |out| {
                 out.write_all(&self.warcinfo(&file, now))?;
-                while let Some(entry) = next.take() {
-                    gathered.take(archive, &entry, &file, out, &mut damage, warnings)?;
+                while let Some(page) = next.take() {
+                    gathered.take(archive, &page, &file, out, &mut damage, warnings)?;
                     next = wanted.next(&mut damage, warnings)?;
                     if out.position() >= segment_bytes {
                         break;
@@ -118,16 +118,19 @@ impl WaczArgs {
             package.stored(&format!("archive/{file}"), |out| {
                 out.write_all(&self.warcinfo(file, now))?;
                 let mut encoder = Encoder::new(Compression::Gzip);
-                let each = |spelling: &str, entry: &Entry, damage: &mut Damage, warnings: &mut dyn Write| {
-                    let place = match spelt(archive, entry, spelling, file, &mut encoder, out)? {
-                        Ok(place) => place,
-                        Err(e) => {
-                            damage.note(e, warnings);
-                            return Ok(());
-                        }
-                    };
-                    let entry = Entry { url: spelling.to_owned(), payload: Some(entry.handle), ..entry.clone() };
-                    Ok(lines.push(line(place, &entry)?.as_bytes())?)
+                let each = |spelling: &str, entry: &Entry, damage: &mut Damage, warnings: &mut dyn Write| match spelt(
+                    archive,
+                    entry,
+                    spelling,
+                    file,
+                    &mut encoder,
+                    out,
+                )? {
+                    Ok(line) => Ok(lines.push(line.as_bytes())?),
+                    Err(e) => {
+                        damage.note(e, warnings);
+                        Ok(())
+                    }
                 };
                 spellings.each(archive, (&self.common.selection, self.all), &mut damage, warnings, each)
             })?;
@@ -148,14 +151,14 @@ impl Gathered {
     fn take(
         &mut self,
         archive: &dyn Archive,
-        wanted: &WantedEntry,
+        wanted: &WantedPage,
         file: &str,
         out: &mut Digested<'_>,
         damage: &mut Damage,
         warnings: &mut dyn Write,
     ) -> anyhow::Result<()> {
-        let entry = &wanted.entry;
-        let records = match archive.exchange(entry) {
+        let entry = &wanted.page.entry;
+        let records = match wanted.page.records(archive) {
             Ok(records) => records,
             Err(e) => {
                 damage.note(e, warnings);
@@ -168,7 +171,8 @@ impl Gathered {
             copy(record, out)?;
         }
         let place = RecordLocation { file: file.to_owned(), offset, bytes: out.position() - offset };
-        match line(place, entry) {
+        let is_revisit = records.last().is_some_and(|answer| answer.record.kind() == "revisit");
+        match line(Answer { place, is_revisit }, entry) {
             Ok(line) => self.lines.push(line.as_bytes())?,
             Err(e) => damage.note(e, warnings),
         }
@@ -192,7 +196,7 @@ impl Gathered {
     }
 }
 
-/// Writes the record of `entry` under another spelling of its URL, and tells where it lies. What is wrong with the
+/// Writes the record of `entry` under another spelling of its URL; gives its line of the index. What is wrong with the
 /// archive is the inner error.
 fn spelt(
     archive: &dyn Archive,
@@ -201,9 +205,10 @@ fn spelt(
     file: &str,
     encoder: &mut Encoder,
     out: &mut Digested<'_>,
-) -> anyhow::Result<anyhow::Result<RecordLocation>> {
-    let records = match archive.exchange(entry) {
-        Ok(records) => records,
+) -> anyhow::Result<anyhow::Result<String>> {
+    let found = Replayable::of(archive, entry).and_then(|page| Ok((page.records(archive)?, page.entry)));
+    let (records, entry) = match found {
+        Ok(found) => found,
         Err(e) => return Ok(Err(e)),
     };
     let mut bytes = Vec::new();
@@ -212,7 +217,7 @@ fn spelt(
     }
     let place = RecordLocation { file: file.to_owned(), offset: out.position(), bytes: bytes.len() as u64 };
     out.write_all(&bytes)?;
-    Ok(Ok(place))
+    Ok(line(Answer { place, is_revisit: true }, &Entry { url: spelling.to_owned(), ..entry }))
 }
 
 /// Whether an exchange is that of a seed, or of where one redirected to: its metadata record says so.

@@ -61,7 +61,7 @@ impl Pages {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<()> {
         let content_type = response.content_type();
-        let came = matches!(entry.status, 200..300) || entry.is_confirmed();
+        let came = matches!(entry.status, 200..300);
         if entry.robots || !came || !is_html(content_type.as_deref(), &response.decoded) {
             return Ok(());
         }

@@ -15,7 +15,7 @@ use crate::container::keys::KeyFile;
 use crate::container::retention::list::ForgottenList;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result, Writer};
-use crate::web::warc::id_seed;
+use crate::web::warc::{has_request, id_seed};
 
 /// Memory for sorting.
 const SORT_MEMORY: usize = 64 << 20;
@@ -66,7 +66,8 @@ impl Builder {
             let forgotten = ForgottenList::read(disk, dir)?;
             for record in keys.scan_to(0, covered) {
                 let record = record?;
-                if !Digests::takes(&record) || forgotten.covers(&record.url) {
+                // readers find originals by URL alone
+                if !Digests::takes(&record) || forgotten.covers(&record.url) || has_request(&record.url) {
                     continue;
                 }
                 // the ids of robots.txt records follow from nothing

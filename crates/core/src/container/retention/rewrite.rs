@@ -13,14 +13,11 @@ use super::plan::{Fate, FilePlan, Plan};
 use super::throttle::Throttle;
 use super::tombstone::{self, TOMBSTONES_TYPE, Tombstone};
 use crate::container::keys::{KeyFile, KeyRecord};
+use crate::container::renewed::{Form, Original, Renewed};
 use crate::container::revisits::{payload, value};
 use crate::container::values::{self, Found};
 use crate::disk::{Disk, DiskFile, Error, Mode, Result, Writer};
-use crate::web::headers;
-use crate::web::warc::{
-    Encoder, Header, Profile, Record, RecordReader, WAS_REVISIT_FIELD, format_date, head_of, id_of, is_packed,
-    parse_http_head, with_field,
-};
+use crate::web::warc::{Encoder, Record, RecordReader, format_date, id_of};
 
 const BUFFER_BYTES: usize = 1 << 20;
 /// Bytes of the block of a warcinfo record or of tombstones.
@@ -353,31 +350,16 @@ impl Rewriter<'_> {
         let first = self.site.keys.read(at)?;
         let file = values::open_named(self.site.disk, self.site.dir, first.file, first.generation)?;
         let found = payload(&file, &first)?;
-        let profile = revisit.field("WARC-Profile").unwrap_or_default().to_owned();
-        let is_unchanged = Profile::parse(&profile) == Some(Profile::NotModified);
-        let own = parse_http_head(&revisit.block).map(|(_, headers, _)| headers).unwrap_or_default();
-        // a 304 has neither the status nor all headers of what it confirms: those come with the payload
-        let (head, status) = match is_unchanged {
-            false => (revisit.block.clone(), record.status),
-            true if record.mime == first.mime => (found.head().to_vec(), first.status),
-            true => (head_with_type(found.head(), &found.headers, &own), first.status),
-        };
-        let (mut bytes, url) = (Vec::new(), &first.url);
-        let said = format!("{profile} of {url} at {}", format_date(first.time));
-        for before in before {
-            let is_metadata = before.kind() == "metadata";
-            let block = if is_metadata { with_field(&before.block, WAS_REVISIT_FIELD, &said) } else { before.block };
-            self.encoder.again(&before.fields, (&block, &[]), false, &mut bytes);
-        }
-        let start = bytes.len();
-        let fields = response_fields(&revisit);
-        self.encoder.again(&fields, (&head, found.body()), is_packed(&found.headers), &mut bytes);
+        let original = Original::of(&first, &found);
+        let renewed = Renewed::new(record, before, &revisit, &original, Form::Response);
+        let mut bytes = Vec::new();
+        let start = renewed.write(&mut self.encoder, &mut bytes);
         let place = place_of(&revisit);
         self.promoted.insert(record.offset, place);
         self.note(&KeyRecord {
             value_offset: self.out.position() + start as u64,
             value_bytes: (bytes.len() - start) as u64,
-            status,
+            status: renewed.status,
             truncated: false,
             payload_at: None,
             was_revisit: true,
@@ -439,26 +421,4 @@ impl Rewriter<'_> {
 fn place_of(record: &Record) -> Place {
     let field = |name: &str| record.field(name).unwrap_or_default().to_owned();
     Place { id: field("WARC-Record-ID"), url: field("WARC-Target-URI"), date: field("WARC-Date") }
-}
-
-/// The fields of the response that takes the place of `revisit`.
-fn response_fields(revisit: &Record) -> Vec<(String, String)> {
-    const OF_REVISITS: [&str; 5] =
-        ["WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Truncated"];
-    let stays = |(name, _): &&(String, String)| !OF_REVISITS.contains(&name.as_str());
-    let renew = |(name, value): &(String, String)| match name.as_str() {
-        "WARC-Type" => (name.clone(), "response".to_owned()),
-        _ => (name.clone(), value.clone()),
-    };
-    revisit.fields.iter().filter(stays).map(renew).collect()
-}
-
-/// The `head` of a response with these `headers`, but with the type that `own` states.
-fn head_with_type(head: &[u8], headers: &[Header], own: &[Header]) -> Vec<u8> {
-    let is_type = |header: &&Header| header.0.eq_ignore_ascii_case(b"content-type");
-    debug_assert!(headers::first(own, "content-type").is_some());
-    let line = head.split(|&byte| byte == b'\r').next().unwrap_or_default();
-    let all: Vec<_> =
-        headers.iter().filter(|header| !is_type(header)).chain(own.iter().filter(is_type)).cloned().collect();
-    head_of(line, &all)
 }

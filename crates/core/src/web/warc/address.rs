@@ -15,7 +15,7 @@ pub(super) fn parts<'a>(name: &str, value: &'a str) -> Option<(&'a str, &'static
 }
 
 /// Whether a request stands behind the URL.
-pub(super) fn has_request(address: &str) -> bool {
+pub fn has_request(address: &str) -> bool {
     memchr::memchr(b'#', address.as_bytes()).is_some()
 }
 

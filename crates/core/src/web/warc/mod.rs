@@ -25,6 +25,7 @@ mod pack;
 mod read;
 mod short;
 
+pub use address::has_request;
 pub use date::{format_date, parse_date};
 pub use digest::payload_sha1;
 pub use encode::{

@@ -1,12 +1,10 @@
 //! Records that are written again: as they were read, with other fields or another block.
 
-use std::fmt::Write as _;
-
 use sha1::{Digest, Sha1};
 
 use super::{Encoder, FIELDS_END, digest, field, head_field, id_seed, urn, uuid};
 use crate::clock::Time;
-use crate::web::warc::Header;
+use crate::web::warc::{Header, Record};
 
 /// Field of a metadata record by whose exchange the archive had the payload already, and which got it when the record
 /// that had it was removed. Its value says by what it was a revisit.
@@ -27,21 +25,41 @@ impl Encoder {
         is_packed: bool,
         out: &mut Vec<u8>,
     ) {
-        let block_sha1 = Sha1::new().chain_update(head).chain_update(payload).finalize();
+        let block_sha1 = Sha1::new().chain_update(head).chain_update(payload).finalize().into();
         let text = &mut self.head;
         text.clear();
         text.push_str("WARC/1.1\r\n");
         for (name, value) in fields {
-            if name.eq_ignore_ascii_case("content-length") {
-                let _ = write!(text, "{name}: {}\r\n", head.len() + payload.len());
-            } else if name.eq_ignore_ascii_case("warc-block-digest") {
-                field(text, name, &digest(block_sha1.into()));
-            } else {
-                head_field(text, name, value);
+            match of_block(name, head.len() + payload.len(), block_sha1) {
+                Some(value) => field(text, name, &value),
+                None => head_field(text, name, value),
             }
         }
         text.push_str("\r\n");
         self.packer.pack(&[text.as_bytes(), head], payload, is_packed, out);
+    }
+}
+
+impl Record {
+    /// The record with these `fields` and this `block`. What the fields say of the block's digest and length is made to
+    /// fit. It is in no file.
+    pub fn again(mut fields: Vec<(String, String)>, block: Vec<u8>) -> Record {
+        let sha1 = Sha1::digest(&block).into();
+        for (name, value) in &mut fields {
+            if let Some(fitting) = of_block(name, block.len(), sha1) {
+                *value = fitting;
+            }
+        }
+        Record { offset: 0, length: 0, fields, block }
+    }
+}
+
+/// The value of the field `name`, where it says how long a block is or which digest it has.
+fn of_block(name: &str, bytes: usize, sha1: [u8; 20]) -> Option<String> {
+    match name {
+        _ if name.eq_ignore_ascii_case("content-length") => Some(bytes.to_string()),
+        _ if name.eq_ignore_ascii_case("warc-block-digest") => Some(digest(sha1)),
+        _ => None,
     }
 }
 

@@ -33,6 +33,11 @@ impl Profile {
         }
     }
 
+    /// The URI of the standard.
+    pub fn uri(self) -> String {
+        format!("{PROFILES}{}", self.name())
+    }
+
     /// Reads the URI of the standard, of 1.1 or 1.0.
     pub fn parse(uri: &str) -> Option<Self> {
         let name = uri.rsplit('/').next()?;
@@ -102,7 +107,7 @@ impl Encoder {
         let referred = |name: &str, own: &str| Cow::Borrowed(answer.field(name).unwrap_or(field(own)));
         let date = field("WARC-Date");
         let mut fields = vec![
-            ("WARC-Profile", Cow::from(format!("{PROFILES}{}", Profile::IdenticalPayload.name()))),
+            ("WARC-Profile", Cow::from(Profile::IdenticalPayload.uri())),
             ("WARC-Payload-Digest", Cow::from(field("WARC-Payload-Digest"))),
         ];
         if answer.kind() == "response" || answer.field("WARC-Refers-To").is_some() {
@@ -166,7 +171,7 @@ impl Encoder {
     pub fn revisit(&mut self, revisit: &Revisit<'_>, out: &mut Vec<u8>) {
         let draft = revisit.draft;
         let mut fields = vec![
-            ("WARC-Profile", format!("{PROFILES}{}", draft.profile.name()).into()),
+            ("WARC-Profile", draft.profile.uri().into()),
             ("WARC-Payload-Digest", digest(revisit.payload_sha1).into()),
         ];
         if let Some(seed) = revisit.first_id_seed {

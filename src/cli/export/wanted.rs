@@ -1,7 +1,9 @@
-//! The entries of a WACZ: those that are selected, and those that have the payloads of selected revisits.
+//! The pages of an export that stands alone: those that are selected, and those that have the payloads of selected
+//! revisits.
 
 use std::io::{self, Write};
 
+use super::replayable::Replayable;
 use crate::cli::archive::{Archive, Damage, Entry};
 use crate::cli::selection::{Selected, Selection};
 use crate::disk::sorter::{Sorted, Sorter};
@@ -9,9 +11,9 @@ use crate::disk::sorter::{Sorted, Sorter};
 /// Memory for the handles of payloads; beyond it they are sorted in a temporary file.
 const PAYLOADS_MEMORY: usize = 16 << 20;
 
-/// An entry, and whether it is there for its own sake.
-pub(super) struct WantedEntry {
-    pub entry: Entry,
+/// A page, and whether it is there for its own sake.
+pub(super) struct WantedPage {
+    pub page: Replayable,
     pub is_selected: bool,
 }
 
@@ -33,7 +35,7 @@ impl<'a> Wanted<'a> {
         let mut selected = selection.entries(archive, all)?;
         // faults are told in the pass that exports
         while let Some(entry) = selected.next(&mut Damage::default(), &mut io::sink())? {
-            if let Some(payload) = entry.payload {
+            if let Some(payload) = Replayable::of(archive, &entry).ok().and_then(|page| page.needs()) {
                 payloads.push(&payload.to_be_bytes())?;
             }
         }
@@ -55,26 +57,27 @@ impl<'a> Wanted<'a> {
     }
 
     /// The next one; faulty ones are noted and passed.
-    pub(super) fn next(
-        &mut self,
-        damage: &mut Damage,
-        warnings: &mut dyn Write,
-    ) -> anyhow::Result<Option<WantedEntry>> {
+    pub(super) fn next(&mut self, damage: &mut Damage, warnings: &mut dyn Write) -> anyhow::Result<Option<WantedPage>> {
         loop {
             let entry = match self.ahead.take() {
                 Some(entry) => Some(entry),
                 None => self.selected.next(damage, warnings)?,
             };
-            let Some(payload) = self.payload.filter(|&at| entry.as_ref().is_none_or(|entry| at <= entry.handle)) else {
-                return Ok(entry.map(|entry| WantedEntry { entry, is_selected: true }));
-            };
-            self.advance()?;
-            if entry.as_ref().is_some_and(|entry| entry.handle == payload) {
-                return Ok(entry.map(|entry| WantedEntry { entry, is_selected: true }));
+            let payload = self.payload.filter(|&at| entry.as_ref().is_none_or(|entry| at <= entry.handle));
+            if payload.is_some() {
+                self.advance()?;
             }
-            self.ahead = entry;
-            match self.archive.entry(payload) {
-                Ok(entry) => return Ok(Some(WantedEntry { entry, is_selected: false })),
+            let (wanted, is_selected) = match (entry, payload) {
+                (None, None) => return Ok(None),
+                (Some(entry), None) => (Ok(entry), true),
+                (Some(entry), Some(payload)) if payload == entry.handle => (Ok(entry), true),
+                (entry, Some(payload)) => {
+                    self.ahead = entry;
+                    (self.archive.entry(payload), false)
+                }
+            };
+            match wanted.and_then(|entry| Replayable::of(self.archive, &entry)) {
+                Ok(page) => return Ok(Some(WantedPage { page, is_selected })),
                 Err(e) => damage.note(e, warnings),
             }
         }
