@@ -28,7 +28,8 @@ use crate::web::url::CanonicalUrl;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The index points into the value files (DIR/pages/value-*.warc.*), which stay where they are. Lines that do not fit \
-into --memory are sorted in a temporary file (in TMPDIR).
+into --memory are sorted in a temporary file (in TMPDIR). The line of a page that the server reported as unchanged \
+(304) leads to the record with its content.
 
 With pywb:
   wb-manager init my

@@ -71,7 +71,8 @@ fetch_time, fetch_status, fetch_redirect, content_digest (SHA-1 in Base32), cont
 content_languages (with --languages, one ISO 639-3 code), content_truncated, warc_filename, warc_record_offset, \
 warc_record_length. content_mime_detected is empty: this crawler does not look at bodies for it. warc_segment is the \
 directory of the value file, crawl the name of the crawl directory or that of --name, subset is warc (status 200), \
-crawldiagnostics (others) or robotstxt. Rows are in the order of the archive.
+crawldiagnostics (others) or robotstxt. Rows are in the order of the archive. The record is the one that has the \
+content, also where that is the record of another page or version; after a 304, fetch_status is its status.
 
 Examples:
   crawler export index --output index.parquet
