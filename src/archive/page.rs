@@ -64,6 +64,9 @@ pub struct Answer {
     pub sent: Vec<u8>,
     /// The body, content coding removed.
     pub body: Vec<u8>,
+    /// Whether that is less than the whole content: its coding is damaged or another one than is stated, or it becomes
+    /// larger than is decoded.
+    pub is_partial: bool,
 }
 
 /// Where the WARC record of an answer lies.
@@ -206,9 +209,11 @@ impl Page {
             payload_headers: plain(stored.payload_headers),
             sent: stored.body,
             body: Vec::new(),
+            is_partial: false,
         };
         let encoding = answer.stated(|fields| headers::list(fields, "content-encoding"));
-        answer.body = coding::decode(encoding.as_deref(), &answer.sent, DECODED_MAX).bytes.into_owned();
+        let decoded = coding::decode(encoding.as_deref(), &answer.sent, DECODED_MAX);
+        (answer.is_partial, answer.body) = (!decoded.is_whole(), decoded.bytes.into_owned());
         Ok(answer)
     }
 

@@ -66,6 +66,8 @@ pub struct Response {
     pub body: Vec<u8>,
     /// The body with the content coding removed.
     pub decoded: Vec<u8>,
+    /// Whether that is less than the whole content.
+    pub is_partial: bool,
 }
 
 impl Response {
@@ -87,7 +89,7 @@ impl Response {
         let mut headers = self.headers;
         headers.retain(|(name, _)| !is_of_body(name));
         headers.push((b"content-type".to_vec(), b"text/html; charset=utf-8".to_vec()));
-        Response { headers, body: dom.clone().into_bytes(), decoded: dom.into_bytes(), ..self }
+        Response { headers, body: dom.clone().into_bytes(), decoded: dom.into_bytes(), is_partial: false, ..self }
     }
 
     fn stated(&self, read: impl Fn(&[(Vec<u8>, Vec<u8>)]) -> Option<String>) -> Option<String> {
@@ -105,8 +107,8 @@ impl Response {
 
 impl From<Answer> for Response {
     fn from(answer: Answer) -> Response {
-        let Answer { status, reason, headers, payload_headers, sent, body } = answer;
-        Response { status, reason, headers, payload_headers, body: sent, decoded: body }
+        let Answer { status, reason, headers, payload_headers, sent, body, is_partial } = answer;
+        Response { status, reason, headers, payload_headers, body: sent, decoded: body, is_partial }
     }
 }
 

@@ -26,7 +26,8 @@ Examples:
   crawler get https://example.com/ --warc > page.warc
   crawler get '{\"url\": \"https://example.com/api\", \"json\": {\"page\": 1}}'
 
-Exit codes: 0 printed, 1 not in the archive, 2 not a URL, no crawl directory, or not text on a terminal.")]
+Exit codes: 0 printed, 1 not in the archive or not to be decoded, 2 not a URL, no crawl directory, or \
+not text on a terminal.")]
 pub(super) struct GetArgs {
     /// The URL, with its scheme; of a request its address (URL#~POST...) or its line of a seed file ({"url": ...})
     url: String,
@@ -76,7 +77,7 @@ impl GetArgs {
             writeln!(errors, "crawler: it was fetched as {}", Escaped(&newest.url))?;
         }
         let Some(entry) = self.go_back(archive, newest, errors)? else { return Ok(Exit::Internal) };
-        let bytes = self.part(archive, &entry)?;
+        let Part { bytes, missing } = self.part(archive, &entry)?;
         if terminal && !self.headers && is_binary(&entry, &bytes) {
             return Err(UsageError::because(format!(
                 "{url} is not text ({}) and could upset the terminal; write it to a file: crawler get URL > FILE",
@@ -89,26 +90,30 @@ impl GetArgs {
             out.write_all(&bytes)?
         }
         out.flush()?;
-        Ok(Exit::Done)
+        if let Some(missing) = &missing {
+            writeln!(errors, "crawler: {}", Escaped(missing))?;
+        }
+        Ok(if bytes.is_empty() && missing.is_some() { Exit::Internal } else { Exit::Done })
     }
 
     /// What was asked for of `entry`.
-    fn part(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Vec<u8>> {
+    fn part(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Part> {
+        let whole = |bytes| Ok(Part { bytes, missing: None });
         if self.warc {
-            return Ok(archive.exchange(entry)?.iter().flat_map(|stored| stored.record.to_bytes()).collect());
+            return whole(archive.exchange(entry)?.iter().flat_map(|stored| stored.record.to_bytes()).collect());
         }
         if self.rendered {
             let rendered = archive.rendered(entry)?;
             let none =
                 || UsageError::because(format!("{} was not rendered; leave out --rendered", Escaped(&entry.url)));
-            return Ok(rendered.ok_or_else(none)?.into_bytes());
+            return whole(rendered.ok_or_else(none)?.into_bytes());
         }
         let response = archive.response(entry)?;
-        Ok(match (self.headers, self.raw) {
-            (true, _) => head(&response),
-            (_, true) => response.body,
-            _ => response.decoded,
-        })
+        match (self.headers, self.raw) {
+            (true, _) => whole(head(&response)),
+            (_, true) => whole(response.body),
+            _ => Ok(Part { missing: missing(&response), bytes: response.decoded }),
+        }
     }
 
     /// The version that was asked for; where there are not so many, that is said.
@@ -128,6 +133,23 @@ impl GetArgs {
         }
         Ok(Some(entry))
     }
+}
+
+/// A part of an exchange.
+struct Part {
+    bytes: Vec<u8>,
+    /// What is not in it, for people.
+    missing: Option<String>,
+}
+
+/// Says of a body that was decoded in part only how much there is.
+fn missing(response: &Response) -> Option<String> {
+    let coding = response.content_encoding().filter(|_| response.is_partial)?;
+    let reach = match response.decoded.len() {
+        0 => "cannot be undone".to_owned(),
+        bytes => format!("was undone up to byte {bytes} only"),
+    };
+    Some(format!("its content coding ({coding}) {reach}; --raw prints the body as it was sent"))
 }
 
 /// A URL as a crawl requests it, serialised, without fragment and user information; or the address of a request, also
@@ -234,6 +256,7 @@ mod tests {
                 payload_headers: Vec::new(),
                 body: b"\x1f\x8bcoded\0".to_vec(),
                 decoded: b"new\x01\xff\x1b[2J\r\n\tend".to_vec(),
+                is_partial: false,
             },
         );
         let line = TestCli::parse_from([&["get"], args].concat());

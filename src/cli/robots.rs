@@ -90,8 +90,9 @@ impl RobotsArgs {
             let _ =
                 writeln!(io::stderr(), "crawler: {} is longer than {max} bytes: the rest was not read", Escaped(&name));
         }
-        let (lines, _) = whole_lines(&bytes, None, false, usize::try_from(max).unwrap_or(usize::MAX));
-        Ok(lines.into_owned())
+        let lines = whole_lines(&bytes, None, false, usize::try_from(max).unwrap_or(usize::MAX));
+        let damaged = || UsageError::because(format!("cannot read {}: it is gzipped and damaged", Escaped(&name)));
+        Ok(lines.ok_or_else(damaged)?.text.into_owned())
     }
 
     fn print(&self, bytes: &[u8], out: &mut dyn Write) -> anyhow::Result<Exit> {

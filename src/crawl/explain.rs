@@ -173,7 +173,8 @@ impl Gatherer<'_> {
             self.told.notes.push(format!("only the newest {VERSIONS_MAX} versions are shown"));
         }
         self.told.fetched_as = self.archive.other_spelling(self.url)?;
-        if self.there.robots.respect_nofollow {
+        self.told.nofollow = self.archive.undecodable(self.url)?;
+        if self.there.robots.respect_nofollow && self.told.nofollow.is_none() {
             let bytes_max = self.there.fetch.max_body.as_usize();
             self.told.nofollow = self.archive.nofollow(self.url, self.there.agent_token(), bytes_max)?;
         }
@@ -404,7 +405,7 @@ impl Gatherer<'_> {
             told.learnt = Some(archived.version.time);
             told.expires = Some(archived.version.time + self.config.robots.cache);
             told.fresh = told.expires.is_some_and(|expires| self.now < expires);
-            if matches!(archived.version.status, 429 | 500..) {
+            if archived.fault.is_some() {
                 told.unreachable_since = Some(archived.version.time);
             } else {
                 told.allowed = Some(true);
@@ -436,6 +437,7 @@ impl Gatherer<'_> {
             told.crawl_delay_beyond = politeness.is_beyond(rules.crawl_delay());
         }
         if told.unreachable_since.is_some() {
+            told.unreachable_because = archived.and_then(|archived| archived.fault).map(|fault| fault.to_string());
             told.allowed = None;
         }
     }

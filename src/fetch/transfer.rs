@@ -49,8 +49,11 @@ impl Bodies {
 }
 
 fn decoded(codings: &str, body: &[u8], room: usize, is_whole: bool) -> Option<(Vec<u8>, bool)> {
+    if coding::has_unknown(Some(codings)) {
+        return None;
+    }
     let decoded = coding::decode(Some(codings), body, room);
-    let is_cut = !decoded.complete && decoded.bytes.len() >= room;
+    let is_cut = !decoded.is_whole() && decoded.bytes.len() >= room;
     let has_beginning = !is_whole && !decoded.bytes.is_empty();
-    (decoded.complete || is_cut || has_beginning).then(|| (decoded.bytes.into_owned(), is_cut))
+    (decoded.is_whole() || is_cut || has_beginning).then(|| (decoded.bytes.into_owned(), is_cut))
 }

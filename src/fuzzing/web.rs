@@ -151,7 +151,7 @@ pub(super) fn codings(bytes: &[u8]) -> bool {
         let common = capped.bytes.len().min(decoded.bytes.len());
         assert_eq!(capped.bytes[..common], decoded.bytes[..common], "{name}");
     }
-    decoded.complete
+    decoded.is_whole()
 }
 
 /// Single header fields, and the head of a stored answer.

@@ -146,7 +146,7 @@ impl Processor {
             findings.text = wording.filter(|_| self.options.text_digests).map_or(0, |words| keys.digest(words));
         }
         let document = document?;
-        findings.limits.decoded = !decoded.complete;
+        findings.limits.decoded = !decoded.is_whole();
         let against = (url, &*self.options.keys);
         Some((document, self.scan.document(document, &decoded.bytes, content_type, against, directives)))
     }

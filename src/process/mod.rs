@@ -279,8 +279,13 @@ impl Processor {
             Purpose::Robots { origin, depth, hops }
                 if (200..300).contains(&response.status) && !response.is_interrupted() =>
             {
-                let (mut rules, is_whole) = self.rules(response);
-                findings.limits.decoded = !is_whole;
+                let (coding, is_cut) = (response.content_encoding(), response.truncated.is_some());
+                let bytes_max = self.options.robots_bytes_max;
+                let lines = whole_lines(&response.body, coding.as_deref(), is_cut, bytes_max);
+                findings.limits.decoded = lines.as_ref().is_none_or(|lines| !lines.is_whole);
+                // nor does one that cannot be decoded
+                let Some(lines) = lines else { return findings };
+                let mut rules = RobotsRules::parse(&self.options.agent_token, &lines.text);
                 let sitemaps = rules.take_sitemaps();
                 self.name_sitemaps(url, (origin, depth, hops), &sitemaps, scope, &mut findings);
                 findings.rules = Some(rules);
@@ -315,13 +320,6 @@ impl Processor {
 
     fn judge_address(&self, target: &CanonicalUrl) -> Result<(), Reason> {
         self.options.guard.refused_literal(target).map_or(Ok(()), |_| Err(Reason::PrivateAddress))
-    }
-
-    /// The rules of a robots.txt, and whether its coding was undone to the end.
-    fn rules(&self, response: &Response) -> (RobotsRules, bool) {
-        let (coding, is_cut) = (response.content_encoding(), response.truncated.is_some());
-        let (lines, complete) = whole_lines(&response.body, coding.as_deref(), is_cut, self.options.robots_bytes_max);
-        (RobotsRules::parse(&self.options.agent_token, &lines), complete)
     }
 
     fn records(

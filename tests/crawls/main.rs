@@ -5,6 +5,7 @@
 mod access;
 mod audit;
 mod cluster;
+mod codings;
 mod dns_hosts;
 mod end_to_end;
 mod endings;

@@ -103,7 +103,9 @@ impl Page<'_> {
         if !robots.obeyed {
             self.row("robots.txt", "not asked (robots.obey = false)");
         } else if let Some(since) = robots.unreachable_since {
-            self.row("robots.txt", format!("unreachable since {}: nothing of this origin is fetched", date(since)));
+            let why = robots.unreachable_because.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+            let text = format!("unreachable since {}{why}: nothing of this origin is fetched", date(since));
+            self.row("robots.txt", text);
         } else {
             let word = match robots.allowed {
                 Some(true) => "allowed",

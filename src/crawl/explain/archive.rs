@@ -7,8 +7,9 @@ use crate::container::{KeyRecord, Reader};
 use crate::crawl::archives::Archives;
 use crate::disk::{Error, Result};
 use crate::frontier::Hops;
+use crate::outcome::HostFault;
 use crate::process::format_of;
-use crate::web::coding;
+use crate::web::coding::{self, Ending};
 use crate::web::headers;
 use crate::web::html::{LinkScan, RobotsDirectives, is_html, x_robots_tag};
 use crate::web::mime;
@@ -41,6 +42,8 @@ pub(super) struct ArchivedRobots {
     pub version: Version,
     /// The file, its content coding removed; none where the status brings none.
     pub text: Option<Vec<u8>>,
+    /// The reason for which nothing follows from it.
+    pub fault: Option<HostFault>,
 }
 
 impl Archive {
@@ -94,6 +97,19 @@ impl Archive {
         let said =
             scan.html(&body.bytes, content_type.as_deref(), url, self.archives.keys(), RobotsDirectives::default());
         Ok(said.nofollow_page.then_some("its robots meta element says nofollow"))
+    }
+
+    /// Says of the newest version of `url` that nothing was found in it because its content coding cannot be undone.
+    pub(super) fn undecodable(&self, url: &CanonicalUrl) -> Result<Option<&'static str>> {
+        let Some(Record { record, reader, .. }) = self.newest(url)? else { return Ok(None) };
+        if !(200..300).contains(&record.status) {
+            return Ok(None);
+        }
+        let response = reader.response(&record)?;
+        let coding = headers::list(&response.headers, "content-encoding");
+        let decoded = coding::decode(coding.as_deref(), &response.body, 1);
+        let is_nothing = decoded.end == Ending::Damage && decoded.bytes.is_empty();
+        Ok(is_nothing.then_some("its content coding cannot be undone"))
     }
 
     /// As what the crawl reads the newest version of `url`, found by `hops`, if it is a sitemap or a feed.
@@ -251,15 +267,21 @@ impl Archive {
             let Some(next) = self.newest(&target)? else { break };
             (at, found) = (target, next);
         }
-        let text = match found.record.status {
+        let (version, status) = (self.version(&found)?, found.record.status);
+        let (text, fault) = match status {
             200..300 => {
                 let response = found.reader.response(&found.record)?;
                 let coding = headers::list(&response.headers, "content-encoding");
-                let (lines, _) = whole_lines(&response.body, coding.as_deref(), found.record.truncated, bytes_max);
-                Some(lines.into_owned())
+                let is_cut = found.record.truncated;
+                match whole_lines(&response.body, coding.as_deref(), is_cut, bytes_max) {
+                    _ if response.is_interrupted() => (None, Some(HostFault::RobotsStatus(status))),
+                    Some(lines) => (Some(lines.text.into_owned()), None),
+                    None => (None, Some(HostFault::RobotsCoding)),
+                }
             }
-            _ => None,
+            429 | 500.. => (None, Some(HostFault::RobotsStatus(status))),
+            _ => (None, None),
         };
-        Ok(Some(ArchivedRobots { version: self.version(&found)?, text }))
+        Ok(Some(ArchivedRobots { version, text, fault }))
     }
 }

@@ -192,6 +192,8 @@ pub struct Robots {
     /// Since when it cannot be had.
     #[serde(serialize_with = "moment")]
     pub unreachable_since: Option<Time>,
+    /// What is wrong with the one that came, if one did.
+    pub unreachable_because: Option<String>,
     /// When the rules were learnt.
     #[serde(serialize_with = "moment")]
     pub learnt: Option<Time>,

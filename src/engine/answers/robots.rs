@@ -117,7 +117,10 @@ impl Engine {
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
             None if is_redirect => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
             None => {
-                self.stores.arrival.frontier.blame(host, HostFault::RobotsStatus(response.status));
+                let is_undecodable = response.status < 300 && !response.is_interrupted();
+                let status = HostFault::RobotsStatus(response.status);
+                let fault = if is_undecodable { HostFault::RobotsCoding } else { status };
+                self.stores.arrival.frontier.blame(host, fault);
                 self.rules_unreachable(host, key, duration, retry_after)
             }
         }

@@ -1,6 +1,6 @@
 //! A crawl by the real binary, against servers and name servers of the tests' own.
 
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use super::client::PATIENCE;
@@ -95,14 +95,19 @@ impl Crawled {
 
     /// What a command says of the crawl.
     pub fn ask(&self, command: &[&str]) -> String {
-        let output = Command::new(env!("CARGO_BIN_EXE_crawler"))
+        let output = self.try_ask(command);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// How a command about the crawl ends.
+    pub fn try_ask(&self, command: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_crawler"))
             .args(command)
             .args(["--dir", "crawl"])
             .current_dir(self.dir.path())
             .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+            .unwrap()
     }
 }
 

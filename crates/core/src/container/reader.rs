@@ -19,7 +19,7 @@ use super::values;
 use crate::disk::{Disk, DiskFile, Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::web::forgotten::Forgotten;
-use crate::web::warc::{Header, PAYLOAD_IN_FIELD, Record};
+use crate::web::warc::{Header, PAYLOAD_IN_FIELD, Record, Truncation};
 
 /// A reader of the container in a directory.
 #[derive(Debug)]
@@ -68,6 +68,15 @@ pub struct StoredResponse {
     pub body: Vec<u8>,
     /// Of a revisit whose body is in another archive: where.
     pub external: Option<External>,
+}
+
+impl StoredResponse {
+    /// Whether the body ended before its time.
+    pub fn is_interrupted(&self) -> bool {
+        let truncated = self.fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("WARC-Truncated"));
+        let truncated = truncated.and_then(|(_, word)| Truncation::parse(word));
+        matches!(truncated, Some(Truncation::Time | Truncation::Disconnect))
+    }
 }
 
 /// The record of another archive that has a body.

@@ -172,6 +172,8 @@ pub enum HostFault {
     RobotsMoved(Cause),
     /// Its robots.txt was answered with this status, from which nothing follows.
     RobotsStatus(u16),
+    /// Its robots.txt came in a content coding that cannot be undone.
+    RobotsCoding,
 }
 
 impl HostFault {
@@ -182,6 +184,7 @@ impl HostFault {
             HostFault::Host(cause) => (0, of(cause)),
             HostFault::RobotsMoved(cause) => (1, of(cause)),
             HostFault::RobotsStatus(status) => (2, status),
+            HostFault::RobotsCoding => (3, 0),
         }
     }
 
@@ -192,6 +195,7 @@ impl HostFault {
             0 => cause().map(HostFault::Host),
             1 => cause().map(HostFault::RobotsMoved),
             2 => Some(HostFault::RobotsStatus(value)),
+            3 => Some(HostFault::RobotsCoding),
             _ => None,
         }
     }
@@ -205,6 +209,7 @@ impl fmt::Display for HostFault {
             HostFault::RobotsMoved(cause) => write!(f, "robots.txt redirects to where nothing answers: {cause}"),
             HostFault::RobotsStatus(200..300) => f.write_str("robots.txt breaks off"),
             HostFault::RobotsStatus(status) => write!(f, "robots.txt is answered with {status}"),
+            HostFault::RobotsCoding => f.write_str("robots.txt cannot be decoded"),
         }
     }
 }
@@ -226,6 +231,7 @@ mod tests {
             assert_eq!(Cause::from(failure).to_string(), failure.to_string());
         }
         assert_eq!(HostFault::of_code(2, 503), Some(HostFault::RobotsStatus(503)));
-        assert_eq!((HostFault::of_code(3, 0), HostFault::of_code(0, 99)), (None, None));
+        assert_eq!(HostFault::of_code(3, 0), Some(HostFault::RobotsCoding));
+        assert_eq!((HostFault::of_code(4, 0), HostFault::of_code(0, 99)), (None, None));
     }
 }

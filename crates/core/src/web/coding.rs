@@ -1,26 +1,28 @@
 //! Content codings: gzip, deflate, br and zstd, undone within a bound.
 //!
 //! The archive keeps bodies as sent; this is for looking into them. Decoding goes on step by step and stops at a
-//! number of *decoded* bytes, whatever the body would become, so a bomb costs no more than an honest page. Damage and
-//! unknown codings are no errors: what came out before is returned and marked as incomplete. Whole bodies in gzip or
-//! zlib, as nearly all are, are inflated in one call (`whole`), with the same bound and the same result.
+//! number of *decoded* bytes, whatever the body would become, so a bomb costs no more than an honest page. Damage is no
+//! error: what came out before is returned, and [`Ending`] says why it ends there. Whole bodies in gzip or zlib, as
+//! nearly all are, are inflated in one call (`whole`), with the same bound and the same result.
+//!
+//! A name that is none of the codings stands for none: servers write charsets, types and words of their own there, over
+//! a plain body. Browsers show such a body as it came. Chromium then leaves the known codings of the same list alone,
+//! too; here and in Firefox they are undone, or `aws-chunked, gzip` would hide a page.
 
+mod stream;
 mod whole;
 
 use std::borrow::Cow;
-use std::io::Read;
 
-use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use stream::undo;
 
 pub(super) use whole::WholeInflater;
 
 /// Codings that are undone one after the other; longer lists serve nobody but attackers.
 const LAYERS_MAX: usize = 4;
 
-/// The largest zstd window as a power of two: what RFC 9659 lets a web server use.
-const ZSTD_WINDOW_LOG_MAX: u32 = 23;
-
-const BROTLI_BUFFER_BYTES: usize = 4096;
+/// The first bytes of a gzip member.
+pub(super) const GZIP_MAGIC: &[u8] = b"\x1f\x8b\x08";
 
 /// Decoded bytes for each byte of a body beyond which nothing is decoded: pages rarely reach a tenth of it.
 pub const RATIO_MAX: usize = 250;
@@ -38,17 +40,65 @@ pub fn within_ratio(body_bytes: usize, decoded_max: usize) -> usize {
 pub struct Decoded<'a> {
     /// The decoded bytes, at most as many as were asked for. Borrowed where there was nothing to decode.
     pub bytes: Cow<'a, [u8]>,
-    /// False where the cap was hit, the body is damaged or cut, or a coding is unknown.
-    pub complete: bool,
+    /// The reason for which they end.
+    pub end: Ending,
 }
 
-/// Undoes the codings that `content_encoding` lists, and stops at `decoded_max` bytes of each layer.
-///
-/// Names that servers write there by mistake (`utf-8`, `none`, `binary`) are taken for `identity`. An unknown coding
-/// gives no bytes: what it hides is not text.
+/// The reason for which decoded bytes end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// They are the whole content.
+    Whole,
+    /// They are as many as were asked for, and there is more.
+    Cap,
+    /// The body is cut or damaged behind them, or has more codings than are undone.
+    Damage,
+}
+
+impl Decoded<'_> {
+    /// Whether the bytes are the whole content.
+    pub fn is_whole(&self) -> bool {
+        self.end == Ending::Whole
+    }
+}
+
+impl Ending {
+    /// The ending of a layer that was decoded out of one that ended like this: a body that was cut at the cap looks
+    /// damaged to the next layer.
+    fn then(self, inner: Ending) -> Ending {
+        match (self, inner) {
+            (Ending::Whole, _) | (_, Ending::Cap) => inner,
+            (outer, _) => outer,
+        }
+    }
+}
+
+/// Whether `content_encoding` lists a name that is no coding known here.
+pub fn has_unknown(content_encoding: Option<&str>) -> bool {
+    names(content_encoding).any(|name| Coding::of(name).is_none())
+}
+
+/// The names of a list, without `identity`, which says nothing.
+fn names(content_encoding: Option<&str>) -> impl Iterator<Item = &str> {
+    let names = content_encoding.unwrap_or_default().split(',').map(str::trim);
+    names.filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("identity"))
+}
+
+/// [`decode`] for a file that may itself be gzipped, beside any content coding.
+pub fn decode_file<'a>(content_encoding: Option<&str>, body: &'a [u8], decoded_max: usize) -> Decoded<'a> {
+    let decoded = decode(content_encoding, body, decoded_max);
+    if !decoded.bytes.starts_with(GZIP_MAGIC) {
+        return decoded;
+    }
+    let file = decode(Some("gzip"), &decoded.bytes, decoded_max);
+    Decoded { end: decoded.end.then(file.end), bytes: Cow::Owned(file.bytes.into_owned()) }
+}
+
+/// Undoes the codings that `content_encoding` lists, and stops at `decoded_max` bytes of each layer. Unknown names
+/// stand for no coding.
 pub fn decode<'a>(content_encoding: Option<&str>, body: &'a [u8], decoded_max: usize) -> Decoded<'a> {
     let mut decoder = BodyDecoder::default();
-    let (content, complete) = decoder.undo_all(content_encoding, body, decoded_max);
+    let (content, end) = decoder.undo_all(content_encoding, body, decoded_max);
     let bytes = match content {
         Content::Elsewhere(bytes) => bytes,
         Content::Inflated(length) => {
@@ -57,7 +107,7 @@ pub fn decode<'a>(content_encoding: Option<&str>, body: &'a [u8], decoded_max: u
             Cow::Owned(bytes)
         }
     };
-    Decoded { bytes, complete }
+    Decoded { bytes, end }
 }
 
 /// [`decode`] for one body after the other: memory and the decoder's state are reused.
@@ -76,46 +126,44 @@ enum Content<'a> {
 impl BodyDecoder {
     /// What [`decode`] returns.
     pub fn decode<'a>(&'a mut self, content_encoding: Option<&str>, body: &'a [u8], decoded_max: usize) -> Decoded<'a> {
-        let (content, complete) = self.undo_all(content_encoding, body, decoded_max);
+        let (content, end) = self.undo_all(content_encoding, body, decoded_max);
         let bytes = match content {
             Content::Elsewhere(bytes) => bytes,
             Content::Inflated(length) => Cow::Borrowed(&self.inflater.buffer()[..length]),
         };
-        Decoded { bytes, complete }
+        Decoded { bytes, end }
     }
 
-    /// The content of `body`, and whether it is all of it.
+    /// The content of `body`, and why it ends.
     fn undo_all<'a>(
         &mut self,
         content_encoding: Option<&str>,
         body: &'a [u8],
         decoded_max: usize,
-    ) -> (Content<'a>, bool) {
-        let names = content_encoding.unwrap_or_default().split(',').map(str::trim);
-        let codings: Option<Vec<Coding>> =
-            names.map(Coding::of).filter(|coding| *coding != Some(Coding::Identity)).collect();
-        let Some(codings) = codings.filter(|codings| codings.len() <= LAYERS_MAX) else {
-            return (Content::Elsewhere(Cow::Borrowed(&[])), false);
-        };
-        let (mut bytes, mut complete) = (Cow::Borrowed(body), true);
+    ) -> (Content<'a>, Ending) {
+        let codings: Vec<Coding> = names(content_encoding).filter_map(Coding::of).collect();
+        if codings.len() > LAYERS_MAX {
+            return (Content::Elsewhere(Cow::Borrowed(&[])), Ending::Damage);
+        }
+        let (mut bytes, mut end) = (Cow::Borrowed(body), Ending::Whole);
         for (left, coding) in codings.into_iter().enumerate().rev() {
             match self.undo_whole(coding, &bytes, decoded_max) {
-                Some(length) if left == 0 => return (Content::Inflated(length), complete),
+                Some(length) if left == 0 => return (Content::Inflated(length), end),
                 Some(length) => bytes = Cow::Owned(self.inflater.buffer()[..length].to_vec()),
                 None => {
-                    let (undone, whole) = undo(coding, &bytes, decoded_max);
-                    (bytes, complete) = (Cow::Owned(undone), complete && whole);
+                    let (undone, why) = undo(coding, &bytes, decoded_max);
+                    (bytes, end) = (Cow::Owned(undone), end.then(why));
                 }
             }
         }
         if bytes.len() > decoded_max {
-            complete = false;
+            end = Ending::Cap;
             match &mut bytes {
                 Cow::Borrowed(bytes) => *bytes = &bytes[..decoded_max],
                 Cow::Owned(bytes) => bytes.truncate(decoded_max),
             }
         }
-        (Content::Elsewhere(bytes), complete)
+        (Content::Elsewhere(bytes), end)
     }
 
     /// The length of the content in the inflater's buffer, if `body` can be inflated whole.
@@ -136,7 +184,6 @@ impl std::fmt::Debug for BodyDecoder {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Coding {
-    Identity,
     Gzip,
     Deflate,
     Brotli,
@@ -146,7 +193,6 @@ enum Coding {
 impl Coding {
     fn of(name: &str) -> Option<Coding> {
         Some(match name.to_ascii_lowercase().as_str() {
-            "" | "identity" | "none" | "binary" | "utf-8" | "utf8" | "7bit" | "8bit" => Coding::Identity,
             "gzip" | "x-gzip" => Coding::Gzip,
             "deflate" => Coding::Deflate,
             "br" => Coding::Brotli,
@@ -156,45 +202,9 @@ impl Coding {
     }
 }
 
-fn undo(coding: Coding, body: &[u8], decoded_max: usize) -> (Vec<u8>, bool) {
-    if body.is_empty() {
-        return (Vec::new(), true);
-    }
-    match coding {
-        Coding::Identity => (body.to_vec(), true),
-        Coding::Gzip => read_up_to(MultiGzDecoder::new(body), decoded_max),
-        Coding::Deflate if looks_like_zlib(body) => {
-            let (bytes, complete) = read_up_to(ZlibDecoder::new(body), decoded_max);
-            // two bytes may look like a zlib header by chance
-            if bytes.is_empty() && !complete {
-                read_up_to(DeflateDecoder::new(body), decoded_max)
-            } else {
-                (bytes, complete)
-            }
-        }
-        Coding::Deflate => read_up_to(DeflateDecoder::new(body), decoded_max),
-        Coding::Brotli => read_up_to(brotli_decompressor::Decompressor::new(body, BROTLI_BUFFER_BYTES), decoded_max),
-        Coding::Zstd => {
-            let decoder = zstd::stream::read::Decoder::with_buffer(body).and_then(|mut decoder| {
-                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-                Ok(decoder)
-            });
-            decoder.map_or_else(|_| (Vec::new(), false), |decoder| read_up_to(decoder, decoded_max))
-        }
-    }
-}
-
 /// "deflate" means the zlib format; many servers send the bare one.
 fn looks_like_zlib(body: &[u8]) -> bool {
     matches!(body, [method, check, ..] if method & 15 == 8 && (u16::from(*method) << 8 | u16::from(*check)) % 31 == 0)
-}
-
-fn read_up_to(mut reader: impl Read, decoded_max: usize) -> (Vec<u8>, bool) {
-    let mut bytes = Vec::new();
-    let read = reader.by_ref().take(u64::try_from(decoded_max).unwrap_or(u64::MAX)).read_to_end(&mut bytes);
-    // what was read before an error stays in `bytes`; at the cap, one byte more tells whether it was the end
-    let complete = read.is_ok() && (bytes.len() < decoded_max || matches!(reader.read(&mut [0]), Ok(0)));
-    (bytes, complete)
 }
 
 #[cfg(test)]
@@ -231,7 +241,7 @@ mod tests {
     }
 
     fn complete(bytes: &[u8]) -> Decoded<'_> {
-        Decoded { bytes: Cow::Borrowed(bytes), complete: true }
+        Decoded { bytes: Cow::Borrowed(bytes), end: Ending::Whole }
     }
 
     #[test]
@@ -256,7 +266,8 @@ mod tests {
     fn lists_are_undone_from_the_last_to_the_first() {
         assert_eq!(decode(Some("gzip, zstd"), &zstd(&gzip(TEXT)), 1 << 20), complete(TEXT));
         assert_eq!(decode(Some("gzip, identity"), &gzip(TEXT), 1 << 20), complete(TEXT));
-        assert!(!decode(Some("gzip,gzip,gzip,gzip,gzip"), TEXT, 1 << 20).complete);
+        let nested = decode(Some("gzip,gzip,gzip,gzip,gzip"), TEXT, 1 << 20);
+        assert_eq!((&*nested.bytes, nested.end), (&b""[..], Ending::Damage));
     }
 
     #[test]
@@ -274,13 +285,13 @@ mod tests {
         {
             assert!(body.len() < 100_000, "{name}");
             let decoded = decode(Some(name), &body, 10_000);
-            assert_eq!((decoded.bytes.len(), decoded.complete), (10_000, false), "{name}");
+            assert_eq!((decoded.bytes.len(), decoded.end), (10_000, Ending::Cap), "{name}");
             assert!(decoded.bytes.len() + 1 < 20_000);
         }
         let decoded = decode(Some("br"), BROTLI_HELLO, 3);
-        assert_eq!((&*decoded.bytes, decoded.complete), (&b"hel"[..], false));
+        assert_eq!((&*decoded.bytes, decoded.end), (&b"hel"[..], Ending::Cap));
         let decoded = decode(None, TEXT, 3);
-        assert_eq!((&*decoded.bytes, decoded.complete), (&TEXT[..3], false));
+        assert_eq!((&*decoded.bytes, decoded.end), (&TEXT[..3], Ending::Cap));
     }
 
     #[test]
@@ -305,15 +316,71 @@ mod tests {
         let text: Vec<u8> = (0..100_000_u32).flat_map(|number| number.wrapping_mul(number).to_le_bytes()).collect();
         for (name, body) in [("gzip", gzip(&text)), ("deflate", zlib(&text)), ("zstd", zstd(&text))] {
             let decoded = decode(Some(name), &body[..body.len() / 2], 1 << 20);
-            assert!(!decoded.complete, "{name}");
+            assert_eq!(decoded.end, Ending::Damage, "{name}");
             assert!(!decoded.bytes.is_empty() && text.starts_with(&decoded.bytes), "{name}");
         }
     }
 
     #[test]
-    fn an_unknown_coding_gives_nothing() {
-        assert_eq!(decode(Some("compress"), TEXT, 100), Decoded { bytes: Cow::Borrowed(&[]), complete: false });
-        assert_eq!(decode(Some("gzip, rot13"), TEXT, 100), Decoded { bytes: Cow::Borrowed(&[]), complete: false });
+    fn what_is_no_coding_stands_for_none() {
+        let words =
+            ["aws-chunked", "iso-8859-1", "text/html", "chunked", "base64", "compress", "gzip;q=1", "utf-8", "*"];
+        for word in words {
+            assert_eq!(decode(Some(word), TEXT, 1 << 20), complete(TEXT), "{word}");
+            assert!(has_unknown(Some(word)), "{word}");
+            let list = format!("{word}, gzip");
+            assert_eq!(decode(Some(&list), &gzip(TEXT), 1 << 20), complete(TEXT), "{list}");
+        }
+        for known in ["gzip", "x-gzip, br", "", "identity", "zstd,deflate", "IDENTITY"] {
+            assert!(!has_unknown(Some(known)), "{known}");
+        }
+        assert!(!has_unknown(None));
+    }
+
+    #[test]
+    fn rubbish_behind_a_whole_body_is_no_damage() {
+        let rubbish = [&b"\n"[..], b"<!-- cached -->", &[0; 40], b"\x1f", b"\x28\xb5"];
+        for (name, body) in
+            [("gzip", gzip(TEXT)), ("deflate", zlib(TEXT)), ("deflate", deflate(TEXT)), ("zstd", zstd(TEXT))]
+        {
+            for tail in rubbish {
+                assert_eq!(decode(Some(name), &[&body[..], tail].concat(), 1 << 20), complete(TEXT), "{name} {tail:?}");
+            }
+        }
+        for tail in rubbish {
+            assert_eq!(decode(Some("br"), &[BROTLI_HELLO, tail].concat(), 100), complete(b"hello"), "br {tail:?}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_not_in_its_coding_is_damaged() {
+        for name in ["gzip", "deflate", "br", "zstd"] {
+            let decoded = decode(Some(name), b"User-agent: *\nDisallow: /private/\n", 1 << 20);
+            assert_eq!(decoded.end, Ending::Damage, "{name}: {:?}", decoded.bytes);
+        }
+        let broken = [&gzip(b"ab")[..], b"\x1f\x8b\x08 no member"].concat();
+        let decoded = decode(Some("gzip"), &broken, 100);
+        assert_eq!((&*decoded.bytes, decoded.end), (&b"ab"[..], Ending::Damage));
+    }
+
+    #[test]
+    fn what_an_outer_coding_cut_at_the_cap_is_no_damage_of_the_inner_one() {
+        let text: Vec<u8> = (0..5_000_u32).flat_map(|number| number.wrapping_mul(number).to_le_bytes()).collect();
+        assert_eq!(decode(Some("gzip, zstd"), &zstd(&gzip(&text)), 1_000).end, Ending::Cap);
+    }
+
+    #[test]
+    fn a_gzipped_file_is_undone_beside_its_coding() {
+        assert_eq!(decode_file(None, &gzip(TEXT), 1 << 20), complete(TEXT));
+        assert_eq!(decode_file(Some("gzip"), &gzip(&gzip(TEXT)), 1 << 20), complete(TEXT));
+        assert_eq!(decode_file(Some("x"), TEXT, 1 << 20), complete(TEXT));
+    }
+
+    #[test]
+    fn s7_members_without_content_cost_no_more_than_a_bound() {
+        let members = gzip(b"").repeat(100_000);
+        let decoded = decode(Some("gzip"), &members, 100);
+        assert_eq!((decoded.bytes.len(), decoded.end), (0, Ending::Damage));
     }
 
     #[test]
@@ -321,7 +388,7 @@ mod tests {
         let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
         encoder.window_log(27).unwrap();
         encoder.write_all(&vec![7; 9 << 20]).unwrap();
-        assert!(!decode(Some("zstd"), &encoder.finish().unwrap(), 1 << 20).complete);
+        assert_eq!(decode(Some("zstd"), &encoder.finish().unwrap(), 1 << 20).end, Ending::Damage);
     }
 
     #[test]

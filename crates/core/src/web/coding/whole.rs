@@ -112,11 +112,11 @@ mod tests {
     use flate2::write::{GzEncoder, ZlibEncoder};
     use flate2::{Compression, GzBuilder};
 
-    use super::super::{BodyDecoder, Coding, decode, looks_like_zlib, undo};
+    use super::super::{BodyDecoder, Coding, Ending, decode, looks_like_zlib, undo};
     use super::*;
 
     /// What the stream decoder alone makes of a body.
-    fn by_stream(coding: Coding, body: &[u8], decoded_max: usize) -> (Vec<u8>, bool) {
+    fn by_stream(coding: Coding, body: &[u8], decoded_max: usize) -> (Vec<u8>, Ending) {
         undo(coding, body, decoded_max)
     }
 
@@ -198,7 +198,7 @@ mod tests {
             let (name, coding) = if is_gzip { ("gzip", Coding::Gzip) } else { ("deflate", Coding::Deflate) };
             let expected = by_stream(coding, &body, decoded_max);
             let found = decoder.decode(Some(name), &body, decoded_max);
-            let is_same = *found.bytes == *expected.0 && found.complete == expected.1;
+            let is_same = *found.bytes == *expected.0 && found.end == expected.1;
             assert!(is_same, "seed {seed}, round {round}, {name}, {} bytes of {}", found.bytes.len(), expected.0.len());
             assert!(decode(Some(name), &body, decoded_max) == found, "seed {seed}, round {round}: reused memory");
             whole += usize::from(decoder.undo_whole(coding, &body, decoded_max).is_some());
@@ -218,7 +218,7 @@ mod tests {
             for (name, coding) in [("gzip", Coding::Gzip), ("deflate", Coding::Deflate)] {
                 let expected = by_stream(coding, &body, 1 << 16);
                 let found = decoder.decode(Some(name), &body, 1 << 16);
-                assert!((&*found.bytes, found.complete) == (&expected.0, expected.1), "seed {seed}, round {round}");
+                assert!((&*found.bytes, found.end) == (&expected.0, expected.1), "seed {seed}, round {round}");
             }
         }
     }
@@ -292,8 +292,8 @@ mod tests {
         body.extend_from_slice(&crc32fast::hash(&taken_for).to_le_bytes());
         body.extend_from_slice(&u32::to_le_bytes(259));
         let found = decode(Some("gzip"), &body, 1 << 20);
-        assert_eq!((&*found.bytes, found.complete), (&taken_for[..], true));
-        assert_eq!(by_stream(Coding::Gzip, &body, 1 << 20), (Vec::new(), false));
+        assert_eq!((&*found.bytes, found.end), (&taken_for[..], Ending::Whole));
+        assert_eq!(by_stream(Coding::Gzip, &body, 1 << 20), (Vec::new(), Ending::Damage));
         // within the same bound
         assert!(decode(Some("gzip"), &body, 100).bytes.len() <= 100);
     }

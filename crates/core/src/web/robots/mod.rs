@@ -24,7 +24,7 @@ pub use lines::SITEMAPS_MAX;
 use pattern::Subject;
 pub use usage::UsageLines;
 
-use super::coding::{self, Decoded};
+use super::coding::{self, Decoded, Ending};
 use super::preferences::Preferences;
 
 /// The longest delay: anyone who asks for more gets this, never less than it would mean.
@@ -49,19 +49,44 @@ struct Rule {
     is_allow: bool,
 }
 
-/// The lines that are read of a robots.txt: of `body`, whose coding is undone, what lies in the first `bytes_max`
-/// bytes; and whether that is all of it. A file that ends early, `is_cut` or too long, is read up to its last whole
-/// line: the start of a line may forbid, or permit, more than the line does.
-pub fn whole_lines<'a>(body: &'a [u8], coding: Option<&str>, is_cut: bool, bytes_max: usize) -> (Cow<'a, [u8]>, bool) {
-    let Decoded { mut bytes, complete } = coding::decode(coding, body, bytes_max);
-    if !complete || is_cut {
-        let end = bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(0);
-        match &mut bytes {
-            Cow::Borrowed(bytes) => *bytes = &bytes[..end],
-            Cow::Owned(bytes) => bytes.truncate(end),
+/// The lines that are read of a robots.txt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lines<'a> {
+    /// The whole lines, one after the other.
+    pub text: Cow<'a, [u8]>,
+    /// Whether these are all that came.
+    pub is_whole: bool,
+}
+
+/// Returns the lines of `body` within the first `bytes_max` bytes, its coding undone. A file that ends early, `is_cut`
+/// or too long, is read up to its last whole line: the start of a line may forbid, or permit, more than the line does.
+///
+/// `None` where nobody knows what the file says: its coding is damaged or another one than is stated, or its name is
+/// unknown and what came is no text.
+pub fn whole_lines<'a>(body: &'a [u8], coding: Option<&str>, is_cut: bool, bytes_max: usize) -> Option<Lines<'a>> {
+    let Decoded { bytes: mut text, end } = coding::decode_file(coding, body, bytes_max);
+    let is_readable = match end {
+        Ending::Whole | Ending::Cap => !coding::has_unknown(coding) || is_text(&text),
+        // what was cut on its way ends in the middle of its coding
+        Ending::Damage => is_cut && !text.is_empty(),
+    };
+    if !is_readable {
+        return None;
+    }
+    let is_whole = end == Ending::Whole;
+    if !is_whole || is_cut {
+        let end = text.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(0);
+        match &mut text {
+            Cow::Borrowed(text) => *text = &text[..end],
+            Cow::Owned(text) => text.truncate(end),
         }
     }
-    (bytes, complete)
+    Some(Lines { text, is_whole })
+}
+
+/// Whether no byte is one that only binary data have (WHATWG MIME Sniffing, 3).
+fn is_text(bytes: &[u8]) -> bool {
+    !bytes.iter().any(|byte| matches!(byte, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f))
 }
 
 impl RobotsRules {
@@ -118,7 +143,7 @@ impl RobotsRules {
 
     /// The rules that follow from an answer to a request for robots.txt (RFC 9309, section 2.3.1), in which these were
     /// `found`: 2xx brings them, 4xx means that there are none. `None` where nothing follows: 5xx, and 429, which
-    /// speaks of load; redirects; and a file that broke off, of which nobody knows what it would have forbidden.
+    /// speaks of load; redirects; and a file that broke off or cannot be decoded, of which nobody knows what it says.
     pub fn of_answer(status: u16, found: Option<RobotsRules>) -> Option<RobotsRules> {
         match status {
             200..300 => found,

@@ -345,13 +345,44 @@ fn the_known_differences_to_texting_robots_are_still_there() {
 fn a_file_that_ends_early_is_read_up_to_its_last_whole_line() {
     let body = b"User-agent: *\nDisallow: /a\r\nDisallow: /b";
     let read = |is_cut, bytes_max| {
-        let (lines, complete) = whole_lines(body, None, is_cut, bytes_max);
-        (String::from_utf8(lines.into_owned()).unwrap(), complete)
+        let lines = whole_lines(body, None, is_cut, bytes_max).unwrap();
+        (String::from_utf8(lines.text.into_owned()).unwrap(), lines.is_whole)
     };
     let cut = "User-agent: *\nDisallow: /a\r".to_owned();
     assert_eq!(read(false, 100), (String::from_utf8(body.to_vec()).unwrap(), true));
     assert_eq!(read(true, 100), (cut.clone(), true));
     assert_eq!(read(false, body.len() - 1), (cut, false));
     assert_eq!(read(false, 5), (String::new(), false));
-    assert_eq!(whole_lines(body, Some("unheard-of"), false, 100), (Vec::new().into(), false));
+}
+
+#[test]
+fn a_file_that_cannot_be_decoded_has_no_lines() {
+    use std::io::Write;
+    let file = b"User-agent: *\nDisallow: /a\n";
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(&file.repeat(40)).unwrap();
+    let gzip = encoder.finish().unwrap();
+    let damaged = [&gzip[..gzip.len() - 8], &[0; 8]].concat();
+    let text = |body: &[u8], coding: Option<&str>, is_cut: bool| {
+        whole_lines(body, coding, is_cut, 10_000).map(|lines| lines.text.into_owned())
+    };
+    for coding in
+        ["gzip", "x-gzip", "br", "deflate", "zstd", "gzip, aws-chunked", "br,gzip", "gzip,gzip,gzip,gzip,gzip"]
+    {
+        assert_eq!(text(file, Some(coding), false), None, "{coding} over a plain body");
+        assert_eq!(text(&gzip[..gzip.len() / 2], Some(coding), false), None, "{coding} over half a body");
+        assert_eq!(text(file, Some(coding), true), None, "{coding} over a plain body that was cut");
+    }
+    assert_eq!(text(&damaged, Some("gzip"), false), None, "a wrong checksum");
+    assert_eq!(text(&damaged, None, false), None, "a damaged file");
+    // a name that is no coding stands for none, if what came is text
+    for word in ["aws-chunked", "utf-8", "text/plain", "rot13"] {
+        assert_eq!(text(file, Some(word), false).unwrap(), file, "{word}");
+        assert_eq!(text(b"\x00\x01\x02", Some(word), false), None, "{word} over what is no text");
+    }
+    assert_eq!(text(&gzip, Some("compress"), false).unwrap(), file.repeat(40), "gzip by another name");
+    assert_eq!(text(&gzip, None, false).unwrap(), file.repeat(40), "a gzipped file");
+    assert_eq!(text(b"", Some("gzip"), false).unwrap(), b"", "an empty file has no coding");
+    let cut = text(&gzip[..gzip.len() - 9], Some("gzip"), true).unwrap();
+    assert!(cut.starts_with(b"User-agent: *\nDisallow: /a\n"), "what was cut at a limit is read up to it");
 }

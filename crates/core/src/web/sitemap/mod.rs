@@ -28,7 +28,7 @@ use std::borrow::Cow;
 pub use dates::{Written, of_the_file};
 
 use super::charset;
-use super::coding::{self, Decoded};
+use super::coding::{self, Decoded, GZIP_MAGIC};
 
 /// URLs that are taken from one file.
 pub const URLS_MAX: u64 = 50_000;
@@ -36,8 +36,6 @@ pub const URLS_MAX: u64 = 50_000;
 pub const BYTES_MAX: usize = 50 << 20;
 /// The root element, or the first line, has to stand among the first so many bytes.
 const START_BYTES: usize = 8 << 10;
-/// What a gzipped file starts with.
-const GZIP_MAGIC: &[u8] = b"\x1f\x8b\x08";
 
 /// What a URL in a sitemap leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,9 +183,10 @@ pub fn format(body: Body<'_>, claim: Claim) -> Option<Format> {
 
 /// Hands the entries of a sitemap of this format to `found`.
 pub fn read(format: Format, body: Body<'_>, found: &mut dyn FnMut(Item<'_>)) -> Summary {
-    let Decoded { bytes, complete } = plain(body, coding::within_ratio(body.bytes.len(), BYTES_MAX));
+    let decoded = plain(body, coding::within_ratio(body.bytes.len(), BYTES_MAX));
+    let (is_cut, bytes) = (!decoded.is_whole(), decoded.bytes);
     let text = text(body, &bytes);
-    let summary = Summary { format, urls: 0, beside: 0, dropped: 0, cut: !complete };
+    let summary = Summary { format, urls: 0, beside: 0, dropped: 0, cut: is_cut };
     let mut sink = Sink { found, summary };
     match format {
         Format::Text => lines(&text).for_each(|line| sink.take(Entry::Page, line)),
@@ -219,12 +218,7 @@ fn is_gzip(body: Body<'_>) -> bool {
 
 /// The first `bytes_max` bytes without codings, and without the gzip of the file itself.
 fn plain(body: Body<'_>, bytes_max: usize) -> Decoded<'_> {
-    let decoded = coding::decode(body.content_encoding, body.bytes, bytes_max);
-    if !decoded.bytes.starts_with(GZIP_MAGIC) {
-        return decoded;
-    }
-    let file = coding::decode(Some("gzip"), &decoded.bytes, bytes_max);
-    Decoded { bytes: Cow::Owned(file.bytes.into_owned()), complete: decoded.complete && file.complete }
+    coding::decode_file(body.content_encoding, body.bytes, bytes_max)
 }
 
 fn text<'a>(body: Body<'_>, bytes: &'a [u8]) -> Cow<'a, str> {
