@@ -4,10 +4,12 @@
 //! closes each behind its answer. Which one a request needs is known before it is made ([`super::protocols`],
 //! [`super::idle`], [`super::proxies`]).
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use reqwest::header::{HeaderMap, HeaderValue};
 use rustls::ClientConfig;
+use tower::util::MapRequestLayer;
 
 use super::head;
 use super::idle::IDLE;
@@ -53,6 +55,23 @@ impl Clients {
     }
 }
 
+tokio::task_local! {
+    /// Whether the request that this task waits for began to connect.
+    static CONNECTS: Cell<bool>;
+}
+
+/// Waits for `request`; says whether it went over a connection that was there before.
+pub(super) async fn over_which_connection<T>(request: impl Future<Output = T>) -> (T, bool) {
+    CONNECTS.scope(Cell::new(false), async { (request.await, !CONNECTS.with(Cell::get)) }).await
+}
+
+/// Is called with what a connection is made for, by the request that needs it: an idle one is taken without a call.
+fn note_connecting<T>(target: T) -> T {
+    // a connection that is finished beside its request is of no request any more
+    let _ = CONNECTS.try_with(|connects| connects.set(true));
+    target
+}
+
 fn kept(
     options: &FetchOptions,
     resolver: &GuardedResolver,
@@ -91,6 +110,7 @@ fn client(
         .http1_allow_obsolete_multiline_headers_in_responses(true)
         .http1_allow_spaces_after_header_name_in_responses(true)
         .http1_ignore_invalid_headers_in_responses(true)
+        .connector_layer(MapRequestLayer::new(note_connecting))
         .dns_resolver(Arc::new(resolver.clone()));
     builder = if http2 {
         builder

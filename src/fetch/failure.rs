@@ -136,15 +136,39 @@ fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) 
 /// What a failure of a request says about the server's HTTP/2, where that was offered to it; nothing if it failed
 /// before or for another reason.
 pub(super) fn http2_fault(error: &reqwest::Error) -> Option<Http2Fault> {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(at) = cause {
-        if let Some(h2) = at.downcast_ref::<h2::Error>() {
-            return Some(fault_of(h2));
-        }
-        cause = at.source();
+    if let Some(h2) = h2_error(error) {
+        return Some(fault_of(h2));
     }
     // the library does not always say what broke, nor whether the connection was one of HTTP/2
     (classify(error) == Failure::Disconnected).then_some(Http2Fault::Broken)
+}
+
+/// Whether the server says that it has not processed the request (RFC 9113, 8.7), which may be sent again whatever it
+/// is.
+pub(super) fn is_unprocessed(error: &reqwest::Error) -> bool {
+    h2_error(error).is_some_and(|h2| {
+        let is_refused = h2.is_reset() && h2.reason() == Some(h2::Reason::REFUSED_STREAM);
+        let is_gone = h2.is_go_away() && h2.reason() == Some(h2::Reason::NO_ERROR);
+        h2.is_remote() && (is_refused || is_gone)
+    })
+}
+
+/// Whether the connection ended under the request before anything of an answer came.
+pub(super) fn is_of_dead_connection(error: &reqwest::Error) -> bool {
+    // a stream that is reset says that its connection lives
+    let has_ended = h2_error(error).is_none_or(|h2| h2.is_io() || h2.is_go_away());
+    has_ended && matches!(classify(error), Failure::Disconnected | Failure::Tls) && !error.is_timeout()
+}
+
+fn h2_error(error: &reqwest::Error) -> Option<&h2::Error> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(at) = cause {
+        if let Some(h2) = at.downcast_ref::<h2::Error>() {
+            return Some(h2);
+        }
+        cause = at.source();
+    }
+    None
 }
 
 fn fault_of(error: &h2::Error) -> Http2Fault {

@@ -4,16 +4,24 @@
 //! sockets. Here every origin that may have an idle connection holds a place until that connection is closed for sure.
 //! While all places are held, other origins are asked over connections that are closed behind the answer. So at most
 //! `fetch.workers` connections are in use and as many as there are places (and, for a moment, workers) are idle.
+//!
+//! An origin whose kept connections are dead whenever they are used again gets none any more: there a kept connection
+//! costs a second request and saves nothing.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::strikes::Strikes;
+
 /// The client closes a connection that was idle for this long.
 pub(super) const IDLE: Duration = Duration::from_secs(20);
 /// It looks for such connections as often, so one may stay for nearly twice the time.
 const PLACE_HELD: Duration = IDLE.saturating_mul(2);
+
+/// Kept connections in a row that may die under their next request before none are kept.
+const DEATHS: u8 = 2;
 
 /// Places for origins whose connections are kept.
 #[derive(Debug)]
@@ -21,6 +29,7 @@ pub(super) struct IdlePlaces {
     places: usize,
     hasher: RandomState,
     held: Mutex<Held>,
+    deaths: Strikes,
 }
 
 #[derive(Debug, Default)]
@@ -34,11 +43,14 @@ struct Held {
 impl IdlePlaces {
     /// So many places.
     pub(super) fn new(places: usize) -> Self {
-        IdlePlaces { places, hasher: RandomState::new(), held: Mutex::default() }
+        IdlePlaces { places, hasher: RandomState::new(), held: Mutex::default(), deaths: Strikes::up_to(DEATHS) }
     }
 
     /// Whether the connection for a request to `origin` may be kept behind it.
     pub(super) fn take(&self, origin: &str, now: Instant) -> bool {
+        if self.deaths.is_out(origin) {
+            return false;
+        }
         let key = self.hasher.hash_one(origin);
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.expire(now);
@@ -47,6 +59,16 @@ impl IdlePlaces {
         }
         held.touch(key, now);
         true
+    }
+
+    /// A connection to `origin` that was kept died under its next request.
+    pub(super) fn died(&self, origin: &str) {
+        self.deaths.add(origin);
+    }
+
+    /// A connection to `origin` that was kept brought the answer to its next request.
+    pub(super) fn survived(&self, origin: &str) {
+        self.deaths.clear(origin);
     }
 
     /// The request ended, and its connection is idle from now on.
@@ -94,6 +116,21 @@ mod tests {
         assert!(places.take("c", start + PLACE_HELD + IDLE));
         assert!(!places.take("d", start + PLACE_HELD + IDLE));
         assert!(places.take("d", start + PLACE_HELD + IDLE + IDLE / 2));
+    }
+
+    #[test]
+    fn an_origin_whose_kept_connections_die_in_a_row_gets_none() {
+        let places = IdlePlaces::new(2);
+        let start = Instant::now();
+        places.died("a");
+        places.survived("a");
+        places.died("a");
+        assert!(places.take("a", start), "not in a row");
+        places.died("a");
+        assert!(!places.take("a", start));
+        places.survived("a");
+        assert!(!places.take("a", start), "for good");
+        assert!(places.take("b", start));
     }
 
     #[test]

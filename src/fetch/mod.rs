@@ -17,6 +17,7 @@ mod protocols;
 mod proxies;
 mod request;
 mod resolver;
+mod strikes;
 mod tls;
 mod transfer;
 

@@ -2,14 +2,10 @@
 //!
 //! Some servers choose HTTP/2 in the TLS handshake and then cannot speak it. An origin that refuses it
 //! (HTTP_1_1_REQUIRED) or breaks its rules is remembered at once, one whose connections or streams only end early after
-//! [`STRIKES`] times in a row. The memory is bounded, the origins that were met last stay, and it lasts as long as the
-//! process: a server may be repaired, and one failed request a start is what finding out costs.
+//! [`STRIKES`] times in a row. One failed request a start is what finding out costs.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use super::strikes::Strikes;
 
-/// Origins that are remembered.
-const ORIGINS_MAX: usize = 16_384;
 /// Requests in a row that may end without an answer before HTTP/1.1 is tried.
 const STRIKES: u8 = 2;
 
@@ -23,71 +19,43 @@ pub(super) enum Http2Fault {
 }
 
 /// Strikes by origin; as many as [`STRIKES`] mean HTTP/1.1 only.
-///
-/// Two generations stand for an order by use: when the younger one is full, the older one is forgotten.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ProtocolMemory {
-    generations: Mutex<Generations>,
+    strikes: Strikes,
 }
 
-#[derive(Debug, Default)]
-struct Generations {
-    young: HashMap<Box<str>, u8>,
-    old: HashMap<Box<str>, u8>,
+impl Default for ProtocolMemory {
+    fn default() -> Self {
+        ProtocolMemory { strikes: Strikes::up_to(STRIKES) }
+    }
 }
 
 impl ProtocolMemory {
     /// Whether `origin` is to be asked over HTTP/1.1 alone.
     pub(super) fn is_http1_only(&self, origin: &str) -> bool {
-        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
-        generations.strikes(origin) >= STRIKES
+        self.strikes.is_out(origin)
     }
 
     /// A request to `origin` failed where HTTP/2 was offered; says whether HTTP/1.1 is all that is left.
     pub(super) fn failed(&self, origin: &str, fault: Http2Fault) -> bool {
-        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
-        let strikes = match fault {
-            Http2Fault::Unusable => STRIKES,
-            Http2Fault::Broken => generations.strikes(origin).saturating_add(1).min(STRIKES),
-        };
-        generations.put(origin, strikes);
-        strikes == STRIKES
+        match fault {
+            Http2Fault::Unusable => {
+                self.strikes.put_out(origin);
+                true
+            }
+            Http2Fault::Broken => self.strikes.add(origin),
+        }
     }
 
     /// An answer came where HTTP/2 was offered.
     pub(super) fn worked(&self, origin: &str) {
-        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
-        if generations.strikes(origin) < STRIKES {
-            generations.young.remove(origin);
-        }
-    }
-}
-
-impl Generations {
-    /// The strikes of `origin`, which is young again.
-    fn strikes(&mut self, origin: &str) -> u8 {
-        if let Some(&strikes) = self.young.get(origin) {
-            return strikes;
-        }
-        match self.old.remove(origin) {
-            Some(strikes) => {
-                self.put(origin, strikes);
-                strikes
-            }
-            None => 0,
-        }
-    }
-
-    fn put(&mut self, origin: &str, strikes: u8) {
-        if self.young.len() >= ORIGINS_MAX / 2 && !self.young.contains_key(origin) {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.insert(origin.into(), strikes);
+        self.strikes.clear(origin);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::strikes::ORIGINS_MAX;
     use super::*;
 
     const ORIGIN: &str = "https://a.example:443";
@@ -114,9 +82,7 @@ mod tests {
             memory.failed(&format!("https://{number}.example:443"), Http2Fault::Unusable);
             assert!(memory.is_http1_only(ORIGIN));
         }
-        let generations = memory.generations.lock().unwrap();
-        assert!(generations.young.len() + generations.old.len() <= ORIGINS_MAX);
-        drop(generations);
+        assert!(memory.strikes.known() <= ORIGINS_MAX);
         assert!(!memory.is_http1_only("https://0.example:443"));
     }
 }

@@ -9,8 +9,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::body::End;
-use super::client::Clients;
-use super::failure::{cause_of, describe, http2_fault, is_out_of_files};
+use super::client::{Clients, over_which_connection};
+use super::failure::{cause_of, describe, http2_fault, is_of_dead_connection, is_out_of_files, is_unprocessed};
 use super::protocols::Http2Fault;
 use super::proxies::cause_by;
 use super::{Arrived, FILES_PAUSE, Shared, head, transfer};
@@ -138,6 +138,17 @@ struct Failed {
     cause: Cause,
     detail: String,
     http2: Option<Http2Fault>,
+    again: Option<Again>,
+}
+
+/// Why a request without an answer is made once more at once, over a connection of its own, and counts for nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Again {
+    /// The server says that it has not processed it (RFC 9113, 8.7).
+    Unprocessed,
+    /// The connection had been kept, and was dead: the server closed it while the request was on its way (RFC 9112,
+    /// 9.3.1).
+    KeptTooLong,
 }
 
 impl Exchange<'_> {
@@ -208,20 +219,33 @@ impl Exchange<'_> {
         let protocols = &self.shared.protocols;
         let offers_http2 = self.shared.options.http2 && self.job.url.is_https();
         if !offers_http2 || protocols.is_http1_only(self.origin) {
-            return self.head_over(true).await;
+            return self.head_at_last(true).await;
         }
-        match self.head_over(false).await {
+        match self.head_at_last(false).await {
             Err(Failed { http2: Some(fault), detail, .. }) if protocols.failed(self.origin, fault) => {
                 tracing::debug!(origin = self.origin, detail, "requested over HTTP/1.1 from now on");
-                self.head_over(true).await
+                self.head_at_last(true).await
             }
             head => head,
         }
     }
 
-    async fn head_over(&self, http1_only: bool) -> Result<Signed, Failed> {
+    /// The head, by a second request where the first one may not have reached the server.
+    async fn head_at_last(&self, http1_only: bool) -> Result<Signed, Failed> {
+        let failed = match self.head_over(http1_only, self.keeps).await {
+            Err(failed) if failed.again.is_some() => failed,
+            head => return head,
+        };
+        tracing::debug!(origin = self.origin, detail = failed.detail, "requested over a connection of its own");
+        if failed.again == Some(Again::KeptTooLong) {
+            self.shared.idle.died(self.origin);
+        }
+        self.head_over(http1_only, false).await
+    }
+
+    async fn head_over(&self, http1_only: bool, keeps: bool) -> Result<Signed, Failed> {
         let options = &self.shared.options;
-        let client = self.clients.get(http1_only, self.keeps);
+        let client = self.clients.get(http1_only, keeps);
         let url = self.job.url.plain();
         let own = self.job.url.request();
         let request = |signature: Option<&SignatureFields>| {
@@ -250,7 +274,7 @@ impl Exchange<'_> {
         };
         // the connection has a time of its own within this one
         let head_until = (Instant::now() + options.timeout_connect + self.settings.timeout_head).min(self.deadline);
-        let late = |cause, detail| Failed { cause, detail, http2: None };
+        let late = |cause, detail| Failed { cause, detail, http2: None, again: None };
         let answer = async {
             loop {
                 options.lease.may_send().await;
@@ -260,21 +284,26 @@ impl Exchange<'_> {
                     biased;
                     // before anything of the request moves on, whenever the process was away
                     () = options.lease.lost() => continue,
-                    answer = request(signature.as_ref()).send() => answer,
+                    answer = over_which_connection(request(signature.as_ref()).send()) => answer,
                 };
                 match answer {
                     // that is no fault of the server: a connection that ends leaves a file for this one
-                    Err(error) if is_out_of_files(&error) => {
+                    (Err(error), _) if is_out_of_files(&error) => {
                         self.shared.tell_out_of_files(&error);
                         sleep(FILES_PAUSE).await;
                     }
-                    answer => return answer.map(|answer| (answer, signature)),
+                    (answer, was_kept) => return (answer.map(|answer| (answer, signature)), was_kept),
                 }
             }
         };
         match timeout_at(head_until, answer).await {
-            Ok(Ok((answer, signature))) => Ok((self.by_server(answer)?, signature)),
-            Ok(Err(error)) => Err(self.failed(&error)),
+            Ok((Ok((answer, signature)), was_kept)) => {
+                if was_kept {
+                    self.shared.idle.survived(self.origin);
+                }
+                Ok((self.by_server(answer)?, signature))
+            }
+            Ok((Err(error), was_kept)) => Err(self.failed(&error, was_kept)),
             Err(_) if head_until < self.deadline => {
                 Err(late(Cause::TooSlow, format!("no whole head in {:?}", self.settings.timeout_head)))
             }
@@ -287,13 +316,13 @@ impl Exchange<'_> {
         match &self.settings.proxy {
             Some(proxy) if proxy.is_http() && !self.job.url.is_https() && answer.status().as_u16() == 407 => {
                 let detail = format!("the proxy {proxy} answers {}", answer.status());
-                Err(Failed { cause: Cause::ProxyCredentials, detail, http2: None })
+                Err(Failed { cause: Cause::ProxyCredentials, detail, http2: None, again: None })
             }
             _ => Ok(answer),
         }
     }
 
-    fn failed(&self, error: &reqwest::Error) -> Failed {
+    fn failed(&self, error: &reqwest::Error, was_kept: bool) -> Failed {
         let (cause, detail) = match &self.settings.proxy {
             None => (cause_of(error), describe(error)),
             Some(proxy) => {
@@ -301,7 +330,18 @@ impl Exchange<'_> {
                 (cause, format!("by the proxy {proxy}: {}", describe(error)))
             }
         };
-        Failed { cause, detail, http2: http2_fault(error) }
+        let again = match () {
+            () if is_unprocessed(error) => Some(Again::Unprocessed),
+            () if was_kept && self.is_safe() && is_of_dead_connection(error) => Some(Again::KeptTooLong),
+            () => None,
+        };
+        Failed { cause, detail, http2: http2_fault(error), again }
+    }
+
+    /// Whether the request may be made twice: all but a POST, of a form or of a seed.
+    fn is_safe(&self) -> bool {
+        let is_post = self.job.url.request().is_some_and(|own| own.method() == Method::Post);
+        self.job.submission().is_none() && !is_post
     }
 }
 

@@ -9,7 +9,8 @@ use crawler::fetch::{FetchOptions, Permission};
 use crawler::outcome::Failure;
 
 use super::client::{Client, options, options_with};
-use super::http::{HttpServer, page};
+use super::crawl::Plan;
+use super::http::{Connection, HttpServer, page};
 use super::nameserver::{NameServer, found};
 use crate::tools::{Tool, has};
 
@@ -44,6 +45,63 @@ fn beyond_the_places_for_idle_connections_they_are_closed_behind_the_answer() {
     }
     let connections: HashSet<usize> = server.requests().iter().map(|&(connection, _)| connection).collect();
     assert_eq!((server.requests().len(), connections.len()), (13, 10));
+}
+
+/// Answers one request of a connection, promises more, and ends the connection when the next one comes.
+fn one_each(connection: &mut Connection, answer: impl Fn(&str) -> String) {
+    if let Some(head) = connection.request() {
+        connection.send(answer(&head));
+        connection.request();
+    }
+}
+
+#[test]
+fn a_kept_connection_that_is_dead_costs_no_answer_and_a_host_of_such_gets_none() {
+    let server = HttpServer::start("127.0.0.1", |connection| one_each(connection, |_| page("", "one")));
+    let client = Client::start(options());
+    for _ in 0..12 {
+        assert_eq!(client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap().body, b"one");
+    }
+    // two died, and none was kept from then on
+    assert_eq!(server.requests().len(), 12 + 2);
+}
+
+#[test]
+fn pages_of_a_server_that_closes_kept_connections_are_fetched_without_a_second_attempt() {
+    let server = HttpServer::start("127.0.0.1", |connection| {
+        one_each(connection, |head| match head.split(' ').nth(1).unwrap() {
+            "/robots.txt" => "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned(),
+            "/" => {
+                page("content-type: text/html\r\n", &(0..30).map(|n| format!("<a href=/{n}>x</a>")).collect::<String>())
+            }
+            _ => page("content-type: text/html\r\n", "one"),
+        });
+    });
+    let seed = server.url("127.0.0.1");
+    let crawled = Plan::of(std::slice::from_ref(&seed)).run();
+    assert_eq!(crawled.code, Some(0), "{}", crawled.crawl_log);
+    let pages = crawled.crawl_log.lines().filter(|line| line.contains(" 200 ")).count();
+    assert_eq!((pages, crawled.crawl_log.lines().count()), (31, 32), "{}", crawled.crawl_log);
+}
+
+#[test]
+fn a_request_over_a_fresh_connection_that_ends_is_not_repeated() {
+    let server = HttpServer::start("127.0.0.1", |connection| drop(connection.request()));
+    let client = Client::start(options());
+    let failed = client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap_err();
+    assert_eq!(failed.failure, Failure::Disconnected, "{}", failed.detail);
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_post_that_a_dead_connection_took_is_not_sent_twice() {
+    let server = HttpServer::start("127.0.0.1", |connection| one_each(connection, |_| page("", "one")));
+    let client = Client::start(options());
+    let post = format!("{}#~POST", server.url("a.test"));
+    client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap();
+    let failed = client.get(&post, &["127.0.0.1"]).unwrap_err();
+    assert_eq!(failed.failure, Failure::Disconnected, "{}", failed.detail);
+    assert_eq!(server.requests().len(), 2);
 }
 
 #[test]

@@ -71,6 +71,18 @@ pub(super) enum Http2 {
     GoesAway(Reason),
     SpeaksHttp1,
     Closes,
+    /// Answers the first request of each connection, and this to the next one.
+    SecondIs(Second),
+}
+
+/// How the second request over a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Second {
+    Refused,
+    /// Beyond the last stream that is processed.
+    GoneAway,
+    /// The connection is closed without a word.
+    Closed,
 }
 
 /// A TLS server that notes the protocol of every connection.
@@ -152,6 +164,10 @@ async fn over_http2(mut stream: TlsStream<TcpStream>, http2: Http2, asked: &Mute
         let _ = stream.read_u8().await;
         return;
     }
+    if let Http2::SecondIs(second) = http2 {
+        let _ = by_hand(stream, second).await;
+        return;
+    }
     let Ok(mut connection) = h2::server::handshake(stream).await else { return };
     while let Some(Ok((request, mut respond))) = connection.accept().await {
         asked.lock().unwrap().push(as_asked(&request));
@@ -163,6 +179,42 @@ async fn over_http2(mut stream: TlsStream<TcpStream>, http2: Http2, asked: &Mute
                 body.send_data(bytes::Bytes::from_static(b"two"), true).unwrap();
             }
         }
+    }
+}
+
+/// HTTP/2 frame by frame (RFC 9113), as no library would let a server speak it.
+async fn by_hand(mut stream: TlsStream<TcpStream>, second: Second) -> std::io::Result<()> {
+    const DATA: u8 = 0;
+    const HEADERS: u8 = 1;
+    const RST_STREAM: u8 = 3;
+    const SETTINGS: u8 = 4;
+    const GOAWAY: u8 = 7;
+    let frame = |kind: u8, flags: u8, of: u32, payload: &[u8]| {
+        let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+        [&length[1..], &[kind, flags], &of.to_be_bytes(), payload].concat()
+    };
+    stream.read_exact(&mut [0; 24]).await?;
+    stream.write_all(&frame(SETTINGS, 0, 0, &[])).await?;
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).await?;
+        let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
+        stream.read_exact(&mut payload).await?;
+        let of = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+        let answer = match (head[3], of) {
+            (SETTINGS, _) if head[4] & 1 == 0 => frame(SETTINGS, 1, 0, &[]),
+            (HEADERS, 1) => {
+                let status = frame(HEADERS, 4, of, &[0x88]);
+                [status, frame(DATA, 1, of, b"two")].concat()
+            }
+            (HEADERS, _) => match second {
+                Second::Refused => frame(RST_STREAM, 0, of, &[0, 0, 0, 7]),
+                Second::GoneAway => frame(GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0]),
+                Second::Closed => return Ok(()),
+            },
+            _ => continue,
+        };
+        stream.write_all(&answer).await?;
     }
 }
 
@@ -374,4 +426,28 @@ fn a_server_that_goes_away_from_every_request_is_asked_over_http1_after_two_at_m
             assert_eq!(response.version, HttpVersion::Http11, "{reason:?}");
         }
     }
+}
+
+#[test]
+fn a_request_that_a_kept_connection_of_http2_does_not_take_is_made_again_at_once() {
+    let authority = Authority::new();
+    for second in [Second::Refused, Second::GoneAway, Second::Closed] {
+        let server = TlsServer::start(authority.sign(&params("a.test")), Http2::SecondIs(second));
+        let client = Client::start(authority.trusted());
+        for _ in 0..12 {
+            let response = client.get(&server.url("a.test"), &["127.0.0.1"]);
+            let response = response.unwrap_or_else(|failed| panic!("{second:?}: {}", failed.detail));
+            assert_eq!((response.version, &*response.body), (HttpVersion::Http2, &b"two"[..]), "{second:?}");
+        }
+        assert!(!server.protocols().contains(&"http/1.1"), "{second:?}");
+    }
+}
+
+#[test]
+fn a_stream_that_is_reset_for_another_reason_is_the_pages_failure() {
+    let authority = Authority::new();
+    let server = TlsServer::start(authority.sign(&params("a.test")), Http2::ResetsStreams(Reason::INTERNAL_ERROR));
+    let client = Client::start(authority.trusted());
+    client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap_err();
+    assert_eq!(server.asked.lock().unwrap().len(), 1);
 }
