@@ -123,41 +123,16 @@ fn cut(mut text: String) -> String {
     text
 }
 
-/// How deep the walk is in elements in which other rules hold.
-#[derive(Default)]
-struct Depths {
-    drawing: usize,
-    template: usize,
-    noscript: usize,
-}
-
-impl Depths {
-    fn pass(&mut self, tag: &Tag<'_>) {
-        let depth = if tag.name.eq_ignore_ascii_case(b"svg") {
-            &mut self.drawing
-        } else if tag.name.eq_ignore_ascii_case(b"template") {
-            &mut self.template
-        } else if tag.name.eq_ignore_ascii_case(b"noscript") {
-            &mut self.noscript
-        } else {
-            return;
-        };
-        *depth = if tag.is_start { *depth + 1 } else { depth.saturating_sub(1) };
-    }
-
-    fn is_seen(&self) -> bool {
-        self.drawing + self.template + self.noscript == 0
-    }
-}
-
 impl Facts {
     /// Those of a page in UTF-8.
     pub(super) fn of(html: &[u8], is_xhtml: bool) -> Facts {
         let mut tags = if is_xhtml { Tags::new_xhtml(html) } else { Tags::new(html) };
-        let (mut facts, mut depths) = (Facts::default(), Depths::default());
+        let (mut facts, mut unscripted) = (Facts::default(), 0_usize);
         let mut heading: Option<Squeezed> = None;
         while let Some(tag) = tags.next_tag_after(|piece| add_text(&mut heading, piece)) {
-            depths.pass(&tag);
+            if tag.name.eq_ignore_ascii_case(b"noscript") {
+                unscripted = if tag.is_start { unscripted + 1 } else { unscripted.saturating_sub(1) };
+            }
             if let Some(text) = &mut heading {
                 let is_end = tag.name.len() == 2 && tag.name[0].eq_ignore_ascii_case(&b'h') && tag.name[1] == b'1';
                 if is_end {
@@ -167,7 +142,7 @@ impl Facts {
                     text.part();
                 }
             }
-            if tag.is_start && !facts.take(&tag, &mut tags, &depths, &mut heading) {
+            if tag.is_start && !facts.take(&tag, &mut tags, unscripted == 0, &mut heading) {
                 break;
             }
         }
@@ -177,22 +152,25 @@ impl Facts {
         facts
     }
 
-    /// Takes what a start tag says; false where the document ends within it.
-    fn take(&mut self, tag: &Tag<'_>, tags: &mut Tags<'_>, depths: &Depths, heading: &mut Option<Squeezed>) -> bool {
+    /// Takes what a start tag says, which browsers see unless it is in a `noscript`; false where the document ends
+    /// within it.
+    fn take(&mut self, tag: &Tag<'_>, tags: &mut Tags<'_>, is_seen: bool, heading: &mut Option<Squeezed>) -> bool {
         let mut name = [0; 5];
         let Some(lower) = name.get_mut(..tag.name.len()) else { return true };
         lower.copy_from_slice(tag.name);
         lower.make_ascii_lowercase();
-        let is_seen = depths.is_seen();
+        if !tags.is_of_page() {
+            return true;
+        }
         match &*lower {
-            b"title" if depths.drawing == 0 && self.title.is_none() => {
+            b"title" if self.title.is_none() => {
                 if !tags.attributes(|_| {}) {
                     return false;
                 }
                 self.title = Some(squeezed(&plain(tags.raw())));
             }
             b"h1" if is_seen && self.h1.is_none() => *heading = Some(Squeezed::default()),
-            b"meta" | b"link" | b"base" | b"img" if depths.template == 0 => {
+            b"meta" | b"link" | b"base" | b"img" => {
                 let Some(values) = Values::read(tags) else { return false };
                 match &*lower {
                     b"meta" => self.take_meta(values),

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
-use scraper::{ElementRef, Html, Selector};
+use scraper::{ElementRef, Html};
 use serde_json::Value as Json;
 use url::Url;
 
@@ -14,6 +14,7 @@ use crate::reading::tree::parse;
 use crate::reading::{Fact, Facts, Form, GivenUp, MainContents, main_content, main_contents};
 use crate::table::{self, Column, Format, Piece, Table, Type, Value};
 use crate::text::escape::Escaped;
+use crate::web::base::base_of;
 
 /// Bytes of all values of one page.
 pub(super) const VALUES_BYTES_MAX: usize = 16 << 20;
@@ -294,8 +295,7 @@ impl Page<'_> {
 /// What the references of the page at `url` are resolved against: its first `base` with an `href`, else its URL.
 fn base(page: &Html, url: &str) -> Option<Url> {
     let own = Url::parse(url).ok()?;
-    let selector = Selector::parse("base[href]").expect("it is a selector");
-    let stated = page.select(&selector).next().and_then(|base| own.join(base.attr("href")?).ok());
+    let stated = base_of(page).and_then(|base| own.join(base).ok());
     Some(stated.filter(|base| !base.cannot_be_a_base()).unwrap_or(own))
 }
 

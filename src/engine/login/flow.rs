@@ -157,8 +157,8 @@ impl Engine {
         };
         let form = findings.map_or_else(|| Err("the page was not read".to_owned()), |findings| findings.form);
         let form = form.map_err(|why| Failure::Refused(format!("{}: {why}", url.as_str())))?;
-        let action = if form.action.is_empty() { Ok(url.clone()) } else { url.join(&form.action) };
-        let action = action.map_err(|_| Failure::Refused("the form is sent to what is no URL".to_owned()))?;
+        let no_url = || Failure::Refused("the form is sent to what is no URL".to_owned());
+        let action = form.target(url).ok_or_else(no_url)?;
         if action.origin() != home {
             let why = format!("the form is sent to {}, another origin than the login's URL", action.as_str());
             return Err(Failure::Refused(why));

@@ -8,7 +8,7 @@ mod prescan;
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use encoding_rs::{EncoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use super::mime::{self, MimeType};
 
@@ -73,6 +73,30 @@ pub fn to_utf8<'a>(body: &'a [u8], encoding: &'static Encoding) -> Cow<'a, str> 
 /// The encoding that the charset parameter of a Content-Type names.
 pub fn of_content_type(content_type: &str) -> Option<&'static Encoding> {
     Encoding::for_label(MimeType::parse(content_type)?.charset?.as_bytes())
+}
+
+/// The bytes of a query in the encoding of its page. A letter that the encoding lacks becomes a reference in its number
+/// whose own signs are escaped (URL standard, "percent-encode after encoding").
+pub fn encode_query<'a>(query: &'a str, encoding: &'static Encoding) -> Cow<'a, [u8]> {
+    let (bytes, _, has_unmappable) = encoding.encode(query);
+    if !has_unmappable {
+        return bytes;
+    }
+    let mut encoder = encoding.output_encoding().new_encoder();
+    let (mut bytes, mut rest) = (Vec::with_capacity(2 * query.len()), query);
+    loop {
+        let room = encoder.max_buffer_length_from_utf8_without_replacement(rest.len()).unwrap_or(0);
+        bytes.reserve(room.max(16));
+        let (result, read) = encoder.encode_from_utf8_to_vec_without_replacement(rest, &mut bytes, true);
+        rest = &rest[read..];
+        match result {
+            EncoderResult::InputEmpty => return Cow::Owned(bytes),
+            EncoderResult::OutputFull => {}
+            EncoderResult::Unmappable(letter) => {
+                bytes.extend_from_slice(format!("%26%23{}%3B", u32::from(letter)).as_bytes());
+            }
+        }
+    }
 }
 
 #[cfg(test)]

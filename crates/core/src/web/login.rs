@@ -7,6 +7,9 @@
 use scraper::{ElementRef, Html, Selector};
 use serde::{Deserialize, Serialize};
 
+use super::base::base_of;
+use super::url::CanonicalUrl;
+
 /// Bytes of a page that are looked at for a form or a sign.
 pub const PAGE_BYTES_MAX: usize = 1 << 20;
 /// Fields of a form that are sent.
@@ -74,6 +77,8 @@ fn within(html: &str) -> &str {
 pub struct Form {
     /// Where it is sent to, as it is written; empty for the page itself.
     pub action: String,
+    /// What that is resolved against, as it is written; empty for the URL of the page.
+    pub base: String,
     /// Names and values.
     pub fields: Vec<(String, String)>,
 }
@@ -99,7 +104,8 @@ pub fn form(html: &str, selector: &str) -> Result<Form, String> {
     if !coding.is_empty() && !coding.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
         return Err(format!("the form is sent as {coding}, which is not supported"));
     }
-    Ok(Form { action: value_of("action").trim().to_owned(), fields: fields(element) })
+    let base = base_of(&page).unwrap_or_default().to_owned();
+    Ok(Form { action: value_of("action").trim().to_owned(), base, fields: fields(element) })
 }
 
 /// What is sent of the controls of a form that nobody has touched but its first button.
@@ -143,6 +149,16 @@ fn chosen(select: ElementRef<'_>) -> Option<String> {
 }
 
 impl Form {
+    /// The URL that it is sent to from the page at `page`, as browsers find it: an empty action is the page itself,
+    /// whatever its base. `None` where that is no URL.
+    pub fn target(&self, page: &CanonicalUrl) -> Option<CanonicalUrl> {
+        if self.action.is_empty() {
+            return Some(page.clone());
+        }
+        let base = page.join(&self.base).ok();
+        base.as_ref().unwrap_or(page).join(&self.action).ok()
+    }
+
     /// The body of the request, with `filled` in the place of fields of the same names.
     pub fn body<'a>(&'a self, filled: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> String {
         let is_filled = |name: &str| filled.clone().any(|(own, _)| own == name);
@@ -176,6 +192,20 @@ mod tests {
             form.body(filled.into_iter()),
             "csrf=t%261&stay=on&where=b&lang=de&note=a+b&go=1&user=me&pass=p%26w+%C3%BC"
         );
+    }
+
+    #[test]
+    fn an_action_is_resolved_against_the_base_of_its_page() {
+        let page = CanonicalUrl::parse("https://a.example/login?next=x").unwrap();
+        let target = |html: &str| form(html, "").unwrap().target(&page).unwrap().as_str().to_owned();
+        let with = |head: &str, action: &str| {
+            target(&format!("{head}<form method=post action='{action}'><input type=password name=p></form>"))
+        };
+        assert_eq!(with("<base href=/app/>", "do"), "https://a.example/app/do");
+        assert_eq!(with("<base href=/app/>", ""), "https://a.example/login?next=x");
+        assert_eq!(with("<base href=/app/>", "?a"), "https://a.example/app/?a");
+        assert_eq!(with("<template><base href=/no/></template>", "do"), "https://a.example/do");
+        assert_eq!(with("<base href='data:x'>", "do"), "https://a.example/do");
     }
 
     #[test]

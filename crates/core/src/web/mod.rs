@@ -39,6 +39,7 @@
 //! - [`retry_after`](mod@retry_after): how long a server asks to be left alone
 
 pub mod address;
+pub mod base;
 pub mod charset;
 pub mod coding;
 pub mod cookies;

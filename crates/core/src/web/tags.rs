@@ -36,6 +36,10 @@ pub struct Tags<'a> {
     raw: &'a [u8],
     /// Open SVG and MathML elements.
     foreign: usize,
+    /// Those that a document of XML begins with.
+    foreign_least: usize,
+    /// Open `template` elements.
+    templates: usize,
 }
 
 const BLANK: u8 = 1;
@@ -79,12 +83,12 @@ fn is(byte: u8, classes: u8) -> bool {
 impl<'a> Tags<'a> {
     /// The tags of an HTML document.
     pub fn new(html: &'a [u8]) -> Self {
-        Tags { html, at: 0, open: None, raw: &[], foreign: 0 }
+        Tags { html, at: 0, open: None, raw: &[], foreign: 0, foreign_least: 0, templates: 0 }
     }
 
     /// The tags of an XHTML document: a `/>` closes any element, CDATA sections are everywhere.
     pub fn new_xhtml(html: &'a [u8]) -> Self {
-        Tags { foreign: 1, ..Tags::new(html) }
+        Tags { foreign: 1, foreign_least: 1, ..Tags::new(html) }
     }
 
     /// The next tag. Its attributes must be read or skipped before the next one; where the caller did neither, they are
@@ -160,6 +164,12 @@ impl<'a> Tags<'a> {
     /// Whether the walk is in SVG, in MathML or in a document of XML.
     pub fn is_foreign(&self) -> bool {
         self.foreign > 0
+    }
+
+    /// Whether the walk is in the page itself: neither in a drawing nor in a template, where `base`, `meta` and `title`
+    /// are other elements or none yet.
+    pub fn is_of_page(&self) -> bool {
+        self.foreign <= self.foreign_least && self.templates == 0
     }
 
     /// Walks over attributes up to the end of the tag; tells whether it is self-closing, none at the document's end.
@@ -247,14 +257,23 @@ impl<'a> Tags<'a> {
     fn enter_content(&mut self, tag: Tag<'a>, self_closing: bool) {
         self.raw = &[];
         let content = Content::of(tag.name);
-        if content == Content::Foreign && !(tag.is_start && self_closing) {
-            self.foreign = if tag.is_start { self.foreign + 1 } else { self.foreign.saturating_sub(1) };
+        let depth = match content {
+            Content::Foreign => Some(&mut self.foreign).filter(|_| !(tag.is_start && self_closing)),
+            // in HTML a slash closes nothing
+            Content::Template => {
+                let is_closed = tag.is_start && self_closing && self.foreign > 0;
+                Some(&mut self.templates).filter(|_| !is_closed)
+            }
+            _ => None,
+        };
+        if let Some(depth) = depth {
+            *depth = if tag.is_start { *depth + 1 } else { depth.saturating_sub(1) };
         }
         if !tag.is_start || self_closing && self.foreign > 0 {
             return;
         }
         let end = match content {
-            Content::Markup | Content::Foreign => return,
+            Content::Markup | Content::Foreign | Content::Template => return,
             Content::Nothing => None,
             Content::Text => raw_text_end(self.html, self.at, tag.name),
             Content::Script => script_end(self.html, self.at),
@@ -270,6 +289,7 @@ impl<'a> Tags<'a> {
 enum Content {
     Markup,
     Foreign,
+    Template,
     Text,
     Script,
     /// No end tag ends it.
@@ -288,6 +308,7 @@ impl Content {
             (5, Some(b's' | b't')) => by(named(b"style") || named(b"title"), Content::Text),
             (6, Some(b's')) => by(named(b"script"), Content::Script),
             (6, Some(b'i')) => by(named(b"iframe"), Content::Text),
+            (8, Some(b't')) if named(b"template") => Content::Template,
             (7 | 8, Some(b'n' | b't')) => {
                 by(named(b"noembed") || named(b"noframes") || named(b"textarea"), Content::Text)
             }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::cli::archive::Response;
 use crate::cli::page::{decode, text_of, title_of};
 use crate::reading::tree::{GivenUp, TIME_MAX, parse};
+use crate::web::base::is_base;
 use crate::web::css;
 use crate::web::html::is_html;
 
@@ -85,7 +86,9 @@ impl Found {
             self.named.extend(url(element, attribute, &[]));
         }
         match name {
-            "base" => self.base = self.base.take().or_else(|| element.attr("href").map(str::to_owned)),
+            "base" if ElementRef::wrap(node).is_some_and(is_base) => {
+                self.base = self.base.take().or_else(|| element.attr("href").map(str::to_owned));
+            }
             "meta" => {
                 let said = attributes(element, &["name", "rel", "content", "http-equiv", "property"]);
                 self.metas.extend((!said.is_empty()).then_some(Value::Object(said)));

@@ -109,6 +109,7 @@ impl Found {
                 continue;
             };
             let mut values = Values::default();
+            let is_of_page = tags.is_of_page();
             let is_whole = tags.attributes(|attribute| {
                 if !values.take(attribute) {
                     self.take_common(attribute);
@@ -118,7 +119,7 @@ impl Found {
                 return self.truncate(before);
             }
             let number = self.values.len();
-            self.take(element, &values, rules, (is_inner, beside.anchor()));
+            self.take(element, &values, rules, (is_inner || !is_of_page, beside.anchor()));
             if !is_inner {
                 self.anchors += usize::from(element == Element::Anchor);
                 self.scripts += usize::from(element == Element::Script);

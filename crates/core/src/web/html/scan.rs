@@ -193,7 +193,7 @@ impl LinkScan {
             ..Links::default()
         };
         let Some(base) = base_url(page, found.base.as_deref()) else { return links };
-        let encode_query: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| encoding.encode(query).0;
+        let encode_query: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| charset::encode_query(query, encoding);
         let is_utf8 = encoding == UTF_8 || encoding == UTF_16LE || encoding == UTF_16BE;
         // a longer base would have each of its relative links cost its whole length, only to be too long itself
         let has_base = base.as_str().len() <= self.url_length_max.max(page.as_str().len());

@@ -183,6 +183,15 @@ fn links_are_resolved_against_the_final_url_and_then_the_base() {
         "/dir/x/y/z/dir/page.html?ahttp://g/b"
     );
     assert_eq!(urls("<a href=x><base href=/other/><base href=/third/><a href=y>"), ["/other/x", "/other/y"]);
+    // of a template, a drawing and a formula nobody is told
+    for inert in ["template", "svg", "math", "TEMPLATE"] {
+        let page = format!("<{inert}><base href=/no/></{inert}><a href=x>");
+        assert_eq!(urls(&page), ["/dir/x"], "{inert}");
+        let page = format!("<{inert}><p><{inert}></{inert}><base href=/no/></{inert}><base href=/b/><a href=x>");
+        assert_eq!(urls(&page), ["/b/x"], "{inert}");
+    }
+    assert_eq!(urls("<svg/><base href=/b/><a href=x>"), ["/b/x"]);
+    assert_eq!(urls("<template/><base href=/no/><a href=x>"), ["/dir/x"], "a slash closes no template");
     assert_eq!(urls("<base target=x><base href='http://g/'><a href=x>"), ["http://g/x"]);
     assert_eq!(urls("<base href='data:x'><a href=x>"), ["/dir/x"]);
     assert_eq!(urls("<base href='http://['><a href=x>"), ["/dir/x"]);
@@ -391,4 +400,26 @@ fn links_beside_the_content_come_behind_it_where_that_is_asked_for() {
         "/b/a/c",
         "what is left open ends where the content begins"
     );
+}
+
+#[test]
+fn what_a_template_or_a_drawing_says_of_robots_is_not_said_of_the_page() {
+    for inert in ["template", "svg"] {
+        let links = scan(&format!("<{inert}><meta name=robots content=nofollow></{inert}><a href=x>"));
+        assert_eq!((links.nofollow_page, links.entries.len()), (false, 1), "{inert}");
+    }
+}
+
+#[test]
+fn a_letter_that_the_encoding_of_a_page_lacks_becomes_an_escaped_reference() {
+    let links =
+        |page: &str, charset: &str| scan_as(&mut LinkScan::new(100, true, 10_000), page.as_bytes(), Some(charset));
+    for (charset, expected) in [
+        ("text/html; charset=iso-8859-1", "/dir/x?a%E4%26%239731%3Bb%26%23128512%3B"),
+        ("text/html; charset=windows-1251", "/dir/x?a%26%23228%3B%26%239731%3Bb%26%23128512%3B"),
+        ("text/html; charset=utf-8", "/dir/x?a%C3%A4%E2%98%83b%F0%9F%98%80"),
+    ] {
+        let found = links("<a href='x?a&auml;&#9731;b&#128512;'>", charset);
+        assert_eq!(found.entries[0].url.as_str().strip_prefix("http://h.example"), Some(expected), "{charset}");
+    }
 }

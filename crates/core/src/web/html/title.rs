@@ -11,18 +11,14 @@ pub const TITLE_BYTES_MAX: usize = 1_024;
 /// Bytes of the element that are looked at: references and blanks take more room than what they stand for.
 const RAW_BYTES_MAX: usize = 16 << 10;
 
-/// The text of the first `title` of a page that is none of a drawing, in one line; none where there is no such element.
-/// `body` is without content coding.
+/// The text of the first `title` of a page, not of a drawing or a template in it, in one line; none where there is no
+/// such element. `body` is without content coding.
 pub fn title(body: &[u8], content_type: Option<&str>) -> Option<String> {
     let html = charset::to_utf8(body, charset::of_html(body, content_type));
     let is_xhtml = essence(content_type) == "application/xhtml+xml";
     let mut tags = if is_xhtml { Tags::new_xhtml(html.as_bytes()) } else { Tags::new(html.as_bytes()) };
-    let mut drawings = 0_usize;
     while let Some(tag) = tags.next_tag() {
-        if tag.name.eq_ignore_ascii_case(b"svg") {
-            drawings = if tag.is_start { drawings + 1 } else { drawings.saturating_sub(1) };
-        }
-        if tag.is_start && drawings == 0 && tag.name.eq_ignore_ascii_case(b"title") {
+        if tag.is_start && tags.is_of_page() && tag.name.eq_ignore_ascii_case(b"title") {
             return tags.attributes(|_| {}).then(|| text(tags.raw()));
         }
     }
