@@ -27,13 +27,13 @@ use crate::container::{Condition, Referrer};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, HostId, Permit, Provenance, QueuedUrl};
 use crate::outcome::{Cause, Failure, Reason};
+use crate::web::cookies::CookieField;
 use crate::web::headers;
 use crate::web::html::LinkKind;
 use crate::web::login::Form;
 use crate::web::mime;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
-use crate::web::secret::Secret;
 use crate::web::sitemap::{self, Summary};
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, Keys};
@@ -58,7 +58,7 @@ pub struct FetchJob {
     /// The page that named this one. Anyone who builds the records, or tells the engine of a failure, reads its record.
     pub via: Referrer,
     /// What is sent as `Cookie`.
-    pub cookie: Option<Secret>,
+    pub cookie: Option<CookieField>,
     /// By which sessions of a login it is made.
     pub sessions: u32,
     /// What is asked only if it holds no more; a 304 says that it still holds.

@@ -52,11 +52,8 @@ fn of_job(job: &FetchJob) -> impl Iterator<Item = Field<'_>> {
     let fields = job.condition.iter().flat_map(|condition| condition.validators.headers());
     let fields = fields.map(|(name, value): (&str, &[u8])| Field { name, value, is_secret: false });
     let holds_secrets = job.settings.as_ref().is_some_and(|settings| settings.cookies == CookieUse::Secret);
-    let cookie = job.cookie.iter().map(move |cookie| Field {
-        name: "cookie",
-        value: cookie.expose().as_bytes(),
-        is_secret: holds_secrets,
-    });
+    let cookie =
+        job.cookie.iter().map(move |cookie| Field { name: "cookie", value: cookie.expose(), is_secret: holds_secrets });
     let plain = |name, value| Field { name, value, is_secret: false };
     let sent = job.submission().map(|sent| plain("content-type", sent.content_type.as_bytes()));
     let of_page = job.page_fields().iter().map(move |(name, value)| plain(name.as_str(), value.as_bytes()));

@@ -14,7 +14,6 @@ use crate::clock::Time;
 use crate::engine::{FetchJob, Response, Target};
 use crate::outcome::Failure;
 use crate::simweb::{PaperAnswer, PaperWeb};
-use crate::web::secret::Secret;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::{HttpVersion, Truncation};
 
@@ -192,7 +191,8 @@ impl Network {
         };
         let answer = match (&mut self.walls, &job.target) {
             (Some(walls), Target::Page { .. }) => {
-                walls.pass(url, job.cookie.as_ref().map(Secret::expose), by_web(now), answer)
+                let cookie = job.cookie.as_ref().and_then(|cookie| std::str::from_utf8(cookie.expose()).ok());
+                walls.pass(url, cookie, by_web(now), answer)
             }
             _ => answer,
         };

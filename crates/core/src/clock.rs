@@ -58,6 +58,18 @@ impl Time {
         Time(days.saturating_sub(719_468) * 86_400_000)
     }
 
+    /// The same for a day that somebody writes; `None` where the calendar has no such day.
+    pub fn of_date(year: u64, month: u64, day: u64) -> Option<Time> {
+        let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+        let days = match month {
+            2 => 28 + u64::from(is_leap),
+            4 | 6 | 9 | 11 => 30,
+            _ => 31,
+        };
+        let is_day = year > 0 && (1..=12).contains(&month) && (1..=days).contains(&day);
+        is_day.then(|| Time::of_day(year, month, day))
+    }
+
     /// The time from `earlier` to `self`, zero where `earlier` is later.
     pub fn since(self, earlier: Time) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))

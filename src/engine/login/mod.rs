@@ -26,7 +26,7 @@ use crate::clock::Time;
 use crate::disk::Result;
 use crate::frontier::{HostId, Provenance, QueuedUrl};
 use crate::outcome::Reason;
-use crate::web::secret::Secret;
+use crate::web::cookies::CookieField;
 use crate::web::url::CanonicalUrl;
 
 /// A page that waits for a login is looked at again after so long.
@@ -201,7 +201,12 @@ impl Engine {
     }
 
     /// What a request sends as `Cookie`.
-    pub(super) fn cookie_for(&mut self, target: &Target, url: &CanonicalUrl, of: &RequestSettings) -> Option<Secret> {
+    pub(super) fn cookie_for(
+        &mut self,
+        target: &Target,
+        url: &CanonicalUrl,
+        of: &RequestSettings,
+    ) -> Option<CookieField> {
         let is_login = matches!(target, Target::Login { .. });
         let hears_secrets = is_login || of.cookies == CookieUse::Secret;
         (is_login || of.cookies != CookieUse::Off).then(|| self.cookies.header(url, hears_secrets)).flatten()

@@ -3,16 +3,21 @@
 //! - A cookie is only ever looked for in the jar of the domain that set it, so none can be set for a public suffix.
 //! - All is bounded: cookies of a domain, bytes of a cookie, bytes of all of them. What is beyond the first two is not
 //!   kept; for the last the domain goes whose cookies were asked for longest ago.
+//! - A line is read as browsers read it (`line`), and its bytes go back as they came.
 //! - A jar with cookies of a login or of a file is secret: it answers only who may hear secrets, and is not saved.
 
+mod line;
+
 use std::collections::{BTreeMap, HashMap};
-use std::time::SystemTime;
+use std::fmt;
+use std::time::{Duration, SystemTime};
 
 use cookie_store::{Cookie, CookieStore, RawCookie, StoreAction};
 use url::Url;
 
-use super::secret::Secret;
+use super::secret::{REDACTED, Secret};
 use super::url::CanonicalUrl;
+use crate::clock::Time;
 
 /// Cookies of a domain.
 const PER_DOMAIN_MAX: usize = 60;
@@ -22,6 +27,23 @@ const COOKIE_BYTES_MAX: usize = 4_096;
 const BYTES_MAX: usize = 16 << 20;
 /// What a cookie takes in memory beside its text.
 const OVERHEAD: usize = 400;
+
+/// The value of a `Cookie` field. It is not printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CookieField(Box<[u8]>);
+
+impl CookieField {
+    /// The bytes themselves, to be sent.
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for CookieField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(REDACTED)
+    }
+}
 
 /// The cookies of many domains.
 #[derive(Debug, Default)]
@@ -54,7 +76,7 @@ impl CookieJars {
     }
 
     /// The value of `Cookie` for a request to `url`, which may hear secrets or not: cookies of longer paths first.
-    pub fn header(&mut self, url: &CanonicalUrl, hears_secrets: bool) -> Option<Secret> {
+    pub fn header(&mut self, url: &CanonicalUrl, hears_secrets: bool) -> Option<CookieField> {
         let domain = url.registrable_domain();
         let jar = self.jars.get(domain).filter(|jar| hears_secrets || !jar.is_secret)?;
         let request = Url::parse(url.as_str()).ok()?;
@@ -63,7 +85,7 @@ impl CookieJars {
         let pairs: Vec<String> =
             matching.iter().map(|cookie| format!("{}={}", cookie.name(), cookie.value())).collect();
         self.touch(domain);
-        (!pairs.is_empty()).then(|| Secret::new(pairs.join("; ")))
+        (!pairs.is_empty()).then(|| CookieField(line::bytes_of(&pairs.join("; ")).into()))
     }
 
     /// The names of the cookies that a request to `url` would have.
@@ -78,11 +100,10 @@ impl CookieJars {
     /// new, or has another value than before.
     pub fn keep<'a>(&mut self, url: &CanonicalUrl, set: impl Iterator<Item = &'a [u8]>, is_secret: bool) -> bool {
         let Ok(request) = Url::parse(url.as_str()) else { return false };
-        let mut is_news = false;
-        for text in set {
-            let Ok(text) = std::str::from_utf8(text) else { continue };
-            if text.len() <= COOKIE_BYTES_MAX
-                && let Ok(cookie) = Cookie::parse(text.to_owned(), &request)
+        let (mut is_news, now) = (false, now());
+        for set in set.filter(|set| set.len() <= COOKIE_BYTES_MAX) {
+            if let Some(text) = line::read(set, url, now)
+                && let Ok(cookie) = Cookie::parse(text, &request)
             {
                 is_news |= self.put(url.registrable_domain(), cookie, &request, is_secret);
             }
@@ -95,8 +116,8 @@ impl CookieJars {
         for cookie in cookies {
             let at = format!("https://{}{}", cookie.host, cookie.path);
             let (Ok(at), Ok(request)) = (CanonicalUrl::parse(&at), Url::parse(&at)) else { continue };
-            let parsed = Cookie::parse(cookie.line.expose().to_owned(), &request);
-            let Ok(cookie) = parsed else { continue };
+            let Some(text) = line::read(cookie.line.expose().as_bytes(), &at, now()) else { continue };
+            let Ok(cookie) = Cookie::parse(text, &request) else { continue };
             self.put(at.registrable_domain(), cookie, &request, true);
         }
     }
@@ -173,6 +194,11 @@ impl CookieJars {
     }
 }
 
+/// The time by which the store judges what has expired.
+fn now() -> Time {
+    Time::ZERO + SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO)
+}
+
 /// The names of the cookies that a `Set-Cookie` sets, and the same text with the values replaced by `marker`.
 pub fn redacted(set: &[u8], marker: &str) -> Vec<u8> {
     let text = String::from_utf8_lossy(set);
@@ -195,7 +221,7 @@ pub struct FileCookie {
 pub fn netscape(text: &str) -> Result<Vec<FileCookie>, String> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let mut cookies = Vec::new();
-    for (number, line) in text.lines().enumerate() {
+    for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let line = line.strip_prefix("#HttpOnly_").unwrap_or(line);
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
@@ -235,7 +261,8 @@ mod tests {
     }
 
     fn sent(jars: &mut CookieJars, to: &str) -> String {
-        jars.header(&url(to), true).map(|value| value.expose().to_owned()).unwrap_or_default()
+        let field = jars.header(&url(to), true);
+        field.map(|field| String::from_utf8_lossy(field.expose()).into_owned()).unwrap_or_default()
     }
 
     fn set(jars: &mut CookieJars, from: &str, lines: &[&str]) {
@@ -273,6 +300,30 @@ mod tests {
         set(&mut jars, "https://me.github.io/", &["y=1; Domain=github.io"]);
         for other in ["https://b.co.uk/", "https://you.github.io/"] {
             assert_eq!(sent(&mut jars, other), "", "{other}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf_8_go_back_as_they_came() {
+        let mut jars = CookieJars::default();
+        let site = url("https://a.example/");
+        let set: [&[u8]; 2] = [b"latin=caf\xe9", "utf8=caf\u{e9}".as_bytes()];
+        assert!(jars.keep(&site, set.into_iter(), false));
+        assert!(!jars.keep(&site, set.into_iter(), false), "they are known");
+        let mut again = CookieJars::from_bytes(&jars.to_bytes());
+        for jars in [&mut jars, &mut again] {
+            assert_eq!(jars.header(&site, true).unwrap().expose(), b"latin=caf\xe9; utf8=caf\xc3\xa9");
+        }
+    }
+
+    #[test]
+    fn a_cookie_that_is_set_to_a_time_that_has_passed_is_gone() {
+        let mut jars = CookieJars::default();
+        for past in ["Thu, 01 Jan 1970 00:00:00 UTC", "Thu Jan 01 1970 00:00:00 GMT+0000", "\"1 January 1970 0:00:00\""]
+        {
+            set(&mut jars, "https://a.example/", &["sid=1", "other=2"]);
+            set(&mut jars, "https://a.example/", &[&format!("sid=; expires={past}")]);
+            assert_eq!(sent(&mut jars, "https://a.example/"), "other=2", "{past}");
         }
     }
 
@@ -315,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_file_of_netscape_is_read() {
-        let text = "# Netscape HTTP Cookie File\n\n.site.example\tTRUE\t/\tTRUE\t9999999999\tsid\ta=b\n\
+        let text = "\u{feff}# Netscape HTTP Cookie File\n\n.site.example\tTRUE\t/\tTRUE\t9999999999\tsid\ta=b\n\
                     #HttpOnly_www.site.example\tFALSE\t/in\tFALSE\t0\town\t1\n\
                     site.example\tFALSE\t/\tFALSE\t5\told\t1\n";
         let cookies = netscape(text).unwrap();

@@ -128,17 +128,11 @@ fn digits(text: &str, count: usize) -> Option<u64> {
 
 /// The beginning of a day that there is.
 fn day_of(year: u64, month: u64, day: u64) -> Option<Time> {
-    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let days = match month {
-        2 => 28 + u64::from(is_leap),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    };
-    let is_day = year >= YEAR_MIN && (1..=12).contains(&month) && (1..=days).contains(&day);
-    is_day.then(|| Time::of_day(year, month, day))
+    if year >= YEAR_MIN { Time::of_date(year, month, day) } else { None }
 }
 
-fn month_of(name: &str) -> Option<u64> {
+/// The month whose English name begins like `name`.
+pub(in crate::web) fn month_of(name: &str) -> Option<u64> {
     const NAMES: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let start = name.get(..3)?.to_ascii_lowercase();
     let number = NAMES.iter().position(|known| **known == *start)?;

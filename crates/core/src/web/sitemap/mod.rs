@@ -25,6 +25,7 @@ mod xml;
 
 use std::borrow::Cow;
 
+pub(super) use dates::month_of;
 pub use dates::{Written, of_the_file};
 
 use super::charset;
