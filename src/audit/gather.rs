@@ -368,11 +368,11 @@ impl<'a> Gatherer<'a> {
             return Ok(false);
         };
         let mut entries: Vec<(How, CanonicalUrl)> = Vec::new();
-        sitemap::read(format, body, &mut |item| {
+        sitemap::read(format, body, &visit.url, &mut |item| {
             let how = match item {
                 Item::Url(Entry::Page, _) => How::Listed,
                 Item::Url(Entry::Sitemap, _) => How::Sitemap,
-                Item::Url(Entry::Beside, _) | Item::End(_) => return,
+                Item::Url(Entry::Beside | Entry::Next, _) | Item::End(_) => return,
             };
             let Item::Url(_, text) = item else { return };
             entries.extend(visit.url.join(text).ok().map(|url| (how, url)));

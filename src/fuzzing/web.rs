@@ -127,7 +127,8 @@ pub(super) fn sitemap(bytes: &[u8]) -> bool {
     let claim = [Claim::Named, Claim::Possible, Claim::Unlikely][usize::from(first >> 5) % 3];
     let Some(format) = sitemap::format(body, claim) else { return false };
     let mut urls = 0;
-    let summary = sitemap::read(format, body, &mut |item| {
+    let document = CanonicalUrl::parse("http://www.example.org/a/feed").expect("it is a URL");
+    let summary = sitemap::read(format, body, &document, &mut |item| {
         if let Item::Url(_, url) = item {
             assert!(url.len() <= CanonicalUrl::LENGTH_MAX);
             urls += 1;

@@ -80,7 +80,7 @@ impl Processor {
         let Some(format) = format.filter(|&format| !is_linked || format == Format::JsonFeed) else { return false };
         let (mut list, mut dropped) = (List::default(), Vec::new());
         let (mut too_far, mut room) = (0, SITEMAP_LINK_BYTES);
-        let mut summary = read(format, response, &mut |item| {
+        let mut summary = read(format, response, url, &mut |item| {
             let (entry, text) = match item {
                 Item::Url(entry, text) => (entry, text),
                 Item::End(modified) => return list.end(modified),
@@ -88,16 +88,18 @@ impl Processor {
             let Ok(target) = url.join(text) else { return };
             let keys = self.options.keys.keys(&target);
             // translations name one another again and again
-            if entry == Entry::Beside && list.places.contains_key(&keys.key) {
+            if matches!(entry, Entry::Beside | Entry::Next) && list.places.contains_key(&keys.key) {
                 return;
             }
             match room.checked_sub(target.as_str().len()) {
                 Some(left) => room = left,
-                None => return too_far += u64::from(entry != Entry::Beside),
+                None => return too_far += u64::from(!matches!(entry, Entry::Beside | Entry::Next)),
             }
             let kind = match entry {
                 Entry::Sitemap if files == FILES_MAX => return too_far += 1,
                 Entry::Sitemap => LinkKind::Sitemap,
+                // it is a page of its own, which links to the rest of the feed
+                Entry::Next => LinkKind::Other,
                 Entry::Page | Entry::Beside if is_linked => LinkKind::Other,
                 Entry::Page | Entry::Beside => LinkKind::Listed,
             };
@@ -106,7 +108,7 @@ impl Processor {
                 kind => self.judge(scope, &target, kind, (depth, hops)),
             };
             match (verdict, entry) {
-                (Ok(()), Entry::Beside) => list.add(target.as_str(), keys, kind),
+                (Ok(()), Entry::Beside | Entry::Next) => list.add(target.as_str(), keys, kind),
                 (Ok(()), _) => list.add_dated(target.as_str(), keys, kind),
                 (Err(reason), _) => count(&mut dropped, reason),
             }
@@ -135,14 +137,14 @@ impl Processor {
             return HashMap::new();
         };
         let mut list = List::default();
-        let summary = read(format, response, &mut |item| match item {
+        let summary = read(format, response, url, &mut |item| match item {
             Item::Url(Entry::Page | Entry::Sitemap, text) => {
                 if let Ok(target) = url.join(text) {
                     // the URLs themselves are found by the reader of the document
                     list.add_dated("", self.options.keys.keys(&target), LinkKind::Other);
                 }
             }
-            Item::Url(Entry::Beside, _) => {}
+            Item::Url(Entry::Beside | Entry::Next, _) => {}
             Item::End(modified) => list.end(modified),
         });
         findings.sitemap = Some(summary);
@@ -187,9 +189,9 @@ fn claim(hops: &Hops, reads_robots: bool) -> Claim {
 }
 
 /// Reads an answer of this format, one at a time: a sitemap takes far more memory than a page.
-fn read(format: Format, response: &Response, found: &mut dyn FnMut(Item<'_>)) -> Summary {
+fn read(format: Format, response: &Response, url: &CanonicalUrl, found: &mut dyn FnMut(Item<'_>)) -> Summary {
     let _reading = SITEMAP.lock().unwrap_or_else(PoisonError::into_inner);
-    with_body(response, |body| sitemap::read(format, body, found))
+    with_body(response, |body| sitemap::read(format, body, url, found))
 }
 
 fn with_body<T>(response: &Response, look: impl FnOnce(Body<'_>) -> T) -> T {

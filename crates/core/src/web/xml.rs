@@ -8,6 +8,10 @@
 //! It reads forward only with `quick-xml` and holds one text at a time. There is no DTD, and no entity but the five of
 //! XML and the numeric ones: a URL that uses another one is passed over. What is broken is read as far as it goes.
 
+mod bases;
+
+pub use bases::Bases;
+
 use quick_xml::Reader;
 use quick_xml::escape::{resolve_xml_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
@@ -23,9 +27,10 @@ const TEXTS: [&str; 9] =
 /// Elements whose target is part of the document: those of XSLT and XInclude.
 const PARTS: [&str; 2] = ["include", "import"];
 
-/// Hands the URLs of a document to `found`.
-pub fn urls(text: &str, found: &mut dyn FnMut(Role, &str)) {
-    let mut reader = reader(text);
+/// Hands the URLs of the document that came from `document` to `found`: as they are written, or resolved where an
+/// element states a base.
+pub fn urls(text: &str, document: &CanonicalUrl, found: &mut dyn FnMut(Role, &str)) {
+    let (mut reader, mut bases) = (reader(text), Bases::of(document));
     // of the element that holds a URL, if the reader is in one
     let mut held: Option<String> = None;
     loop {
@@ -33,17 +38,21 @@ pub fn urls(text: &str, found: &mut dyn FnMut(Role, &str)) {
             Ok(Event::Eof) => return,
             Ok(Event::PI(instruction)) => stylesheet(instruction.target(), instruction.content(), found),
             Ok(Event::Start(element)) => {
-                attributes(&element, found);
+                bases.enter(&element);
+                attributes(&element, &bases, found);
                 held = TEXTS.contains(&element.local_name().as_ref()).then(String::new);
             }
             Ok(Event::Empty(element)) => {
-                attributes(&element, found);
+                bases.enter(&element);
+                attributes(&element, &bases, found);
+                bases.leave();
                 held = None;
             }
             Ok(Event::End(_)) => {
                 if let Some(url) = held.take().filter(|url| looks_like_one(url.trim())) {
-                    found(Role::Link, url.trim());
+                    found(Role::Link, &bases.resolve(url.trim()));
                 }
+                bases.leave();
             }
             Ok(Event::Text(text)) => hold(&mut held, Some(&text)),
             Ok(Event::CData(text)) => hold(&mut held, Some(&text)),
@@ -94,7 +103,7 @@ fn looks_like_one(text: &str) -> bool {
     ["http://", "https://", "/"].iter().any(|start| text.starts_with(start))
 }
 
-fn attributes(element: &BytesStart<'_>, found: &mut dyn FnMut(Role, &str)) {
+fn attributes(element: &BytesStart<'_>, bases: &Bases<'_>, found: &mut dyn FnMut(Role, &str)) {
     let role = if PARTS.contains(&element.local_name().as_ref()) { Role::Part } else { Role::Link };
     for attribute in element.attributes().with_checks(false).flatten() {
         let is_reference = ATTRIBUTES.contains(&attribute.key.as_ref());
@@ -102,7 +111,7 @@ fn attributes(element: &BytesStart<'_>, found: &mut dyn FnMut(Role, &str)) {
             continue;
         }
         if let Ok(url) = unescape(&attribute.value) {
-            found(role, url.trim());
+            found(role, &bases.resolve(url.trim()));
         }
     }
 }
@@ -130,7 +139,10 @@ mod tests {
 
     fn named(text: &str) -> String {
         let mut found = String::new();
-        urls(text, &mut |role, url| found.push_str(&format!("{}{url} ", if role == Role::Part { "+" } else { "" })));
+        let document = CanonicalUrl::parse("http://h/dir/feed").unwrap();
+        urls(text, &document, &mut |role, url| {
+            found.push_str(&format!("{}{url} ", if role == Role::Part { "+" } else { "" }))
+        });
         found.trim_end().to_owned()
     }
 
@@ -155,6 +167,19 @@ mod tests {
         ] {
             assert_eq!(named(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn references_are_resolved_against_the_bases_of_their_elements() {
+        let text = "<feed xml:base='sub/'><link href='a'/><entry xml:base='http://other/x/'><link href='b'/>\
+                    <link xml:base='/y/' href='c'/><content src='d' xml:base='deeper/'/></entry><link>/e</link></feed>";
+        assert_eq!(
+            named(text),
+            "http://h/dir/sub/a http://other/x/b http://other/y/c http://other/x/deeper/d http://h/e"
+        );
+        assert_eq!(named("<a><b xml:base='http://[' href='x'/><c href='y'/></a>"), "x y");
+        let deep = "<a xml:base='b/'>".repeat(1_000) + "<link href='x'/>";
+        assert!(named(&deep).len() < 300, "no more than so many are followed");
     }
 
     #[test]

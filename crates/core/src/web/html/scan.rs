@@ -133,7 +133,7 @@ impl LinkScan {
                 self.resolve(encoding, base, keys)
             }
             _ => {
-                self.read(document, &charset::to_utf8(body, encoding));
+                self.read(document, &charset::to_utf8(body, encoding), base);
                 self.resolve(UTF_8, base, keys)
             }
         }
@@ -150,13 +150,13 @@ impl LinkScan {
     }
 
     /// Gathers what a document of another format names.
-    fn read(&mut self, document: Document, text: &str) {
+    fn read(&mut self, document: Document, text: &str, url: &CanonicalUrl) {
         let found = &mut self.found;
         match document {
             Document::Css => found.add_css(text),
             Document::Script => found.add_script(text, true, &self.rules),
             Document::Manifest => json::manifest(text, &mut |role, url| found.add_role(role, url)),
-            Document::Xml => xml::urls(text, &mut |role, url| found.add_role(role, url)),
+            Document::Xml => xml::urls(text, url, &mut |role, url| found.add_role(role, url)),
             Document::Html | Document::Xhtml | Document::Svg => {}
         }
     }

@@ -52,8 +52,12 @@ impl<'de> Visitor<'de> for Feed<'_, '_> {
                 Some("items") => map.next_value_seed(Items(&mut *self.0))?,
                 Some("home_page_url") => {
                     let Text(url) = map.next_value()?;
-                    url.into_iter().for_each(|url| take(&url, self.0));
+                    url.into_iter().for_each(|url| take(Entry::Page, &url, self.0));
                     self.0.end(None);
+                }
+                Some("next_url") => {
+                    let Text(url) = map.next_value()?;
+                    url.into_iter().for_each(|url| take(Entry::Next, &url, self.0));
                 }
                 _ => _ = map.next_value::<IgnoredAny>()?,
             }
@@ -107,7 +111,7 @@ impl Item<'_> {
     fn hand_out(&self, sink: &mut Sink<'_>) {
         let id = self.id.0.as_deref().filter(|id| id.starts_with("http://") || id.starts_with("https://"));
         if let Some(url) = self.url.0.as_deref().or(id).or(self.external_url.0.as_deref()) {
-            take(url, sink);
+            take(Entry::Page, url, sink);
         }
         let dates = [&self.date_modified, &self.date_published];
         let dates = dates.into_iter().filter_map(|date| Written::parse(date.0.as_deref()?));
@@ -115,10 +119,10 @@ impl Item<'_> {
     }
 }
 
-fn take(url: &str, sink: &mut Sink<'_>) {
+fn take(entry: Entry, url: &str, sink: &mut Sink<'_>) {
     match url.trim() {
         url if url.len() > CanonicalUrl::LENGTH_MAX => sink.drop_one(),
-        url => sink.take(Entry::Page, url),
+        url => sink.take(entry, url),
     }
 }
 

@@ -30,6 +30,7 @@ pub use dates::{Written, of_the_file};
 
 use super::charset;
 use super::coding::{self, Decoded, GZIP_MAGIC};
+use super::url::CanonicalUrl;
 
 /// URLs that are taken from one file.
 pub const URLS_MAX: u64 = 50_000;
@@ -47,6 +48,8 @@ pub enum Entry {
     Sitemap,
     /// What the entry of a page names beside it: an image, a video, the page in another language.
     Beside,
+    /// The page of a feed that goes on with it (RFC 5005), or its archive.
+    Next,
 }
 
 /// What a reader is handed, in the order of the file.
@@ -127,8 +130,8 @@ pub struct Summary {
     pub format: Format,
     /// URLs that were handed out, without those beside.
     pub urls: u64,
-    /// URLs beside that were handed out. They have a bound of their own: where each of a page's translations names all
-    /// others, they are many more than the pages.
+    /// URLs beside, and next pages, that were handed out. They have a bound of their own: where each of a page's
+    /// translations names all others, they are many more than the pages.
     pub beside: u64,
     /// Those beyond [`URLS_MAX`], longer than any URL, or with entities that nobody knows.
     pub dropped: u64,
@@ -182,8 +185,9 @@ pub fn format(body: Body<'_>, claim: Claim) -> Option<Format> {
     (may_be_text && is_text).then_some(Format::Text)
 }
 
-/// Hands the entries of a sitemap of this format to `found`.
-pub fn read(format: Format, body: Body<'_>, found: &mut dyn FnMut(Item<'_>)) -> Summary {
+/// Hands the entries of a sitemap of this format to `found`. `document` is the URL that it came from, which relative
+/// bases within it stand on.
+pub fn read(format: Format, body: Body<'_>, document: &CanonicalUrl, found: &mut dyn FnMut(Item<'_>)) -> Summary {
     let decoded = plain(body, coding::within_ratio(body.bytes.len(), BYTES_MAX));
     let (is_cut, bytes) = (!decoded.is_whole(), decoded.bytes);
     let text = text(body, &bytes);
@@ -192,7 +196,7 @@ pub fn read(format: Format, body: Body<'_>, found: &mut dyn FnMut(Item<'_>)) -> 
     match format {
         Format::Text => lines(&text).for_each(|line| sink.take(Entry::Page, line)),
         Format::JsonFeed => json::read(&text, &mut sink),
-        format => xml::read(format, &text, &mut sink),
+        format => xml::read(format, &text, document, &mut sink),
     }
     sink.summary
 }
@@ -237,7 +241,8 @@ impl Sink<'_> {
         if url.is_empty() {
             return;
         }
-        let count = if entry == Entry::Beside { &mut self.summary.beside } else { &mut self.summary.urls };
+        let is_beside = matches!(entry, Entry::Beside | Entry::Next);
+        let count = if is_beside { &mut self.summary.beside } else { &mut self.summary.urls };
         if *count >= URLS_MAX {
             return self.drop_one();
         }

@@ -7,17 +7,23 @@ use flate2::write::GzEncoder;
 
 use super::{BYTES_MAX, Body, Claim, Entry, Format, Item, Kind, Summary, URLS_MAX, format, read};
 use crate::clock::Time;
+use crate::web::url::CanonicalUrl;
 use crate::web::warc::{format_date, parse_date};
 
 const XMLNS: &str = "xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"";
 
+fn document() -> CanonicalUrl {
+    CanonicalUrl::parse("http://h/dir/feed").unwrap()
+}
+
 fn of(content_type: Option<&str>, content_encoding: Option<&str>, bytes: &[u8]) -> Option<(Summary, Vec<String>)> {
     let mut urls = Vec::new();
     let body = Body { content_type, content_encoding, bytes };
-    let summary = read(format(body, Claim::Named)?, body, &mut |item| match item {
+    let summary = read(format(body, Claim::Named)?, body, &document(), &mut |item| match item {
         Item::Url(Entry::Page, url) => urls.push(url.to_owned()),
         Item::Url(Entry::Sitemap, url) => urls.push(format!("index {url}")),
         Item::Url(Entry::Beside, url) => urls.push(format!("beside {url}")),
+        Item::Url(Entry::Next, url) => urls.push(format!("next {url}")),
         Item::End(_) => {}
     });
     Some((summary, urls))
@@ -259,7 +265,7 @@ fn no_bytes_make_the_reader_panic() {
             }
         }
         let found = of(["text/plain", "text/xml"].get(random.usize(..3)).copied(), None, &bytes);
-        assert!(found.is_none_or(|(summary, urls)| summary.urls == urls.len() as u64), "seed {seed}");
+        assert!(found.is_none_or(|(summary, urls)| summary.urls + summary.beside == urls.len() as u64), "seed {seed}");
         let noise: Vec<u8> = (0..random.usize(..200)).map(|_| random.u8(..)).collect();
         of(None, Some("gzip"), &noise);
         of(None, None, &[super::GZIP_MAGIC, &noise].concat());
@@ -271,7 +277,7 @@ fn no_bytes_make_the_reader_panic() {
 fn dated(content_type: &str, text: &str) -> Vec<String> {
     let body = Body { content_type: Some(content_type), content_encoding: None, bytes: text.as_bytes() };
     let (mut lines, mut first) = (Vec::<String>::new(), 0);
-    read(format(body, Claim::Unlikely).unwrap(), body, &mut |item| match item {
+    read(format(body, Claim::Unlikely).unwrap(), body, &document(), &mut |item| match item {
         Item::Url(_, url) => lines.push(url.to_owned()),
         Item::End(modified) => {
             let date = modified.and_then(|written| written.believed(Time::of_day(2030, 1, 1)));
@@ -337,7 +343,47 @@ fn the_entries_of_feeds_of_every_kind_have_the_latest_of_their_dates() {
                 "date_modified":"2026-11-20T10:15:30Z"},
                 {"id":"http://h/2","url":null,"external_url":"http://other/"},{"id":3,"url":["/no"],"external_url":"/3",
                 "date_modified":7},{"tags":{"url":"/no"}}],"next_url":"/page2"}"#;
-    assert_eq!(dated("application/feed+json", json), ["/", "/1 2026-11-20T10:15:30", "http://h/2", "/3"]);
+    assert_eq!(dated("application/feed+json", json), ["/", "/1 2026-11-20T10:15:30", "http://h/2", "/3", "/page2"]);
+}
+
+#[test]
+fn the_next_page_of_a_feed_and_its_archive_are_named() {
+    for (feed, expected) in [
+        (
+            "<feed><link rel='self' href='/f'/><link rel='next' href='/f?2'/><link rel='prev-archive' href='/2025'/>\
+             <entry><link href='/1'/><link rel='next' href='/no'/></entry></feed>",
+            vec!["next /f?2", "next /2025", "/1"],
+        ),
+        (
+            "<rss xmlns:atom='a'><channel><atom:link rel='next' href='/f?2'/><atom:link rel='self' href='/no'/>\
+             <item><link>/1</link></item></channel></rss>",
+            vec!["next /f?2", "/1"],
+        ),
+        (
+            r#"{"version":"https://jsonfeed.org/version/1","next_url":"/f?2","items":[{"url":"/1"}]}"#,
+            vec!["next /f?2", "/1"],
+        ),
+    ] {
+        assert_eq!(urls(feed), expected, "{feed}");
+    }
+}
+
+#[test]
+fn entries_of_a_feed_are_resolved_against_the_bases_that_it_states() {
+    let atom = "<feed xml:base='/blog/'><entry><link href='1'/></entry>\
+                <entry xml:base='http://other/'><link href='2'/><link xml:base='3/' href='x'></link></entry>\
+                <entry><link href='4'/></entry></feed>";
+    assert_eq!(urls(atom), ["http://h/blog/1", "http://other/2", "http://other/3/x", "http://h/blog/4"]);
+    let rss = "<rss xml:base='http://other/'><channel><item><link>1</link></item></channel></rss>";
+    assert_eq!(urls(rss), ["http://other/1"]);
+}
+
+#[test]
+fn an_item_of_rss_may_name_its_page_by_an_attribute() {
+    let rss = "<rss><channel><link rel='alternate' href='/'/><item><link rel='alternate' href='/1'/>\
+               <guid>http://h/no</guid></item><item><link href='/2'></link></item>\
+               <item><link rel='edit' href='/no'/></item></channel></rss>";
+    assert_eq!(urls(rss), ["/", "/1", "/2"]);
 }
 
 #[test]

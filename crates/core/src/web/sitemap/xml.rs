@@ -10,6 +10,7 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::{Entry, Format, Sink, Written};
 use crate::web::url::CanonicalUrl;
+use crate::web::xml::Bases;
 
 /// What the root element says, if it is among those that are known.
 pub(super) fn format(start: &str) -> Option<Format> {
@@ -38,10 +39,17 @@ fn format_of(root: &BytesStart<'_>) -> Option<Format> {
 }
 
 /// Reads to the end, or to what is not XML at all.
-pub(super) fn read(format: Format, text: &str, sink: &mut Sink<'_>) {
+pub(super) fn read(format: Format, text: &str, document: &CanonicalUrl, sink: &mut Sink<'_>) {
     let mut reader = reader(text.trim_start());
-    let mut scan =
-        Scan { format, prefix: None, text: String::new(), state: State::Outside, item: None, in_source: false };
+    let mut scan = Scan {
+        format,
+        prefix: None,
+        text: String::new(),
+        state: State::Outside,
+        item: None,
+        in_source: false,
+        bases: Bases::of(document),
+    };
     loop {
         match reader.read_event() {
             Ok(Event::Eof) => break,
@@ -93,7 +101,7 @@ struct Entered {
     guid: Option<String>,
 }
 
-struct Scan {
+struct Scan<'a> {
     format: Format,
     /// Of the root element, once it is known.
     prefix: Option<Option<String>>,
@@ -102,19 +110,30 @@ struct Scan {
     item: Option<Entered>,
     /// In the `source` of an Atom entry: it tells of another feed.
     in_source: bool,
+    /// Of the elements of a feed.
+    bases: Bases<'a>,
 }
 
-impl Scan {
+impl Scan<'_> {
     fn event(&mut self, event: &Event<'_>, sink: &mut Sink<'_>) {
         match event {
-            Event::Start(element) => self.start(element, sink),
-            Event::Empty(element) if self.format == Format::Atom => self.link(element, sink),
-            // a URL that its element does not end is none
-            Event::Empty(element) => {
-                self.state = State::Outside;
-                self.translation(element, sink);
+            Event::Start(element) => {
+                self.bases.enter(element);
+                self.start(element, sink);
             }
-            Event::End(element) => self.end(element.local_name().as_ref(), sink),
+            Event::Empty(element) => {
+                if self.format != Format::Atom {
+                    // a URL that its element does not end is none
+                    self.state = State::Outside;
+                }
+                self.bases.enter(element);
+                self.link(element, sink);
+                self.bases.leave();
+            }
+            Event::End(element) => {
+                self.end(element.local_name().as_ref(), sink);
+                self.bases.leave();
+            }
             Event::Text(text) => self.push(text),
             Event::CData(text) => self.push(text),
             Event::GeneralRef(reference) => self.refer(reference),
@@ -144,10 +163,7 @@ impl Scan {
             _ => State::Outside,
         };
         self.text.clear();
-        match self.format {
-            Format::Atom => self.link(element, sink),
-            _ => self.translation(element, sink),
-        }
+        self.link(element, sink);
     }
 
     /// Whether an element of this name is an entry.
@@ -181,7 +197,7 @@ impl Scan {
                 if let Some(item) = item.as_mut().filter(|_| !text.is_empty()) {
                     item.has_page = true;
                 }
-                sink.take(entry, text);
+                sink.take(entry, &self.bases.resolve(text));
             }
             (State::Spoilt, _) => sink.drop_one(),
             (State::Date, Some(item)) => {
@@ -247,18 +263,69 @@ impl Scan {
         }
     }
 
-    /// The `xhtml:link` of an entry to the page in another language.
-    fn translation(&self, element: &BytesStart<'_>, sink: &mut Sink<'_>) {
-        if self.format == Format::UrlSet && element.local_name().as_ref() == "link" {
-            alternate(element, Entry::Beside, false, sink);
+    /// What a `link` names by an attribute: the page of an Atom entry or, as some write it, of an item of RSS; the page
+    /// of a sitemap's entry in another language; the next page of a feed, which RSS has a `link` of Atom for.
+    fn link(&mut self, element: &BytesStart<'_>, sink: &mut Sink<'_>) {
+        if element.local_name().as_ref() != "link" || self.in_source {
+            return;
+        }
+        let is_feed = matches!(self.format, Format::Atom | Format::Rss);
+        let Some(Target { href, relation }) = Target::of(element) else { return };
+        let prefix = element.name().decompose().1.map(|prefix| prefix.as_ref().to_owned());
+        let counts = prefix.is_none() || Some(&prefix) == self.prefix.as_ref();
+        let entry = match (self.format, relation) {
+            (Format::UrlSet, Relation::Alternate) => Entry::Beside,
+            (Format::Atom, Relation::Alternate | Relation::None) => Entry::Page,
+            (Format::Rss, Relation::Alternate | Relation::None) if counts => Entry::Page,
+            (Format::Atom | Format::Rss, Relation::Next) if self.item.is_none() => Entry::Next,
+            _ => return,
+        };
+        match href.as_deref().map(str::trim) {
+            Some(url) if is_feed => sink.take(entry, &self.bases.resolve(url)),
+            Some(url) => sink.take(entry, url),
+            None => sink.drop_one(),
+        }
+        if let Some(item) = self.item.as_mut().filter(|_| entry == Entry::Page) {
+            item.has_page = true;
         }
     }
+}
 
-    /// An Atom `link` to the page of an entry.
-    fn link(&mut self, element: &BytesStart<'_>, sink: &mut Sink<'_>) {
-        if element.local_name().as_ref() == "link" && !self.in_source {
-            alternate(element, Entry::Page, true, sink);
+/// What a link says of its target.
+enum Relation {
+    None,
+    Alternate,
+    /// The next page of a feed, or the archive before it (RFC 5005).
+    Next,
+    Other,
+}
+
+/// The target of a link.
+struct Target {
+    /// Nothing where it uses an entity that nobody knows.
+    href: Option<String>,
+    relation: Relation,
+}
+
+impl Target {
+    /// That of `element`, if it has one that is no longer than any URL.
+    fn of(element: &BytesStart<'_>) -> Option<Target> {
+        let (mut href, mut relation) = (None, Relation::None);
+        for attribute in element.attributes().with_checks(false).flatten() {
+            match attribute.key.as_ref() {
+                "href" => href = Some(attribute.value),
+                "rel" => {
+                    relation = match &*attribute.value {
+                        "alternate" => Relation::Alternate,
+                        "next" | "prev-archive" => Relation::Next,
+                        _ => Relation::Other,
+                    }
+                }
+                _ => {}
+            }
         }
+        let href = href.filter(|href| href.len() <= CanonicalUrl::LENGTH_MAX)?;
+        Some(Target { href: quick_xml::escape::unescape(&href).ok().map(Into::into), relation })
     }
 }
 
@@ -270,21 +337,4 @@ fn is_permalink(element: &BytesStart<'_>) -> bool {
         }
     }
     true
-}
-
-/// Takes the target of a link whose relation is `alternate`, or that has none where `is_default`.
-fn alternate(element: &BytesStart<'_>, entry: Entry, is_default: bool, sink: &mut Sink<'_>) {
-    let (mut href, mut is_alternate) = (None, is_default);
-    for attribute in element.attributes().with_checks(false).flatten() {
-        match attribute.key.as_ref() {
-            "href" => href = Some(attribute.value),
-            "rel" => is_alternate = &*attribute.value == "alternate",
-            _ => {}
-        }
-    }
-    let Some(href) = href.filter(|href| is_alternate && href.len() <= CanonicalUrl::LENGTH_MAX) else { return };
-    match quick_xml::escape::unescape(&href) {
-        Ok(url) => sink.take(entry, url.trim()),
-        Err(_) => sink.drop_one(),
-    }
 }
