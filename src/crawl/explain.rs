@@ -25,6 +25,7 @@ use crate::config::Config;
 use crate::container::retention::list::ForgottenList;
 use crate::disk::{DirectoryLock, Disk, Error};
 use crate::engine::seeds::reader;
+use crate::engine::without_root;
 use crate::engine::values::RobotsAnswer;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Forbidden, FrontierOptions, Hops, HostLook, NameAnswer, QueuePlace};
@@ -444,7 +445,8 @@ impl Gatherer<'_> {
 
     fn dns(&mut self, state: Option<&State>) {
         let mut told = model::Dns::default();
-        let said = self.config.dns.hosts.addresses().find(|(name, _)| *name == self.url.host());
+        let said =
+            self.config.dns.hosts.addresses().find(|(name, _)| without_root(name) == without_root(self.url.host()));
         if let Some((_, list)) = said {
             (told.answer, told.by_settings, told.fresh) = (Some("found"), true, true);
             told.addresses = list.iter().map(ToString::to_string).collect();

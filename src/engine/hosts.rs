@@ -19,16 +19,21 @@ pub const SAID_FOR: Duration = Duration::from_secs(60);
 pub struct Hosts(HashMap<Box<str>, Arc<[IpAddr]>>);
 
 impl Hosts {
-    /// The addresses of `name`.
+    /// The addresses of `name`, with a dot at its end or without.
     pub fn get(&self, name: &str) -> Option<Arc<[IpAddr]>> {
-        if self.0.is_empty() { None } else { self.0.get(name).cloned() }
+        if self.0.is_empty() { None } else { self.0.get(without_root(name)).cloned() }
     }
 }
 
 impl<'a> FromIterator<(&'a str, Vec<IpAddr>)> for Hosts {
     fn from_iter<T: IntoIterator<Item = (&'a str, Vec<IpAddr>)>>(hosts: T) -> Self {
-        Hosts(hosts.into_iter().map(|(name, addresses)| (name.into(), addresses.into())).collect())
+        Hosts(hosts.into_iter().map(|(name, addresses)| (without_root(name).into(), addresses.into())).collect())
     }
+}
+
+/// A name without the dot that says that it is whole: name servers know no difference.
+pub fn without_root(name: &str) -> &str {
+    name.strip_suffix('.').unwrap_or(name)
 }
 
 impl Engine {
@@ -38,5 +43,20 @@ impl Engine {
             Some(addresses) => FetchJob { addresses, ..job },
             None => job,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_its_addresses_with_a_dot_at_its_end_or_without() {
+        let address = IpAddr::from([192, 0, 2, 1]);
+        let hosts: Hosts = [("a.test", vec![address]), ("b.test.", vec![address])].into_iter().collect();
+        for name in ["a.test", "a.test.", "b.test", "b.test."] {
+            assert_eq!(hosts.get(name).as_deref(), Some(&[address][..]), "{name}");
+        }
+        assert_eq!(hosts.get("c.test."), None);
     }
 }

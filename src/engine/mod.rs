@@ -75,7 +75,7 @@ pub use event::Event;
 pub use exchange::{ExchangeOptions, ExchangeState, Kept};
 pub use executors::Executors;
 pub use fault::Fault;
-pub use hosts::Hosts;
+pub use hosts::{Hosts, without_root};
 pub use identity::{Identity, Sharding};
 pub use job::{
     FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, LoginFindings, Processed, Purpose, ResolveJob,

@@ -29,7 +29,7 @@ use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
 use hickory_resolver::system_conf::read_system_conf;
 use rustls::ClientConfig;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use super::failure::is_of_files as is_out_of_files;
 use super::tls::tls;
@@ -62,8 +62,15 @@ pub(super) enum Resolution {
 /// The answer to one question.
 enum Records {
     Some(Vec<IpAddr>, Duration),
-    Nothing(Duration),
+    Nothing(Nothing),
     Unanswered(Cause),
+}
+
+/// No such name, or none of its addresses.
+struct Nothing {
+    valid_for: Duration,
+    /// The last name of its aliases, where the server does not say how long there is nothing: they may not end.
+    end: Option<Name>,
 }
 
 /// The name servers of a crawl.
@@ -126,10 +133,24 @@ impl NameServers {
             (Records::Some(v4, a), Records::Some(v6, b)) => Resolution::Found { v4, v6, valid_for: a.min(b) },
             (Records::Some(v4, valid_for), _) => Resolution::Found { v4, v6: Vec::new(), valid_for },
             (_, Records::Some(v6, valid_for)) => Resolution::Found { v4: Vec::new(), v6, valid_for },
-            (Records::Nothing(a), Records::Nothing(b)) => Resolution::Nothing { valid_for: a.min(b) },
+            (Records::Nothing(a), Records::Nothing(b)) => {
+                let valid_for = a.valid_for.min(b.valid_for);
+                match a.end.or(b.end) {
+                    Some(end) if self.is_alias(&end, deadline).await => Resolution::Unanswered(Cause::AliasLoop),
+                    _ => Resolution::Nothing { valid_for },
+                }
+            }
             // half an answer is none: the other half may hold the addresses
             (Records::Unanswered(cause), _) | (_, Records::Unanswered(cause)) => Resolution::Unanswered(cause),
         }
+    }
+
+    /// Whether `name`, which was reached over aliases, is one itself: then there is no end of them.
+    async fn is_alias(&self, name: &Name, deadline: Instant) -> bool {
+        let server = self.first.load(Ordering::Relaxed) % self.servers.len();
+        let answer = timeout_at(deadline, self.servers[server].lookup(name, RecordType::CNAME)).await;
+        let Ok(Ok(lookup)) = answer else { return false };
+        lookup.answers().iter().any(|record| record.name == *name && matches!(record.data, RData::CNAME(_)))
     }
 
     /// Asks one server after the other until one answers or `deadline` comes.
@@ -176,14 +197,18 @@ impl NameServers {
         let answer = self.servers[server].lookup(name, family).await;
         match answer {
             Ok(lookup) => match records_of(name, &lookup) {
-                (addresses, ttl) if addresses.is_empty() => Records::Nothing(self.negative(ttl)),
+                (addresses, ttl) if addresses.is_empty() => {
+                    Records::Nothing(Nothing { valid_for: self.negative(ttl), end: None })
+                }
                 (addresses, ttl) => Records::Some(addresses, self.positive(ttl)),
             },
             Err(NetError::Dns(DnsError::NoRecordsFound(none)))
                 if matches!(none.response_code, ResponseCode::NXDomain | ResponseCode::NoError) =>
             {
                 // without an SOA record nobody said that it holds at all (RFC 2308, section 5)
-                Records::Nothing(self.negative(none.negative_ttl.unwrap_or(0)))
+                let is_said = none.negative_ttl.is_some() || none.response_code == ResponseCode::NXDomain;
+                let end = (!is_said).then(|| none.query.name().clone());
+                Records::Nothing(Nothing { valid_for: self.negative(none.negative_ttl.unwrap_or(0)), end })
             }
             Err(error) => {
                 tracing::debug!(%name, %family, %error, "a name server gave no answer");

@@ -61,11 +61,13 @@ pub enum Cause {
     NotByProxy,
     /// Something else about the proxy.
     Proxy,
+    /// The aliases of the name lead from one to the other without end.
+    AliasLoop,
 }
 
 impl Cause {
     /// All causes, in the order of their codes in host records.
-    const ALL: [Cause; 24] = [
+    const ALL: [Cause; 25] = [
         Cause::NoSuchHost,
         Cause::ServFail,
         Cause::DnsRefused,
@@ -90,13 +92,14 @@ impl Cause {
         Cause::ProxyCredentials,
         Cause::NotByProxy,
         Cause::Proxy,
+        Cause::AliasLoop,
     ];
 
     /// What the crawl decides by.
     pub fn failure(self) -> Failure {
         match self {
             Cause::NoSuchHost => Failure::NoSuchHost,
-            Cause::ServFail | Cause::DnsRefused | Cause::DnsSilent | Cause::Dns => Failure::Dns,
+            Cause::ServFail | Cause::DnsRefused | Cause::DnsSilent | Cause::Dns | Cause::AliasLoop => Failure::Dns,
             Cause::ConnectionRefused
             | Cause::Unreachable
             | Cause::ConnectTimeout
@@ -148,6 +151,7 @@ impl fmt::Display for Cause {
             Cause::ServFail => "the name servers answer SERVFAIL",
             Cause::DnsRefused => "the name servers answer REFUSED",
             Cause::DnsSilent => "the name servers do not answer",
+            Cause::AliasLoop => "the aliases of its name have no end",
             Cause::ConnectionRefused => "connection refused",
             Cause::Unreachable => "no route to its address",
             Cause::ConnectTimeout => "no connection in time",

@@ -147,12 +147,28 @@ fn parse_line(content: &[u8]) -> Result<(CanonicalUrl, Option<CanonicalUrl>), St
         return Err("it contains blanks: write one URL per line".to_owned());
     }
     let parse = |text: &str| CanonicalUrl::parse(text).map_err(|error: UrlError| error.to_string());
-    if text.contains("://") {
+    if text.contains("://") || names_scheme(text) {
         return Ok((parse(text)?, None));
     }
-    let host_and_port = text.split(['/', '?', '#']).next().unwrap_or_default();
+    // what begins with two slashes has the scheme of the page that it stands in, and here is none
+    let text = if begins_with_slashes(text) { text.trim_start_matches(SLASHES) } else { text };
+    let host_and_port = text.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     check_host(host_and_port)?;
     Ok((parse(&format!("https://{text}"))?, Some(parse(&format!("http://{text}"))?)))
+}
+
+/// Signs that a browser reads as slashes.
+const SLASHES: [char; 2] = ['/', '\\'];
+
+/// Whether a text begins with two of them.
+fn begins_with_slashes(text: &str) -> bool {
+    text.starts_with(SLASHES) && text[1..].starts_with(SLASHES)
+}
+
+/// Whether a text begins with `http:` or `https:` and a slash of any kind, as no host with a port does.
+fn names_scheme(text: &str) -> bool {
+    let scheme = text.split_once(':').filter(|(_, rest)| rest.starts_with(SLASHES));
+    scheme.is_some_and(|(scheme, _)| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))
 }
 
 /// Tells a host without scheme from other things that people write: mail addresses, `mailto:`, single words.
@@ -199,10 +215,21 @@ pub fn without_user_information(text: String) -> String {
     }
 }
 
+/// The index at which the authority of a URL begins: behind the slashes, of any kind, that follow a scheme, or that
+/// begin the text.
+fn authority(text: &str) -> Option<usize> {
+    let behind = |start: usize| text.len() - text[start..].trim_start_matches(SLASHES).len();
+    if begins_with_slashes(text) {
+        return Some(behind(0));
+    }
+    let two = text.match_indices(':').map(|(at, _)| at + 1).find(|&at| begins_with_slashes(&text[at..]));
+    two.or_else(|| names_scheme(text).then(|| text.find(':').map_or(0, |at| at + 1))).map(behind)
+}
+
 /// Where that begins, and where what follows does.
 fn user_information(text: &str) -> Option<(usize, usize)> {
-    let start = text.find("://").map(|at| at + "://".len())?;
-    let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
+    let start = authority(text)?;
+    let end = text[start..].find(['/', '\\', '?', '#']).map_or(text.len(), |at| start + at);
     text[start..end].rfind('@').map(|at| (start, start + at + 1))
 }
 
@@ -244,9 +271,23 @@ mod tests {
             ("[2001:db8::1]", "[2001:db8::1]/"),
             ("[2001:db8::1]:81/a", "[2001:db8::1]:81/a"),
             ("bücher.example", "xn--bcher-kva.example/"),
+            ("//example.com/y", "example.com/y"),
+            ("\\\\example.com\\y", "example.com/y"),
+            ("///example.com:81/y", "example.com:81/y"),
+            ("example.com\\y", "example.com/y"),
         ] {
             assert_eq!(urls(line), [(1, format!("https://{rest}"), Some(format!("http://{rest}")))], "{line}");
         }
+    }
+
+    #[test]
+    fn slashes_of_any_kind_and_number_follow_a_scheme() {
+        for line in ["http:\\\\example.com\\p", "HTTP:/example.com/p", "http:///example.com/p", "http:\\/example.com/p"]
+        {
+            assert_eq!(urls(line), [(1, "http://example.com/p".to_owned(), None)], "{line}");
+        }
+        assert_eq!(urls("https:\\\\me:secret@example.com\\p@q"), [(1, "https://example.com/p@q".to_owned(), None)]);
+        assert!(why("//user@").contains("neither"), "{}", why("//user@"));
     }
 
     #[test]
@@ -302,7 +343,14 @@ mod tests {
 
     #[test]
     fn a_password_in_a_line_that_is_no_url_is_not_shown() {
-        for line in ["http://user:secret@[/x", "ftp://secret@example.com/", "http://a:secret@b@c d/"] {
+        for line in [
+            "http:\\\\user:secret@[\\x",
+            "//user:secret@[/x",
+            "http:/user:secret@[/x",
+            "http://user:secret@[/x",
+            "ftp://secret@example.com/",
+            "http://a:secret@b@c d/",
+        ] {
             let (_, problems) = parse_seeds(line.as_bytes());
             assert!(!problems.first[0].to_string().contains("secret"), "{}", problems.first[0]);
         }
