@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
+use rustls::pki_types::InvalidDnsNameError;
+
 use super::protocols::Http2Fault;
 use crate::outcome::{Cause, Failure};
 
@@ -26,7 +28,7 @@ pub(super) fn classify(error: &reqwest::Error) -> Failure {
         if let Some(Refused(failure)) = at.downcast_ref() {
             return failure.failure();
         }
-        if is_of_tls(at) {
+        if is_of_tls(at) || at.is::<InvalidDnsNameError>() {
             return Failure::Tls;
         }
         if let Some(h2) = at.downcast_ref::<h2::Error>() {
@@ -63,6 +65,7 @@ pub(super) fn cause_of(error: &reqwest::Error) -> Cause {
             return *cause;
         }
         let finer = match failure {
+            Failure::Tls if at.is::<InvalidDnsNameError>() => Some(Cause::TlsName),
             Failure::Tls => certificate(innermost(at)),
             Failure::Connect => at.downcast_ref::<io::Error>().and_then(|error| connection(error.kind())),
             _ => None,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crawler::engine::Response;
 use crawler::fetch::FetchOptions;
-use crawler::outcome::Failure;
+use crawler::outcome::{Cause, Failure};
 use crawler::signature::{AgentForm, Component, KeyDirectory, Signer, SignerOptions, SigningKey, SystemNonces};
 use crawler::web::warc::HttpVersion;
 use h2::Reason;
@@ -20,7 +20,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::client::{Client, options, usual};
 use super::crawl::Plan;
-use super::http::page;
+use super::http::{HttpServer, page};
 use super::nameserver::{NameServer, found};
 use crate::signed::server::Asked;
 use crate::signed::verify::Keys;
@@ -284,7 +284,7 @@ fn s20_a_crawl_stores_nothing_of_servers_whose_certificates_do_not_hold_and_tell
 
 #[test]
 fn s8_a_handshake_that_drips_ends_with_the_time_for_connecting() {
-    let server = super::http::HttpServer::start("127.0.0.1", |connection| {
+    let server = HttpServer::start("127.0.0.1", |connection| {
         // a record of 16 KiB is announced
         connection.send(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc");
         while connection.send(b"\x00") {
@@ -299,7 +299,7 @@ fn s8_a_handshake_that_drips_ends_with_the_time_for_connecting() {
 
 #[test]
 fn what_is_no_tls_at_all_is_a_tls_failure() {
-    let server = super::http::HttpServer::start("127.0.0.1", |connection| {
+    let server = HttpServer::start("127.0.0.1", |connection| {
         connection.send("HTTP/1.1 400 Bad Request\r\n\r\n");
         connection.wait_for_end();
     });
@@ -450,4 +450,17 @@ fn a_stream_that_is_reset_for_another_reason_is_the_pages_failure() {
     let client = Client::start(authority.trusted());
     client.get(&server.url("a.test"), &["127.0.0.1"]).unwrap_err();
     assert_eq!(server.asked.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn a_host_whose_name_tls_does_not_know_fails_with_that_cause() {
+    let client = Client::start(options());
+    let server = HttpServer::answering(page("", "one"));
+    for host in ["a-.test", "-a.test", "www.-.test"] {
+        let url = format!("https://{host}:{}/", server.address.port());
+        let failed = client.get(&url, &["127.0.0.1"]).unwrap_err();
+        assert_eq!((failed.failure, failed.cause), (Failure::Tls, Cause::TlsName), "{host}: {}", failed.detail);
+        let url = server.url(host);
+        assert_eq!(client.get(&url, &["127.0.0.1"]).unwrap().body, b"one", "{host} without TLS");
+    }
 }

@@ -63,11 +63,13 @@ pub enum Cause {
     Proxy,
     /// The aliases of the name lead from one to the other without end.
     AliasLoop,
+    /// TLS, as it is spoken here, knows no such name of a host.
+    TlsName,
 }
 
 impl Cause {
     /// All causes, in the order of their codes in host records.
-    const ALL: [Cause; 25] = [
+    const ALL: [Cause; 26] = [
         Cause::NoSuchHost,
         Cause::ServFail,
         Cause::DnsRefused,
@@ -93,6 +95,7 @@ impl Cause {
         Cause::NotByProxy,
         Cause::Proxy,
         Cause::AliasLoop,
+        Cause::TlsName,
     ];
 
     /// What the crawl decides by.
@@ -109,6 +112,7 @@ impl Cause {
             | Cause::CertificateNotYetValid
             | Cause::CertificateName
             | Cause::CertificateIssuer
+            | Cause::TlsName
             | Cause::Tls => Failure::Tls,
             Cause::Timeout => Failure::Timeout,
             Cause::TooSlow => Failure::TooSlow,
@@ -151,6 +155,7 @@ impl fmt::Display for Cause {
             Cause::ServFail => "the name servers answer SERVFAIL",
             Cause::DnsRefused => "the name servers answer REFUSED",
             Cause::DnsSilent => "the name servers do not answer",
+            Cause::TlsName => "its name cannot be said in TLS: a label begins or ends with a hyphen, or is empty",
             Cause::AliasLoop => "the aliases of its name have no end",
             Cause::ConnectionRefused => "connection refused",
             Cause::Unreachable => "no route to its address",
