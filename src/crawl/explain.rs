@@ -25,8 +25,8 @@ use crate::config::Config;
 use crate::container::retention::list::ForgottenList;
 use crate::disk::{DirectoryLock, Disk, Error};
 use crate::engine::seeds::reader;
-use crate::engine::without_root;
 use crate::engine::values::RobotsAnswer;
+use crate::engine::without_root;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Forbidden, FrontierOptions, Hops, HostLook, NameAnswer, QueuePlace};
 use crate::outcome::{HostFault, Reason};
@@ -307,9 +307,9 @@ impl Gatherer<'_> {
         }
         let mut add = |url: &str| {
             if let Ok(url) = CanonicalUrl::parse(url).map_err(drop)
-                && options.mode.takes_in(&url, self.url)
+                && options.mode.takes_in_joined(&url, self.url)
             {
-                scope = scope.with_seed(&url);
+                scope = scope.with_joined(&url);
             }
         };
         for dir in self.dirs.shards() {

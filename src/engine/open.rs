@@ -18,7 +18,7 @@ use super::rendering::{RenderState, Renderings};
 use super::requests::{Requests, Waker};
 use super::rests::HoldLog;
 use super::seeding::{Intake, Recheck, Seeding};
-use super::seeds::SeedTable;
+use super::seeds::{SeedTable, Territory};
 use super::stores::{Arrival, Stores};
 use super::support::SupportOptions;
 use super::texts::TextBudget;
@@ -312,6 +312,9 @@ fn open_exchange(opening: &mut Opening, number: u64, section: &[u8]) -> disk::Re
 
 fn open_scope(options: &ScopeOptions, seeds: &mut SeedTable) -> Result<Scope, OpenError> {
     let mut scope = Scope::begin(options)?;
-    seeds.for_each_territory(|url| scope.add(&url))?;
+    seeds.for_each_territory(|territory| match territory {
+        Territory::Seed(url) => scope.add(&url),
+        Territory::Joined(url) => scope.add_joined(&url),
+    })?;
     Ok(scope.finish())
 }

@@ -233,9 +233,13 @@ impl Engine {
         // where a requisite redirects is one too
         Ok(match self.scope.judge_embedded(target, hops.embeds(), depth, redirects) {
             Err(Reason::Scope) if of_a_seed && self.settings.follow_seed_redirects => {
-                self.scope = Arc::new(self.scope.with_seed(target));
-                self.books.seeds.add_scope(target.as_str())?;
-                self.note_scope(target);
+                let from = self.books.seeds.get(parent.url.seed)?;
+                let from = from.and_then(|seed| CanonicalUrl::parse(&seed.url).ok());
+                let joined = self.scope.joined_by(from.as_ref().unwrap_or(target), target);
+                self.scope = Arc::new(self.scope.with_joined(&joined));
+                self.books.seeds.add_scope(joined.as_str())?;
+                self.note_scope(&joined);
+                tracing::info!("the seed {} redirects to {target}: {joined} joins the scope", parent.url.url);
                 self.scope.judge(target, depth, redirects)
             }
             verdict => verdict,

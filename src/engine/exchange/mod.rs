@@ -268,7 +268,7 @@ impl Engine {
         exchange.news = exchange.options.registry.news();
         exchange.incoming.hear(&exchange.news)?;
         for url in exchange.incoming.unread_notes(&exchange.news)? {
-            self.scope = Arc::new(self.scope.with_seed(&url));
+            self.scope = Arc::new(self.scope.with_joined(&url));
         }
         Ok(())
     }
@@ -300,7 +300,7 @@ impl Engine {
             self.stores.support(pair, target)?;
         }
         for note in &notes {
-            self.scope = Arc::new(self.scope.with_seed(note));
+            self.scope = Arc::new(self.scope.with_joined(note));
             self.books.seeds.add_scope(note.as_str())?;
         }
         self.stores.seen.prefetch(links.iter().map(|(url, _)| url.key));

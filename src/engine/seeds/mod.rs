@@ -51,6 +51,15 @@ const OFFSET_BITS: u32 = 48;
 /// Nobody, in a chain.
 const NONE: u32 = u32::MAX;
 
+/// A URL that takes others into scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Territory {
+    /// A seed.
+    Seed(CanonicalUrl),
+    /// What joined when a seed was redirected.
+    Joined(CanonicalUrl),
+}
+
 /// What became of a seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SeedStatus {
@@ -439,7 +448,7 @@ impl SeedTable {
         }
     }
 
-    /// Notes that the territory of `url` joined the scope.
+    /// Notes that `url` joined the scope.
     pub(super) fn add_scope(&mut self, url: &str) -> Result<()> {
         self.write(&Fate::Scope(url.to_owned()))
     }
@@ -450,19 +459,19 @@ impl SeedTable {
         self.fates.push(&self.record)
     }
 
-    /// Calls `each` with the URL of every seed, and then with every one whose territory joined the scope.
-    pub(super) fn for_each_territory(&mut self, mut each: impl FnMut(CanonicalUrl)) -> Result<()> {
+    /// Calls `each` with the URL of every seed, and then with every one that joined the scope.
+    pub(super) fn for_each_territory(&mut self, mut each: impl FnMut(Territory)) -> Result<()> {
         self.list.flush()?;
         self.fates.flush()?;
-        let mut call = |url: &str| CanonicalUrl::parse(url).into_iter().for_each(&mut each);
+        let parse = |url: &str| CanonicalUrl::parse(url).ok();
         let mut scan = Scan::begin(self.list.file(), Kind::Seeds)?;
         while let Some((_, seed)) = scan.next::<ListedSeed>()? {
-            call(&seed.url);
+            parse(&seed.url).map(Territory::Seed).into_iter().for_each(&mut each);
         }
         let mut scan = Scan::begin(self.fates.file(), Kind::SeedFates)?;
         while let Some((_, fate)) = scan.next::<Fate>()? {
             if let Fate::Scope(url) = fate {
-                call(&url);
+                parse(&url).map(Territory::Joined).into_iter().for_each(&mut each);
             }
         }
         Ok(())

@@ -183,8 +183,15 @@ fn n25_seeds_of_format_1_are_taken_over_from_the_catalog_under_their_numbers() {
     let mut seeds_of = table(dir.path(), Some(7));
     assert_eq!((seeds_of.len(), seeds_of.admitted(), seeds_of.round_of(1)), (2, 2, 2));
     let mut territories = Vec::new();
-    seeds_of.for_each_territory(|url| territories.push(url.to_string())).unwrap();
-    assert_eq!(territories, ["http://a.example/", "http://b.example/", "http://c.example/"]);
+    seeds_of
+        .for_each_territory(|territory| {
+            territories.push(match territory {
+                Territory::Seed(url) => url.to_string(),
+                Territory::Joined(url) => format!("joined {url}"),
+            });
+        })
+        .unwrap();
+    assert_eq!(territories, ["http://a.example/", "http://b.example/", "joined http://c.example/"]);
 }
 
 #[test]

@@ -171,9 +171,16 @@ pub struct GrowingScope {
 impl GrowingScope {
     /// Takes in what `seed` does.
     pub fn add(&mut self, seed: &CanonicalUrl) {
-        let mode = self.limits.options.mode;
-        let name = territory(mode, seed);
-        if mode != ScopeMode::Any && !self.names.contains(name) {
+        self.take_in(territory(self.limits.options.mode, seed));
+    }
+
+    /// Takes in what a redirected seed does: `joined` is what [`Scope::joined_by`] said then.
+    pub fn add_joined(&mut self, joined: &CanonicalUrl) {
+        self.take_in(joined_territory(self.limits.options.mode, joined));
+    }
+
+    fn take_in(&mut self, name: &str) {
+        if self.limits.options.mode != ScopeMode::Any && !self.names.contains(name) {
             self.names.insert(name.into());
         }
     }
@@ -221,13 +228,37 @@ impl Scope {
         Scope { limits: Arc::clone(&rules.0), seeds: self.seeds.clone() }
     }
 
-    /// This scope with one more seed: where a seed was redirected to.
+    /// This scope with one more seed.
     pub fn with_seed(&self, seed: &CanonicalUrl) -> Scope {
+        self.with_territory(seed, territory(self.limits.options.mode, seed))
+    }
+
+    /// What joins the scope when the seed `from` redirects to `target`, as a URL for [`Scope::with_joined`].
+    ///
+    /// A seed in prefix mode stands for a part of a site, and the site that it moves to may be any. Within its
+    /// registrable domain, as from http to https and to `www.`, the directory of the target takes its place; elsewhere
+    /// only what begins with the target, lest a redirect to somebody's page open all of a large site.
+    pub fn joined_by(&self, from: &CanonicalUrl, target: &CanonicalUrl) -> CanonicalUrl {
         let mode = self.limits.options.mode;
-        if mode == ScopeMode::Any || self.seeds.find(mode, seed).is_some() {
+        let joined = match mode {
+            ScopeMode::Prefix if from.registrable_domain() == target.registrable_domain() => territory(mode, target),
+            ScopeMode::Prefix => &target.plain()[..target.authority().len() + target.path().len()],
+            _ => return target.clone(),
+        };
+        CanonicalUrl::parse(joined).unwrap_or_else(|_| target.clone())
+    }
+
+    /// This scope with what a redirected seed took in.
+    pub fn with_joined(&self, joined: &CanonicalUrl) -> Scope {
+        self.with_territory(joined, joined_territory(self.limits.options.mode, joined))
+    }
+
+    fn with_territory(&self, at: &CanonicalUrl, name: &str) -> Scope {
+        let mode = self.limits.options.mode;
+        if mode == ScopeMode::Any || self.seeds.find(mode, at).is_some() {
             return self.clone();
         }
-        Scope { limits: Arc::clone(&self.limits), seeds: self.seeds.with(mode, territory(mode, seed)) }
+        Scope { limits: Arc::clone(&self.limits), seeds: self.seeds.with(mode, name) }
     }
 
     /// Whether a URL that was found at `depth`, after `redirects` redirects in a row, belongs to the crawl.
@@ -322,6 +353,11 @@ fn territory(mode: ScopeMode, seed: &CanonicalUrl) -> &str {
             &seed.plain()[..seed.authority().len() + directory]
         }
     }
+}
+
+/// What a URL takes into scope that joined it: in prefix mode what begins with it.
+fn joined_territory(mode: ScopeMode, joined: &CanonicalUrl) -> &str {
+    if mode == ScopeMode::Prefix { joined.plain() } else { territory(mode, joined) }
 }
 
 /// So few segments of a path are compared each with each; more of them are sorted.

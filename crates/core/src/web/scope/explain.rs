@@ -249,6 +249,14 @@ impl ScopeMode {
             _ => territory(self, seed) == territory(self, url),
         }
     }
+
+    /// The same of what joined the scope when a seed was redirected.
+    pub fn takes_in_joined(self, joined: &CanonicalUrl, url: &CanonicalUrl) -> bool {
+        match self {
+            ScopeMode::Prefix => url.as_str().starts_with(joined.plain()),
+            _ => self.takes_in(joined, url),
+        }
+    }
 }
 
 impl fmt::Display for ScopeMode {

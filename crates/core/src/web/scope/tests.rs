@@ -202,3 +202,32 @@ fn a_redirected_seed_takes_its_target_into_a_new_scope() {
         assert_eq!(judge(&scope, "http://seed.com/x"), Ok(()));
     }
 }
+
+#[test]
+fn a_seed_of_a_prefix_that_redirects_to_another_site_takes_in_what_begins_with_its_target() {
+    let seed = url("http://some.example/path/");
+    let joined = |mode, target: &str| {
+        let scope = scope(mode, &[seed.as_str()]);
+        scope.joined_by(&seed, &url(target)).as_str().to_owned()
+    };
+    for (target, expected) in [
+        ("https://www.some.example/path/", "https://www.some.example/path/"),
+        ("https://some.example/de/start?x", "https://some.example/de/"),
+        ("https://network.example/some?ref=1", "https://network.example/some"),
+        ("https://network.example/people/some/", "https://network.example/people/some/"),
+    ] {
+        assert_eq!(joined(ScopeMode::Prefix, target), expected);
+        assert_eq!(joined(ScopeMode::Domain, target), target);
+        let moved = scope(ScopeMode::Prefix, &[seed.as_str()]).with_joined(&url(expected));
+        assert_eq!(judge(&moved, target), Ok(()), "{target}");
+        let mut again = Scope::begin(&ScopeOptions { mode: ScopeMode::Prefix, ..ScopeOptions::default() }).unwrap();
+        again.add_joined(&url(expected));
+        assert_eq!(judge(&again.finish(), target), Ok(()), "{target} after a start");
+        assert!(ScopeMode::Prefix.takes_in_joined(&url(expected), &url(target)), "{target}");
+    }
+    let moved = scope(ScopeMode::Prefix, &[seed.as_str()]).with_joined(&url("https://network.example/some"));
+    assert_eq!(judge(&moved, "https://network.example/some/photos"), Ok(()));
+    for other in ["https://network.example/", "https://network.example/fb1"] {
+        assert_eq!(judge(&moved, other), Err(Reason::Scope), "{other}");
+    }
+}
