@@ -5,7 +5,10 @@
 //! - Files with notes come in the order of their revisions: while the notes of one are not in the scope, no frame of a
 //!   later commit is read. A shard that sends a link because of a note has read that note, so its commit is later, and
 //!   the reader knows of both.
-//! - Everything is read up to the revision before the first file that is not read to its end.
+//! - Everything is read up to the revision before the first file that is not read to its end, and no further than
+//!   everything is known.
+//! - What a node has committed itself it knows at once, and the commits of others when it hears of them. A file whose
+//!   revision is beyond what everything is known up to is not read yet: notes of an earlier commit may still come.
 
 use super::position::Position;
 use super::registry::{News, Revision, Visible};
@@ -52,12 +55,13 @@ impl<'a> Reading<'a> {
     /// Everything that was committed up to this revision is admitted.
     pub fn read_to(self) -> Revision {
         let first = self.all_unread().map(|(_, visible)| visible.revision).min();
-        first.map_or(self.news.revision, |first| first - 1)
+        first.map_or(self.news.revision, |first| self.news.revision.min(first - 1))
     }
 
     /// The sender whose frames are read next, and from where on, while those of the senders `out` are being read.
     pub fn next(self, out: &[u32]) -> Option<(u32, Position)> {
-        let barrier = self.with_new_notes().map(|(_, visible)| visible.revision).min().unwrap_or(Revision::MAX);
+        let notes = self.with_new_notes().map(|(_, visible)| visible.revision).min();
+        let barrier = notes.map_or(self.news.revision, |notes| self.news.revision.min(notes));
         let senders = (0..self.positions.len() as u32).filter(|sender| !out.contains(sender));
         let firsts = senders.filter_map(|sender| self.unread(sender).next().map(|visible| (sender, visible)));
         let (sender, visible) =
@@ -65,5 +69,37 @@ impl<'a> Reading<'a> {
         let (number, position) = (visible.file.number, self.positions[sender as usize]);
         let frames = if number == position.number { position.frames } else { 0 };
         Some((sender, Position { number, frames }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::registry::{HeadAt, OutFile};
+    use super::*;
+
+    /// Three shards at a node that has heard of everything up to 111: the first is its own, and has committed a file of
+    /// links at 120 since; the last one, which reads, is its own, too.
+    fn behind_its_own_commit() -> News {
+        let file = Visible { file: OutFile { number: 1, has_notes: false }, revision: 120 };
+        let own = HeadAt { revision: 120, links_at: 120, files: vec![file], ..HeadAt::default() };
+        let heads = vec![Some(own), Some(HeadAt::default()), Some(HeadAt::default())];
+        News { revision: 111, heads, ..News::default() }
+    }
+
+    /// A file that the second shard committed at 115 would count as read, and be deleted.
+    #[test]
+    fn everything_is_read_no_further_than_everything_is_known() {
+        let (news, positions) = (behind_its_own_commit(), [Position::default(); 3]);
+        assert_eq!(Reading::new(&news, &positions, 2).read_to(), 111);
+    }
+
+    /// Notes that the second shard committed at 115 belong before it.
+    #[test]
+    fn a_file_is_read_when_everything_before_it_is_known() {
+        let (mut news, positions) = (behind_its_own_commit(), [Position::default(); 3]);
+        assert_eq!(Reading::new(&news, &positions, 2).next(&[]), None);
+        news.revision = 120;
+        assert!(Reading::new(&news, &positions, 2).next(&[]).is_some());
+        assert_eq!(Reading::new(&news, &positions, 2).read_to(), 119);
     }
 }
