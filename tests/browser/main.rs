@@ -35,7 +35,7 @@ fn program() -> Option<PathBuf> {
     match FOUND.get_or_init(|| std::thread::spawn(look_for_program).join().unwrap()) {
         Ok(program) => Some(program.clone()),
         Err(why) => {
-            skip(&why);
+            skip(why);
             None
         }
     }

@@ -1,8 +1,6 @@
 //! Cases of the simulator that hold, cases that once did not, and mistakes that are found: the many that take minutes.
 //! A few of each kind are in the quick tier (tests/engine).
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 #[path = "../cases/mod.rs"]
 mod cases;
 

@@ -64,7 +64,7 @@ fn an_exported_warc_file_has_every_page_of_the_archive() {
     let site = begun(few());
     site.crawl.run(&[]).expect(0, &[]);
     prints(&site, &["export", "warc", "--output", "all.warc.gz"]);
-    let file = Disk::real().open(&site.crawl.path("all.warc.gz"), Mode::Read).unwrap();
+    let file = Disk::real().open(site.crawl.path("all.warc.gz"), Mode::Read).unwrap();
     let mut reader = RecordReader::new(&file, 0, 64 << 20);
     let records: Vec<Record> = std::iter::from_fn(|| reader.next().unwrap()).collect();
     let answers = records.iter().filter(|record| matches!(record.kind(), "response" | "revisit"));
