@@ -5,7 +5,8 @@
 //! - Files with notes come in the order of their revisions: while the notes of one are not in the scope, no frame of a
 //!   later commit is read. A shard that sends a link because of a note has read that note, so its commit is later, and
 //!   the reader knows of both.
-//! - Everything is read up to the revision before the first file that is not read to its end.
+//! - Everything is read up to the revision before the first file that is not read to its end, and never beyond the
+//!   revision up to which everything is known: of the others a file may be missing that comes before it.
 
 use super::position::Position;
 use super::registry::{News, Revision, Visible};
@@ -52,7 +53,7 @@ impl<'a> Reading<'a> {
     /// Everything that was committed up to this revision is admitted.
     pub fn read_to(self) -> Revision {
         let first = self.all_unread().map(|(_, visible)| visible.revision).min();
-        first.map_or(self.news.revision, |first| first - 1)
+        first.map_or(self.news.revision, |first| self.news.revision.min(first - 1))
     }
 
     /// The sender whose frames are read next, and from where on, while those of the senders `out` are being read.
@@ -65,5 +66,30 @@ impl<'a> Reading<'a> {
         let (number, position) = (visible.file.number, self.positions[sender as usize]);
         let frames = if number == position.number { position.frames } else { 0 };
         Some((sender, Position { number, frames }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::{HeadAt, OutFile};
+
+    /// A head with these link files, as number and revision.
+    fn head(files: &[(u64, Revision)]) -> Option<HeadAt> {
+        let visible =
+            |&(number, revision): &(u64, Revision)| Visible { file: OutFile { number, has_notes: false }, revision };
+        Some(HeadAt { files: files.iter().map(visible).collect(), ..HeadAt::default() })
+    }
+
+    #[test]
+    fn nothing_is_read_beyond_what_the_watch_has_brought() {
+        // shards 0 and 2 are of this node, which knows what it committed itself at once; shard 1 is of another one, of
+        // which the watch has brought everything up to 111: what it committed at 112 is not known yet
+        let heads = vec![head(&[]), head(&[(7, 105)]), head(&[(4, 120)])];
+        let news = News { revision: 111, heads, ..News::default() };
+        let (start, of_others) = (Position::default(), Position::behind(7));
+        assert_eq!(Reading::new(&news, &[start; 3], 0).read_to(), 104);
+        assert_eq!(Reading::new(&news, &[start, of_others, start], 0).read_to(), 111, "the file of 120 is no bound");
+        assert_eq!(Reading::new(&news, &[start, of_others, Position::behind(4)], 0).read_to(), 111);
     }
 }
