@@ -17,6 +17,7 @@ mod position;
 mod reader;
 mod reading;
 pub mod registry;
+mod up_to;
 mod writer;
 
 pub use format::{link_path, links_dir, number_of};
@@ -27,6 +28,7 @@ pub use position::Position;
 pub use reader::{LinkFile, Section};
 pub use reading::Reading;
 pub use registry::{Again, Head, HeadAt, Idle, News, OutFile, Registry, Revision, Visible};
+pub use up_to::UpTo;
 pub use writer::{LinkWriter, Written};
 
 #[cfg(test)]

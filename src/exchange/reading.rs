@@ -10,6 +10,7 @@
 
 use super::position::Position;
 use super::registry::{News, Revision, Visible};
+use super::up_to::UpTo;
 
 /// How far a shard has read, beside what is known.
 #[derive(Clone, Copy, Debug)]
@@ -50,10 +51,10 @@ impl<'a> Reading<'a> {
         self.all_unread().next().is_none()
     }
 
-    /// Everything that was committed up to this revision is admitted.
-    pub fn read_to(self) -> Revision {
+    /// Everything of this is admitted.
+    pub fn read_to(self) -> UpTo {
         let first = self.all_unread().map(|(_, visible)| visible.revision).min();
-        first.map_or(self.news.revision, |first| self.news.revision.min(first - 1))
+        first.map_or(self.news.known, |first| self.news.known.before(first))
     }
 
     /// The sender whose frames are read next, and from where on, while those of the senders `out` are being read.
@@ -86,10 +87,11 @@ mod tests {
         // shards 0 and 2 are of this node, which knows what it committed itself at once; shard 1 is of another one, of
         // which the watch has brought everything up to 111: what it committed at 112 is not known yet
         let heads = vec![head(&[]), head(&[(7, 105)]), head(&[(4, 120)])];
-        let news = News { revision: 111, heads, ..News::default() };
+        let news = News { known: UpTo::all(111), heads, ..News::default() };
         let (start, of_others) = (Position::default(), Position::behind(7));
-        assert_eq!(Reading::new(&news, &[start; 3], 0).read_to(), 104);
-        assert_eq!(Reading::new(&news, &[start, of_others, start], 0).read_to(), 111, "the file of 120 is no bound");
-        assert_eq!(Reading::new(&news, &[start, of_others, Position::behind(4)], 0).read_to(), 111);
+        assert_eq!(Reading::new(&news, &[start; 3], 0).read_to(), UpTo::all(104));
+        let read_to = Reading::new(&news, &[start, of_others, start], 0).read_to();
+        assert_eq!(read_to, UpTo::all(111), "the file of 120 is no bound");
+        assert_eq!(Reading::new(&news, &[start, of_others, Position::behind(4)], 0).read_to(), UpTo::all(111));
     }
 }
