@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::registry::{Head, HeadAt, Idle, News, Registry, Revision, Visible};
-use super::up_to::UpTo;
+use super::registry::{Head, HeadAt, Idle, News, Registry, Visible};
+use super::up_to::{Revision, UpTo};
 
 /// What is called when something has changed for a shard.
 pub type Wake = Box<dyn Fn() + Send + Sync>;

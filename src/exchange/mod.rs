@@ -27,8 +27,8 @@ pub use local::{LocalRegistry, Wake};
 pub use position::Position;
 pub use reader::{LinkFile, Section};
 pub use reading::Reading;
-pub use registry::{Again, Head, HeadAt, Idle, News, OutFile, Registry, Revision, Visible};
-pub use up_to::UpTo;
+pub use registry::{Again, Head, HeadAt, Idle, News, OutFile, Registry, Visible};
+pub use up_to::{Revision, UpTo};
 pub use writer::{LinkWriter, Written};
 
 #[cfg(test)]

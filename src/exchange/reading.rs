@@ -9,8 +9,8 @@
 //!   revision up to which everything is known: of the others a file may be missing that comes before it.
 
 use super::position::Position;
-use super::registry::{News, Revision, Visible};
-use super::up_to::UpTo;
+use super::registry::{News, Visible};
+use super::up_to::{Revision, UpTo};
 
 /// How far a shard has read, beside what is known.
 #[derive(Clone, Copy, Debug)]

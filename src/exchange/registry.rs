@@ -25,11 +25,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Position;
-use super::up_to::UpTo;
+use super::up_to::{Revision, UpTo};
 use crate::record::Finish;
-
-/// The order of commits, openings and lists of seeds over all shards of a crawl; 0 is before the first one.
-pub type Revision = u64;
 
 /// What is left to do in a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -3,13 +3,14 @@
 //! A plain [`Revision`] says when something happened, and nothing of what came before it. A process knows what it has
 //! done itself at once, and what others do some time later; so "the greatest revision that I know" and "the revision up
 //! to which I know everything" are two numbers, and links were lost where one was taken for the other. An [`UpTo`] is
-//! made in two ways only: by the one that has taken in everything in its order ([`UpTo::all`]), and as a part of another
-//! one ([`UpTo::before`], the lesser of two). A revision is not compared with it; it is asked whether it
+//! made in two ways only: by the one that has taken in everything in its order ([`UpTo::all`]), and as a part of
+//! another one ([`UpTo::before`], the lesser of two). A revision is not compared with it; it is asked whether it
 //! [covers](UpTo::covers) one.
 
 use serde::{Deserialize, Serialize};
 
-use super::registry::Revision;
+/// The order of commits, openings and lists of seeds over all shards of a crawl; 0 is before the first one.
+pub type Revision = u64;
 
 /// Everything up to a revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
