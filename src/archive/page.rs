@@ -64,7 +64,7 @@ pub struct Answer {
     pub sent: Vec<u8>,
     /// The body, content coding removed.
     pub body: Vec<u8>,
-    /// Whether that is less than the whole content: its coding is damaged or another one than is stated, or it becomes
+    /// True where that is less than the whole content: its coding is damaged or another one than is stated, or it becomes
     /// larger than is decoded.
     pub is_partial: bool,
 }

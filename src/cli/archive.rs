@@ -66,7 +66,7 @@ pub struct Response {
     pub body: Vec<u8>,
     /// The body with the content coding removed.
     pub decoded: Vec<u8>,
-    /// Whether that is less than the whole content.
+    /// True where that is less than the whole content.
     pub is_partial: bool,
 }
 

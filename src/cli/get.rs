@@ -138,7 +138,7 @@ impl GetArgs {
 /// A part of an exchange.
 struct Part {
     bytes: Vec<u8>,
-    /// What is not in it, for people.
+    /// The part that is missing, for people.
     missing: Option<String>,
 }
 

@@ -244,7 +244,7 @@ impl Response {
 
     /// Whether the body ended before its time, so that it is worth another attempt.
     pub fn is_interrupted(&self) -> bool {
-        matches!(self.truncated, Some(Truncation::Time | Truncation::Disconnect))
+        self.truncated.is_some_and(Truncation::is_interruption)
     }
 }
 

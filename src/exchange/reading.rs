@@ -6,8 +6,8 @@
 //!   later commit is read. A shard that sends a link because of a note has read that note, so its commit is later, and
 //!   the reader knows of both.
 //! - Everything is read up to the revision before the first file that is not read to its end, and no further than
-//!   everything is known.
-//!   What a node has committed itself it knows at once, and the commits of others when it hears of them.
+//!   everything is known. What a node has committed itself it knows at once, and the commits of others when it hears
+//!   of them.
 
 use super::position::Position;
 use super::registry::{News, Revision, Visible};

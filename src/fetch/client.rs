@@ -56,7 +56,7 @@ impl Clients {
 }
 
 tokio::task_local! {
-    /// Whether the request that this task waits for began to connect.
+    /// True where the request that this task waits for began to connect.
     static CONNECTS: Cell<bool>;
 }
 

@@ -146,8 +146,8 @@ pub(super) fn http2_fault(error: &reqwest::Error) -> Option<Http2Fault> {
     (classify(error) == Failure::Disconnected).then_some(Http2Fault::Broken)
 }
 
-/// Whether the server says that it has not processed the request (RFC 9113, 8.7), which may be sent again whatever it
-/// is.
+/// Returns whether the server says that it has not processed the request (RFC 9113, 8.7), which may be sent again
+/// whatever it is.
 pub(super) fn is_unprocessed(error: &reqwest::Error) -> bool {
     h2_error(error).is_some_and(|h2| {
         let is_refused = h2.is_reset() && h2.reason() == Some(h2::Reason::REFUSED_STREAM);
@@ -156,7 +156,7 @@ pub(super) fn is_unprocessed(error: &reqwest::Error) -> bool {
     })
 }
 
-/// Whether the connection ended under the request before anything of an answer came.
+/// Returns whether the connection ended under the request before anything of an answer came.
 pub(super) fn is_of_dead_connection(error: &reqwest::Error) -> bool {
     // a stream that is reset says that its connection lives
     let has_ended = h2_error(error).is_none_or(|h2| h2.is_io() || h2.is_go_away());

@@ -145,7 +145,7 @@ impl NameServers {
         }
     }
 
-    /// Whether `name`, which was reached over aliases, is one itself: then there is no end of them.
+    /// Returns whether `name`, which was reached over aliases, is one itself: then there is no end of them.
     async fn is_alias(&self, name: &Name, deadline: Instant) -> bool {
         let server = self.first.load(Ordering::Relaxed) % self.servers.len();
         let answer = timeout_at(deadline, self.servers[server].lookup(name, RecordType::CNAME)).await;

@@ -338,7 +338,7 @@ impl Exchange<'_> {
         Failed { cause, detail, http2: http2_fault(error), again }
     }
 
-    /// Whether the request may be made twice: all but a POST, of a form or of a seed.
+    /// Returns whether the request may be made twice: all but a POST, of a form or of a seed.
     fn is_safe(&self) -> bool {
         let is_post = self.job.url.request().is_some_and(|own| own.method() == Method::Post);
         self.job.submission().is_none() && !is_post

@@ -30,7 +30,7 @@ impl Strikes {
         Strikes { max, generations: Mutex::default() }
     }
 
-    /// Whether `origin` has as many as there may be.
+    /// Returns whether `origin` has as many as there may be.
     pub(super) fn is_out(&self, origin: &str) -> bool {
         self.with(|generations| generations.strikes(origin) >= self.max)
     }

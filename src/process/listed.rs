@@ -88,12 +88,12 @@ impl Processor {
             let Ok(target) = url.join(text) else { return };
             let keys = self.options.keys.keys(&target);
             // translations name one another again and again
-            if matches!(entry, Entry::Beside | Entry::Next) && list.places.contains_key(&keys.key) {
+            if entry.is_beside() && list.places.contains_key(&keys.key) {
                 return;
             }
             match room.checked_sub(target.as_str().len()) {
                 Some(left) => room = left,
-                None => return too_far += u64::from(!matches!(entry, Entry::Beside | Entry::Next)),
+                None => return too_far += u64::from(!entry.is_beside()),
             }
             let kind = match entry {
                 Entry::Sitemap if files == FILES_MAX => return too_far += 1,
@@ -107,10 +107,10 @@ impl Processor {
                 LinkKind::Sitemap => self.judge_sitemap(scope, &target, url, depth),
                 kind => self.judge(scope, &target, kind, (depth, hops)),
             };
-            match (verdict, entry) {
-                (Ok(()), Entry::Beside | Entry::Next) => list.add(target.as_str(), keys, kind),
-                (Ok(()), _) => list.add_dated(target.as_str(), keys, kind),
-                (Err(reason), _) => count(&mut dropped, reason),
+            match verdict {
+                Ok(()) if entry.is_beside() => list.add(target.as_str(), keys, kind),
+                Ok(()) => list.add_dated(target.as_str(), keys, kind),
+                Err(reason) => count(&mut dropped, reason),
             }
         });
         findings.links.extend(list.believed(response));

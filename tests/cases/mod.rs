@@ -33,7 +33,16 @@ fn sum(seeds: impl IntoIterator<Item = u64>, run: impl Fn(u64) -> Result<Held, B
 
 /// Returns the clause that breaks in the first case of `seeds` that shows the mistake, in a crawl of `shards` shards.
 pub fn found_by(mistake: Mistake, seeds: Range<u64>, shards: u32) -> Clause {
-    let broken = seeds.clone().find_map(|seed| run_in_shards(seed, Some(mistake), shards).err());
+    broken(mistake, seeds, |seed| run_in_shards(seed, Some(mistake), shards))
+}
+
+/// Does the same with crawls of four shards on three machines.
+pub fn found_on_nodes(mistake: Mistake, seeds: Range<u64>) -> Clause {
+    broken(mistake, seeds, |seed| run_on_nodes(seed, Some(mistake), ON_NODES))
+}
+
+fn broken(mistake: Mistake, seeds: Range<u64>, run: impl Fn(u64) -> Result<Held, Box<Broken>>) -> Clause {
+    let broken = seeds.clone().find_map(|seed| run(seed).err());
     let broken = broken.unwrap_or_else(|| panic!("{mistake:?} is not found in {seeds:?}"));
     println!("{mistake:?}: seed {}: {}", broken.seed, broken.violation);
     broken.violation.clause

@@ -10,12 +10,12 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use crawler::simweb::{SimOptions, SimWeb};
 use documentation::Documentation;
 
-use super::site::RUSH;
+use super::site::{RUSH, next_second};
 use super::tutorial::{SITE, settle, with_binary};
 use crate::tools::{Tool, has};
 
@@ -219,16 +219,6 @@ fn each_recipe(check: impl Fn(&'static str, Vec<String>) + Sync) {
             threads.spawn(move || check(heading, blocks));
         }
     });
-}
-
-/// Waits until the clock shows another second: dates on the command line have no fractions, and a night passes between
-/// two rounds.
-fn next_second() {
-    let second = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    let start = second();
-    while second() == start {
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]

@@ -240,6 +240,15 @@ pub fn everything(dir: &Path) -> Vec<(PathBuf, SystemTime, Vec<u8>)> {
     found
 }
 
+/// Waits until the clock shows another second: dates on command lines and in indexes have no fractions.
+pub fn next_second() {
+    let second = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let start = second();
+    while second() == start {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 pub const fn ms(number: u64) -> Duration {
     Duration::from_millis(number)
 }

@@ -15,21 +15,21 @@ use crate::web::warc::has_request;
 pub(super) struct Replayable {
     /// With the status that they are told.
     pub entry: Entry,
-    /// Of a revisit: the entry that has its payload, where that is in this archive.
+    /// The entry that has the payload of a revisit, where that is in this archive.
     pub original: Option<Entry>,
-    /// What its answer becomes; none where it stays.
+    /// The form that its answer gets; none where it stays.
     form: Option<Form>,
 }
 
 /// The record from which a page is replayed.
 pub(in crate::cli) struct Answer {
     pub place: RecordLocation,
-    /// Whether it has no payload itself.
+    /// True where it has no payload itself.
     pub is_revisit: bool,
 }
 
 impl Replayable {
-    /// How `entry` is replayed.
+    /// Decides how `entry` is replayed.
     pub(super) fn of(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Self> {
         let original = entry.payload.map(|handle| archive.entry(handle)).transpose()?;
         let form = match &original {

@@ -272,14 +272,13 @@ impl Archive {
             200..300 => {
                 let response = found.reader.response(&found.record)?;
                 let coding = headers::list(&response.headers, "content-encoding");
-                let is_cut = found.record.truncated;
-                match whole_lines(&response.body, coding.as_deref(), is_cut, bytes_max) {
-                    _ if response.is_interrupted() => (None, Some(HostFault::RobotsStatus(status))),
+                let (is_cut, is_interrupted) = (found.record.truncated, response.is_interrupted());
+                match whole_lines(&response.body, coding.as_deref(), is_cut, bytes_max).filter(|_| !is_interrupted) {
                     Some(lines) => (Some(lines.text.into_owned()), None),
-                    None => (None, Some(HostFault::RobotsCoding)),
+                    None => (None, Some(HostFault::of_robots(status, is_interrupted))),
                 }
             }
-            429 | 500.. => (None, Some(HostFault::RobotsStatus(status))),
+            429 | 500.. => (None, Some(HostFault::of_robots(status, false))),
             _ => (None, None),
         };
         Ok(Some(ArchivedRobots { version, text, fault }))

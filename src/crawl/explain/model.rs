@@ -192,7 +192,7 @@ pub struct Robots {
     /// Since when it cannot be had.
     #[serde(serialize_with = "moment")]
     pub unreachable_since: Option<Time>,
-    /// What is wrong with the one that came, if one did.
+    /// The fault of the one that came, if one did.
     pub unreachable_because: Option<String>,
     /// When the rules were learnt.
     #[serde(serialize_with = "moment")]

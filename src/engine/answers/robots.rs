@@ -117,9 +117,7 @@ impl Engine {
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
             None if is_redirect => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
             None => {
-                let is_undecodable = response.status < 300 && !response.is_interrupted();
-                let status = HostFault::RobotsStatus(response.status);
-                let fault = if is_undecodable { HostFault::RobotsCoding } else { status };
+                let fault = HostFault::of_robots(response.status, response.is_interrupted());
                 self.stores.arrival.frontier.blame(host, fault);
                 self.rules_unreachable(host, key, duration, retry_after)
             }

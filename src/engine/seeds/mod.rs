@@ -56,7 +56,7 @@ const NONE: u32 = u32::MAX;
 pub(super) enum Territory {
     /// A seed.
     Seed(CanonicalUrl),
-    /// What joined when a seed was redirected.
+    /// A URL that joined when a seed was redirected.
     Joined(CanonicalUrl),
 }
 

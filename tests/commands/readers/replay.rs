@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::site::{Capture, Site};
 use super::{run, tool};
+use crate::site::next_second;
 
 /// A collection of a reader, and what is asked of it.
 struct Collection<'a> {
@@ -124,7 +125,7 @@ fn crawled_against_earlier() -> Site {
     let some = seeds.lines().filter(|seed| !seed.contains("/found") && !seed.contains("dogs"));
     fs::write(site.path("seeds.txt"), some.collect::<Vec<_>>().join("\n")).unwrap();
     site.crawl("earlier", &[]);
-    site.next_second();
+    next_second();
     fs::write(site.path("seeds.txt"), seeds).unwrap();
     site.configure("crawler.toml", "dedup_against = [\"earlier\"]");
     site.crawl("crawl", &[]);

@@ -5,11 +5,12 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output, Stdio};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
+
+use crate::site::next_second;
 
 const ETAG: &str = "\"first\"";
 /// What the server is asked for by POST; two of the answers are the same.
@@ -162,18 +163,9 @@ impl Site {
     pub fn crawled_twice() -> Site {
         let site = Site::start(Vec::new());
         site.crawl("crawl", &[]);
-        site.next_second();
+        next_second();
         site.crawl("crawl", &["--force"]);
         site
-    }
-
-    /// Waits until the clock shows another second: readers look captures up by the second.
-    pub fn next_second(&self) {
-        let second = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-        let start = second();
-        while second() == start {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
     }
 
     /// The captures that `list` gives with `args`.

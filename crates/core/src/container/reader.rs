@@ -71,11 +71,10 @@ pub struct StoredResponse {
 }
 
 impl StoredResponse {
-    /// Whether the body ended before its time.
+    /// Returns whether the body ended before its time.
     pub fn is_interrupted(&self) -> bool {
         let truncated = self.fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("WARC-Truncated"));
-        let truncated = truncated.and_then(|(_, word)| Truncation::parse(word));
-        matches!(truncated, Some(Truncation::Time | Truncation::Disconnect))
+        truncated.and_then(|(_, word)| Truncation::parse(word)).is_some_and(Truncation::is_interruption)
     }
 }
 

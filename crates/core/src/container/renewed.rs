@@ -9,7 +9,7 @@ use crate::web::warc::{
     with_field,
 };
 
-/// What a revisit becomes.
+/// The kind of record that a revisit becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A response, with the payload.
@@ -55,7 +55,7 @@ pub(super) struct Renewed {
     pub records: Vec<Record>,
     /// Status of the answer.
     pub status: u16,
-    /// Whether the payload is compressed in itself.
+    /// True where the payload is compressed in itself.
     pub is_packed: bool,
 }
 

@@ -186,6 +186,12 @@ pub enum HostFault {
 }
 
 impl HostFault {
+    /// Returns the fault of a robots.txt from whose answer nothing follows: one that came whole cannot be decoded.
+    pub fn of_robots(status: u16, is_interrupted: bool) -> HostFault {
+        let is_whole = status < 300 && !is_interrupted;
+        if is_whole { HostFault::RobotsCoding } else { HostFault::RobotsStatus(status) }
+    }
+
     /// Tag and value for a host record.
     pub fn code(self) -> (u8, u16) {
         let of = |cause: Cause| Cause::ALL.iter().position(|&other| other == cause).unwrap_or(0) as u16;

@@ -10,7 +10,7 @@ pub fn base_of(page: &Html) -> Option<&str> {
     page.select(&selector).find(|base| is_base(*base))?.value().attr("href")
 }
 
-/// Whether an element is a `base` of the page itself.
+/// Returns whether an element is a `base` of the page itself.
 pub fn is_base(element: ElementRef<'_>) -> bool {
     let name = &element.value().name;
     let mut above = element.ancestors().filter_map(ElementRef::wrap);

@@ -56,7 +56,7 @@ pub enum Ending {
 }
 
 impl Decoded<'_> {
-    /// Whether the bytes are the whole content.
+    /// Returns whether the bytes are the whole content.
     pub fn is_whole(&self) -> bool {
         self.end == Ending::Whole
     }
@@ -73,7 +73,7 @@ impl Ending {
     }
 }
 
-/// Whether `content_encoding` lists a name that is no coding known here.
+/// Returns whether `content_encoding` lists a name that is no coding known here.
 pub fn has_unknown(content_encoding: Option<&str>) -> bool {
     names(content_encoding).any(|name| Coding::of(name).is_none())
 }

@@ -219,7 +219,7 @@ pub struct FileCookie {
 /// The cookies of a file as browsers and curl export them: the format of Netscape, seven columns between tabulators.
 /// Those that have expired are left out.
 pub fn netscape(text: &str) -> Result<Vec<FileCookie>, String> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let now = now().since(Time::ZERO).as_secs();
     let mut cookies = Vec::new();
     for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let line = line.strip_prefix("#HttpOnly_").unwrap_or(line);

@@ -77,7 +77,7 @@ fn within(html: &str) -> &str {
 pub struct Form {
     /// Where it is sent to, as it is written; empty for the page itself.
     pub action: String,
-    /// What that is resolved against, as it is written; empty for the URL of the page.
+    /// The base of that, as it is written; empty for the URL of the page.
     pub base: String,
     /// Names and values.
     pub fields: Vec<(String, String)>,

@@ -233,7 +233,7 @@ impl Scope {
         self.with_territory(seed, territory(self.limits.options.mode, seed))
     }
 
-    /// What joins the scope when the seed `from` redirects to `target`, as a URL for [`Scope::with_joined`].
+    /// Returns what joins the scope when the seed `from` redirects to `target`, as a URL for [`Scope::with_joined`].
     ///
     /// A seed in prefix mode stands for a part of a site, and the site that it moves to may be any. Within its
     /// registrable domain, as from http to https and to `www.`, the directory of the target takes its place; elsewhere
@@ -355,7 +355,7 @@ fn territory(mode: ScopeMode, seed: &CanonicalUrl) -> &str {
     }
 }
 
-/// What a URL takes into scope that joined it: in prefix mode what begins with it.
+/// Returns what a URL that joined the scope takes in: in prefix mode what begins with it.
 fn joined_territory(mode: ScopeMode, joined: &CanonicalUrl) -> &str {
     if mode == ScopeMode::Prefix { joined.plain() } else { territory(mode, joined) }
 }

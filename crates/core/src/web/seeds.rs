@@ -160,12 +160,12 @@ fn parse_line(content: &[u8]) -> Result<(CanonicalUrl, Option<CanonicalUrl>), St
 /// Signs that a browser reads as slashes.
 const SLASHES: [char; 2] = ['/', '\\'];
 
-/// Whether a text begins with two of them.
+/// Returns whether a text begins with two of them.
 fn begins_with_slashes(text: &str) -> bool {
     text.starts_with(SLASHES) && text[1..].starts_with(SLASHES)
 }
 
-/// Whether a text begins with `http:` or `https:` and a slash of any kind, as no host with a port does.
+/// Returns whether a text begins with `http:` or `https:` and a slash of any kind, as no host with a port does.
 fn names_scheme(text: &str) -> bool {
     let scheme = text.split_once(':').filter(|(_, rest)| rest.starts_with(SLASHES));
     scheme.is_some_and(|(scheme, _)| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))

@@ -166,8 +166,8 @@ impl<'a> Tags<'a> {
         self.foreign > 0
     }
 
-    /// Whether the walk is in the page itself: neither in a drawing nor in a template, where `base`, `meta` and `title`
-    /// are other elements or none yet.
+    /// Returns whether the walk is in the page itself: neither in a drawing nor in a template, where `base`, `meta` and
+    /// `title` are other elements or none yet.
     pub fn is_of_page(&self) -> bool {
         self.foreign <= self.foreign_least && self.templates == 0
     }

@@ -118,19 +118,12 @@ impl WaczArgs {
             package.stored(&format!("archive/{file}"), |out| {
                 out.write_all(&self.warcinfo(file, now))?;
                 let mut encoder = Encoder::new(Compression::Gzip);
-                let each = |spelling: &str, entry: &Entry, damage: &mut Damage, warnings: &mut dyn Write| match spelt(
-                    archive,
-                    entry,
-                    spelling,
-                    file,
-                    &mut encoder,
-                    out,
-                )? {
-                    Ok(line) => Ok(lines.push(line.as_bytes())?),
-                    Err(e) => {
-                        damage.note(e, warnings);
-                        Ok(())
+                let each = |spelling: &str, entry: &Entry, damage: &mut Damage, warnings: &mut dyn Write| {
+                    match spelt(archive, entry, spelling, file, &mut encoder, out)? {
+                        Ok(line) => lines.push(line.as_bytes())?,
+                        Err(e) => damage.note(e, warnings),
                     }
+                    Ok(())
                 };
                 spellings.each(archive, (&self.common.selection, self.all), &mut damage, warnings, each)
             })?;

@@ -72,7 +72,7 @@ fn frame(body: &[u8]) -> std::io::Result<zstd::stream::read::Decoder<'static, &[
     Ok(decoder)
 }
 
-/// Whether a zstd frame begins here, or one to skip (RFC 8878, 3.1).
+/// Returns whether a zstd frame begins here, or one to skip (RFC 8878, 3.1).
 fn starts_a_frame(body: &[u8]) -> bool {
     matches!(body, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }

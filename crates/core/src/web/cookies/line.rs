@@ -86,8 +86,8 @@ impl<'a> Attributes<'a> {
         (!is_suffix(&domain)).then_some(Some(domain))
     }
 
-    /// Whether a cookie is what its name says that it is. Case does not matter, or servers that do not look at it would
-    /// be deceived.
+    /// Returns whether a cookie is what its name says that it is. Case does not matter, or servers that do not look at
+    /// it would be deceived.
     fn keeps_promise_of(&self, name: &str, has_domain: bool, from: &CanonicalUrl) -> bool {
         let begins = |prefix: &str| name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
         let is_safe = self.secure && from.is_https();
@@ -96,7 +96,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// Whether registries, or others who give names away, have names below `domain`.
+/// Returns whether registries, or others who give names away, have names below `domain`.
 fn is_suffix(domain: &str) -> bool {
     psl::domain_str(domain.trim_end_matches('.')).is_none()
 }

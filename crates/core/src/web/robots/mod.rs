@@ -54,7 +54,7 @@ struct Rule {
 pub struct Lines<'a> {
     /// The whole lines, one after the other.
     pub text: Cow<'a, [u8]>,
-    /// Whether these are all that came.
+    /// True where these are all that came.
     pub is_whole: bool,
 }
 
@@ -84,7 +84,7 @@ pub fn whole_lines<'a>(body: &'a [u8], coding: Option<&str>, is_cut: bool, bytes
     Some(Lines { text, is_whole })
 }
 
-/// Whether no byte is one that only binary data have (WHATWG MIME Sniffing, 3).
+/// Returns whether no byte is one that only binary data have (WHATWG MIME Sniffing, 3).
 fn is_text(bytes: &[u8]) -> bool {
     !bytes.iter().any(|byte| matches!(byte, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f))
 }

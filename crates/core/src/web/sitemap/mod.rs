@@ -52,6 +52,13 @@ pub enum Entry {
     Next,
 }
 
+impl Entry {
+    /// Returns whether it is named beside the pages and sitemaps of a file, and has no date of its own.
+    pub fn is_beside(self) -> bool {
+        matches!(self, Entry::Beside | Entry::Next)
+    }
+}
+
 /// What a reader is handed, in the order of the file.
 #[derive(Clone, Copy, Debug)]
 pub enum Item<'a> {
@@ -241,8 +248,7 @@ impl Sink<'_> {
         if url.is_empty() {
             return;
         }
-        let is_beside = matches!(entry, Entry::Beside | Entry::Next);
-        let count = if is_beside { &mut self.summary.beside } else { &mut self.summary.urls };
+        let count = if entry.is_beside() { &mut self.summary.beside } else { &mut self.summary.urls };
         if *count >= URLS_MAX {
             return self.drop_one();
         }

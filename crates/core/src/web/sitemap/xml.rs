@@ -110,7 +110,7 @@ struct Scan<'a> {
     item: Option<Entered>,
     /// In the `source` of an Atom entry: it tells of another feed.
     in_source: bool,
-    /// Of the elements of a feed.
+    /// The bases of the elements that the reader is in.
     bases: Bases<'a>,
 }
 
@@ -263,7 +263,7 @@ impl Scan<'_> {
         }
     }
 
-    /// What a `link` names by an attribute: the page of an Atom entry or, as some write it, of an item of RSS; the page
+    /// Takes what a `link` names by an attribute: the page of an Atom entry or, as some write it, of an item of RSS; the page
     /// of a sitemap's entry in another language; the next page of a feed, which RSS has a `link` of Atom for.
     fn link(&mut self, element: &BytesStart<'_>, sink: &mut Sink<'_>) {
         if element.local_name().as_ref() != "link" || self.in_source {
@@ -291,7 +291,7 @@ impl Scan<'_> {
     }
 }
 
-/// What a link says of its target.
+/// The relation that a link states.
 enum Relation {
     None,
     Alternate,

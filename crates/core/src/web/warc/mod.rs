@@ -80,6 +80,11 @@ impl Truncation {
     pub fn parse(word: &str) -> Option<Self> {
         [Truncation::Length, Truncation::Time, Truncation::Disconnect].into_iter().find(|t| t.as_str() == word)
     }
+
+    /// Returns whether the body ended before its time, so that it is worth another attempt.
+    pub fn is_interruption(self) -> bool {
+        matches!(self, Truncation::Time | Truncation::Disconnect)
+    }
 }
 
 #[cfg(test)]

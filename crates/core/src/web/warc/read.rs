@@ -61,7 +61,7 @@ impl Record {
         self.field("WARC-Block-Digest").is_some_and(|stated| stated == digest(Sha1::digest(&self.block).into()))
     }
 
-    /// Whether it is of a request with more than a URL.
+    /// Returns whether it is of a request with more than a URL.
     pub fn has_request(&self) -> bool {
         self.field("WARC-Target-URI").is_some_and(address::has_request)
     }
