@@ -60,7 +60,7 @@ struct Run<'a> {
     _dir: tempfile::TempDir,
     disk: Disk,
     wheel: Wheel,
-    ledger: Ledger<()>,
+    ledger: Ledger,
     cuts: u64,
     visits: u64,
     /// The most of what is looked at now and then.
@@ -178,10 +178,10 @@ impl<'a> Run<'a> {
         let mut ram = Vec::new();
         let cut = self.wheel.cut(&mut ram).expect("the disk does not fail");
         self.cuts += 1;
-        self.ledger.supersede((), 0, self.wheel.take_unneeded());
-        self.ledger.supersede((), self.cuts, cut.superseded);
+        self.ledger.supersede(0, self.wheel.take_unneeded());
+        self.ledger.supersede(self.cuts, cut.superseded);
         self.ledger.durable(self.cuts);
-        self.ledger.take((), &self.disk).run().expect("the disk does not fail");
+        self.ledger.take(&self.disk, usize::MAX).run().expect("the disk does not fail");
         self.ram_bytes = self.ram_bytes.max(ram.len());
         self.files = self.files.max(cut.state.files(Path::new("")).count());
         self.slots_bytes = self.slots_bytes.max(self.wheel.figures(now).bytes);

@@ -17,6 +17,7 @@ use crawler::engine::values::decode_rules;
 use crawler::engine::{Identity, rests};
 use crawler::fingerprint::Fingerprint;
 use crawler::frontier::{Frontier, FrontierOptions, FrontierState, Hops, Known, QueuedUrl};
+use crawler::record::layout::StoreName;
 use crawler::web::url::{CanonicalUrl, KeyMaker};
 
 /// URLs of a host that rests, and hosts of its domain.
@@ -52,7 +53,10 @@ pub fn fill(dir: &Path, past: Past) -> Result<()> {
     let keys = identity.key_maker();
     let mut next = Checkpoint { number: before.number + 1, ..before.clone() };
     let numbers = (0..past.queued).map(|number| url(number, &keys).key).chain((past.queued..past.seen).map(random));
-    (next.seen, sections.seen) = seen(&disk, dir, (&before.seen, &sections.seen), &identity, numbers)?;
+    let stored = before.store(StoreName::Seen, &sections).context("every crawl has URL-seen")?;
+    let (state, arrays) = seen(&disk, dir, stored, &identity, numbers)?;
+    next.stores.insert(StoreName::Seen, state);
+    sections.stores.insert(StoreName::Seen, arrays);
     if past.queued > 0 {
         let urls = (0..past.queued).map(|number| url(number, &keys));
         (next.frontier, sections.frontier) =

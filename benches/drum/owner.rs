@@ -105,7 +105,7 @@ pub struct Owner {
     pub tally: Tally,
     pub checkpoints: u32,
     /// What cuts supersede, by the number of cuts before.
-    superseded: Ledger<()>,
+    superseded: Ledger,
     /// The last cut, to open the DRUM with again.
     pub cut: Option<(DrumState, Vec<u8>)>,
     /// The longest time that the questions of a page took, and the number of the first of them.
@@ -202,8 +202,8 @@ impl Owner {
             && let Some(job) = either!(&mut self.subject, it => it.next_merge(need))?
         {
             let unneeded = either!(&mut self.subject, it => it.take_unneeded());
-            self.superseded.supersede((), 0, unneeded);
-            let removal = self.superseded.take((), &Disk::real());
+            self.superseded.supersede(0, unneeded);
+            let removal = self.superseded.take(&Disk::real(), usize::MAX);
             self.crew.merges.send((removal, job)).expect("the merge thread lives");
             self.merging = true;
         }
@@ -247,7 +247,7 @@ impl Owner {
         let mut ram = Vec::new();
         let cut = either!(&mut self.subject, it => it.cut(&mut ram))?;
         let checkpoint = Checkpoint { ram: ram.clone(), sync: cut.sync, sync_dirs: cut.sync_dirs };
-        self.superseded.supersede((), u64::from(self.checkpoints) + 1, cut.superseded);
+        self.superseded.supersede(u64::from(self.checkpoints) + 1, cut.superseded);
         self.cut = Some((cut.state, ram));
         self.crew.checkpoints.send(checkpoint).expect("the checkpoint thread lives");
         self.checkpointing = true;
@@ -276,7 +276,7 @@ impl Owner {
         self.checkpoint()?;
         self.wait_for_checkpoint()?;
         either!(&mut self.subject, it => it.synchronize(&mut self.tally))?;
-        self.superseded.take((), &Disk::real()).run()
+        self.superseded.take(&Disk::real(), usize::MAX).run()
     }
 
     fn hold_back(&mut self) -> Result<()> {

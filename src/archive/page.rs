@@ -10,6 +10,7 @@ use crate::container::{External, Form, KeyRecord, Reader, StoredRecord, StoredRe
 use crate::crawl::archives::Archives;
 use crate::crawl::dedup;
 use crate::disk::{self, Disk};
+use crate::record::layout;
 use crate::web::warc::Header;
 use crate::web::{coding, headers, mime};
 
@@ -95,7 +96,7 @@ impl Page {
     fn reader(&self) -> Result<&Reader> {
         let reader = self.archives.reader(self.at)?;
         let lost = || {
-            let pages = self.archives.dirs().shards()[self.at].join("pages");
+            let pages = self.archives.dirs().shards()[self.at].join(layout::PAGES);
             disk::Error::damaged(&pages, 0, "the archive of a page that was read from it", "none")
         };
         Ok(reader.ok_or_else(lost)?)
@@ -231,7 +232,7 @@ impl Page {
     pub fn warc(&self) -> Result<WarcPlace> {
         let name = self.reader()?.value_name(&self.record)?;
         let shard = self.archives.dirs().name(self.at).unwrap_or_default();
-        let file = PathBuf::from(shard).join("pages").join(name);
+        let file = PathBuf::from(shard).join(layout::PAGES).join(name);
         Ok(WarcPlace { file, offset: self.record.value_offset, bytes: self.record.value_bytes })
     }
 }

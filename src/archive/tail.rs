@@ -11,6 +11,7 @@ use crate::container::{ContainerState, KeyRecord, Reader, is_being_rebuilt};
 use crate::crawl::archives::Archives;
 use crate::disk;
 use crate::engine::checkpoint;
+use crate::record::layout;
 
 /// Bytes of key.dat that are read at a time: a few thousand records.
 const STEP_BYTES: u64 = 256 << 10;
@@ -121,7 +122,7 @@ impl Tail {
     fn look_for_more(&mut self, open: &dyn Fn() -> Archives, notices: &mut Vec<String>) -> Result<bool> {
         let archives = open();
         let (disk, dir) = (archives.disk(), &archives.dirs().shards()[self.at]);
-        let pages = dir.join("pages");
+        let pages = dir.join(layout::PAGES);
         if is_being_rebuilt(disk, &pages)? {
             return Ok(false);
         }

@@ -14,6 +14,7 @@ use crate::crawl::archives::Archives;
 use crate::crawl::{self, CrawlError, CrawlRequest};
 use crate::disk::{self, Disk};
 use crate::record::Finish;
+use crate::record::layout;
 use crate::web::statements::Statements;
 use crate::web::url::CanonicalUrl;
 
@@ -70,7 +71,7 @@ impl Container {
         match self.archives.reader(place)? {
             Some(reader) => Ok((place, reader.record_at(offset)?, reader)),
             None => {
-                let pages = self.archives.dirs().shards()[place].join("pages");
+                let pages = self.archives.dirs().shards()[place].join(layout::PAGES);
                 Err(disk::Error::damaged(&pages, 0, "the archive of an entry that was read from it", "none"))
             }
         }

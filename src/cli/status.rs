@@ -277,24 +277,22 @@ fn text(told: &Told<'_>, dir: &Path, now: Time) -> String {
     }
     table.row("URLs seen", format!("{}, {} keys to merge", count(gauges.keys_seen), count(gauges.keys_pending)));
     let stores = &snapshot.stores;
-    for (name, bytes) in [
+    let of_stores = stores.stores.iter().map(|(store, bytes)| (format!("{} store", store.title()), *bytes));
+    let others = [
         ("archive", stores.pages),
         ("archive index", stores.index),
         ("queue", stores.frontier),
-        ("URL-seen store", stores.url_seen),
-        ("robots.txt store", stores.robots),
-        ("DNS store", stores.dns),
+        ("calendar", stores.calendar),
         ("catalog", stores.catalog),
-    ] {
-        table.row(name, size(bytes));
+    ];
+    for (name, bytes) in others.map(|(name, bytes)| (name.to_owned(), bytes)).into_iter().chain(of_stores) {
+        table.row(&name, size(bytes));
     }
-    let layers = &snapshot.layers;
-    for (name, layers) in
-        [("URL-seen answers", &layers.url_seen), ("robots.txt answers", &layers.robots), ("DNS answers", &layers.dns)]
-    {
+    for (store, layers) in &snapshot.layers {
         let (recent, new) = (count(layers.lru_hits), count(layers.bloom_negatives));
         let (disk, wrong) = (count(layers.bloom_positives), count(layers.bloom_false_positives));
-        table.row(name, format!("{recent} by the LRU, {new} new by the Bloom filter, {disk} on disk ({wrong} new)"));
+        let name = format!("{} answers", store.title());
+        table.row(&name, format!("{recent} by the LRU, {new} new by the Bloom filter, {disk} on disk ({wrong} new)"));
     }
     if let Some(ceiling) = told.memory_ceiling {
         table.row("memory ceiling", format!("{} by the configuration (--memory lists its parts)", size(ceiling.bytes)));

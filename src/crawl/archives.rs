@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use super::dirs::CrawlDirs;
 use crate::container::{KeyRecord, Reader};
 use crate::disk::{Disk, HEADER_BYTES, Result};
+use crate::record::layout;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// The archives of a crawl. Each is opened when it is asked for, and stays as it was then.
@@ -51,7 +52,7 @@ impl Archives {
     pub fn reader(&self, place: usize) -> Result<Option<&Reader>> {
         let reader = &self.readers[place];
         if reader.get().is_none() {
-            match Reader::open(self.disk.clone(), &self.dirs.shards()[place].join("pages")) {
+            match Reader::open(self.disk.clone(), &self.dirs.shards()[place].join(layout::PAGES)) {
                 Ok(opened) => _ = reader.set(opened),
                 Err(error) if error.is_not_found() && has_no_page(&self.disk, &self.dirs.shards()[place]) => {
                     return Ok(None);
@@ -127,6 +128,6 @@ impl Archives {
 /// Whether nothing was ever stored in the crawl of one shard in `dir`: a file that is missing is not made yet then, and
 /// not lost.
 pub fn has_no_page(disk: &Disk, dir: &Path) -> bool {
-    let keys = disk.open_if_there(dir.join("pages").join("key.dat"));
+    let keys = disk.open_if_there(dir.join(layout::PAGES).join("key.dat"));
     matches!(keys.and_then(|keys| keys.map_or(Ok(0), |keys| keys.len())), Ok(length) if length <= HEADER_BYTES)
 }

@@ -28,6 +28,7 @@ use tokio::sync::oneshot;
 
 use super::CrawlRequest;
 use crate::record::Live;
+use crate::record::layout;
 pub(super) use node::{EngineOrders, NodeOrders};
 pub(super) use orders::{Orders, SeedsOrder};
 use reload::Reloader;
@@ -70,7 +71,7 @@ impl Control {
     fn open(request: &CrawlRequest, to: Recipients) -> (Control, Desk) {
         let desk = Desk::new(to, Reloader::new(request), request.dirs());
         let running = Control::listen(request, desk.clone()).map_err(|error| {
-            let path = request.dir.join(socket::SOCKET);
+            let path = request.dir.join(layout::SOCKET);
             tracing::warn!("this crawl cannot be controlled by crawler ctl: {}: {error}", path.display());
         });
         (Control { running: running.ok() }, desk)

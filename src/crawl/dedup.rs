@@ -16,6 +16,7 @@ use crate::container::External;
 use crate::container::dedup::{Builder, DedupIndex, Source};
 use crate::disk::{self, Disk, Error, Mode};
 use crate::engine::Identity;
+use crate::record::layout;
 use crate::text::figures;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::parse_date;
@@ -95,8 +96,8 @@ fn of_crawl(disk: &Disk, path: PathBuf) -> Result<Source, CrawlError> {
     }
     let mut state = Vec::new();
     for shard in CrawlDirs::open(disk, &path)?.shards() {
-        let keys = disk.open_if_there(shard.join("pages").join("key.dat"))?;
-        let addresses = disk.open_if_there(shard.join("pages").join("address.idx"))?;
+        let keys = disk.open_if_there(shard.join(layout::PAGES).join("key.dat"))?;
+        let addresses = disk.open_if_there(shard.join(layout::PAGES).join("address.idx"))?;
         for file in [keys, addresses] {
             state.push(file.map_or(Ok(0), |file| file.len())?.to_string());
         }
@@ -119,7 +120,7 @@ fn build(disk: &Disk, dir: &Path, sources: &[Source]) -> Result<(), CrawlError> 
     for source in sources {
         if source.is_crawl {
             let dirs = CrawlDirs::open(disk, &source.path)?;
-            let pages: Vec<PathBuf> = dirs.shards().iter().map(|shard| shard.join("pages")).collect();
+            let pages: Vec<PathBuf> = dirs.shards().iter().map(|shard| shard.join(layout::PAGES)).collect();
             let pages: Vec<&Path> = pages.iter().map(PathBuf::as_path).collect();
             let id = Identity::read_copy(disk, &source.path)?.id;
             builder.add_crawl(disk, source.clone(), &pages, id)?;

@@ -18,11 +18,9 @@ use crate::engine::seeds::reader;
 use crate::engine::{Identity, mend};
 use crate::frontier::FrontierOptions;
 use crate::record::Snapshot;
+use crate::record::layout;
 use crate::shard::Shard;
 use crate::web::url::KeyMaker;
-
-/// The identity of a crawl of several shards while these are made.
-const MAKING: &str = "identity.new.json";
 
 /// A crawl directory that was opened, and has no engine yet.
 pub(super) struct Directory {
@@ -33,7 +31,7 @@ pub(super) struct Directory {
 
 /// Whether there is a crawl in `dir`, or what is left of one.
 pub(super) fn is_begun(disk: &Disk, dir: &Path) -> bool {
-    mend::is_begun(disk, dir) || Identity::copy_path(dir).exists() || dir.join(MAKING).exists()
+    mend::is_begun(disk, dir) || Identity::copy_path(dir).exists() || dir.join(layout::IDENTITY_MADE).exists()
 }
 
 /// Makes `crawl.shards` the number that the crawl in the directory was created with, if there is one.
@@ -63,7 +61,7 @@ pub(super) fn find(disk: &Disk, dir: &Path) -> disk::Result<Option<Identity>> {
 }
 
 fn read_making(disk: &Disk, dir: &Path) -> disk::Result<Option<Identity>> {
-    let path = dir.join(MAKING);
+    let path = dir.join(layout::IDENTITY_MADE);
     match disk.read(&path) {
         Err(error) if error.is_not_found() => Ok(None),
         json => serde_json::from_slice(&json?)
@@ -131,7 +129,7 @@ fn open_shards(
     if !is_made {
         // the names of the shards first, then the word that all of them are there
         disk.sync_dir(dir)?;
-        disk.rename(&dir.join(MAKING), &Identity::copy_path(dir))?;
+        disk.rename(&dir.join(layout::IDENTITY_MADE), &Identity::copy_path(dir))?;
         disk.sync_dir(dir)?;
     }
     Ok(shards)
@@ -140,7 +138,7 @@ fn open_shards(
 /// Begins to make the crawl with this `identity` in `dir`: it is made of several shards when it is opened.
 pub(super) fn begin(disk: &Disk, dir: &Path, identity: &Identity) -> disk::Result<()> {
     let json = serde_json::to_vec_pretty(identity).expect("an identity consists of plain data");
-    disk.replace(&dir.join(MAKING), &json)
+    disk.replace(&dir.join(layout::IDENTITY_MADE), &json)
 }
 
 /// Begins to make a crawl of so many shards: its identity, put aside.
@@ -217,7 +215,7 @@ mod tests {
         let dir = dir.path();
         let made = open(dir, 3).unwrap();
         let whole = Identity::read_copy(&Disk::real(), dir).unwrap();
-        assert!(made.shards.iter().all(|shard| shard.is_new) && !dir.join(MAKING).exists());
+        assert!(made.shards.iter().all(|shard| shard.is_new) && !dir.join(layout::IDENTITY_MADE).exists());
         for (shard, opened) in Shard::all(3).zip(&made.shards) {
             assert_eq!(opened.identity, whole.of_shard(shard));
             assert_eq!(opened.dir, dir.join(shard.dir_name()));
@@ -259,7 +257,7 @@ mod tests {
             let _ = std::fs::remove_dir_all(other);
             std::fs::create_dir(other).unwrap();
             let mut request = request(other, 3);
-            std::fs::write(other.join(MAKING), &identity).unwrap();
+            std::fs::write(other.join(layout::IDENTITY_MADE), &identity).unwrap();
             let whole = read_making(&Disk::real(), other).unwrap().unwrap();
             for shard in Shard::all(3).take(made) {
                 drop(ShardDirectory::open_shard(&request, Disk::real(), whole.of_shard(shard), false).unwrap());

@@ -14,11 +14,9 @@ use crate::engine::seeds::reader::SeedPlaces;
 use crate::engine::{Identity, Sharding};
 use crate::fingerprint::Fingerprint;
 use crate::record::Snapshot;
+use crate::record::layout;
 use crate::shard::Shard;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-
-/// The identity of a crawl of several shards while these are made.
-const MAKING: &str = "identity.new.json";
 
 /// The directories of a crawl.
 #[derive(Debug)]
@@ -66,7 +64,7 @@ impl CrawlDirs {
             root: dir.to_owned(),
             dirs: Shard::all(identity.shards()).map(|shard| dir.join(shard.dir_name())).collect(),
             first: identity.shard(),
-            is_being_made: disk.open_if_there(dir.join(MAKING))?.is_some(),
+            is_being_made: disk.open_if_there(dir.join(layout::IDENTITY_MADE))?.is_some(),
             keys: Some(identity.key_maker()),
         })
     }

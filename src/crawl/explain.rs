@@ -30,6 +30,7 @@ use crate::engine::without_root;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Forbidden, FrontierOptions, Hops, HostLook, NameAnswer, QueuePlace};
 use crate::outcome::{HostFault, Reason};
+use crate::record::layout;
 use crate::web::robots::{RobotsFile, RobotsRules};
 use crate::web::scope::{Requisites, Rule, Scope};
 use crate::web::surt::surt;
@@ -104,7 +105,7 @@ fn explain_on(disk: &Disk, dir: &Path, url: &CanonicalUrl, config: Option<Config
     gatherer.stored(state.as_ref(), sent.as_ref())?;
     gatherer.queue(state.as_ref(), sent.as_ref());
     gatherer.visits(state.as_ref())?;
-    gatherer.scope(state.as_ref())?;
+    gatherer.scope()?;
     gatherer.robots(state.as_ref())?;
     gatherer.dns(state.as_ref());
     gatherer.logs()?;
@@ -278,7 +279,7 @@ impl Gatherer<'_> {
         Ok(())
     }
 
-    fn scope(&mut self, state: Option<&State>) -> Result<(), CrawlError> {
+    fn scope(&mut self) -> Result<(), CrawlError> {
         let options = options::scope(self.config)?;
         let number = self.told.found.as_ref().map(|found| found.seed_number);
         let (mut taking_in, mut ancestor) = (None, None);
@@ -302,7 +303,7 @@ impl Gatherer<'_> {
         let usage = |e: crate::web::scope::ScopeError| CrawlError::Usage(e.to_string());
         let mut scope = Scope::new(&options, taking_in.iter()).map_err(usage)?;
         if let Some(dir) = self.dirs.shards().get(self.dirs.place_of_url(self.url)) {
-            let list = ForgottenList::read(self.disk, &dir.join("pages"))?;
+            let list = ForgottenList::read(self.disk, &dir.join(layout::PAGES))?;
             scope = scope.with_rules(&scope.rules().forgetting(list.in_effect().clone().into()));
         }
         let mut add = |url: &str| {
@@ -315,7 +316,6 @@ impl Gatherer<'_> {
         for dir in self.dirs.shards() {
             reader::for_each_scope(self.disk, dir, |url| add(&url))?;
         }
-        state.into_iter().flat_map(|state| &state.checkpoint.scope_added).for_each(|url| add(url));
         let depth = self.told.found.as_ref().map(|found| found.depth);
         let hops = Hops::parse(self.told.found.as_ref().map_or("", |found| &found.hops));
         let (links, redirects) = (depth.unwrap_or(0), hops.redirects());

@@ -12,6 +12,7 @@ use crate::container::retention::list::ForgottenList;
 use crate::disk::Disk;
 use crate::engine::Identity;
 use crate::engine::seeds::reader;
+use crate::record::layout;
 use crate::web::scope::{Rule, Scope};
 use crate::web::url::CanonicalUrl;
 
@@ -52,7 +53,7 @@ impl Extent {
         for shard in dirs.shards() {
             reader::for_each_scope(&disk, shard, |url| add(&url))?;
         }
-        let forgotten = dirs.shards().iter().map(|shard| ForgottenList::read(&disk, &shard.join("pages")));
+        let forgotten = dirs.shards().iter().map(|shard| ForgottenList::read(&disk, &shard.join(layout::PAGES)));
         let forgotten = forgotten.collect::<Result<_, _>>()?;
         Ok(Extent { config, strip_query_params: identity.strip_query_params, scope: scope.finish(), forgotten, dirs })
     }

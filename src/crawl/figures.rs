@@ -1,7 +1,9 @@
 //! The figures of a checkpoint where their plain copy is not at hand: in a store, or where it was lost.
 
 use crate::clock::Time;
+use crate::drum::DrumState;
 use crate::engine::checkpoint::Checkpoint;
+use crate::record::layout::StoreName;
 use crate::record::{Finish, Gauges, Snapshot, State, StoreBytes, StoreLayers};
 
 /// Those of `checkpoint`, of a crawl that was created then. Figures of the moment that no checkpoint keeps are 0.
@@ -12,14 +14,14 @@ pub(super) fn of_checkpoint(checkpoint: &Checkpoint, created: Time) -> Snapshot 
         Some(_) => State::Stopped,
     };
     let stores = StoreBytes {
-        url_seen: checkpoint.seen.bytes(),
-        robots: checkpoint.robots.bytes(),
-        dns: checkpoint.dns.bytes(),
+        stores: checkpoint.stores.iter().map(|(store, state)| (*store, state.bytes())).collect(),
         pages: checkpoint.container.total_bytes,
         index: checkpoint.container.key_bytes,
         ..StoreBytes::default()
     };
-    let gauges = Gauges { keys_seen: checkpoint.seen.keys(), url_seen_bytes: stores.url_seen, ..Gauges::default() };
+    let seen = checkpoint.stores.get(&StoreName::Seen);
+    let (keys_seen, url_seen_bytes) = (seen.map_or(0, DrumState::keys), seen.map_or(0, DrumState::bytes));
+    let gauges = Gauges { keys_seen, url_seen_bytes, ..Gauges::default() };
     Snapshot {
         version: Snapshot::VERSION,
         state,

@@ -26,10 +26,9 @@ use super::CrawlError;
 use crate::connections::Connections;
 use crate::disk::Disk;
 use crate::record::Live;
+use crate::record::layout;
 use crate::report::metrics::{Process, render};
 
-/// Name of the file that says where it listens.
-const ADDRESS_FILE: &str = "metrics.address";
 /// Connections at a time.
 const CONNECTIONS_MAX: usize = 16;
 /// A request has to have come within this time.
@@ -65,7 +64,7 @@ impl Endpoint {
     /// Listens at `address`, unless that is `off`, for the crawl in `dir`; `node` is the name of this one of many
     /// machines.
     pub(super) fn open(address: &str, disk: &Disk, dir: &Path, node: &str) -> Result<Endpoint, CrawlError> {
-        let file = dir.join(ADDRESS_FILE);
+        let file = dir.join(layout::METRICS_ADDRESS);
         // what a killed process left behind
         disk.remove(&file)?;
         if address == "off" {

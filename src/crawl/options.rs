@@ -27,6 +27,7 @@ use crate::engine::{
 use crate::fetch::{FetchOptions, Permission};
 use crate::frontier::{FrontierOptions, RoundBudgets, Treatments};
 use crate::process::ProcessOptions;
+use crate::record::layout;
 use crate::record::{CrawlLog, SkippedLog};
 use crate::signature::{Signer, SignerOptions, SigningKey, SystemNonces};
 use crate::web::address::{AddressGuard, Cidr};
@@ -39,22 +40,19 @@ const STOP_GRACE: Duration = Duration::from_secs(20);
 /// Certificates in `fetch.ca_file`; a store of the whole web's has some 150.
 const CA_CERTIFICATES_MAX: usize = 4_096;
 
-/// A plain copy of the settings of the last run.
-pub(super) const COPY_FILE: &str = "config.json";
-
 /// Puts a copy of the settings into the crawl directory, for those who explain later what this run decides. Secrets
 /// stay out of it.
 pub(super) fn write_copy(config: &Config, disk: &Disk, dir: &Path) -> disk::Result<()> {
     let mut json =
         serde_json::to_vec_pretty(&config.without_secrets()).expect("a configuration consists of plain data");
     json.push(b'\n');
-    disk.replace(&dir.join(COPY_FILE), &json)
+    disk.replace(&dir.join(layout::SETTINGS), &json)
 }
 
 /// The settings of the last run of the crawl in `dir`, keys that its version did not have by their defaults; `None`
 /// where there is no copy, or one that is damaged or has a value that this version does not know.
 pub(super) fn read_copy(disk: &Disk, dir: &Path) -> disk::Result<Option<Config>> {
-    match disk.read(dir.join(COPY_FILE)) {
+    match disk.read(dir.join(layout::SETTINGS)) {
         Ok(json) => Ok(serde_json::from_slice(&json).ok()),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
@@ -448,7 +446,7 @@ mod tests {
         let mut config = Config::default();
         config.fetch.workers = crate::config::Workers::Fixed(7);
         write_copy(&config, &disk, dir.path()).unwrap();
-        let path = dir.path().join(COPY_FILE);
+        let path = dir.path().join(layout::SETTINGS);
         let mut copy: serde_json::Value = serde_json::from_slice(&disk.read(&path).unwrap()).unwrap();
         let sections = copy.as_object_mut().unwrap();
         assert!(sections["fetch"].as_object_mut().unwrap().remove("proxy").is_some());

@@ -13,6 +13,7 @@ use crate::container::retention::plan::Rule;
 use crate::container::{ContainerState, Keep};
 use crate::disk::{DirectoryLock, Disk, Error};
 use crate::engine::checkpoint;
+use crate::record::layout;
 
 /// Hears of each value file that was rewritten: its name, and what was done so far.
 pub type Tell<'a> = dyn FnMut(&str, &Compacted) + 'a;
@@ -27,7 +28,7 @@ pub fn compact(dir: &Path, keep: Option<Keep>, tell: &mut Tell<'_>) -> Result<Co
     for shard in dirs.shards() {
         let _lock = if dirs.is_sharded() { Some(DirectoryLock::acquire(shard)?) } else { None };
         let Some(noted) = noted(&disk, shard)? else { continue };
-        let pages = shard.join("pages");
+        let pages = shard.join(layout::PAGES);
         let rule = rule(&disk, &dirs, &pages, keep)?;
         let before = done;
         let of_shard = offline::compact(&disk, &pages, &noted, &rule, &mut |name, now| tell(name, &sum(&before, now)))?;
@@ -43,7 +44,7 @@ pub fn estimate(dir: &Path, keep: Option<Keep>) -> Result<Compacted, CrawlError>
     let mut would = Compacted::default();
     for shard in dirs.shards() {
         let Some((checkpoint, _)) = checkpoint::newest(&disk, shard)? else { continue };
-        let pages = shard.join("pages");
+        let pages = shard.join(layout::PAGES);
         let rule = rule(&disk, &dirs, &pages, keep)?;
         would = sum(&would, &offline::estimate(&disk, &pages, &checkpoint.container, rule)?);
     }
@@ -78,14 +79,14 @@ pub fn forgotten(dir: &Path) -> Result<ForgottenList, CrawlError> {
 }
 
 fn archives(dirs: &CrawlDirs) -> impl Iterator<Item = PathBuf> {
-    dirs.shards().iter().map(|dir| dir.join("pages"))
+    dirs.shards().iter().map(|dir| dir.join(layout::PAGES))
 }
 
 /// What the last checkpoint of the shard in `dir` notes; nothing before the first one. A crawl that was killed has to
 /// take in first what lies behind it.
 fn noted(disk: &Disk, dir: &Path) -> Result<Option<ContainerState>, CrawlError> {
-    let catalog = SledCatalog::open(&dir.join("catalog"))?;
-    let Some(checkpoint) = checkpoint::load(disk, &catalog, dir)?.and_then(|last| last.checkpoint) else {
+    let catalog = SledCatalog::open(&dir.join(layout::CATALOG))?;
+    let Some(checkpoint) = checkpoint::Last::load(disk, &catalog, dir)?.and_then(|last| last.checkpoint) else {
         return Ok(None);
     };
     if !checkpoint.clean {

@@ -11,13 +11,10 @@ use crate::clock::{Clock, Time};
 use crate::config::Bytes;
 use crate::disk::{self, DirectoryLock, Disk, Error};
 use crate::engine::{Commons, ExchangeOptions, Identity, ListedSeeds, Opening, mend};
+use crate::record::layout::{self, Entry};
 use crate::record::{CrawlLog, SkippedLog};
+use crate::shard::Shard;
 use crate::web::url::KeyMaker;
-
-/// The directories of a shard.
-const PARTS: [&str; 7] = ["url-seen", "robots", "dns", "frontier", "pages", "logs", "reports"];
-/// The one that it has beside others.
-const LINKS: &str = "links";
 
 /// A shard that was opened, and has no engine yet.
 pub(super) struct ShardDirectory {
@@ -34,7 +31,7 @@ impl ShardDirectory {
     /// Opens the only shard of the crawl of `request`, whose directory is locked; makes it where there is none.
     pub fn open_alone(request: &CrawlRequest, now: Time) -> Result<ShardDirectory, CrawlError> {
         let (disk, dir) = (Disk::real(), request.dir.clone());
-        let catalog = open_catalog(&disk, &dir, &[])?;
+        let catalog = open_catalog(&disk, &dir, Shard::WHOLE)?;
         let (identity, is_new) = options::identity(request, &disk, &*catalog, now)?;
         identity.write_copy(&disk, &dir)?;
         Ok(ShardDirectory { dir, identity, is_new, disk, catalog, _lock: None })
@@ -55,7 +52,7 @@ impl ShardDirectory {
         }
         disk::create_crawl_dir(&dir, options::readers(&request.config))?;
         let lock = DirectoryLock::acquire(&dir)?;
-        let catalog = open_catalog(&disk, &dir, &[LINKS])?;
+        let catalog = open_catalog(&disk, &dir, identity.shard())?;
         if is_made && mend::look(&disk, &*catalog, &dir)?.is_none() {
             return Err(missing().into());
         }
@@ -84,12 +81,13 @@ impl ShardDirectory {
     }
 }
 
-/// The catalog in `dir`, beside which all other parts are there.
-fn open_catalog(disk: &Disk, dir: &Path, more: &[&str]) -> disk::Result<Arc<dyn Catalog>> {
-    let parts: Vec<&str> = PARTS.iter().chain(more).copied().collect();
-    disk::refuse_links(dir, &parts, "catalog")?;
-    for part in parts {
-        disk.create_dir_all(&dir.join(part))?;
+/// The catalog in the directory of a shard, beside which all other directories are there.
+fn open_catalog(disk: &Disk, dir: &Path, shard: Shard) -> disk::Result<Arc<dyn Catalog>> {
+    let directories = || layout::of_shard(shard).filter(Entry::is_directory);
+    let names: Vec<&str> = directories().map(|entry| entry.name).collect();
+    disk::refuse_links(dir, &names, layout::CATALOG)?;
+    for entry in directories().filter(Entry::is_made_at_opening) {
+        disk.create_dir_all(&dir.join(entry.name))?;
     }
     Ok(Arc::new(mend::open_catalog(disk, dir, &mut |what| tracing::warn!("{what}"))?))
 }

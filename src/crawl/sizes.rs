@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::record::StoreBytes;
+use crate::record::layout::{self, StoreName};
 
 /// Bytes of the files in `dir`, as far as they can be asked.
 pub fn file_bytes(dir: &Path) -> u64 {
@@ -14,34 +15,23 @@ pub fn file_bytes(dir: &Path) -> u64 {
 /// As [`measure`], for a crawl whose shards lie in `dirs`, and whose `stores` are the sums of theirs.
 pub fn measure_all(stores: &mut StoreBytes, dirs: &[PathBuf]) {
     let mut on_disk = StoreBytes::default();
-    for dir in dirs {
-        let mut of_shard = StoreBytes::default();
-        measure(&mut of_shard, dir);
-        on_disk += &of_shard;
-    }
-    let StoreBytes { url_seen, robots, dns, frontier, pages, index, catalog } = on_disk;
-    let counted = StoreBytes {
-        url_seen: url_seen.max(stores.url_seen),
-        robots: robots.max(stores.robots),
-        dns: dns.max(stores.dns),
-        frontier: frontier.max(stores.frontier),
-        pages: pages.max(stores.pages),
-        index: index.max(stores.index),
-        catalog: catalog.max(stores.catalog),
-    };
-    *stores = counted;
+    dirs.iter().for_each(|dir| on_disk += &lying_in(dir));
+    stores.merge(&on_disk, u64::max);
 }
 
 /// Puts down what lies on disk in `dir` now: the engine does not count all of it.
 pub fn measure(stores: &mut StoreBytes, dir: &Path) {
-    let parts: [(&mut u64, &str); 5] = [
-        (&mut stores.url_seen, "url-seen"),
-        (&mut stores.robots, "robots"),
-        (&mut stores.dns, "dns"),
-        (&mut stores.frontier, "frontier"),
-        (&mut stores.catalog, "catalog"),
-    ];
-    for (bytes, part) in parts {
-        *bytes = file_bytes(&dir.join(part)).max(*bytes);
+    stores.merge(&lying_in(dir), u64::max);
+}
+
+/// Bytes of the parts of `dir` that hold nothing but their own files.
+fn lying_in(dir: &Path) -> StoreBytes {
+    let of_store = |store: StoreName| Some((store, file_bytes(&store.dir(dir)))).filter(|(_, bytes)| *bytes > 0);
+    StoreBytes {
+        stores: StoreName::ALL.into_iter().filter_map(of_store).collect(),
+        frontier: file_bytes(&dir.join(layout::FRONTIER)),
+        calendar: file_bytes(&dir.join(layout::CALENDAR)),
+        catalog: file_bytes(&dir.join(layout::CATALOG)),
+        ..StoreBytes::default()
     }
 }

@@ -36,13 +36,12 @@
 //! identity without a checkpoint is damage, and no crawl before its first checkpoint.
 
 pub mod commit;
-mod earlier;
 pub mod file;
 pub mod inventory;
-pub mod noted;
 mod schedule;
 mod ship;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -59,11 +58,11 @@ use crate::disk::{Disk, Removal, Result};
 use crate::drum::DrumState;
 use crate::exchange::Head;
 use crate::frontier::FrontierState;
+use crate::record::layout::StoreName;
 use crate::record::{Finish, Snapshot, Statistics};
-pub use commit::Commit;
+pub use commit::{Commit, Last};
 pub use file::{CheckpointFile, Replayed, Sections, checkpoint_path, newest, newest_record, number_of};
-pub use noted::{Last, Noted, go_on_from, load};
-pub(super) use schedule::{Checkpoints, Owner};
+pub(super) use schedule::Checkpoints;
 pub use ship::ShipJob;
 
 /// A cut: what a checkpoint names.
@@ -77,35 +76,31 @@ pub struct Checkpoint {
     pub clean: bool,
     /// How the crawl ended, where it did.
     pub finish: Option<Finish>,
-    /// URL-seen.
-    pub seen: DrumState,
-    /// Robots.
-    pub robots: DrumState,
-    /// DNS.
-    pub dns: DrumState,
+    /// The stores that the crawl has.
+    pub stores: BTreeMap<StoreName, DrumState>,
     /// Frontier.
     pub frontier: FrontierState,
     /// Container.
     pub container: ContainerState,
     /// Counters.
     pub statistics: Statistics,
-    /// URLs whose domains joined the scope because a seed redirects there: only in directories of format 1, later ones
-    /// have them beside the seeds.
-    pub scope_added: Vec<String>,
     /// The last round of fetching again.
     pub round: Round,
     /// When pages are due again, where they are fetched again.
     pub calendar: Option<WheelState>,
-    /// Their visits.
-    pub visits: Option<DrumState>,
-    /// Which domains link to which, where supporters are counted.
-    pub support: Option<DrumState>,
+}
+
+impl Checkpoint {
+    /// The state of a store, and its arrays by `sections`; `None` where the crawl has none of that name.
+    pub fn store<'a>(&'a self, name: StoreName, sections: &'a Sections) -> Option<(&'a DrumState, &'a [u8])> {
+        self.stores.get(&name).map(|state| (state, sections.store(name)))
+    }
 }
 
 /// The slow part of a checkpoint.
 pub struct CheckpointJob {
     pub(super) home: Home,
-    /// Files of the frontier that only checkpoints before the last durable one name.
+    /// Files that only checkpoints before the last durable one name.
     pub(super) superseded: Removal,
     pub(super) checkpoint: Checkpoint,
     pub(super) sections: Sections,
@@ -241,17 +236,12 @@ pub(super) mod tests {
             time: Time::from_ms(number),
             clean: false,
             finish: None,
-            seen: nothing(),
-            robots: nothing(),
-            dns: nothing(),
+            stores: [StoreName::Seen, StoreName::Robots, StoreName::Dns].map(|name| (name, nothing())).into(),
             frontier: FrontierState { partitions: Vec::new(), ram_bytes: 0, ram_crc: 0 },
             container: ContainerState { value_number: 0, value_bytes: 0, key_bytes: 16, pages: 0, total_bytes: 0 },
             statistics: Statistics::default(),
-            scope_added: vec!["http://a.example/".to_owned()],
             round: Round::default(),
             calendar: None,
-            visits: None,
-            support: None,
         }
     }
 
@@ -263,14 +253,14 @@ pub(super) mod tests {
             // closed and opened now and then: what sled writes at an opening counts too
             let catalog = SledCatalog::open(&path).unwrap();
             for number in [2 * number, 2 * number + 1] {
-                let scope_added = (0..number * 400).map(|seed| format!("http://www.{seed}.example/")).collect();
-                let made = Checkpoint { clean: number % 2 == 1, scope_added, ..checkpoint(number) };
+                let mut made = Checkpoint { clean: number % 2 == 1, ..checkpoint(number) };
+                (0..number * 400).for_each(|status| made.statistics.count_status(status as u16));
                 renew(&disk, dir.path(), (&catalog, &identity()), &made, &Sections::default()).unwrap();
-                let last = load(&disk, &catalog, dir.path()).unwrap().unwrap();
-                assert_eq!(last.checkpoint.unwrap().scope_added, made.scope_added);
+                let last = Last::load(&disk, &catalog, dir.path()).unwrap().unwrap();
+                assert_eq!(last.checkpoint.unwrap().statistics, made.statistics);
                 assert!(catalog.scan("").unwrap().iter().all(|(_, value)| value.len() < 100));
-                go_on_from(&catalog, last.commit).unwrap();
-                assert!(!load(&disk, &catalog, dir.path()).unwrap().unwrap().commit.clean);
+                last.commit.go_on_from(&catalog).unwrap();
+                assert!(!Last::load(&disk, &catalog, dir.path()).unwrap().unwrap().commit.clean);
             }
             assert_eq!(std::fs::read_dir(path.join("blobs")).unwrap().count(), 0);
         }
@@ -282,7 +272,7 @@ pub(super) mod tests {
         renew(&disk, dir.path(), (&catalog, &identity()), &checkpoint(3), &Sections::default()).unwrap();
         let other = Checkpoint { time: Time::from_ms(9), ..checkpoint(3) };
         file::write(&disk, dir.path(), (3, &identity()), &Sections::default(), Some(&other)).unwrap();
-        let error = load(&disk, &catalog, dir.path()).unwrap_err();
+        let error = Last::load(&disk, &catalog, dir.path()).unwrap_err();
         assert!(matches!(&error, Error::Damaged { path, .. } if *path == checkpoint_path(dir.path(), 3)), "{error}");
     }
 }

@@ -163,11 +163,9 @@ impl Engine {
     }
 
     /// Bytes on disk, as far as the stores count them.
-    fn store_bytes(&self) -> StoreBytes {
+    fn store_bytes(&mut self) -> StoreBytes {
         StoreBytes {
-            url_seen: self.stores.seen.drum_counters().repository_bytes,
-            robots: self.stores.robots.drum_counters().repository_bytes,
-            dns: self.stores.dns.drum_counters().repository_bytes,
+            stores: self.stores.bytes(),
             pages: self.container.value_bytes(),
             index: self.container.index_bytes(),
             ..StoreBytes::default()

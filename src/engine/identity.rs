@@ -12,15 +12,13 @@ use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprinter;
+use crate::record::layout;
 use crate::shard::{SHARDS_MAX, SUFFIXES, Shard};
 use crate::web::url::KeyMaker;
 
 /// Key of the identity in the catalog.
 const KEY: &str = "identity";
-/// A plain copy of the identity.
-pub(super) const COPY_FILE: &str = "identity.json";
-/// Version of the whole directory's format. In format 1 the catalog held the record of the last checkpoint itself, and
-/// the seeds.
+/// Version of the whole directory's format.
 pub(super) const FORMAT: u16 = 2;
 /// The same of a shard of a crawl that has more than one: its identity says which.
 pub(super) const FORMAT_SHARDED: u16 = 3;
@@ -113,7 +111,7 @@ impl Identity {
     /// The identity in `catalog`, if there is one.
     pub fn load(catalog: &dyn Catalog, dir: &Path) -> Result<Option<Self>> {
         let Some(bytes) = catalog.get(KEY)? else { return Ok(None) };
-        Identity::from_bytes(&bytes, &dir.join("catalog"), 0).map(Some)
+        Identity::from_bytes(&bytes, &dir.join(layout::CATALOG), 0).map(Some)
     }
 
     /// Reads what lies at `offset` of the file at `path`.
@@ -122,6 +120,9 @@ impl Identity {
         let (format, _): (u16, _) = postcard::take_from_bytes(bytes).map_err(damaged)?;
         if format > FORMAT_SHARDED {
             return Err(Error::Newer { path: path.to_owned(), found: format, known: FORMAT_SHARDED });
+        }
+        if format < FORMAT {
+            return Err(Error::Older { path: path.to_owned(), found: format, known: FORMAT });
         }
         let mut bytes = bytes.to_vec();
         if format < FORMAT_SHARDED {
@@ -156,7 +157,7 @@ impl Identity {
 
     /// Where the copy lies in `dir`.
     pub fn copy_path(dir: &Path) -> PathBuf {
-        dir.join(COPY_FILE)
+        dir.join(layout::IDENTITY)
     }
 
     /// Reads the copy.

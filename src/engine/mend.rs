@@ -20,29 +20,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::checkpoint::file::{newest_to_go_on_from, numbers};
-use super::checkpoint::{self, Checkpoint, Commit, Noted, Sections, checkpoint_path, file};
-use super::identity::{COPY_FILE, FORMAT, Identity};
-use super::rests;
-use super::seeds;
+use super::checkpoint::{self, Checkpoint, Commit, Sections, checkpoint_path, file};
+use super::identity::Identity;
 use crate::catalog::{Batch, Catalog, SledCatalog};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
-use crate::record::SNAPSHOT_FILE;
-
-/// Where the catalog of a crawl lies.
-const CATALOG: &str = "catalog";
-/// One that is being made, and one that was damaged.
-const MADE: &str = "catalog.new";
-const DAMAGED: &str = "catalog.damaged";
-/// Directories in which only a crawl makes files.
-const STORES: [&str; 10] =
-    ["url-seen", "robots", "dns", "visits", "support", "calendar", "frontier", "pages", "seeds", "links"];
+use crate::record::layout;
 
 /// The identity of the crawl in `dir`, if its catalog and its files belong together; `None` where there is no crawl
 /// yet.
 pub fn look(disk: &Disk, catalog: &dyn Catalog, dir: &Path) -> Result<Option<Identity>> {
-    let damaged = |expected: &str, found: String| Err(Error::damaged(&dir.join(CATALOG), 0, expected, found));
-    let noted = Noted::load(catalog, dir)?;
+    let damaged = |expected: &str, found: String| Err(Error::damaged(&dir.join(layout::CATALOG), 0, expected, found));
+    let noted = Commit::load(catalog, dir)?;
     let Some(identity) = Identity::load(catalog, dir)? else {
         return match (noted, trace(disk, dir)?) {
             (None, None) => Ok(None),
@@ -55,19 +44,17 @@ pub fn look(disk: &Disk, catalog: &dyn Catalog, dir: &Path) -> Result<Option<Ide
     let files = numbers(disk, dir)?;
     let newest = files.last().copied().unwrap_or(0);
     match noted {
-        Some(Noted { commit: Commit { number, .. }, .. }) if !files.contains(&number) && newest > number => damaged(
+        Some(Commit { number, .. }) if !files.contains(&number) && newest > number => damaged(
             "the last checkpoint",
             format!("checkpoint {number}, which has no file, while that of checkpoint {newest} exists"),
         ),
         Some(_) => Ok(Some(identity)),
-        // in format 1 a crawl that was killed before its first checkpoint
-        None if identity.format < FORMAT && newest <= 1 && !dir_has(disk, dir, SNAPSHOT_FILE)? => Ok(Some(identity)),
         None => damaged("the last checkpoint", format!("none; the newest file is that of checkpoint {newest}")),
     }
 }
 
 /// The identity of the crawl in `dir`, or that of a new one, durable with its first checkpoint when this returns; and
-/// whether it is new. A directory of an older format becomes one of this.
+/// whether it is new.
 pub fn begin(
     disk: &Disk,
     catalog: &dyn Catalog,
@@ -76,12 +63,7 @@ pub fn begin(
     shape: (usize, usize, &[String]),
 ) -> Result<(Identity, bool)> {
     match look(disk, catalog, dir)? {
-        Some(identity) if identity.format < FORMAT => Ok((migrate(disk, catalog, dir, identity)?, false)),
-        Some(identity) => {
-            // of a migration that was killed before it came to that
-            seeds::remove_old(disk, dir, catalog)?;
-            Ok((identity, false))
-        }
+        Some(identity) => Ok((identity, false)),
         None => {
             let identity = Identity::new(now, random, shape);
             put_first(disk, catalog, dir, &identity)?;
@@ -97,23 +79,12 @@ pub fn begin_shard(disk: &Disk, catalog: &dyn Catalog, dir: &Path, identity: &Id
         Some(found) if found == *identity => Ok(false),
         Some(found) => {
             let named = |of: &Identity| format!("shard {} of {} of crawl {:x}", of.shard().index(), of.shards(), of.id);
-            Err(Error::damaged(&dir.join(CATALOG), 0, named(identity), named(&found)))
+            Err(Error::damaged(&dir.join(layout::CATALOG), 0, named(identity), named(&found)))
         }
         None => {
             put_first(disk, catalog, dir, identity)?;
             Ok(true)
         }
-    }
-}
-
-/// Makes a directory of an older format one of this; one whose last checkpoint cannot be read stays as it is.
-pub fn renew_format(disk: &Disk, catalog: &dyn Catalog, dir: &Path) -> Result<()> {
-    match look(disk, catalog, dir)?.filter(|identity| identity.format < FORMAT) {
-        Some(identity) => match migrate(disk, catalog, dir, identity) {
-            Ok(_) | Err(Error::Damaged { .. }) => Ok(()),
-            Err(error) => Err(error),
-        },
-        None => Ok(()),
     }
 }
 
@@ -125,54 +96,26 @@ fn put_first(disk: &Disk, catalog: &dyn Catalog, dir: &Path, identity: &Identity
     catalog.commit(&batch)
 }
 
-/// Puts the last checkpoint of a directory of format 1 into a file of its own again, which has the record and the
-/// identity and is one that a crawl can go on from; a crawl that is killed meanwhile finds the old one.
-fn migrate(disk: &Disk, catalog: &dyn Catalog, dir: &Path, identity: Identity) -> Result<Identity> {
-    let identity = Identity { format: FORMAT, ..identity };
-    let Some(last) = checkpoint::load(disk, catalog, dir)? else {
-        seeds::migrate(disk, dir, catalog, None)?;
-        put_first(disk, catalog, dir, &identity)?;
-        seeds::remove_old(disk, dir, catalog)?;
-        return Ok(identity);
-    };
-    let number = last.commit.number + 1;
-    let scope_added = last.checkpoint.as_ref().map_or(&[][..], |record| &record.scope_added);
-    seeds::migrate(disk, dir, catalog, Some((number, scope_added)))?;
-    rests::carry_over(disk, dir, last.commit.number, number)?;
-    let record = last.checkpoint.map(|record| Checkpoint { number, scope_added: Vec::new(), ..record });
-    let mut batch = Batch::new();
-    file::write(disk, dir, (number, &identity), &last.sections, record.as_ref())?.put(&mut batch);
-    identity.put(&mut batch);
-    catalog.commit(&batch)?;
-    seeds::remove_old(disk, dir, catalog)?;
-    Ok(identity)
-}
-
 /// A file that only a crawl makes, if one lies in `dir`. The file of checkpoint 0 is none: it is written before the
 /// catalog knows of the crawl.
 fn trace(disk: &Disk, dir: &Path) -> Result<Option<String>> {
-    let of_crawl = |name: &String| {
-        let number = checkpoint::number_of(name);
-        number.is_some_and(|number| number > 0) || name == COPY_FILE || name.starts_with("rests.g")
-    };
-    if let Some(name) = list(disk, dir)?.into_iter().find(of_crawl) {
-        return Ok(Some(name));
-    }
-    for store in STORES {
-        if let Some(name) = list(disk, &dir.join(store))?.into_iter().next() {
-            return Ok(Some(format!("{store}/{name}")));
+    let names = list(disk, dir)?;
+    for entry in layout::ENTRIES.into_iter().filter(|entry| entry.is_trace) {
+        let found = if entry.is_directory() {
+            list(disk, &dir.join(entry.name))?.into_iter().next().map(|name| format!("{}/{name}", entry.name))
+        } else {
+            names.iter().find(|name| entry.has(name) && checkpoint::number_of(name) != Some(0)).cloned()
+        };
+        if found.is_some() {
+            return Ok(found);
         }
     }
     Ok(None)
 }
 
-fn dir_has(disk: &Disk, dir: &Path, name: &str) -> Result<bool> {
-    Ok(list(disk, dir)?.iter().any(|found| found == name))
-}
-
 /// Whether there is a crawl in `dir`, or what is left of one.
 pub fn is_begun(disk: &Disk, dir: &Path) -> bool {
-    dir.join(CATALOG).exists() || numbers(disk, dir).is_ok_and(|numbers| !numbers.is_empty())
+    dir.join(layout::CATALOG).exists() || numbers(disk, dir).is_ok_and(|numbers| !numbers.is_empty())
 }
 
 /// Names in a directory that need not be there.
@@ -186,34 +129,35 @@ fn list(disk: &Disk, dir: &Path) -> Result<Vec<String>> {
 /// Opens the catalog of the crawl in `dir`. One that is lost or damaged is rebuilt from the newest whole checkpoint
 /// file, where there is one, and `tell` hears of it.
 pub fn open_catalog(disk: &Disk, dir: &Path, tell: &mut dyn FnMut(String)) -> Result<SledCatalog> {
-    let path = dir.join(CATALOG);
+    let path = dir.join(layout::CATALOG);
     let opened = SledCatalog::open(&path).and_then(|catalog| look(disk, &catalog, dir).map(|_| catalog));
     let damage = match opened {
         Err(error @ Error::Damaged { .. }) => error,
         opened => return opened,
     };
     let Some(number) = make_again(disk, dir)? else { return Err(damage) };
-    tell(format!("{damage}; the catalog was rebuilt from checkpoint {number}, the damaged one is {DAMAGED}"));
+    let aside = layout::CATALOG_DAMAGED;
+    tell(format!("{damage}; the catalog was rebuilt from checkpoint {number}, the damaged one is {aside}"));
     SledCatalog::open(&path)
 }
 
 /// The checkpoint that the catalog of the crawl in `dir` can be rebuilt from, and whose crawl it is.
 pub fn find(disk: &Disk, dir: &Path) -> Result<Option<(Identity, Option<Checkpoint>)>> {
     let found = newest_to_go_on_from(disk, dir)?;
-    found.map(|(_, identity, file)| Ok((identity, file.record?))).transpose()
+    found.map(|(_, file)| Ok((file.identity, file.record?))).transpose()
 }
 
 /// Puts into `catalog`, which is empty, what the newest whole checkpoint file in `dir` says; its number, `None` where
 /// there is none.
 pub fn refill(disk: &Disk, catalog: &dyn Catalog, dir: &Path) -> Result<Option<u64>> {
-    let Some((number, identity, file)) = newest_to_go_on_from(disk, dir)? else { return Ok(None) };
+    let Some((number, file)) = newest_to_go_on_from(disk, dir)? else { return Ok(None) };
     // it may be in memory only, after a sync that failed
     let path = checkpoint_path(dir, number);
     disk.replace(&path, &disk.read(&path)?)?;
     let clean = false;
     let mut batch = Batch::new();
     Commit { number, length: file.length, checksum: file.checksum, clean }.put(&mut batch);
-    identity.put(&mut batch);
+    file.identity.put(&mut batch);
     catalog.commit(&batch)?;
     Ok(Some(number))
 }
@@ -221,7 +165,8 @@ pub fn refill(disk: &Disk, catalog: &dyn Catalog, dir: &Path) -> Result<Option<u
 /// Makes the catalog of the crawl in `dir` from its newest whole checkpoint file; that one's number, `None` where there
 /// is none. A catalog that is there is put aside.
 pub fn make_again(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
-    let (made, catalog, aside) = (dir.join(MADE), dir.join(CATALOG), dir.join(DAMAGED));
+    let (made, catalog, aside) =
+        (dir.join(layout::CATALOG_MADE), dir.join(layout::CATALOG), dir.join(layout::CATALOG_DAMAGED));
     remove_dir(&made)?;
     let Some(number) = refill(disk, &SledCatalog::open(&made)?, dir)? else {
         remove_dir(&made)?;
@@ -254,7 +199,7 @@ mod tests {
     const NOW: Time = Time::from_ms(9);
 
     fn is_damage<T: std::fmt::Debug>(looked: Result<T>, dir: &Path) -> bool {
-        matches!(looked, Err(Error::Damaged { path, .. }) if path == dir.join(CATALOG))
+        matches!(looked, Err(Error::Damaged { path, .. }) if path == dir.join(layout::CATALOG))
     }
 
     #[test]
@@ -262,7 +207,7 @@ mod tests {
         let (dir, disk, catalog) = (tempfile::tempdir().unwrap(), Disk::real(), MemoryCatalog::default());
         let dir = dir.path();
         let (made, is_new) = begin(&disk, &catalog, dir, (NOW, 7), SHAPE).unwrap();
-        assert!(is_new && checkpoint::load(&disk, &catalog, dir).unwrap().unwrap().checkpoint.is_none());
+        assert!(is_new && checkpoint::Last::load(&disk, &catalog, dir).unwrap().unwrap().checkpoint.is_none());
         // killed before its first checkpoint
         fs::create_dir(dir.join("url-seen")).unwrap();
         fs::write(dir.join("url-seen/bucket-000.g000001.kv"), b"x").unwrap();
@@ -309,7 +254,7 @@ mod tests {
     fn n09_a_catalog_that_has_fallen_behind_is_damage_of_the_catalog_and_made_again_from_the_newest_whole_file() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
         let dir = dir.path();
-        let catalog = SledCatalog::open(&dir.join(CATALOG)).unwrap();
+        let catalog = SledCatalog::open(&dir.join(layout::CATALOG)).unwrap();
         let mut batch = Batch::new();
         identity().put(&mut batch);
         file::write(&disk, dir, (3, &identity()), &Sections::default(), Some(&checkpoint(3))).unwrap().put(&mut batch);
@@ -325,14 +270,14 @@ mod tests {
         let mut told = Vec::new();
         let catalog = open_catalog(&disk, dir, &mut |what| told.push(what)).unwrap();
         assert!(told.len() == 1 && told[0].contains("was rebuilt from checkpoint 7"), "{told:?}");
-        let last = checkpoint::load(&disk, &catalog, dir).unwrap().unwrap();
+        let last = checkpoint::Last::load(&disk, &catalog, dir).unwrap().unwrap();
         assert_eq!((last.commit.number, last.commit.clean), (7, false));
         assert_eq!(look(&disk, &catalog, dir).unwrap(), Some(identity()));
         drop(catalog);
         open_catalog(&disk, dir, &mut |what| panic!("{what}")).unwrap();
         // without any file of its own that is whole, the damage is told
         fs::remove_file(checkpoint_path(dir, 7)).unwrap();
-        fs::remove_dir_all(dir.join(CATALOG)).unwrap();
+        fs::remove_dir_all(dir.join(layout::CATALOG)).unwrap();
         assert!(is_damage(open_catalog(&disk, dir, &mut |what| panic!("{what}")), dir));
     }
 }

@@ -99,6 +99,7 @@ pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use shipping::{Durable, Shipping};
 pub use sites::{Rank, Sites};
+pub(crate) use stores::{StoreValue, look_up};
 pub use support::{SupportOptions, links_of, supported_by, supporter};
 pub use texts::Likeness;
 

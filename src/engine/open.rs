@@ -1,6 +1,7 @@
 //! Opening a crawl: a new one, or one that goes on from its last checkpoint.
 
 use super::login::Logins;
+use crate::record::layout::{self, StoreName};
 use crate::web::cookies::CookieJars;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ use super::requests::{Requests, Waker};
 use super::rests::HoldLog;
 use super::seeding::{Intake, Recheck, Seeding};
 use super::seeds::{SeedTable, Territory};
-use super::stores::{Arrival, Stores};
+use super::stores::{Arrival, StoreValue, Stores};
 use super::support::SupportOptions;
 use super::texts::TextBudget;
 use super::values::decode_rules;
@@ -121,8 +122,8 @@ impl Engine {
         let (disk, dir) = (opening.disk.clone(), opening.dir.clone());
         let (disk, dir, catalog, clock) = (&disk, &dir, opening.catalog.clone(), opening.clock.clone());
         let now = clock.now();
-        let Some(last) = checkpoint::load(disk, &*catalog, dir)? else {
-            return Err(Error::damaged(&dir.join("catalog"), 0, "the last checkpoint", "none").into());
+        let Some(last) = Last::load(disk, &*catalog, dir)? else {
+            return Err(Error::damaged(&dir.join(layout::CATALOG), 0, "the last checkpoint", "none").into());
         };
         let Last { commit, checkpoint: saved, mut sections } = last;
         let exchange_section = std::mem::take(&mut sections.exchange);
@@ -146,7 +147,7 @@ impl Engine {
         let (mut stores, rests) = open_stores(&opening, saved.as_ref(), sections, (now, past), progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),
-            &dir.join("pages"),
+            &dir.join(layout::PAGES),
             opening.container.clone(),
             opening.warcinfo.clone(),
             saved.as_ref().map(|c| &c.container),
@@ -155,7 +156,7 @@ impl Engine {
         let scope = if forgotten.is_empty() { scope } else { scope.with_rules(&scope.rules().forgetting(forgotten)) };
         stores.arrival.frontier.exclude_by(scope.rules());
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
-        checkpoint::go_on_from(&*catalog, commit)?;
+        commit.go_on_from(&*catalog)?;
         let mut exchange = open_exchange(&mut opening, commit.number, &exchange_section)?;
         if stores.support.is_some() {
             exchange.iter_mut().for_each(|exchange| exchange.count_supporters());
@@ -213,26 +214,15 @@ fn open_stores(
     (now, past): (Time, Past),
     progress: &mut dyn FnMut(u64, u64),
 ) -> disk::Result<(Stores, HoldLog)> {
-    let (disk, dir, drum) = (&opening.disk, &opening.dir, opening.drum);
-    let of_seen = saved.map(|c| (&c.seen, sections.seen.as_slice()));
-    let seen = Store::open(disk.clone(), &dir.join("url-seen"), drum, opening.seen_front, of_seen, progress)?;
-    let of_robots = saved.map(|c| (&c.robots, sections.robots.as_slice()));
-    let robots = Store::open(disk.clone(), &dir.join("robots"), drum, opening.host_front, of_robots, progress)?;
-    let of_dns = saved.map(|c| (&c.dns, sections.dns.as_slice()));
-    let dns = Store::open(disk.clone(), &dir.join("dns"), drum, opening.host_front, of_dns, progress)?;
-    let of_visits = saved.and_then(|c| Some((c.visits.as_ref()?, sections.visits.as_slice())));
-    let open_visits = |_: &RecrawlOptions| {
-        Store::open(disk.clone(), &dir.join("visits"), drum, opening.host_front, of_visits, progress)
-    };
-    let visits = opening.recrawl.as_ref().map(open_visits).transpose()?;
-    let of_support = saved.and_then(|c| Some((c.support.as_ref()?, sections.support.as_slice())));
-    let open_support =
-        |_| Store::open(disk.clone(), &dir.join("support"), drum, opening.host_front, of_support, progress);
-    let support = opening.frontier.rounds.map(open_support).transpose()?;
-    let begins_late = support.is_some() && of_support.is_none() && saved.is_some();
+    let (disk, dir) = (&opening.disk, &opening.dir);
+    let mut opener = StoreOpener { opening, saved, sections: &sections, progress };
+    let (seen, robots, dns) = (opener.open(opening.seen_front)?, opener.host()?, opener.host()?);
+    let visits = opening.recrawl.as_ref().map(|_| opener.host()).transpose()?;
+    let support = opening.frontier.rounds.map(|_| opener.host()).transpose()?;
+    let begins_late = support.is_some() && saved.is_some_and(|saved| !saved.stores.contains_key(&StoreName::Support));
     let mut frontier = Frontier::open(
         disk.clone(),
-        &dir.join("frontier"),
+        &dir.join(layout::FRONTIER),
         opening.frontier.clone(),
         decode_rules,
         opening.identity.id as u64 ^ now.ms(),
@@ -262,6 +252,27 @@ fn open_stores(
     let pace = Pace::new(opening.settings.merge_pace);
     let of_pairs = (opening.support.by_network, opening.support.by_standing, begins_late);
     Ok((Stores::new((seen, robots, dns, visits, support), (patterns, texts, arrival), of_pairs, pace), rests))
+}
+
+/// Opens stores as a checkpoint has them.
+struct StoreOpener<'a> {
+    opening: &'a Opening,
+    saved: Option<&'a Checkpoint>,
+    sections: &'a Sections,
+    progress: &'a mut dyn FnMut(u64, u64),
+}
+
+impl StoreOpener<'_> {
+    fn open<V: StoreValue>(&mut self, front: FrontOptions) -> disk::Result<Store<V, V::Asks>> {
+        let Opening { disk, dir, drum, .. } = self.opening;
+        let saved = self.saved.and_then(|saved| saved.store(V::STORE, self.sections));
+        Store::open(disk.clone(), &V::STORE.dir(dir), *drum, front, saved, self.progress)
+    }
+
+    /// Opens one that has a key for each host or page of a few.
+    fn host<V: StoreValue>(&mut self) -> disk::Result<Store<V, V::Asks>> {
+        self.open(self.opening.host_front)
+    }
 }
 
 /// The calendar as `saved` has it. One that there is stays, whether pages are fetched again now or not.

@@ -16,6 +16,7 @@ use crate::clock::Time;
 use crate::container::{KeyRecord, Reader, ReplayedPage};
 use crate::disk::{Error, Result};
 use crate::frontier::{Hops, Provenance, QueuedUrl};
+use crate::record::layout;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::HttpVersion;
 
@@ -29,7 +30,7 @@ impl Engine {
         let mut notes = Vec::new();
         reader::for_each_scope(&self.home.disk, &self.home.dir, |url| notes.push(url))?;
         notes.iter().filter_map(|url| CanonicalUrl::parse(url).ok()).for_each(|url| self.note_scope(&url));
-        let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join("pages"))?;
+        let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join(layout::PAGES))?;
         let (mut pages, total) = (0, self.books.statistics.pages_stored);
         for record in archive.records() {
             let record = record?;

@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 use crate::clock::Time;
 use crate::disk::{Disk, DiskFile, HEADER_BYTES, Header, Kind, Mode, Removal, Result};
 use crate::fingerprint::Fingerprint;
+use crate::record::layout::RESTS_PREFIX;
 
 const VERSION: u16 = 1;
 const RECORD_BYTES: usize = 20;
-const PREFIX: &str = "rests.g";
 
 /// The log.
 pub struct HoldLog {
@@ -62,7 +62,7 @@ impl HoldSync {
 
 /// The name of the log that follows checkpoint `number`.
 pub(super) fn file_name(number: u64) -> String {
-    format!("{PREFIX}{number:06}")
+    format!("{RESTS_PREFIX}{number:06}")
 }
 
 impl HoldLog {
@@ -71,7 +71,7 @@ impl HoldLog {
         let mut rests: BTreeMap<Fingerprint, Time> = BTreeMap::new();
         let mut found = Vec::new();
         for name in disk.list(dir)? {
-            let Some(of) = name.strip_prefix(PREFIX).and_then(|of| of.parse::<u64>().ok()) else { continue };
+            let Some(of) = name.strip_prefix(RESTS_PREFIX).and_then(|of| of.parse::<u64>().ok()) else { continue };
             found.push(of);
             if of >= number {
                 for (origin, until) in read(&disk, &dir.join(&name))?.0 {
@@ -178,13 +178,13 @@ pub fn carry_over(disk: &Disk, dir: &Path, from: u64, to: u64) -> Result<()> {
     if bytes.len() == HEADER_BYTES as usize {
         return Ok(());
     }
-    disk.replace(&dir.join(format!("{PREFIX}{to:06}")), &bytes)
+    disk.replace(&dir.join(file_name(to)), &bytes)
 }
 
 /// The files of the log in `dir`, and which checkpoint each follows.
 pub fn files(disk: &Disk, dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
     let names = disk.list(dir)?.into_iter();
-    let number = |name: &str| name.strip_prefix(PREFIX).and_then(|of| of.parse().ok());
+    let number = |name: &str| name.strip_prefix(RESTS_PREFIX).and_then(|of| of.parse().ok());
     Ok(names.filter_map(|name| Some((number(&name)?, dir.join(&name)))).collect())
 }
 

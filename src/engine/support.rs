@@ -40,6 +40,7 @@ use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QUARTERS, QueuedUrl, RoundBudgets};
 use crate::outcome::{Verdict, judge_answer};
 use crate::record::RoundFigures;
+use crate::record::layout::{self, StoreName};
 use crate::web::html::LinkKind;
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
 use crate::web::warc::HttpVersion;
@@ -71,7 +72,7 @@ impl SupportOptions {
     /// The budgets of rounds, where supporters are counted: because they are now, or because the crawl of this
     /// checkpoint did so before.
     pub(super) fn rounds(&self, saved: Option<&Checkpoint>) -> Option<RoundBudgets> {
-        let counts = saved.is_some_and(|checkpoint| checkpoint.support.is_some());
+        let counts = saved.is_some_and(|checkpoint| checkpoint.stores.contains_key(&StoreName::Support));
         (self.is_on || counts).then_some(RoundBudgets { are_kept: self.is_on, ..self.budgets })
     }
 }
@@ -209,7 +210,7 @@ impl Engine {
             return Ok(());
         }
         tracing::info!("budgets by supporters were switched on: reading the archive for the links of its pages");
-        let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join("pages"))?;
+        let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join(layout::PAGES))?;
         let end = self.container.key_bytes();
         for record in archive.records() {
             let record = record?;

@@ -1,7 +1,8 @@
 //! Work on the stores beside the crawl: merges, takes, checkpoints.
 
-use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Owner, Sections};
+use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Sections};
 use super::merge::StoreMerge;
+use super::stores::StoreCuts;
 use super::{Engine, Phase};
 use crate::catalog::Batch;
 use crate::clock::Time;
@@ -50,9 +51,9 @@ impl Engine {
             return Ok(());
         }
         let needs = self.merge_needs(now);
-        let Some((owner, bucket)) = self.stores.next_merge(needs, now)? else { return Ok(()) };
+        let Some(bucket) = self.stores.next_merge(needs, now)? else { return Ok(()) };
         self.discard_unneeded();
-        let removal = self.checkpoints.take_removal(owner, &self.home.disk);
+        let removal = self.checkpoints.take_some(&self.home.disk);
         self.executors.merge(StoreMerge { removal, bucket });
         Ok(())
     }
@@ -92,22 +93,19 @@ impl Engine {
         let idle = self.idle();
         let number = self.checkpoints.begin(now + self.settings.checkpoint_interval, finish.is_some());
         let mut sections = Sections::default();
-        let mut stores = self.stores.cut(&mut sections)?;
-        let (mut sync, mut sync_dirs) = stores.take_syncs();
+        let StoreCuts { stores, frontier, mut sync, mut sync_dirs, mut superseded } = self.stores.cut(&mut sections)?;
         let calendar = self.cut_calendar(&mut sections)?;
-        let mut of_calendar = Vec::new();
         let calendar = calendar.map(|mut cut| {
             sync.append(&mut cut.sync);
             sync_dirs.append(&mut cut.sync_dirs);
-            of_calendar.append(&mut cut.superseded);
+            superseded.append(&mut cut.superseded);
             cut.state
         });
         sections.cookies = self.cookies.to_bytes();
         sections.rendering = self.renderings.to_bytes();
         let mut exchange = self.cut_exchange(number, idle)?;
-        let links = (Owner::Frontier, std::mem::take(&mut exchange.superseded));
-        let of_calendar = (Owner::Calendar, of_calendar);
-        self.checkpoints.supersede(stores.take_superseded().into_iter().chain([links, of_calendar]));
+        superseded.append(&mut exchange.superseded);
+        self.checkpoints.supersede(superseded);
         sync.append(&mut exchange.sync);
         sync_dirs.append(&mut exchange.sync_dirs);
         sections.exchange = exchange.section;
@@ -129,21 +127,16 @@ impl Engine {
             time: now,
             clean: finish.is_some(),
             finish,
-            seen: stores.seen.state,
-            robots: stores.robots.state,
-            dns: stores.dns.state,
-            frontier: stores.frontier.state,
+            stores,
+            frontier,
             container: container.state,
             statistics: self.books.statistics.clone(),
-            scope_added: Vec::new(),
             round: self.seeding.round,
             calendar,
-            visits: stores.visits.map(|cut| cut.state),
-            support: stores.support.map(|cut| cut.state),
         };
         self.executors.checkpoint(CheckpointJob {
             home: self.home.clone(),
-            superseded: self.checkpoints.take_removal(Owner::Frontier, &self.home.disk),
+            superseded: self.checkpoints.take_all(&self.home.disk),
             checkpoint,
             sections,
             sync,
@@ -159,10 +152,11 @@ impl Engine {
         Ok(())
     }
 
-    /// What the stores have written and need no more goes the same way as what a cut supersedes.
+    /// What the stores and the calendar have written and need no more goes the same way as what a cut supersedes.
     fn discard_unneeded(&mut self) {
-        for (owner, paths) in self.stores.take_unneeded() {
-            self.checkpoints.discard(owner, paths);
+        self.checkpoints.discard(self.stores.take_unneeded());
+        if let Some(recrawls) = &mut self.recrawls {
+            self.checkpoints.discard(recrawls.take_unneeded());
         }
     }
 
@@ -175,11 +169,10 @@ impl Engine {
         tracing::debug!(number = done.number, bytes = done.bytes, ?after, "checkpoint durable");
         self.books.seeds.committed();
         self.container.synced(done.container);
-        self.checkpoints.take_removal(Owner::Rests, &self.home.disk).run()?;
         self.books.statistics.checkpoints.count_pause(self.clock.elapsed() - begun);
         self.exchange_committed(self.clock.now(), after)?;
         if self.checkpoints.are_over() {
-            self.checkpoints.remove_all(&self.home.disk)?;
+            self.checkpoints.take_all(&self.home.disk).run()?;
             self.course.end();
         }
         Ok(())

@@ -14,6 +14,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::record::layout;
+
 /// Version of the format: from 2 on there may be pairs of domains among the links.
 pub(super) const VERSION: u16 = 2;
 /// Where supporters are not counted, files are of this version.
@@ -33,7 +35,7 @@ pub(super) const RECORD_BYTES_MAX: usize = 16 << 10;
 
 /// Where the link files of the shard in `dir` lie.
 pub fn links_dir(dir: &Path) -> PathBuf {
-    dir.join("links")
+    dir.join(layout::LINKS)
 }
 
 /// The link file of checkpoint `number` of the shard in `dir`.

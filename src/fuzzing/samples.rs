@@ -16,6 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::frontier::fuzzing::queued;
 use crate::frontier::{FrontierState, NameAnswer};
 use crate::record::Statistics;
+use crate::record::layout::StoreName;
 use crate::web::robots::RobotsRules;
 
 const TEXT: &[u8] = b"<a href=/one>one</a> <a href=/two>two</a> <a href=/three>three</a>";
@@ -75,20 +76,15 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
         time: Time::from_ms(7),
         clean: true,
         finish: None,
-        seen: nothing(),
-        robots: nothing(),
-        dns: nothing(),
+        stores: StoreName::ALL.map(|name| (name, nothing())).into(),
         frontier: FrontierState { partitions: vec![Default::default(); 2], ram_bytes: 3, ram_crc: 4 },
         container: ContainerState { value_number: 1, value_bytes: 2, key_bytes: 16, pages: 3, total_bytes: 4 },
         statistics: Statistics::default(),
-        scope_added: vec!["http://www.example.org/".to_owned()],
         round: Default::default(),
         calendar: None,
-        visits: None,
-        support: None,
     };
     let sections = Sections {
-        seen: vec![1, 2, 3],
+        stores: [(StoreName::Seen, vec![1, 2, 3])].into(),
         replayed: vec![(Fingerprint::from_bits(9), true)],
         patterns: vec![3, 1, 200, 1],
         ..Sections::default()

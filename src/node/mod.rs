@@ -27,7 +27,7 @@ mod shipments;
 pub use claim::{Commits, Grounds, NodeLease, SessionLease, ShardLease};
 pub use eras::{Eras, Known};
 pub use heads::Heads;
-pub use note::{FILE as NOTE_FILE, Note, Stamp};
+pub use note::{Note, Stamp};
 pub use objects::{aside, prefix, read_json};
 pub use shipments::{Alone, Commit, Pause, Shipments};
 

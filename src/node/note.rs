@@ -9,10 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{Disk, Error, Result};
+use crate::record::layout;
 use crate::ship::Claim;
-
-/// The file in the directory of a shard.
-pub const FILE: &str = "shipped.json";
 
 /// A checkpoint as the store knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +68,7 @@ impl Note {
 }
 
 fn path(dir: &Path) -> PathBuf {
-    dir.join(FILE)
+    dir.join(layout::SHIPPED)
 }
 
 #[cfg(test)]
@@ -91,7 +89,7 @@ mod tests {
         assert!(read.is_of(None) && read.is_of(Some(Stamp::new(claim, 3))));
         assert!(!read.is_of(Some(Stamp::new(Claim { era: 1, epoch: 9 }, 3))));
         assert!(!read.is_of(Some(Stamp::new(claim, 4))), "another process under the same claim");
-        std::fs::write(dir.path().join(FILE), "{").unwrap();
+        std::fs::write(dir.path().join(layout::SHIPPED), "{").unwrap();
         assert!(Note::read(&disk, dir.path()).is_err());
     }
 }

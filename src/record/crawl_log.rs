@@ -14,6 +14,7 @@ use data_encoding::BASE32;
 
 use serde::{Deserialize, Serialize};
 
+use super::layout;
 use super::log_files::LogFile;
 use crate::clock::Time;
 use crate::disk::{Disk, Result};
@@ -101,12 +102,12 @@ pub struct CrawlLog {
 impl CrawlLog {
     /// Where the log of the crawl in `dir` lies.
     pub fn path(dir: &Path) -> PathBuf {
-        dir.join("logs").join("crawl.log")
+        dir.join(layout::LOGS).join("crawl.log")
     }
 
     /// Where the settings lie by which the requests in it were made.
     pub fn notes_path(dir: &Path) -> PathBuf {
-        dir.join("logs").join("politeness.jsonl")
+        dir.join(layout::LOGS).join("politeness.jsonl")
     }
 
     /// Opens the log of the crawl in `dir` at its end; makes it where there is none.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::layout;
 use super::log_files::LogFile;
 use crate::disk::{Disk, Result};
 use crate::outcome::Reason;
@@ -26,7 +27,7 @@ struct SkippedEntry<'a> {
 impl SkippedLog {
     /// Where the log of the crawl in `dir` lies.
     pub fn path(dir: &Path) -> PathBuf {
-        dir.join("logs").join("skipped.jsonl")
+        dir.join(layout::LOGS).join("skipped.jsonl")
     }
 
     /// Opens the log of the crawl in `dir` at its end; makes it where there is none.

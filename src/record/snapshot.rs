@@ -3,16 +3,17 @@
 //! The catalog is locked by the process that crawls; this file is not. It is derived: nothing is recovered from it. It
 //! is replaced as a whole, so a reader finds the old one or the new one.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::layout;
+use super::layout::StoreName;
 use super::{Finish, Gauges, Statistics};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 
-/// Name of the file in the crawl directory.
-pub const SNAPSHOT_FILE: &str = "status.json";
 /// Longest file that is read: some hundred counters need a hundredth of it.
 const BYTES_MAX: u64 = 1 << 20;
 
@@ -31,14 +32,14 @@ pub enum State {
 /// Bytes on disk, store by store.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreBytes {
-    /// URLs seen.
-    pub url_seen: u64,
-    /// Rules of robots.txt.
-    pub robots: u64,
-    /// Addresses.
-    pub dns: u64,
+    /// The DRUM stores.
+    #[serde(flatten)]
+    pub stores: BTreeMap<StoreName, u64>,
     /// The queue.
     pub frontier: u64,
+    /// Records of pages that are due again.
+    #[serde(default)]
+    pub calendar: u64,
     /// The archive: value files.
     pub pages: u64,
     /// The archive's index: keys and addresses.
@@ -72,16 +73,35 @@ pub struct Layers {
     pub merge_bytes_written: u64,
 }
 
-/// The layers of the three stores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoreLayers {
-    /// URLs seen.
-    pub url_seen: Layers,
-    /// Rules of robots.txt.
-    pub robots: Layers,
-    /// Addresses.
-    pub dns: Layers,
+impl StoreBytes {
+    /// All parts, with their names.
+    pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let StoreBytes { stores, frontier, calendar, pages, index, catalog } = self;
+        let others = [("frontier", frontier), ("calendar", calendar), ("pages", pages), ("index", index)];
+        let others = others.into_iter().chain([("catalog", catalog)]).map(|(name, bytes)| (name, *bytes));
+        stores.iter().map(|(store, bytes)| (store.label(), *bytes)).chain(others)
+    }
+
+    /// Makes of each part what `make` makes of it and the same part of `other`.
+    pub fn merge(&mut self, other: &StoreBytes, make: fn(u64, u64) -> u64) {
+        let StoreBytes { stores, frontier, calendar, pages, index, catalog } = other;
+        for (store, bytes) in stores {
+            let own = self.stores.entry(*store).or_default();
+            *own = make(*own, *bytes);
+        }
+        let parts = [
+            (&mut self.frontier, frontier),
+            (&mut self.calendar, calendar),
+            (&mut self.pages, pages),
+            (&mut self.index, index),
+            (&mut self.catalog, catalog),
+        ];
+        parts.into_iter().for_each(|(own, bytes)| *own = make(*own, *bytes));
+    }
 }
+
+/// The layers of the stores.
+pub type StoreLayers = BTreeMap<StoreName, Layers>;
 
 /// What `status` shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,12 +143,12 @@ impl Snapshot {
     pub fn write(&self, disk: &Disk, dir: &Path) -> Result<()> {
         let mut json = serde_json::to_vec_pretty(self).expect("counters always have a JSON form");
         json.push(b'\n');
-        disk.replace(&dir.join(SNAPSHOT_FILE), &json)
+        disk.replace(&dir.join(layout::STATUS), &json)
     }
 
     /// The snapshot of the crawl in `dir`; none before the first checkpoint.
     pub fn read(disk: &Disk, dir: &Path) -> Result<Option<Snapshot>> {
-        let path = dir.join(SNAPSHOT_FILE);
+        let path = dir.join(layout::STATUS);
         let Some(file) = disk.open_if_there(&path)? else { return Ok(None) };
         let len = file.len()?;
         if len > BYTES_MAX {
@@ -184,7 +204,7 @@ pub(crate) mod tests {
         let dir = tempfile::tempdir().unwrap();
         let disk = Disk::real();
         example().write(&disk, dir.path()).unwrap();
-        let path = dir.path().join(SNAPSHOT_FILE);
+        let path = dir.path().join(layout::STATUS);
         let whole = disk.read(&path).unwrap();
         for len in 0..whole.len() - 2 {
             std::fs::write(&path, &whole[..len]).unwrap();
@@ -196,7 +216,7 @@ pub(crate) mod tests {
     #[test]
     fn a_snapshot_of_a_later_version_is_refused_whatever_else_it_holds() {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join(SNAPSHOT_FILE), r#"{"version": 9, "colour": "blue"}"#).unwrap();
+        std::fs::write(dir.path().join(layout::STATUS), r#"{"version": 9, "colour": "blue"}"#).unwrap();
         let error = Snapshot::read(&Disk::real(), dir.path()).unwrap_err();
         assert!(matches!(error, Error::Newer { found: 9, .. }), "{error}");
     }

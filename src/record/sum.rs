@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use super::live::{Live, Rates, ShardLive};
-use super::snapshot::{Layers, Snapshot, State, StoreBytes, StoreLayers};
+use super::snapshot::{Layers, Snapshot, State, StoreBytes};
 use super::statistics::{CheckpointCosts, Ends, Gauges, Statistics};
 use super::{CrawlLimits, Finish, Resting};
 
@@ -226,16 +226,7 @@ impl Resting {
 
 impl AddAssign<&StoreBytes> for StoreBytes {
     fn add_assign(&mut self, other: &StoreBytes) {
-        let StoreBytes { url_seen, robots, dns, frontier, pages, index, catalog } = other;
-        add_each([
-            (&mut self.url_seen, url_seen),
-            (&mut self.robots, robots),
-            (&mut self.dns, dns),
-            (&mut self.frontier, frontier),
-            (&mut self.pages, pages),
-            (&mut self.index, index),
-            (&mut self.catalog, catalog),
-        ]);
+        self.merge(other, |own, bytes| own + bytes);
     }
 }
 
@@ -265,15 +256,6 @@ impl AddAssign<&Layers> for Layers {
             (&mut self.merge_bytes_read, merge_bytes_read),
             (&mut self.merge_bytes_written, merge_bytes_written),
         ]);
-    }
-}
-
-impl AddAssign<&StoreLayers> for StoreLayers {
-    fn add_assign(&mut self, other: &StoreLayers) {
-        let StoreLayers { url_seen, robots, dns } = other;
-        self.url_seen += url_seen;
-        self.robots += robots;
-        self.dns += dns;
     }
 }
 
@@ -314,7 +296,9 @@ impl AddAssign<&Snapshot> for Snapshot {
         self.statistics += statistics;
         self.gauges += gauges;
         self.stores += stores;
-        self.layers += layers;
+        for (store, layers) in layers {
+            *self.layers.entry(*store).or_default() += layers;
+        }
     }
 }
 

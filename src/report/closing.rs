@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::config::show_duration;
 use crate::outcome::words_of_status;
+use crate::record::layout;
 use crate::record::limited::setting;
 use crate::record::{CalendarFigures, Finish, Gauges, Oddities, Statistics, Workers};
 use crate::text::figures::{brief, count, rate, size, span};
@@ -94,8 +95,8 @@ pub fn text(statistics: &Statistics, gauges: &Gauges, finish: &Finish, closing: 
     if let Some(bytes) = closing.memory_bytes {
         table.row("peak memory", size(bytes));
     }
-    table.row("archive", shell_word(&closing.dir.join("pages")));
-    table.row("reports", shell_word(&closing.dir.join("reports")));
+    table.row("archive", shell_word(&closing.dir.join(layout::PAGES)));
+    table.row("reports", shell_word(&closing.dir.join(layout::REPORTS)));
     if finish.can_resume() {
         table.row("resume with", resume_line(closing, *finish));
         if let Some(remark) = closing.options.remark(*finish) {

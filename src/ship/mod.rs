@@ -42,6 +42,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::record::layout::{self, Entry, Place};
+
 pub use check::{Checked, Fault, check, has_manifest};
 pub use manifest::{Manifest, ShippedLinks};
 pub use names::Names;
@@ -50,8 +52,11 @@ pub use shipper::{ShipOptions, Shipped, Shipper};
 pub use sweep::{Swept, greatest_claim, newest, newest_since, sweep};
 pub use view::StoreView;
 
-/// Directories of a shard that may have no file that a checkpoint names, and are there all the same.
-const DIRS: [&str; 7] = ["url-seen", "robots", "dns", "frontier", "pages", "seeds", "logs"];
+/// The names of the directories of a shard that may have no file that a checkpoint names, and are there all the same.
+fn dirs() -> impl Iterator<Item = &'static str> {
+    let is_there = |entry: &&Entry| entry.place == Place::Shard && entry.is_made_at_opening();
+    layout::ENTRIES.iter().filter(is_there).map(|entry| entry.name).chain([layout::SEEDS])
+}
 
 /// One opening of a shard by one owner: no two have the same, also where one of them never committed anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

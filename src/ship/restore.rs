@@ -9,15 +9,13 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::FileKind;
 use super::manifest::{Manifest, ShippedFile};
 use super::parts::{self, Read, Wanted};
-use super::{DIRS, FileKind};
 use crate::container;
 use crate::disk::{self, Disk, DiskFile, Mode};
+use crate::record::layout::{CHECKPOINT_PREFIX, PAGES};
 use crate::store::{ObjectStore, Result};
-
-const CHECKPOINT: &str = "checkpoint.g";
-const PAGES: &str = "pages";
 
 /// Whether value files come too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +32,9 @@ pub fn restore(store: &dyn ObjectStore, manifest: &Manifest, disk: &Disk, dir: &
     let is_wanted = |file: &&ShippedFile| archive == Archive::Too || file.kind != FileKind::Archive;
     let files: Vec<&ShippedFile> = manifest.files.iter().filter(is_wanted).collect();
     let (last, files): (Vec<&ShippedFile>, Vec<&ShippedFile>) =
-        files.into_iter().partition(|file| file.path.starts_with(CHECKPOINT));
+        files.into_iter().partition(|file| file.path.starts_with(CHECKPOINT_PREFIX));
     let target = Target { disk, dir };
-    DIRS.iter().try_for_each(|name| disk.create_dir_all(&dir.join(name)))?;
+    super::dirs().try_for_each(|name| disk.create_dir_all(&dir.join(name)))?;
     target.bring(store, manifest, &files)?;
     let keys = Path::new(PAGES).join("key.dat");
     if let Some(keys) = keys.to_str().and_then(|path| manifest.file(path)) {
@@ -51,7 +49,7 @@ pub fn restore(store: &dyn ObjectStore, manifest: &Manifest, disk: &Disk, dir: &
 
 fn refuse_full(disk: &Disk, dir: &Path) -> Result<()> {
     disk.create_dir_all(dir)?;
-    match disk.list(dir)?.into_iter().find(|name| name != "LOCK") {
+    match disk.list(dir)?.into_iter().find(|name| name != disk::LOCK_FILE) {
         None => Ok(()),
         Some(name) => {
             let what = format!("an empty directory is needed, and it has {name}");

@@ -12,10 +12,11 @@ use super::visits;
 use crate::calendar::{Past, Recrawl, Visited, wheel};
 use crate::container::Reader;
 use crate::disk::Error;
-use crate::drum;
 use crate::engine::checkpoint;
+use crate::engine::look_up;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
+use crate::record::layout;
 
 /// A record is given out so much later than it is due, at most.
 const SLOT_MS: u64 = 60_000;
@@ -30,16 +31,15 @@ pub(super) fn judge(machine: &Machine, watch: &Watch) -> Result<(), Violation> {
         let (disk, dir) = (machine.disk(), machine.dir_of(shard));
         let newest = checkpoint::newest(&disk, &dir).map_err(unreadable)?;
         let Some((record, sections)) = newest else { continue };
-        let (Some(calendar), Some(visits)) = (&record.calendar, &record.visits) else { continue };
-        let look_up = |key: Fingerprint| {
+        let Some(calendar) = &record.calendar else { continue };
+        let in_visits = |key: Fingerprint| {
             let mut waits = |_: QueuedUrl, _| {};
-            let stored = (visits, sections.visits.as_slice());
-            drum::look_up::<_, Visited, QueuedUrl>(&disk, &dir.join("visits"), stored, key, &mut waits)
+            look_up::<Visited>(&disk, &dir, (&record, &sections), key, &mut waits)
         };
-        wheel::for_each(&disk, &dir.join("calendar"), calendar, &sections.calendar, &mut |_, bytes| {
+        wheel::for_each(&disk, &dir.join(layout::CALENDAR), calendar, &sections.calendar, &mut |_, bytes| {
             let Some((url, _)) = QueuedUrl::decode(bytes) else { return Ok(()) };
             let past = Recrawl::past(url.recrawl.as_deref());
-            let visited = look_up(url.key)?.value;
+            let visited = in_visits(url.key)?.and_then(|found| found.value);
             if let (Some(past), Some(visited)) = (past, visited)
                 && past.due == visited.due
                 && !visited.is_gone

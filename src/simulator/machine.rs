@@ -20,6 +20,7 @@ use crate::container::Reader;
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
 use crate::disk::{self, Disk};
 use crate::engine::Identity;
+use crate::record::layout;
 use crate::record::{Finish, Statistics};
 use crate::shard::Shard;
 use crate::simweb::PaperWeb;
@@ -173,7 +174,7 @@ impl Machine {
 
     /// Where the archives of all shards lie.
     pub(super) fn archives(&self) -> Vec<PathBuf> {
-        self.shards().map(|shard| self.dir_of(shard).join("pages")).collect()
+        self.shards().map(|shard| self.dir_of(shard).join(layout::PAGES)).collect()
     }
 
     /// Runs the case to the end of its crawl.

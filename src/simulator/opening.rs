@@ -27,15 +27,12 @@ use crate::engine::{
 use crate::exchange::{LocalRegistry, Registry, Wake};
 use crate::node::{Heads, Shipments};
 use crate::process::{ProcessOptions, Processor};
+use crate::record::layout;
 use crate::record::{CrawlLog, SkippedLog};
 use crate::shard::Shard;
 use crate::web::address::AddressGuard;
 use crate::web::seeds::Seed;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-
-/// The directories of a shard.
-const PARTS: [&str; 10] =
-    ["catalog", "url-seen", "robots", "dns", "visits", "support", "calendar", "frontier", "pages", "logs"];
 
 /// What all engines of a process have.
 pub(super) struct Shared {
@@ -184,10 +181,10 @@ impl Machine {
             _ => (self.disk(), None),
         };
         let dir = self.dir_of(shard);
-        for part in PARTS {
-            disk.create_dir_all(&dir.join(part))?;
+        for entry in layout::ENTRIES.iter().filter(|entry| entry.is_directory()) {
+            disk.create_dir_all(&dir.join(entry.name))?;
         }
-        let entries = dir.join("catalog").join("entries");
+        let entries = dir.join(layout::CATALOG).join("entries");
         if self.loses_catalog(shard) {
             disk.remove(&entries)?;
         }

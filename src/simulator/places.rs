@@ -8,11 +8,12 @@ use crate::calendar::{Recrawl, Visited, wheel};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::drum::verify::{Check, Operation};
-use crate::drum::{DrumState, Value};
+use crate::engine::StoreValue;
 use crate::engine::checkpoint::{self, Checkpoint, Sections};
 use crate::engine::values::{Addresses, Robots, decode_rules};
 use crate::frontier::QueuedUrl;
 use crate::frontier::verify::Check as FrontierCheck;
+use crate::record::layout;
 
 /// What is known of the pages of a shard.
 #[derive(Default)]
@@ -61,26 +62,24 @@ pub(super) fn waiting(disk: &Disk, dirs: &[PathBuf], now: Time) -> Result<u64> {
 impl Places {
     fn read(disk: &Disk, dir: &Path, (cut, sections): &(Checkpoint, Sections)) -> Result<Places> {
         let mut places = Places::default();
-        let (Some(calendar), Some(visits)) = (&cut.calendar, &cut.visits) else { return Ok(places) };
+        let Some(calendar) = &cut.calendar else { return Ok(places) };
         let again = sections.replayed.iter().filter(|(_, forced)| *forced);
         places.replayed = again.map(|(key, _)| key.bits()).collect();
-        wheel::for_each(disk, &dir.join("calendar"), calendar, &sections.calendar, &mut |due, bytes| {
+        wheel::for_each(disk, &dir.join(layout::CALENDAR), calendar, &sections.calendar, &mut |due, bytes| {
             if let Some((url, _)) = QueuedUrl::decode(bytes) {
                 places.records.entry(url.key.bits()).or_default().push((due, url.url.to_string()));
             }
             Ok(())
         })?;
         let Places { visits: known, queued, .. } = &mut places;
-        store::<Visited>((disk, &dir.join("visits")), (visits, &sections.visits), &mut |key, visited, waiting| {
+        store::<Visited>((disk, dir), (cut, sections), &mut |key, visited, waiting| {
             known.extend(visited.map(|visited| (key, visited)));
             queued.extend(waiting.filter(|url| Recrawl::past(url.recrawl.as_deref()).is_some()).map(|_| key));
         })?;
         let mut wait = |key, waiting: Option<QueuedUrl>| queued.extend(waiting.filter(|url| url.forced).map(|_| key));
-        let robots = (&cut.robots, sections.robots.as_slice());
-        store::<Robots>((disk, &dir.join("robots")), robots, &mut |key, _, url| wait(of(&url, key), url))?;
-        let dns = (&cut.dns, sections.dns.as_slice());
-        store::<Addresses>((disk, &dir.join("dns")), dns, &mut |key, _, url| wait(of(&url, key), url))?;
-        let (queue, frontier) = ((&cut.frontier, sections.frontier.as_slice()), dir.join("frontier"));
+        store::<Robots>((disk, dir), (cut, sections), &mut |key, _, url| wait(of(&url, key), url))?;
+        store::<Addresses>((disk, dir), (cut, sections), &mut |key, _, url| wait(of(&url, key), url))?;
+        let (queue, frontier) = ((&cut.frontier, sections.frontier.as_slice()), dir.join(layout::FRONTIER));
         let check = FrontierCheck::new(disk, &frontier, queue, dir, decode_rules, cut.time)?;
         let mut each = |url: &QueuedUrl, taken: bool, _: &Path, _| {
             if !taken && url.forced {
@@ -125,12 +124,14 @@ impl Places {
 }
 
 /// Goes through a store: keys with their values, oldest first, and URLs that wait.
-fn store<V: Value>(
+fn store<V: StoreValue<Asks = QueuedUrl>>(
     (disk, dir): (&Disk, &Path),
-    cut: (&DrumState, &[u8]),
+    (cut, sections): (&Checkpoint, &Sections),
     each: &mut dyn FnMut(u64, Option<V>, Option<QueuedUrl>),
 ) -> Result<()> {
-    let check = Check::new(disk, dir, cut, dir)?;
+    let Some(stored) = cut.store(V::STORE, sections) else { return Ok(()) };
+    let store = V::STORE.dir(dir);
+    let check = Check::new(disk, &store, stored, dir)?;
     let mut faults: Vec<Error> = Vec::new();
     for bucket in 0..check.buckets() {
         let mut stored = |key, value| {

@@ -18,6 +18,7 @@ use crate::engine::{Pair, Purpose, Response, Supported, links_of, supported_by, 
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{QUARTERS, for_each_domain};
 use crate::process::{ProcessOptions, Processor};
+use crate::record::layout::{self, StoreName};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
@@ -98,12 +99,12 @@ impl Counted {
     /// Adds what a shard counts.
     fn add(&mut self, disk: &Disk, dir: &Path, (cut, sections): &(Checkpoint, Sections)) -> Result<()> {
         let saved = (&cut.frontier, sections.frontier.as_slice());
-        for_each_domain(disk, &dir.join("frontier"), saved, decode_rules, cut.time, &mut |look| {
+        for_each_domain(disk, &dir.join(layout::FRONTIER), saved, decode_rules, cut.time, &mut |look| {
             *self.supporters.entry(look.domain).or_default() += look.round.supporters;
         })?;
-        let Some(support) = &cut.support else { return Ok(()) };
-        let (dir, path) = (dir.join("support"), checkpoint_path(dir, cut.number));
-        let check = Check::new(disk, &dir, (support, &sections.support), &path)?;
+        let Some(support) = cut.store(StoreName::Support, sections) else { return Ok(()) };
+        let (dir, path) = (StoreName::Support.dir(dir), checkpoint_path(dir, cut.number));
+        let check = Check::new(disk, &dir, support, &path)?;
         for bucket in 0..check.buckets() {
             let mut waiting: HashMap<u64, Option<Fingerprint>> = HashMap::new();
             let mut each = |operation: Operation<Pair, Supported>| {
@@ -133,14 +134,14 @@ impl Counted {
 /// The pairs of the pages in the archive of a shard that its checkpoint has.
 fn archived(subject: &Subject<'_>, dir: &Path, cut: &Checkpoint, pairs: &mut Supports) -> Result<()> {
     let (disk, case) = (&subject.disk, subject.case);
-    let Some(identity) = CheckpointFile::read(disk, dir, cut.number)?.identity else { return Ok(()) };
+    let identity = CheckpointFile::read(disk, dir, cut.number)?.identity;
     let keys = Arc::new(identity.key_maker());
     let scope = Scope::new(&case.scope, subject.seeds.iter()).expect("a case has rules that can be read");
     let mut processor = Processor::new((subject.process)(keys.clone()));
     let mut find = |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response| {
         processor.findings(url, purpose, response, &scope)
     };
-    let archive = Reader::open(disk.clone(), &dir.join("pages"))?;
+    let archive = Reader::open(disk.clone(), &dir.join(layout::PAGES))?;
     let (records, _) = archive.records_within(0, cut.container.key_bytes)?;
     for record in records {
         let Some(page) = archive.page(&record)? else { continue };

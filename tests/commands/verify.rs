@@ -13,6 +13,7 @@ use crawler::drum::{Drum, DrumOptions};
 use crawler::engine::checkpoint::{self, Sections};
 use crawler::engine::seeds::{self, reader};
 use crawler::engine::{Checkpoint, Identity};
+use crawler::record::layout::StoreName;
 use crawler::simweb::SimOptions;
 
 /// Buckets so small that a crawl of some hundred pages has files of every kind.
@@ -367,7 +368,7 @@ fn what_waited_behind_a_damaged_place_is_met_again_or_told_as_lost() {
 fn with_checkpoint(site: &Site, change: impl FnOnce(&Path, &mut Checkpoint, &mut Sections)) {
     let (dir, disk) = (site.crawl.path("crawl"), Disk::real());
     let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
-    let last = checkpoint::load(&disk, &catalog, &dir).unwrap().unwrap();
+    let last = checkpoint::Last::load(&disk, &catalog, &dir).unwrap().unwrap();
     let (mut last, mut sections) = (last.checkpoint.unwrap(), last.sections);
     let identity = Identity::load(&catalog, &dir).unwrap().unwrap();
     fs::remove_file(checkpoint::checkpoint_path(&dir, last.number)).unwrap();
@@ -385,8 +386,9 @@ fn what_url_seen_forgot_is_found_key_by_key_and_put_back() {
         fs::remove_dir_all(dir.join("url-seen")).unwrap();
         let options = DrumOptions { buckets: 2, ..DrumOptions::default() };
         let mut drum: Drum<u64, (), String> = Drum::open(Disk::real(), &dir.join("url-seen"), options, None).unwrap();
-        sections.seen.clear();
-        last.seen = drum.cut(&mut sections.seen).unwrap().state;
+        let mut arrays = Vec::new();
+        last.stores.insert(StoreName::Seen, drum.cut(&mut arrays).unwrap().state);
+        sections.stores.insert(StoreName::Seen, arrays);
     });
     let Verified { code, told, said } = verify(&site, &[]);
     assert_eq!(code, Some(3), "{told}{said}");

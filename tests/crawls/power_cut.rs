@@ -31,6 +31,7 @@ use crawler::engine::{Round, mend};
 use crawler::frontier::FrontierState;
 use crawler::record::Statistics;
 use images::{Cut, Image};
+use std::collections::BTreeMap;
 use trace::{Act, Event};
 
 use crate::tools::{Tool, has};
@@ -104,26 +105,20 @@ fn writes_batches() {
 /// Checkpoint `number`, and what was in memory then.
 fn made(number: u64) -> (Checkpoint, Sections) {
     let mut rng = fastrand::Rng::with_seed(number);
-    let nothing = || postcard::from_bytes(&[0]).unwrap();
     let checkpoint = Checkpoint {
         number,
         time: Time::from_ms(rng.u64(1..)),
         clean: false,
         finish: None,
-        seen: nothing(),
-        robots: nothing(),
-        dns: nothing(),
+        stores: BTreeMap::new(),
         frontier: FrontierState { partitions: Vec::new(), ram_bytes: 0, ram_crc: 0 },
         container: ContainerState { value_number: 0, value_bytes: 0, key_bytes: 16, pages: number, total_bytes: 0 },
         statistics: Statistics::default(),
-        scope_added: (0..rng.usize(..9_000)).map(|seed| format!("http://www.{seed}.example/")).collect(),
         round: Round::default(),
         calendar: None,
-        visits: None,
-        support: None,
     };
-    let seen = (0..rng.usize(..9_000)).map(|_| rng.u8(..)).collect();
-    (checkpoint, Sections { seen, ..Sections::default() })
+    let frontier = (0..rng.usize(..200_000)).map(|_| rng.u8(..)).collect();
+    (checkpoint, Sections { frontier, ..Sections::default() })
 }
 
 /// Not a test by itself: another process that is traced.
@@ -139,7 +134,7 @@ fn makes_checkpoints() {
     for opening in 1..=OPENINGS {
         let catalog = mend::open_catalog(&disk, &crawl, &mut |what| panic!("{what}")).unwrap();
         let (identity, _) = mend::begin(&disk, &catalog, &crawl, (Time::from_ms(1), 7), (4, 16, &[])).unwrap();
-        let last = checkpoint::load(&disk, &catalog, &crawl).unwrap().unwrap();
+        let last = checkpoint::Last::load(&disk, &catalog, &crawl).unwrap().unwrap();
         checkpoint::remove_others(&disk, &crawl, last.commit.number).unwrap();
         while done < checkpoints * opening / OPENINGS {
             let (made, sections) = made(done as u64 + 1);
@@ -227,14 +222,14 @@ fn check_checkpoint(dir: &Path, allowed: Allowed) -> Result<(), String> {
     let disk = Disk::real();
     let opened = |told: &mut usize| {
         let catalog = mend::open_catalog(&disk, dir, &mut |_| *told += 1)?;
-        checkpoint::load(&disk, &catalog, dir)
+        checkpoint::Last::load(&disk, &catalog, dir)
     };
     let judged = |how: &str, told: &mut usize| match opened(told).map_err(|error| format!("{how}: {error}"))? {
         None if allowed[0] == 0 => Ok(()),
         None => Err(format!("{how}: there is none")),
         Some(last) => {
             let number = last.commit.number;
-            let is_made = number == 0 || last.sections.seen == made(number).1.seen;
+            let is_made = number == 0 || last.sections.frontier == made(number).1.frontier;
             match (allowed[0]..=allowed[1]).contains(&(number as usize)) && is_made {
                 true => Ok(()),
                 false => Err(format!("{how}: checkpoint {number}")),

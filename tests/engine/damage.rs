@@ -331,7 +331,7 @@ fn c6_n03_a_catalog_that_is_cut_or_flipped_anywhere_is_made_again_or_believed_an
         catalog.commit(&batch).unwrap();
     }
     drop(catalog);
-    let last = checkpoint::Noted::load(&*state.catalog(), dir.path()).unwrap().unwrap().commit.number;
+    let last = checkpoint::Commit::load(&*state.catalog(), dir.path()).unwrap().unwrap().number;
     let (mut cases, mut made_again, mut wrong) = (0, 0, Vec::new());
     for name in std::fs::read_dir(&sound).unwrap().map(|entry| entry.unwrap().file_name()) {
         let Ok(whole) = std::fs::read(sound.join(&name)) else { continue };
@@ -354,7 +354,7 @@ fn c6_n03_a_catalog_that_is_cut_or_flipped_anywhere_is_made_again_or_believed_an
                 let opened = catch_unwind(AssertUnwindSafe(|| {
                     let mut told = 0;
                     let catalog = mend::open_catalog(&disk, dir.path(), &mut |_| told += 1)?;
-                    let number = checkpoint::Noted::load(&catalog, dir.path())?.unwrap().commit.number;
+                    let number = checkpoint::Commit::load(&catalog, dir.path())?.unwrap().number;
                     Ok::<_, Error>((told, number, catalog.scan("")?))
                 }));
                 let what = format!("{} {how} at {at}", name.display());

@@ -3,9 +3,10 @@
 
 use super::*;
 use crawler::container::Reader;
-use crawler::engine::{Accounts, StopBy, StoreMerged};
+use crawler::engine::{Accounts, StopBy};
 use crawler::frontier::Budget;
 use crawler::outcome::Reason;
+use crawler::record::layout::StoreName;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -128,7 +129,7 @@ fn n1_batches_that_were_frozen_before_a_restart_are_waited_for_whatever_the_pace
         let ripe = run.record.borrow().events.iter().position(|(at, _)| *at <= now);
         if let Some(place) = ripe {
             let (_, event) = run.record.borrow_mut().events.remove(place).unwrap();
-            let merged = matches!(event, Event::Merged(StoreMerged::Seen(_)));
+            let merged = matches!(&event, Event::Merged(merged) if merged.store() == StoreName::Seen);
             run.engine.handle(event).unwrap();
             if merged && asked(&run, "/then") {
                 run.engine.handle(Event::Checkpoint).unwrap();

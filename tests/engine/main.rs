@@ -10,7 +10,6 @@ mod crawled;
 mod damage;
 mod ends;
 mod expiry;
-mod formats;
 mod interleavings;
 mod listed_seeds;
 mod referrers;

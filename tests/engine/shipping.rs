@@ -6,7 +6,7 @@ use crawler::catalog::SledCatalog;
 use crawler::container::{Reader, Report};
 use crawler::disk::Mode;
 use crawler::engine::Identity;
-use crawler::engine::checkpoint::{Noted, inventory};
+use crawler::engine::checkpoint::{Commit, inventory};
 use crawler::exchange::Head;
 use crawler::shard::Shard;
 use crawler::ship::{self, Archive, Claim, FileKind, Manifest, NamedFile, Names, ShipOptions, Shipper, StoreView};
@@ -124,7 +124,7 @@ impl Shipped {
         loop {
             let number = self.number;
             let (catalog, dir) = (self.catalog.clone(), self.dir.clone());
-            let newest = || Noted::load(&*catalog, &dir).unwrap().unwrap().commit.number;
+            let newest = || Commit::load(&*catalog, &dir).unwrap().unwrap().number;
             let finish = self.run.go_until(|run| run.requests().len() >= requests || newest() > number);
             if newest() > number {
                 self.ship(newest());
@@ -208,7 +208,7 @@ fn a_crawl_goes_on_from_what_the_inventory_of_its_checkpoint_names_and_from_noth
         Identity::load(&*catalog, &from).unwrap().unwrap().write_copy(&disk, &from).unwrap();
         assert_eq!(first.go(stop), None);
         let (now, asked) = (first.clock.now(), first.requests());
-        let number = Noted::load(&*catalog, &from).unwrap().unwrap().commit.number;
+        let number = Commit::load(&*catalog, &from).unwrap().unwrap().number;
         drop((first, catalog));
         let files = inventory::of_file(&disk, &from, number).unwrap();
         kinds.extend(files.iter().map(|file| file.kind));

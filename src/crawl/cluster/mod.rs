@@ -32,7 +32,6 @@ use super::{CrawlError, CrawlRequest, options, settings as settings_of};
 use crate::config::{Bytes, Config};
 use crate::disk::Disk;
 use crate::engine::{Identity, Sharding, Shipping};
-pub use crate::node::NOTE_FILE;
 pub(super) use crate::node::Shipments;
 use crate::node::{Alone, Note, Stamp, prefix};
 use crate::ship::{Claim, Names, ShipOptions, greatest_claim, newest};

@@ -21,7 +21,7 @@ use crate::disk::{self, Disk, Readers, create_crawl_dir};
 use crate::engine::seeds::list_path;
 use crate::engine::{Identity, checkpoint};
 use crate::node::{Eras, Known};
-use crate::record::SNAPSHOT_FILE;
+use crate::record::layout;
 use crate::shard::Shard;
 use crate::ship::{self, Checked, Manifest, StoreView};
 use crate::store::ObjectStore;
@@ -71,7 +71,7 @@ impl StoredCrawl {
         for (shard, manifest) in crawl.shards().zip(&manifests) {
             crawl.show(shard, manifest.as_ref());
             if let Some(bytes) = manifest.as_ref().map(key_bytes).filter(|&bytes| bytes > 0 && crawl.index.is_some()) {
-                let pages = crawl.dir_of(shard).join("pages");
+                let pages = crawl.dir_of(shard).join(layout::PAGES);
                 Disk::real().create_dir_all(&pages)?;
                 make_addresses(&crawl.disk(), &pages, bytes)?;
             }
@@ -106,7 +106,7 @@ impl StoredCrawl {
         let identity = json(serde_json::to_vec_pretty(&self.object.identity));
         self.view.mount_bytes(&Identity::copy_path(&self.dir), identity);
         let settings = json(serde_json::to_vec_pretty(&self.object.config));
-        self.view.mount_bytes(&self.dir.join(options::COPY_FILE), settings);
+        self.view.mount_bytes(&self.dir.join(layout::SETTINGS), settings);
     }
 
     /// The disk on which it is.
@@ -166,7 +166,7 @@ impl StoredCrawl {
             let Some((checkpoint, _)) = checkpoint::newest(&disk, &dir)? else { continue };
             let snapshot = figures::of_checkpoint(&checkpoint, self.object.identity.created);
             let json = serde_json::to_vec(&snapshot).expect("counters always have a JSON form");
-            self.view.mount_bytes(&dir.join(SNAPSHOT_FILE), json);
+            self.view.mount_bytes(&dir.join(layout::STATUS), json);
         }
         Ok(())
     }

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{Disk, Error, Result};
-
-const FILE: &str = "registry.json";
+use crate::record::layout;
 
 /// What is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +42,7 @@ impl Seen {
 }
 
 fn path(dir: &Path) -> PathBuf {
-    dir.join(FILE)
+    dir.join(layout::REGISTRY)
 }
 
 #[cfg(test)]
@@ -58,7 +57,7 @@ mod tests {
         seen.write(&disk, dir.path()).unwrap();
         assert_eq!(Seen::read(&disk, dir.path(), 3).unwrap(), seen);
         assert_eq!(Seen::read(&disk, dir.path(), 4).unwrap().revision, 0);
-        std::fs::write(dir.path().join(FILE), "{").unwrap();
+        std::fs::write(dir.path().join(layout::REGISTRY), "{").unwrap();
         assert!(Seen::read(&disk, dir.path(), 3).is_err());
     }
 }

@@ -24,11 +24,9 @@ use super::control::Desk;
 use super::{CrawlError, CrawlRequest};
 use crate::console::{Console, ConsoleError, RecentWarnings};
 use crate::disk::Disk;
+use crate::record::layout;
 use source::CrawlSource;
 use standing::Way;
-
-/// Name of the file that says where the console of a crawl listens.
-const ADDRESS_FILE: &str = "console.address";
 
 /// The console that a crawl opens for itself, if it is told to.
 pub(super) struct OwnConsole {
@@ -45,7 +43,7 @@ impl OwnConsole {
     /// Opens it by the settings of `request`, unless they say `off`. Before [`OwnConsole::connect`] nobody answers for
     /// the crawl.
     pub fn open(request: &CrawlRequest, disk: &Disk) -> Result<OwnConsole, CrawlError> {
-        let (address, file) = (&request.config.report.console, request.dir.join(ADDRESS_FILE));
+        let (address, file) = (&request.config.report.console, request.dir.join(layout::CONSOLE_ADDRESS));
         // what a killed process left behind
         disk.remove(&file)?;
         if address == "off" {

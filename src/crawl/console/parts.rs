@@ -8,6 +8,7 @@ use crate::console::{Bytes, DiskUse, MetBudget};
 use crate::crawl::sizes::file_bytes;
 use crate::disk::Disk;
 use crate::outcome::Reason;
+use crate::record::layout;
 use crate::record::limited::setting;
 use crate::record::{Limited, Live};
 
@@ -54,21 +55,19 @@ pub(super) fn disk_use(dir: &Path, live: Option<&Live>) -> DiskUse {
     if let Some(resident) = resident(live.pid) {
         memory.push(Bytes::of("process", resident));
         memory.push(Bytes::of("most by its settings", live.memory_ceiling_bytes));
-        let blooms = layers.url_seen.bloom_bytes + layers.robots.bloom_bytes + layers.dns.bloom_bytes;
+        let blooms: u64 = layers.values().map(|layers| layers.bloom_bytes).sum();
         memory.push(Bytes::of("hosts and their URLs", gauges.hosts_active_bytes));
         memory.push(Bytes::of("Bloom filters", blooms));
     }
-    let disk = [
-        ("archive", stores.pages),
-        ("index of the archive", stores.index),
-        ("URLs seen", stores.url_seen),
-        ("queue", stores.frontier),
-        ("robots.txt", stores.robots),
-        ("DNS", stores.dns),
-        ("catalog", stores.catalog),
-        ("logs", file_bytes(&dir.join("logs"))),
+    let mut disk = vec![
+        Bytes::of("archive", stores.pages),
+        Bytes::of("index of the archive", stores.index),
+        Bytes::of("queue", stores.frontier),
+        Bytes::of("calendar", stores.calendar),
+        Bytes::of("catalog", stores.catalog),
+        Bytes::of("logs", file_bytes(&dir.join(layout::LOGS))),
     ];
-    let disk = disk.map(|(what, bytes)| Bytes::of(what, bytes)).into();
+    disk.extend(stores.stores.iter().map(|(store, bytes)| Bytes::of(store.title(), *bytes)));
     DiskUse { memory, disk, free_bytes }
 }
 

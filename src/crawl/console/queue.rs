@@ -13,6 +13,7 @@ use crate::disk::Disk;
 use crate::engine::checkpoint;
 use crate::engine::values::decode_rules;
 use crate::frontier::{HostLook, look_at_hosts};
+use crate::record::layout;
 use crate::record::{QueuedHost, QueuedHosts};
 use crate::text::figures::size;
 use crate::web::url::CanonicalUrl;
@@ -26,7 +27,7 @@ const COUNTED_MAX: usize = 100_000;
 pub(super) fn hosts(dir: &Path, limit: usize) -> Result<QueuedHosts, Problem> {
     let disk = Disk::real();
     let dirs = directories(&disk, dir)?;
-    let bytes: u64 = dirs.shards().iter().map(|dir| file_bytes(&dir.join("frontier"))).sum();
+    let bytes: u64 = dirs.shards().iter().map(|dir| file_bytes(&dir.join(layout::FRONTIER))).sum();
     if bytes > BYTES_MAX {
         let queue = size(bytes);
         let sentence = format!("the queue takes {queue}, too much to read for this page: run crawler report hosts");
@@ -93,7 +94,7 @@ fn looks(
     let prints: Vec<_> = prints.collect();
     let wanted: Vec<_> = prints.iter().map(|(_, prints)| *prints).collect();
     let saved = (&state.frontier, sections.frontier.as_slice());
-    let found = look_at_hosts(disk, &dir.join("frontier"), saved, &wanted, decode_rules, state.time);
+    let found = look_at_hosts(disk, &dir.join(layout::FRONTIER), saved, &wanted, decode_rules, state.time);
     let mut found = found.unwrap_or_default();
     prints.into_iter().filter_map(|(host, (origin, _))| Some((host, found.remove(&origin)?))).collect()
 }

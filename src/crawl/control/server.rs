@@ -26,6 +26,7 @@ use crate::connections::{ConnectionHandle, Connections};
 use crate::container::retention::list::{Act, ForgottenList};
 use crate::crawl::sizes::measure_all;
 use crate::disk::{self, Disk};
+use crate::record::layout;
 use crate::text::escape::Escaped;
 use crate::web::seeds::{Seed, parse_seeds};
 
@@ -202,7 +203,7 @@ async fn carry_out(command: Command, shared: &Shared) -> Reply {
 fn forget(acts: &[Act], dirs: &[PathBuf]) -> disk::Result<usize> {
     let (disk, mut new) = (Disk::real(), 0);
     for dir in dirs {
-        let pages = dir.join("pages");
+        let pages = dir.join(layout::PAGES);
         new = new.max(ForgottenList::read(&disk, &pages)?.add(&disk, &pages, acts)?);
     }
     Ok(new)

@@ -16,25 +16,23 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Its name in a crawl directory.
-pub const SOCKET: &str = "control.sock";
-/// Where it is made.
-const MAKING: &str = "control.new";
+use crate::record::layout;
+
 /// A path of so many bytes fits into an address of every system.
 const ADDRESS_BYTES_MAX: usize = 100;
 
 /// Makes the socket of `dir`, whose lock the caller holds.
 pub(super) fn bind(dir: &Path) -> io::Result<UnixListener> {
-    let path = dir.join(SOCKET);
+    let path = dir.join(layout::SOCKET);
     if let Some(false) = is_socket(&path)? {
         return Err(io::Error::new(ErrorKind::AlreadyExists, "something else has that name; move it away"));
     }
-    let making = dir.join(MAKING);
+    let making = dir.join(layout::SOCKET_MADE);
     clear(&making)?;
     DirBuilder::new().mode(0o700).create(&making)?;
     let listener = by_short_path(&making, UnixListener::bind).and_then(|listener| {
-        fs::set_permissions(making.join(SOCKET), Permissions::from_mode(0o600))?;
-        fs::rename(making.join(SOCKET), &path)?;
+        fs::set_permissions(making.join(layout::SOCKET), Permissions::from_mode(0o600))?;
+        fs::rename(making.join(layout::SOCKET), &path)?;
         Ok(listener)
     });
     clear(&making)?;
@@ -52,15 +50,15 @@ fn clear(making: &Path) -> io::Result<()> {
             }
         }
     }
-    if is_socket(&making.join(SOCKET))? == Some(true) {
-        fs::remove_file(making.join(SOCKET))?;
+    if is_socket(&making.join(layout::SOCKET))? == Some(true) {
+        fs::remove_file(making.join(layout::SOCKET))?;
     }
     fs::remove_dir(making)
 }
 
 /// Removes the socket of `dir`. If that fails, it stays as one of a dead process.
 pub(super) fn remove(dir: &Path) {
-    let path = dir.join(SOCKET);
+    let path = dir.join(layout::SOCKET);
     if matches!(is_socket(&path), Ok(Some(true))) {
         let _ = fs::remove_file(path);
     }
@@ -68,7 +66,7 @@ pub(super) fn remove(dir: &Path) {
 
 /// Connects to the socket of `dir`; `NotFound` and `ConnectionRefused` mean that nobody listens.
 pub(super) fn connect(dir: &Path) -> io::Result<UnixStream> {
-    match is_socket(&dir.join(SOCKET))? {
+    match is_socket(&dir.join(layout::SOCKET))? {
         None => Err(ErrorKind::NotFound.into()),
         Some(true) => by_short_path(dir, UnixStream::connect),
         Some(false) => Err(io::Error::new(ErrorKind::InvalidInput, "it is no socket")),
@@ -86,7 +84,7 @@ fn is_socket(path: &Path) -> io::Result<Option<bool>> {
 
 /// Calls `act` with a path of the socket in `dir` that fits into an address.
 fn by_short_path<T>(dir: &Path, act: impl FnOnce(PathBuf) -> io::Result<T>) -> io::Result<T> {
-    let path = dir.join(SOCKET);
+    let path = dir.join(layout::SOCKET);
     let bytes = path.as_os_str().as_bytes().len();
     if bytes <= ADDRESS_BYTES_MAX {
         return act(path);
@@ -100,7 +98,7 @@ fn by_short_path<T>(dir: &Path, act: impl FnOnce(PathBuf) -> io::Result<T>) -> i
         );
         return Err(io::Error::new(ErrorKind::InvalidInput, problem));
     }
-    act(short.join(SOCKET))
+    act(short.join(layout::SOCKET))
 }
 
 #[cfg(test)]
@@ -119,7 +117,7 @@ mod tests {
         for _ in 0..2 {
             // dropping a listener leaves its socket, as a kill does
             drop(bind(dir.path()).unwrap());
-            assert_eq!(mode(&dir.path().join(SOCKET)), 0o600);
+            assert_eq!(mode(&dir.path().join(layout::SOCKET)), 0o600);
             assert_eq!(connect(dir.path()).unwrap_err().kind(), ErrorKind::ConnectionRefused);
         }
         let _listener = bind(dir.path()).unwrap();
@@ -132,9 +130,9 @@ mod tests {
     #[test]
     fn what_a_kill_left_of_making_a_socket_is_cleared_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
-        let making = dir.path().join(MAKING);
+        let making = dir.path().join(layout::SOCKET_MADE);
         fs::create_dir(&making).unwrap();
-        drop(UnixListener::bind(making.join(SOCKET)).unwrap());
+        drop(UnixListener::bind(making.join(layout::SOCKET)).unwrap());
         bind(dir.path()).unwrap();
         assert!(!making.exists());
         fs::create_dir(&making).unwrap();
@@ -147,8 +145,8 @@ mod tests {
     fn a_link_or_a_file_under_its_name_is_neither_followed_nor_replaced() {
         let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let _listener = bind(other.path()).unwrap();
-        let path = dir.path().join(SOCKET);
-        symlink(other.path().join(SOCKET), &path).unwrap();
+        let path = dir.path().join(layout::SOCKET);
+        symlink(other.path().join(layout::SOCKET), &path).unwrap();
         assert_eq!(bind(dir.path()).unwrap_err().kind(), ErrorKind::AlreadyExists);
         assert_eq!(connect(dir.path()).unwrap_err().kind(), ErrorKind::InvalidInput);
         remove(dir.path());
@@ -158,7 +156,7 @@ mod tests {
         assert_eq!(bind(dir.path()).unwrap_err().kind(), ErrorKind::AlreadyExists);
         remove(dir.path());
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
-        assert_eq!(mode(&other.path().join(SOCKET)), 0o600);
+        assert_eq!(mode(&other.path().join(layout::SOCKET)), 0o600);
     }
 
     #[test]
@@ -168,7 +166,7 @@ mod tests {
         fs::create_dir_all(&deep).unwrap();
         match bind(&deep) {
             Ok(_listener) => {
-                assert_eq!(mode(&deep.join(SOCKET)), 0o600);
+                assert_eq!(mode(&deep.join(layout::SOCKET)), 0o600);
                 connect(&deep).unwrap();
             }
             // without /proc

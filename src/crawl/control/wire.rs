@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::socket;
 use crate::container::retention::list::Act;
 use crate::disk::DirectoryLock;
+use crate::record::layout;
 use crate::record::{Live, QueuedHosts};
 
 /// Longest command, the line's end included.
@@ -174,7 +175,7 @@ pub enum AskError {
     /// A process holds the directory but does not listen.
     #[error(
         "a crawl has {} but does not listen: it is starting or ending, or could not create {} (its log says why)",
-        .0.display(), socket::SOCKET
+        .0.display(), layout::SOCKET
     )]
     NotListening(PathBuf),
     /// The command is too long to be sent.
@@ -244,7 +245,7 @@ fn fault(dir: &Path, source: io::Error) -> AskError {
     match source.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => AskError::Silent(dir.to_owned()),
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => AskError::NoAnswer(dir.to_owned()),
-        _ => AskError::Io { path: dir.join(socket::SOCKET), source },
+        _ => AskError::Io { path: dir.join(layout::SOCKET), source },
     }
 }
 

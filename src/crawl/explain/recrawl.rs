@@ -11,10 +11,11 @@ use crate::clock::Time;
 use crate::config::Config;
 use crate::crawl::{CrawlError, recrawl};
 use crate::disk::{Disk, Result};
-use crate::drum;
 use crate::engine::checkpoint::{Checkpoint, Sections};
+use crate::engine::look_up;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
+use crate::record::layout;
 use crate::text::figures::{date, rate, span};
 
 /// What a checkpoint knows of a page's visits.
@@ -36,15 +37,14 @@ pub(super) fn read(
     (key, host): (Fingerprint, Fingerprint),
     meet: &mut dyn FnMut(QueuedUrl),
 ) -> Result<Option<Visits>> {
-    let (Some(calendar), Some(visits)) = (&checkpoint.calendar, &checkpoint.visits) else { return Ok(None) };
-    let stored = (visits, sections.visits.as_slice());
+    let Some(calendar) = &checkpoint.calendar else { return Ok(None) };
     let mut each = |url: QueuedUrl, _: bool| meet(url);
-    let found = drum::look_up::<Fingerprint, Visited, _>(disk, &dir.join("visits"), stored, key, &mut each)?;
-    let Some(visited) = found.value else { return Ok(None) };
+    let found = look_up::<Visited>(disk, dir, (checkpoint, sections), key, &mut each)?;
+    let Some(visited) = found.and_then(|found| found.value) else { return Ok(None) };
     let mut waiting = None;
     if !visited.is_gone {
         let second = |time: Time| time.ms() / 1_000;
-        wheel::for_each(disk, &dir.join("calendar"), calendar, &sections.calendar, &mut |due, record| {
+        wheel::for_each(disk, &dir.join(layout::CALENDAR), calendar, &sections.calendar, &mut |due, record| {
             if second(due) == second(visited.due)
                 && let Some((url, _)) = QueuedUrl::decode(record)
                 && url.key == key

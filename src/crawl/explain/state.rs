@@ -8,12 +8,11 @@ use std::path::Path;
 use super::recrawl::{self, Visits};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
-use crate::drum::{self, DrumState};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::values::{Addresses, Robots, decode_rules};
-use crate::engine::{ExchangeState, RenderState};
-use crate::fingerprint::Fingerprint;
+use crate::engine::{ExchangeState, RenderState, look_up};
 use crate::frontier::{Look, QueuedUrl, Wanted, look};
+use crate::record::layout;
 use crate::web::url::Keys;
 
 /// How often it is begun again.
@@ -70,35 +69,28 @@ fn of_checkpoint(disk: &Disk, dir: &Path, keys: Keys, checkpoint: Checkpoint, se
             on_its_way = Some((url, store));
         }
     };
-    let at = |name: &str| dir.join(name);
-    fn of<'a>(state: &'a DrumState, ram: &'a [u8]) -> (&'a DrumState, &'a [u8]) {
-        (state, ram)
-    }
-    let stored = of(&checkpoint.seen, &sections.seen);
     let mut in_seen = |url: QueuedUrl, before: bool| {
         if !before {
             meet(url, "URL-seen")
         }
     };
-    let seen = drum::look_up::<Fingerprint, (), _>(disk, &at("url-seen"), stored, keys.key, &mut in_seen)?;
-    let stored = of(&checkpoint.robots, &sections.robots);
+    let seen = look_up::<()>(disk, dir, (&checkpoint, sections), keys.key, &mut in_seen)?;
     let mut in_robots = |url: QueuedUrl, _: bool| meet(url, "robots.txt");
-    let robots = drum::look_up::<_, Robots, _>(disk, &at("robots"), stored, keys.origin, &mut in_robots)?;
-    let stored = of(&checkpoint.dns, &sections.dns);
+    let robots = look_up::<Robots>(disk, dir, (&checkpoint, sections), keys.origin, &mut in_robots)?;
     let mut in_dns = |url: QueuedUrl, _: bool| meet(url, "DNS");
-    let addresses = drum::look_up::<_, Addresses, _>(disk, &at("dns"), stored, keys.host, &mut in_dns)?;
+    let addresses = look_up::<Addresses>(disk, dir, (&checkpoint, sections), keys.host, &mut in_dns)?;
     let sides = (&checkpoint, sections);
     let mut in_visits = |url: QueuedUrl| meet(url, "visits");
     let visits = recrawl::read(disk, dir, sides, (keys.key, keys.host), &mut in_visits)?;
     let wanted = Wanted { key: keys.key, origin: keys.origin, host: keys.host, domain: keys.domain };
     let queue = (&checkpoint.frontier, sections.frontier.as_slice());
-    let look = look(disk, &at("frontier"), queue, wanted, decode_rules, checkpoint.time)?;
+    let look = look(disk, &dir.join(layout::FRONTIER), queue, wanted, decode_rules, checkpoint.time)?;
     Ok(State {
-        seen: seen.value.is_some(),
-        waiting: seen.waiting,
+        seen: seen.as_ref().is_some_and(|seen| seen.value.is_some()),
+        waiting: seen.map_or(0, |seen| seen.waiting),
         on_its_way,
-        robots: robots.value,
-        addresses: addresses.value,
+        robots: robots.and_then(|found| found.value),
+        addresses: addresses.and_then(|found| found.value),
         look,
         visits,
         exchange: ExchangeState::read(&sections.exchange, &checkpoint_path(dir, checkpoint.number))?,

@@ -17,6 +17,7 @@ use crate::engine::SupportOptions;
 use crate::engine::checkpoint;
 use crate::engine::values::decode_rules;
 use crate::frontier::{DomainLook, DomainRound, QUARTERS, for_each_domain};
+use crate::record::layout;
 use crate::record::log_files::for_each_line;
 use crate::record::{CrawlLog, ReadLine, SkippedLog, origin_of};
 use crate::text::escape;
@@ -142,7 +143,7 @@ fn totals(disk: &Disk, dir: &std::path::Path, each: &mut dyn FnMut(&DomainLook) 
         // what a checkpoint that is replaced meanwhile has said is not told
         let mut looks = Vec::new();
         let saved = (&state.frontier, sections.frontier.as_slice());
-        let read = for_each_domain(disk, &dir.join("frontier"), saved, decode_rules, state.time, &mut |look| {
+        let read = for_each_domain(disk, &dir.join(layout::FRONTIER), saved, decode_rules, state.time, &mut |look| {
             looks.push(*look);
         });
         match read {

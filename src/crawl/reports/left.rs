@@ -11,6 +11,7 @@ use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::options;
 use crate::crawl::sizes::file_bytes;
 use crate::disk::Disk;
+use crate::record::layout;
 use crate::record::{CrawlLog, Resting, log_files};
 
 /// The time left, and what decides about it.
@@ -59,7 +60,7 @@ pub(super) fn log_and_queue(disk: &Disk, dirs: &CrawlDirs) -> Result<(u64, u64),
     let (mut log, mut queue) = (0_u64, 0_u64);
     for dir in dirs.shards() {
         log = log.saturating_add(log_files::bytes(disk, &CrawlLog::path(dir))?);
-        queue = queue.saturating_add(file_bytes(&dir.join("frontier")));
+        queue = queue.saturating_add(file_bytes(&dir.join(layout::FRONTIER)));
     }
     Ok((log, queue))
 }

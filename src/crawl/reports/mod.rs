@@ -35,6 +35,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::crawl::dirs::CrawlDirs;
 use crate::disk::{Disk, Error, Mode, Writer};
 use crate::engine::seeds::reader;
+use crate::record::layout;
 use crate::report::closing::shell_word;
 use crate::text::escape::json_line;
 use crate::text::figures::date;
@@ -178,7 +179,7 @@ fn write_out(name: Name, (disk, dir): (&Disk, &Path), mut out: Out<'_>, is_alone
 
 /// Where the report `name` of the crawl in `dir` lies.
 pub fn path(dir: &Path, name: Name) -> PathBuf {
-    dir.join("reports").join(format!("{name}.txt"))
+    dir.join(layout::REPORTS).join(format!("{name}.txt"))
 }
 
 /// Puts the report `name` into the crawl directory `dir`, in the place of an older one. It is not synced: it can be
@@ -189,7 +190,7 @@ pub fn put(name: Name, dir: &Path) -> Result<(), ReportError> {
 
 fn put_at(name: Name, dir: &Path, is_alone: bool) -> Result<(), ReportError> {
     let (disk, path) = (Disk::real(), path(dir, name));
-    disk.create_dir_all(&dir.join("reports"))?;
+    disk.create_dir_all(&dir.join(layout::REPORTS))?;
     // several processes may write reports of one crawl, and several threads of one that has shards
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);

@@ -12,6 +12,7 @@ use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::values::decode_rules;
 use crate::frontier::QueuedUrl;
 use crate::frontier::verify::Check;
+use crate::record::layout;
 use crate::record::origin_of;
 
 /// How often a partition is begun again.
@@ -53,7 +54,7 @@ impl Progress {
         (state, sections): &(Checkpoint, Sections),
         each: &mut dyn FnMut(&str, u64) -> Result<()>,
     ) -> Result<Option<(Checkpoint, Sections)>> {
-        let (frontier, at) = (dir.join("frontier"), checkpoint_path(dir, state.number));
+        let (frontier, at) = (dir.join(layout::FRONTIER), checkpoint_path(dir, state.number));
         let saved = (&state.frontier, &*sections.frontier);
         let check = Check::new(disk, &frontier, saved, &at, decode_rules, state.time);
         // the active side comes last: what a host took from a partition meanwhile is not missed then, only told twice

@@ -13,6 +13,7 @@ use crate::engine::values::decode_rules;
 use crate::engine::{SeedRecord, SeedStatus, checkpoint};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostLook, look_at_hosts};
+use crate::record::layout;
 use crate::text::figures::date;
 use crate::web::url::CanonicalUrl;
 
@@ -52,7 +53,7 @@ impl Wanted<'_> {
         let (state, sections) = checkpoint::newest(disk, dir).ok()??;
         let hosts: Vec<_> = own.iter().map(|(_, prints)| *prints).collect();
         let saved = (&state.frontier, sections.frontier.as_slice());
-        let looks = look_at_hosts(disk, &dir.join("frontier"), saved, &hosts, decode_rules, state.time);
+        let looks = look_at_hosts(disk, &dir.join(layout::FRONTIER), saved, &hosts, decode_rules, state.time);
         let mut looks = looks.ok()?;
         Some(own.into_iter().filter_map(|(host, (origin, _))| Some((host, looks.remove(&origin)?))).collect())
     }

@@ -17,6 +17,7 @@ use crate::drum::verify::is_fault;
 use crate::engine::checkpoint::{self, checkpoint_path};
 use crate::engine::{ExchangeState, Identity, Kept, Sharding};
 use crate::exchange::{LinkFile, LinkJob, Position, link_path, links_dir, number_of};
+use crate::record::layout;
 use crate::shard::Shard;
 use crate::web::url::KeyMaker;
 
@@ -90,13 +91,13 @@ pub(super) fn check_identities(
             (found, expected) if found != expected => format!("a crawl of {found} shards; the shards are {expected}"),
             _ => "another crawl than that of the shards".to_owned(),
         };
-        report.damage(&dirs.root().join("identity.json"), 0, what);
+        report.damage(&dirs.root().join(layout::IDENTITY), 0, what);
     }
     for (place, identity) in shards.iter().enumerate() {
         let expected = of_shards.of_shard(dirs.shard(place));
         if identity.as_ref().is_some_and(|identity| *identity != expected) {
             let what = "not this shard of the crawl: the directory is that of another one";
-            report.damage(&dirs.shards()[place].join("identity.json"), 0, what);
+            report.damage(&dirs.shards()[place].join(layout::IDENTITY), 0, what);
         }
     }
     if !of_shards.knows_its_domains() {

@@ -10,11 +10,12 @@ use crate::calendar::{Recrawl, Visited};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::frontier::QueuedUrl;
+use crate::record::layout::{self, StoreName};
 
 impl Stores<'_, '_> {
     /// Goes through the calendar, where there is one.
     pub(super) fn calendar(&mut self) -> Result<()> {
-        let (disk, dir) = (self.disk, self.dir.join("calendar"));
+        let (disk, dir) = (self.disk, self.dir.join(layout::CALENDAR));
         let mut is_first = true;
         'cuts: loop {
             let cut = self.cut.clone();
@@ -99,8 +100,8 @@ impl Stores<'_, '_> {
         }
         // what is lost with a damaged file is told as that
         let harm = &self.harm;
-        let is_whole = !harm.lost && !harm.frontier && harm.visits.is_empty() && harm.slots.is_empty();
-        let visits = self.source(&self.dir.join("visits"));
+        let is_whole = !harm.lost && !harm.frontier && harm.of(StoreName::Visits).is_empty() && harm.slots.is_empty();
+        let visits = self.source(&StoreName::Visits.dir(self.dir));
         let mut pages = places.finish()?;
         while let Some(page) = pages.next()? {
             let live = page.live();

@@ -9,8 +9,9 @@ use crate::clock::{Clock, SystemClock};
 use crate::container::{Report, Standing};
 use crate::disk::{Disk, Error, Result};
 use crate::drum::verify::is_fault;
-use crate::engine::checkpoint::{Checkpoint, Commit, Noted, Sections};
-use crate::engine::{Identity, mend, seeds};
+use crate::engine::checkpoint::{Checkpoint, Commit, Sections};
+use crate::engine::{Identity, mend};
+use crate::record::layout;
 
 /// What the catalog says, and what the file says that it names.
 #[derive(Default)]
@@ -24,8 +25,6 @@ pub(super) struct Known {
     pub sections: Sections,
     /// Why its file cannot be read.
     pub fault: Option<Error>,
-    /// Seeds that a directory of format 1 has in its catalog.
-    pub old_seeds: u64,
 }
 
 impl Known {
@@ -41,11 +40,10 @@ impl Known {
 /// Reads all of it. The catalog is that of the crawl in `dir`, or a copy; where it does not belong to the files there,
 /// that is an error.
 pub(super) fn known(disk: &Disk, catalog: &SledCatalog, dir: &Path) -> Result<Known> {
-    let (identity, noted) = (mend::look(disk, catalog, dir)?, Noted::load(catalog, dir)?);
-    let mut known = Known { identity, old_seeds: seeds::count_old(catalog)?, ..Known::default() };
-    let Some(noted) = noted else { return Ok(known) };
-    known.commit = Some(noted.commit);
-    match noted.read(disk, dir) {
+    let (identity, commit) = (mend::look(disk, catalog, dir)?, Commit::load(catalog, dir)?);
+    let mut known = Known { identity, commit, ..Known::default() };
+    let Some(commit) = commit else { return Ok(known) };
+    match commit.read(disk, dir) {
         Ok(last) => (known.checkpoint, known.sections) = (last.checkpoint, last.sections),
         Err(error) if is_fault(&error) => known.fault = Some(error),
         Err(error) => return Err(error),
@@ -58,7 +56,7 @@ pub(super) fn read_copy(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Res
     match Identity::read_copy(disk, dir) {
         Ok(identity) => Ok(Some(identity)),
         Err(error) if error.is_not_found() || matches!(error, Error::Damaged { .. }) => {
-            report.damage(&dir.join("identity.json"), 0, format!("{error}; the next start rewrites it"));
+            report.damage(&dir.join(layout::IDENTITY), 0, format!("{error}; the next start rewrites it"));
             Ok(None)
         }
         Err(error) => Err(error),
@@ -74,7 +72,11 @@ pub(super) fn same_identity(
 ) -> Option<Identity> {
     match (&of_catalog, &copy) {
         (Some(identity), Some(copy)) if identity != copy => {
-            report.damage(&dir.join("identity.json"), 0, "not the identity in the catalog; the next start rewrites it");
+            report.damage(
+                &dir.join(layout::IDENTITY),
+                0,
+                "not the identity in the catalog; the next start rewrites it",
+            );
         }
         _ => {}
     }
@@ -96,8 +98,8 @@ pub(super) fn open_copy(dir: &Path) -> Result<(Temporary, SledCatalog)> {
     let temporary = Temporary(std::env::temp_dir().join(name));
     let create = |e| Error::io("create directory", &temporary.0, e);
     fs::DirBuilder::new().mode(0o700).create(&temporary.0).map_err(create)?;
-    copy_directory(&dir.join("catalog"), &temporary.0.join("catalog"))?;
-    let catalog = SledCatalog::open(&temporary.0.join("catalog"))?;
+    copy_directory(&dir.join(layout::CATALOG), &temporary.0.join(layout::CATALOG))?;
+    let catalog = SledCatalog::open(&temporary.0.join(layout::CATALOG))?;
     Ok((temporary, catalog))
 }
 

@@ -7,9 +7,7 @@ use std::path::Path;
 
 use super::catalog::Known;
 use super::faults;
-use crate::container::{Report, dedup};
-use crate::crawl::cluster;
-use crate::crawl::control::socket::SOCKET;
+use crate::container::Report;
 use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::{figures, options};
 use crate::disk::{Disk, Error, Mode, Result};
@@ -17,38 +15,11 @@ use crate::engine::checkpoint::{self, Checkpoint, checkpoint_path};
 use crate::engine::rests;
 use crate::engine::seeds;
 
-use crate::record::{CrawlLog, SNAPSHOT_FILE, SkippedLog, Snapshot};
+use crate::record::layout;
+use crate::record::{CrawlLog, SkippedLog, Snapshot};
 use crate::shard::Shard;
 
 const REWRITTEN: &str = "crawler verify --rebuild rebuilds it";
-/// What belongs into a crawl directory.
-const PARTS: [&str; 21] = [
-    "LOCK",
-    "catalog",
-    "url-seen",
-    "robots",
-    "dns",
-    "visits",
-    "support",
-    "calendar",
-    "frontier",
-    "pages",
-    "logs",
-    "seeds",
-    "reports",
-    "identity.json",
-    "status.json",
-    "config.json",
-    "seeds.jsonl",
-    "metrics.address",
-    cluster::NOTE_FILE,
-    dedup::FILE,
-    SOCKET,
-];
-
-/// What the directory of a shard has besides; what is of the whole crawl lies in the one above.
-const LINKS: &str = "links";
-
 /// Where a crawl of one shard lies, or a shard.
 pub(super) struct CrawlDir<'a> {
     pub disk: &'a Disk,
@@ -76,7 +47,7 @@ pub(super) fn check(
 
 /// Whether the figures are those of the last checkpoint.
 fn check_status(place: &CrawlDir<'_>, checkpoint: Option<&Checkpoint>, report: &mut Report<'_>) -> Result<()> {
-    let path = place.dir.join(SNAPSHOT_FILE);
+    let path = place.dir.join(layout::STATUS);
     let snapshot = match Snapshot::read(place.disk, place.dir) {
         Ok(snapshot) => snapshot,
         Err(Error::Damaged { offset, found, .. }) => {
@@ -107,7 +78,7 @@ fn check_status(place: &CrawlDir<'_>, checkpoint: Option<&Checkpoint>, report: &
 
 /// Whether the settings can be read.
 pub(super) fn check_config(place: &CrawlDir<'_>, report: &mut Report<'_>) -> Result<()> {
-    let path = place.dir.join(options::COPY_FILE);
+    let path = place.dir.join(layout::SETTINGS);
     if place.disk.open_if_there(&path)?.is_none() {
         report.unfinished(&path, 0, "missing; the next start writes it");
     } else if options::read_copy(place.disk, place.dir)?.is_none() {
@@ -119,12 +90,12 @@ pub(super) fn check_config(place: &CrawlDir<'_>, report: &mut Report<'_>) -> Res
 /// Whether the seeds are those that the last checkpoint knows.
 fn check_seeds(place: &CrawlDir<'_>, known: &Known, report: &mut Report<'_>) -> Result<()> {
     let number = known.commit.map(|commit| commit.number).filter(|&number| number > 0);
-    let path = place.dir.join("seeds").join("list");
+    let path = place.dir.join(layout::SEEDS).join("list");
     match seeds::check(place.disk, place.dir, number) {
-        Ok(None) if known.old_seeds == 0 && number.is_some() => {
+        Ok(None) if number.is_some() => {
             report.damage(&path, 0, "missing; the last checkpoint lists it, and it cannot be rebuilt");
         }
-        // of a directory of format 1: the next start puts them there
+        // before the first checkpoint the next start makes it
         Ok(None) => {}
         Ok(Some(findings)) => {
             report.summary.files += 2;
@@ -187,8 +158,8 @@ fn check_logs(place: &CrawlDir<'_>, notice: &mut dyn FnMut(String)) -> Result<()
 fn check_names(place: &CrawlDir<'_>, number: Option<u64>, report: &mut Report<'_>) -> Result<()> {
     let named = number.map(|number| checkpoint_path(place.dir, number));
     let names = place.disk.list(place.dir)?.into_iter();
-    let is_part = |name: &str| PARTS.contains(&name) || (name == LINKS && !place.shard.is_whole());
-    let unknown = names.filter(|name| !is_part(name) && !name.starts_with("rests.g"));
+    let is_part = |name: &String| layout::of_shard(place.shard).any(|entry| entry.has(name));
+    let unknown = names.filter(|name| checkpoint::number_of(name).is_some() || !is_part(name));
     let unknown = unknown.map(|name| {
         let ours = checkpoint::number_of(&name).is_some();
         (place.dir.join(name), ours)
@@ -202,7 +173,8 @@ fn check_names(place: &CrawlDir<'_>, number: Option<u64>, report: &mut Report<'_
 pub(super) fn check_root_names(root: &CrawlDir<'_>, dirs: &CrawlDirs, report: &mut Report<'_>) -> Result<()> {
     let names = root.disk.list(root.dir)?.into_iter();
     let is_shard = |name: &String| dirs.shards().iter().any(|dir| dir.ends_with(name));
-    let unknown = names.filter(|name| !PARTS.contains(&name.as_str()) && !is_shard(name));
+    let is_part = |name: &String| layout::of_crawl().any(|entry| entry.has(name));
+    let unknown = names.filter(|name| !is_part(name) && !is_shard(name));
     super::stores::left_over(report, root.dir, unknown.map(|name| (root.dir.join(name), false)).collect());
     Ok(())
 }
@@ -224,6 +196,6 @@ pub(super) fn renew(disk: &Disk, dir: &Path, shard: Shard, known: &Known, create
 pub(super) fn renew_config(disk: &Disk, dir: &Path) -> Result<()> {
     match options::read_copy(disk, dir)? {
         Some(_) => Ok(()),
-        None => disk.remove(&dir.join(options::COPY_FILE)),
+        None => disk.remove(&dir.join(layout::SETTINGS)),
     }
 }

@@ -36,6 +36,7 @@ use crate::drum;
 use crate::engine::checkpoint::{self, checkpoint_path};
 use crate::engine::seeds::reader;
 use crate::engine::{Identity, mend};
+use crate::record::layout::{self, StoreName};
 use crate::shard::Shard;
 use across::ShardNoted;
 use catalog::Known;
@@ -149,7 +150,7 @@ fn verify_one(
             }
             Err(error) if !drum::verify::is_fault(&error) => return Err(error),
             Err(error) => {
-                report.damage(&dir.join("catalog"), 0, error.to_string());
+                report.damage(&dir.join(layout::CATALOG), 0, error.to_string());
                 let (standing, identity) = without_catalog(disk, dir, notice)?;
                 (standing, identity.or(copy), None)
             }
@@ -159,7 +160,7 @@ fn verify_one(
     if maker.is_none() {
         notice("without the identity of the crawl, fingerprints are not compared".to_owned());
     }
-    container::verify(disk, &dir.join("pages"), &standing, maker.as_ref(), report)?;
+    container::verify(disk, &dir.join(layout::PAGES), &standing, maker.as_ref(), report)?;
     let cut = match &mut known {
         Some(known) => {
             copies::check(&copies::CrawlDir { disk, dir, shard }, known, report, notice)?;
@@ -173,7 +174,7 @@ fn verify_one(
         let mut stores = Stores::new(disk, dir, cut, report);
         stores.running = running;
         stores.maker = maker.as_ref();
-        stores.seeds = seeds_of(disk, dir, known.as_ref())?;
+        stores.seeds = seeds_of(disk, dir)?;
         stores.shard = shard;
         stores.checks_owners = knows_its_domains;
         stores.run()?;
@@ -235,9 +236,9 @@ fn newest(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<Option<Cut
 }
 
 /// How many seeds the crawl has; `None` where that cannot be known.
-fn seeds_of(disk: &Disk, dir: &Path, known: Option<&Known>) -> Result<Option<u64>> {
+fn seeds_of(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
     match reader::count(disk, dir) {
-        Ok(count) => Ok(known.map(|known| known.old_seeds).filter(|&old| old > 0).or(count)),
+        Ok(count) => Ok(count),
         // told by the check of the list itself
         Err(error) if drum::verify::is_fault(&error) => Ok(None),
         Err(error) => Err(error),
@@ -246,21 +247,17 @@ fn seeds_of(disk: &Disk, dir: &Path, known: Option<&Known>) -> Result<Option<u64
 
 /// Before the first checkpoint every file of the stores will be removed.
 fn nothing_named(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()> {
-    for name in ["url-seen", "robots", "dns"] {
-        let dir = dir.join(name);
-        stores::left_over(report, &dir, drum::verify::unknown(disk, &dir, |_| false)?);
-    }
-    for name in ["visits", "support"] {
-        let dir = dir.join(name);
-        if dir.exists() {
+    for store in StoreName::ALL {
+        let dir = store.dir(dir);
+        if store.is_always_there() || dir.exists() {
             stores::left_over(report, &dir, drum::verify::unknown(disk, &dir, |_| false)?);
         }
     }
-    let calendar = dir.join("calendar");
+    let calendar = dir.join(layout::CALENDAR);
     if calendar.exists() {
         stores::left_over(report, &calendar, wheel::verify::unknown(disk, &calendar, |_| false)?);
     }
-    let dir = dir.join("frontier");
+    let dir = dir.join(layout::FRONTIER);
     stores::left_over(report, &dir, crate::frontier::verify::unknown(disk, &dir, |_| false)?);
     Ok(())
 }

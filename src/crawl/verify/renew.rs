@@ -19,7 +19,7 @@ use super::agreement::KeyRef;
 use super::catalog::{self, Known};
 use super::places::Places;
 use super::replan::{Replanning, keep_waiting};
-use super::stores::{Cut, Harm, Store, Stores};
+use super::stores::{Cut, Harm, Stores};
 use super::{copies, faults};
 use crate::calendar::wheel;
 use crate::catalog::SledCatalog;
@@ -35,6 +35,7 @@ use crate::engine::seeds;
 use crate::engine::values::{Addresses, Robots};
 use crate::engine::{ExchangeState, Identity, Pair, Supported, mend};
 use crate::frontier::QueuedUrl;
+use crate::record::layout::{self, StoreName};
 use crate::shard::Shard;
 use crate::web::url::KeyMaker;
 
@@ -58,7 +59,7 @@ pub(super) fn cure(harm: &Harm) -> Vec<String> {
              failed before may come up once more"
                 .to_owned(),
         );
-    } else if !harm.seen.is_empty() {
+    } else if !harm.of(StoreName::Seen).is_empty() {
         said.push(
             "--rebuild rebuilds the damaged part of URL-seen from the archive and the queue; keys of URLs that were \
              dropped or failed have no second copy, so these may come up once more"
@@ -72,15 +73,15 @@ pub(super) fn cure(harm: &Harm) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if !harm.support.is_empty() {
+    if !harm.of(StoreName::Support).is_empty() {
         said.push(
             "--rebuild empties the damaged part of the pairs of domains: a link that was counted there may be counted \
              once more as a supporter"
                 .to_owned(),
         );
     }
-    for (harmed, what) in [(&harm.robots, "rules of robots.txt"), (&harm.dns, "addresses")] {
-        if !harmed.is_empty() {
+    for (store, what) in [(StoreName::Robots, "rules of robots.txt"), (StoreName::Dns, "addresses")] {
+        if !harm.of(store).is_empty() {
             said.push(format!("--rebuild empties the damaged part of the store of {what}: they are fetched again"));
         }
     }
@@ -126,13 +127,12 @@ fn rebuild_one(
 ) -> Result<(u64, Identity)> {
     let copy = catalog::read_copy(disk, dir, &mut Report::new(&mut |_| {}, &mut |_, _| {}))?;
     let opened = mend::open_catalog(disk, dir, notice)
-        .and_then(|catalog| mend::renew_format(disk, &catalog, dir).map(|()| catalog))
         .and_then(|catalog| catalog::known(disk, &catalog, dir).map(|known| (catalog, known)));
     let (catalog, mut known) = match opened {
         Ok((catalog, known)) => (Some(catalog), known),
         Err(error) if !is_fault(&error) => return Err(error),
         Err(error) => {
-            report.damage(&dir.join("catalog"), 0, error.to_string());
+            report.damage(&dir.join(layout::CATALOG), 0, error.to_string());
             notice(
                 "without the catalog and without a whole checkpoint file the index is rebuilt for reading; the crawl \
                  cannot resume"
@@ -142,12 +142,12 @@ fn rebuild_one(
         }
     };
     let Some(identity) = known.identity.take().or(copy) else {
-        let path = dir.join("identity.json");
+        let path = dir.join(layout::IDENTITY);
         return Err(Error::damaged(&path, 0, "the identity of the crawl, here or in the catalog", "none"));
     };
     let maker = identity.key_maker();
     let noted = known.checkpoint.as_ref().map(|checkpoint| checkpoint.container.clone());
-    let pages = dir.join("pages");
+    let pages = dir.join(layout::PAGES);
     disk.create_dir_all(&pages)?;
     let rebuilt = container::rebuild(disk, &pages, noted.as_ref(), &maker, report)?;
     tell_moved(noted.as_ref(), &rebuilt, notice);
@@ -199,18 +199,23 @@ fn renew_checkpoint(
     let mut unheard = Report::new(&mut mute, &mut still);
     let mut stores = Stores::new(disk, dir, cut, &mut unheard);
     stores.maker = Some(maker);
-    stores.seeds = super::seeds_of(disk, dir, Some(known))?;
+    stores.seeds = super::seeds_of(disk, dir)?;
     stores.shard = identity.shard();
     stores.run()?;
     let mut harm = std::mem::take(&mut stores.harm);
     if harm.frontier {
-        report.damage(&dir.join("frontier"), 0, "the queue is damaged, and cannot be rebuilt; verify names the files");
+        report.damage(
+            &dir.join(layout::FRONTIER),
+            0,
+            "the queue is damaged, and cannot be rebuilt; verify names the files",
+        );
     }
     cure(&harm).into_iter().for_each(&mut *notice);
     if harm.lost {
-        harm.seen = (0..next.seen.buckets()).collect();
+        let buckets = next.stores.get(&StoreName::Seen).map_or(0, DrumState::buckets);
+        (0..buckets).for_each(|bucket| harm.add(StoreName::Seen, bucket));
     }
-    if !harm.seen.is_empty() || harm.calendar() {
+    if !harm.of(StoreName::Seen).is_empty() || harm.calendar() {
         stores.everything = true;
         stores.places = Some(Places::of(stores.cut.checkpoint.number));
         stores.gather()?;
@@ -218,29 +223,29 @@ fn renew_checkpoint(
     let (wanted, places) = (stores.take_wanted(), stores.places.take().filter(|_| harm.calendar()));
     let cut = stores.cut.clone();
     drop(stores);
-    let mut sections = Sections { replayed: cut.sections.replayed.clone(), ..Sections::default() };
-    sections.frontier.clone_from(&cut.sections.frontier);
-    sections.patterns.clone_from(&cut.sections.patterns);
-    sections.cookies.clone_from(&cut.sections.cookies);
-    sections.texts.clone_from(&cut.sections.texts);
+    // all that is not made anew here is carried over
+    let mut sections = cut.sections.clone();
     if !identity.shard().is_whole() {
         let mut exchange = ExchangeState::read(&cut.sections.exchange, &checkpoint_path(dir, number))?;
         across::drop_damaged(disk, (dir, identity.shard()), &mut exchange, maker, notice)?;
         sections.exchange = exchange.to_section();
     }
-    sections.schedule.clone_from(&cut.sections.schedule);
-    sections.calendar.clone_from(&cut.sections.calendar);
-    sections.visits.clone_from(&cut.sections.visits);
-    sections.support.clone_from(&cut.sections.support);
     let replanning = Replanning { disk, dir, cut: &cut, harm: &harm, maker };
     let replanned = places.map(|places| replanning.run(places)).transpose()?.flatten();
     replanned.and_then(|replanned| replanned.note(&mut next, &mut sections)).into_iter().for_each(&mut *notice);
     let renewing = Renewing { disk, dir, cut: &cut, harm: &harm };
-    (next.seen, sections.seen) = renewing.seen(wanted.finish()?)?;
-    (next.robots, sections.robots) = renewing.emptied::<Robots>(Store::Robots)?;
-    (next.dns, sections.dns) = renewing.emptied::<Addresses>(Store::Dns)?;
-    if let Some((support, section)) = renewing.support()? {
-        (next.support, sections.support) = (Some(support), section);
+    let seen = renewing.seen(wanted.finish()?)?;
+    let emptied = [
+        (StoreName::Seen, seen),
+        (StoreName::Robots, renewing.emptied::<Robots>(StoreName::Robots)?),
+        (StoreName::Dns, renewing.emptied::<Addresses>(StoreName::Dns)?),
+        (StoreName::Support, renewing.support()?),
+    ];
+    for (store, renewed) in emptied {
+        if let Some((state, arrays)) = renewed {
+            next.stores.insert(store, state);
+            sections.stores.insert(store, arrays);
+        }
     }
     // pages whose records are lost do not count
     next.statistics.pages_stored = next.statistics.pages_stored.min(noted.pages);
@@ -266,23 +271,16 @@ fn tidy(disk: &Disk, dir: &Path, next: &Checkpoint, sections: &Sections) -> Resu
         }
     }
     let path = checkpoint_path(dir, next.number);
-    let mut states = vec![
-        (Store::Seen, &next.seen, &sections.seen),
-        (Store::Robots, &next.robots, &sections.robots),
-        (Store::Dns, &next.dns, &sections.dns),
-    ];
-    states.extend(next.support.as_ref().map(|state| (Store::Support, state, &sections.support)));
-    states.extend(next.visits.as_ref().map(|state| (Store::Visits, state, &sections.visits)));
-    for (store, state, ram) in states {
-        let dir = dir.join(store.name());
-        for (path, ours) in Check::new(disk, &dir, (state, ram), &path)?.unknown()? {
+    for (store, state) in &next.stores {
+        let dir = store.dir(dir);
+        for (path, ours) in Check::new(disk, &dir, (state, sections.store(*store)), &path)?.unknown()? {
             if ours {
                 disk.remove(&path)?;
             }
         }
     }
     let Some(calendar) = &next.calendar else { return Ok(()) };
-    let dir = dir.join("calendar");
+    let dir = dir.join(layout::CALENDAR);
     let named: HashSet<PathBuf> = calendar.files(&dir).map(|(path, _)| path).collect();
     let unknown = wheel::verify::unknown(disk, &dir, |path| named.contains(path))?;
     unknown.into_iter().filter(|(_, ours)| *ours).try_for_each(|(path, _)| disk.remove(&path))
@@ -299,13 +297,14 @@ struct Renewing<'a> {
 impl Renewing<'_> {
     /// URL-seen, from what is `wanted` in it, from what waits, and from what can be read of the old files, unless URLs
     /// are lost that it would keep away.
-    fn seen(&self, mut wanted: Sorted) -> Result<(DrumState, Vec<u8>)> {
-        let dir = self.dir.join(Store::Seen.name());
-        let check = Check::new(self.disk, &dir, (&self.cut.checkpoint.seen, &self.cut.sections.seen), &self.cut.path)?;
+    fn seen(&self, mut wanted: Sorted) -> Result<Option<(DrumState, Vec<u8>)>> {
+        let dir = StoreName::Seen.dir(self.dir);
+        let Some(stored) = self.cut.checkpoint.store(StoreName::Seen, &self.cut.sections) else { return Ok(None) };
+        let check = Check::new(self.disk, &dir, stored, &self.cut.path)?;
         let mut renewal = Renewal::<(), QueuedUrl>::begin(&check)?;
         let mut head = wanted.next()?.map(KeyRef::from_bytes);
         for bucket in 0..check.buckets() {
-            let harmed = self.harm.seen.contains(&bucket);
+            let harmed = self.harm.of(StoreName::Seen).contains(&bucket);
             let mut keys = Sorter::new(SORT_MEMORY);
             while let Some(line) = head.filter(|line| check.bucket_of(line.key) == bucket) {
                 if harmed {
@@ -333,36 +332,32 @@ impl Renewing<'_> {
                 keep_waiting::<()>(&check, bucket, renewed)
             })?;
         }
-        renewal.finish()
+        renewal.finish().map(Some)
     }
 
     /// The store of pairs of domains with its harmed buckets empty, if it has any.
     fn support(&self) -> Result<Option<(DrumState, Vec<u8>)>> {
-        let Some(state) = self.cut.checkpoint.support.as_ref().filter(|_| !self.harm.support.is_empty()) else {
-            return Ok(None);
-        };
-        let dir = self.dir.join(Store::Support.name());
-        let check = Check::new(self.disk, &dir, (state, &self.cut.sections.support), &self.cut.path)?;
+        let harmed = self.harm.of(StoreName::Support);
+        let stored = self.cut.checkpoint.store(StoreName::Support, &self.cut.sections);
+        let Some(stored) = stored.filter(|_| !harmed.is_empty()) else { return Ok(None) };
+        let dir = StoreName::Support.dir(self.dir);
+        let check = Check::new(self.disk, &dir, stored, &self.cut.path)?;
         let mut renewal = Renewal::<Pair, Supported>::begin(&check)?;
-        for &bucket in &self.harm.support {
+        for &bucket in harmed {
             renewal.bucket(bucket, &mut |_| Ok(()))?;
         }
         renewal.finish().map(Some)
     }
 
     /// A store whose harmed buckets hold nothing but the URLs that wait there.
-    fn emptied<V: Value>(&self, store: Store) -> Result<(DrumState, Vec<u8>)> {
-        let dir = self.dir.join(store.name());
-        let (checkpoint, sections) = (&self.cut.checkpoint, &self.cut.sections);
-        let (state, ram, harmed) = match store {
-            Store::Robots => (&checkpoint.robots, &sections.robots, &self.harm.robots),
-            _ => (&checkpoint.dns, &sections.dns, &self.harm.dns),
-        };
-        let check = Check::new(self.disk, &dir, (state, ram), &self.cut.path)?;
+    fn emptied<V: Value>(&self, store: StoreName) -> Result<Option<(DrumState, Vec<u8>)>> {
+        let dir = store.dir(self.dir);
+        let Some(stored) = self.cut.checkpoint.store(store, &self.cut.sections) else { return Ok(None) };
+        let check = Check::new(self.disk, &dir, stored, &self.cut.path)?;
         let mut renewal = Renewal::<V, QueuedUrl>::begin(&check)?;
-        for &bucket in harmed {
+        for &bucket in self.harm.of(store) {
             renewal.bucket(bucket, &mut |renewed| keep_waiting::<V>(&check, bucket, renewed))?;
         }
-        renewal.finish()
+        renewal.finish().map(Some)
     }
 }

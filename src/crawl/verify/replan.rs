@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::places::{Page, Pages, Places};
-use super::stores::{Cut, Harm, Store};
+use super::stores::{Cut, Harm};
 use crate::calendar::wheel::verify;
 use crate::calendar::{Recrawl, Visited, Wheel, WheelState};
 use crate::clock::Time;
@@ -17,6 +17,7 @@ use crate::drum::verify::{Check, Operation, is_fault};
 use crate::drum::{DrumState, Renewal, Renewed, Value};
 use crate::engine::checkpoint::{Checkpoint, Sections};
 use crate::frontier::{DUE_PRIORITY, Hops, QueuedUrl};
+use crate::record::layout::{self, StoreName};
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// What the next checkpoint notes.
@@ -34,8 +35,8 @@ impl Replanned {
     pub(super) fn note(self, next: &mut Checkpoint, sections: &mut Sections) -> Option<String> {
         next.calendar = Some(self.calendar.0);
         sections.calendar = self.calendar.1;
-        next.visits = Some(self.visits.0);
-        sections.visits = self.visits.1;
+        next.stores.insert(StoreName::Visits, self.visits.0);
+        sections.stores.insert(StoreName::Visits, self.visits.1);
         let (again, lost) = (self.again, self.lost);
         match (again, lost) {
             (0, 0) => None,
@@ -62,17 +63,18 @@ impl Replanning<'_> {
     /// calendar.
     pub(super) fn run(&self, places: Places) -> Result<Option<Replanned>> {
         let (disk, checkpoint, sections) = (self.disk, &self.cut.checkpoint, &self.cut.sections);
-        let Some((visits, state)) = Store::Visits.of(self.cut).zip(checkpoint.calendar.as_ref()) else {
+        let Some((visits, state)) = checkpoint.store(StoreName::Visits, sections).zip(checkpoint.calendar.as_ref())
+        else {
             return Ok(None);
         };
-        let calendar = self.dir.join("calendar");
+        let calendar = self.dir.join(layout::CALENDAR);
         let saved = (state, sections.calendar.as_slice());
         let mut wheel = Wheel::renew(disk.clone(), &calendar, saved, &self.harm.slots)?;
         self.keep_readable(&verify::Check::new(disk, &calendar, saved, &self.cut.path)?, &mut wheel)?;
-        let dir = self.dir.join(Store::Visits.name());
+        let dir = StoreName::Visits.dir(self.dir);
         let check = Check::new(disk, &dir, visits, &self.cut.path)?;
         let mut renewal = Renewal::<Visited, QueuedUrl>::begin(&check)?;
-        let archive = Reader::open(disk.clone(), &self.dir.join("pages"))?;
+        let archive = Reader::open(disk.clone(), &self.dir.join(layout::PAGES))?;
         let pages = places.finish()?;
         let mut filling = Filling { of: self, archive, wheel, pages, head: None, again: 0, lost: 0 };
         filling.head = filling.pages.next()?;
@@ -117,7 +119,7 @@ struct Filling<'a> {
 
 impl Filling<'_> {
     fn fill(&mut self, check: &Check<'_>, bucket: usize, renewed: &mut dyn Renewed<Visited, QueuedUrl>) -> Result<()> {
-        let is_damaged = self.of.harm.visits.contains(&bucket);
+        let is_damaged = self.of.harm.of(StoreName::Visits).contains(&bucket);
         while let Some(page) = self.head.take_if(|page| check.bucket_of(page.key) == bucket) {
             if let Some(visited) = page.settled(is_damaged) {
                 let visited = self.placed(&page, visited)?;

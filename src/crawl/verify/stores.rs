@@ -24,12 +24,12 @@ use crate::container::Report;
 use crate::container::keys::KeyFile;
 use crate::disk::sorter::Sorter;
 use crate::disk::{Disk, Error, Result};
-use crate::drum::DrumState;
 use crate::drum::verify::{Check, Operation, is_fault};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::values::{Addresses, Robots, decode_rules};
 use crate::frontier::QueuedUrl;
 use crate::frontier::verify::Check as FrontierCheck;
+use crate::record::layout::{self, StoreName};
 use crate::shard::Shard;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
@@ -42,11 +42,7 @@ const TOLD_MAX: u64 = 20;
 #[derive(Debug, Default)]
 pub(super) struct Harm {
     /// Buckets that have to be written again.
-    pub seen: BTreeSet<usize>,
-    pub robots: BTreeSet<usize>,
-    pub dns: BTreeSet<usize>,
-    pub visits: BTreeSet<usize>,
-    pub support: BTreeSet<usize>,
+    pub stores: BTreeMap<StoreName, BTreeSet<usize>>,
     /// Slots of the calendar whose file is damaged.
     pub slots: BTreeSet<usize>,
     /// Pages that are due some time and are neither in the calendar nor queued.
@@ -59,19 +55,19 @@ pub(super) struct Harm {
 
 impl Harm {
     /// Buckets of a store that have to be written again.
-    pub(super) fn of(&mut self, store: Store) -> &mut BTreeSet<usize> {
-        match store {
-            Store::Seen => &mut self.seen,
-            Store::Robots => &mut self.robots,
-            Store::Dns => &mut self.dns,
-            Store::Visits => &mut self.visits,
-            Store::Support => &mut self.support,
-        }
+    pub(super) fn of(&self, store: StoreName) -> &BTreeSet<usize> {
+        const NONE: &BTreeSet<usize> = &BTreeSet::new();
+        self.stores.get(&store).unwrap_or(NONE)
+    }
+
+    /// Notes that a bucket of a store has to be written again.
+    pub(super) fn add(&mut self, store: StoreName, bucket: usize) {
+        self.stores.entry(store).or_default().insert(bucket);
     }
 
     /// Whether pages could be forgotten that are to be fetched again.
     pub(super) fn calendar(&self) -> bool {
-        !self.visits.is_empty() || !self.slots.is_empty() || self.unplaced > 0
+        !self.of(StoreName::Visits).is_empty() || !self.slots.is_empty() || self.unplaced > 0
     }
 }
 
@@ -87,41 +83,6 @@ impl Cut {
     pub(super) fn new(dir: &Path, (checkpoint, sections): (Checkpoint, Sections)) -> Self {
         let path = checkpoint_path(dir, checkpoint.number);
         Cut { checkpoint, sections, path }
-    }
-}
-
-/// The stores; visits only where pages are fetched again, support only where supporters of domains are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Store {
-    Seen,
-    Robots,
-    Dns,
-    Visits,
-    Support,
-}
-
-impl Store {
-    /// Its directory.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Store::Seen => "url-seen",
-            Store::Robots => "robots",
-            Store::Dns => "dns",
-            Store::Visits => "visits",
-            Store::Support => "support",
-        }
-    }
-
-    /// Its state and its arrays, where there is such a store.
-    pub(super) fn of(self, cut: &Cut) -> Option<(&DrumState, &[u8])> {
-        let (checkpoint, sections) = (&cut.checkpoint, &cut.sections);
-        Some(match self {
-            Store::Seen => (&checkpoint.seen, &sections.seen),
-            Store::Robots => (&checkpoint.robots, &sections.robots),
-            Store::Dns => (&checkpoint.dns, &sections.dns),
-            Store::Visits => (checkpoint.visits.as_ref()?, &sections.visits),
-            Store::Support => (checkpoint.support.as_ref()?, &sections.support),
-        })
     }
 }
 
@@ -194,9 +155,9 @@ impl<'a, 'r> Stores<'a, 'r> {
 
     /// Goes through all but URL-seen, and notes what has to be in it. Says whether key.dat could be read to its end.
     pub(super) fn gather(&mut self) -> Result<bool> {
-        self.store::<Robots>(Store::Robots)?;
-        self.store::<Addresses>(Store::Dns)?;
-        self.store::<Visited>(Store::Visits)?;
+        self.store::<Robots>(StoreName::Robots)?;
+        self.store::<Addresses>(StoreName::Dns)?;
+        self.store::<Visited>(StoreName::Visits)?;
         self.calendar()?;
         self.frontier()?;
         self.pages()
@@ -222,8 +183,8 @@ impl<'a, 'r> Stores<'a, 'r> {
     }
 
     /// Goes through one of the stores but URL-seen.
-    fn store<V: Noted>(&mut self, store: Store) -> Result<()> {
-        let (disk, dir) = (self.disk, self.dir.join(store.name()));
+    fn store<V: Noted>(&mut self, store: StoreName) -> Result<()> {
+        let (disk, dir) = (self.disk, store.dir(self.dir));
         let mut bucket = 0;
         'cuts: loop {
             let cut = self.cut.clone();
@@ -234,7 +195,7 @@ impl<'a, 'r> Stores<'a, 'r> {
                 let mut each = |operation: Operation<V, QueuedUrl>| {
                     operation.value.map_or(Ok(()), |value| self.note(operation.key, &value, &dir))?;
                     match operation.waiting {
-                        Some(url) if store == Store::Visits => self.waits_for_visits(&url, &dir),
+                        Some(url) if store == StoreName::Visits => self.waits_for_visits(&url, &dir),
                         Some(url) => self.queued(&url, false, &dir, 0),
                         None => Ok(()),
                     }
@@ -246,9 +207,9 @@ impl<'a, 'r> Stores<'a, 'r> {
                     continue 'cuts;
                 }
                 // what waits there is due, and is put into the calendar again
-                self.harm.lost |= lost && store != Store::Visits;
+                self.harm.lost |= lost && store != StoreName::Visits;
                 if !faults.is_empty() {
-                    self.harm.of(store).insert(bucket);
+                    self.harm.add(store, bucket);
                 }
                 faults.into_iter().for_each(|fault| self.tell(fault));
                 self.report.advance(check.bytes(bucket));
@@ -263,11 +224,11 @@ impl<'a, 'r> Stores<'a, 'r> {
         &mut self,
         disk: &Disk,
         dir: &'c Path,
-        store: Store,
+        store: StoreName,
         cut: &'c Cut,
         first: bool,
     ) -> Result<Option<Check<'c>>> {
-        let Some(state) = store.of(cut) else { return Ok(None) };
+        let Some(state) = cut.checkpoint.store(store, &cut.sections) else { return Ok(None) };
         let mut check = match Check::new(disk, dir, state, &cut.path) {
             Ok(check) => check,
             Err(error) if is_fault(&error) => {
@@ -291,7 +252,7 @@ impl<'a, 'r> Stores<'a, 'r> {
 
     /// Goes through the queue.
     fn frontier(&mut self) -> Result<()> {
-        let (disk, dir) = (self.disk, self.dir.join("frontier"));
+        let (disk, dir) = (self.disk, self.dir.join(layout::FRONTIER));
         let mut partition = 0;
         'cuts: loop {
             let cut = self.cut.clone();
@@ -350,8 +311,8 @@ impl<'a, 'r> Stores<'a, 'r> {
     fn kind_of(&self, source: u32) -> &'static str {
         let part = self.sources.get(source as usize).and_then(|path| path.strip_prefix(self.dir).ok());
         match part.and_then(|part| part.iter().next()).and_then(|part| part.to_str()) {
-            Some("visits") => "a page with visits",
-            Some("calendar") => "a page of the calendar",
+            Some(part) if part == StoreName::Visits.dir_name() => "a page with visits",
+            Some(layout::CALENDAR) => "a page of the calendar",
             _ => "a queued URL",
         }
     }
@@ -453,11 +414,11 @@ impl<'a, 'r> Stores<'a, 'r> {
     }
 
     fn key_path(&self) -> PathBuf {
-        self.dir.join("pages").join("key.dat")
+        self.dir.join(layout::PAGES).join("key.dat")
     }
 
     fn keys(&self) -> Result<Option<KeyFile>> {
-        match KeyFile::open_for_reading(self.disk, &self.dir.join("pages")) {
+        match KeyFile::open_for_reading(self.disk, &self.dir.join(layout::PAGES)) {
             Ok(keys) => Ok(Some(keys)),
             Err(error) if is_fault(&error) => Ok(None),
             Err(error) => Err(error),
@@ -466,12 +427,12 @@ impl<'a, 'r> Stores<'a, 'r> {
 
     /// Goes through URL-seen, and asks it about everything that was noted.
     fn seen(&mut self) -> Result<()> {
-        let (disk, dir) = (self.disk, self.dir.join(Store::Seen.name()));
+        let (disk, dir) = (self.disk, StoreName::Seen.dir(self.dir));
         let mut join = Join::new(self.take_wanted().finish()?)?;
         let mut bucket = 0;
         'cuts: loop {
             let cut = self.cut.clone();
-            let Some(check) = self.open(disk, &dir, Store::Seen, &cut, bucket == 0)? else { return Ok(()) };
+            let Some(check) = self.open(disk, &dir, StoreName::Seen, &cut, bucket == 0)? else { return Ok(()) };
             while bucket < check.buckets() {
                 let mut faults = Vec::new();
                 let mut pending = Sorter::new(SORT_MEMORY);
@@ -509,7 +470,7 @@ impl<'a, 'r> Stores<'a, 'r> {
                 })?;
                 self.harm.lost |= lost;
                 if !sound || !missing.is_empty() {
-                    self.harm.seen.insert(bucket);
+                    self.harm.add(StoreName::Seen, bucket);
                 }
                 faults.into_iter().for_each(|fault| self.tell(fault));
                 missing.into_iter().try_for_each(|line| self.missing(line))?;

@@ -6,22 +6,23 @@
 
 use std::collections::HashMap;
 
-use super::stores::{Store, Stores};
+use super::stores::Stores;
 use crate::disk::{Error, Result};
 use crate::drum::verify::{Operation, is_fault};
 use crate::engine::checkpoint::checkpoint_path;
 use crate::engine::values::decode_rules;
 use crate::engine::{Pair, Supported};
 use crate::frontier;
+use crate::record::layout::{self, StoreName};
 
 impl Stores<'_, '_> {
     /// Goes through the store of pairs, where there is one, and compares it with the queue.
     pub(super) fn support(&mut self) -> Result<()> {
-        let (disk, dir) = (self.disk, self.dir.join(Store::Support.name()));
+        let (disk, dir) = (self.disk, StoreName::Support.dir(self.dir));
         let mut is_first = true;
         loop {
             let cut = self.cut.clone();
-            let Some(check) = self.open(disk, &dir, Store::Support, &cut, is_first)? else { return Ok(()) };
+            let Some(check) = self.open(disk, &dir, StoreName::Support, &cut, is_first)? else { return Ok(()) };
             is_first = false;
             let (mut pairs, mut undecided, mut faults) = (0, 0, Vec::new());
             for bucket in 0..check.buckets() {
@@ -42,7 +43,7 @@ impl Stores<'_, '_> {
                 pairs += waiting.len() as u64;
                 undecided += waiting.values().filter(|&&waits| waits).count() as u64;
                 if faults.len() > before {
-                    self.harm.support.insert(bucket);
+                    self.harm.add(StoreName::Support, bucket);
                 }
             }
             let counted = self.supporters();
@@ -55,7 +56,7 @@ impl Stores<'_, '_> {
                 counted => Some(counted?),
             };
             if self.is_superseded(&all)? {
-                self.harm.support.clear();
+                self.harm.stores.remove(&StoreName::Support);
                 continue;
             }
             let is_sound = all.is_empty();
@@ -76,7 +77,7 @@ impl Stores<'_, '_> {
         let queue = (&cut.checkpoint.frontier, cut.sections.frontier.as_slice());
         let mut supporters = 0;
         let mut each = |domain: &frontier::DomainLook| supporters += domain.round.supporters;
-        let (dir, then) = (self.dir.join("frontier"), cut.checkpoint.time);
+        let (dir, then) = (self.dir.join(layout::FRONTIER), cut.checkpoint.time);
         frontier::for_each_domain(self.disk, &dir, queue, decode_rules, then, &mut each)?;
         Ok(supporters)
     }

@@ -1,103 +1,123 @@
-//! The file of a checkpoint: what was in RAM, what lies in the stores' files, and whose crawl it is.
+//! The file of a checkpoint: what was in RAM, what is in the stores' files, and whose crawl it is.
 //!
 //! ```text
-//! checkpoint.g000042   header, then 9 sections: length u64, crc32 u32, bytes
-//!                      identity | URL-seen arrays | robots arrays | DNS arrays | frontier | replayed keys |
-//!                      pattern budgets | positions in the links of other shards | the record
+//! checkpoint.g000042   header, then sections
+//!                      section: length of the name u8, name, length u64, crc32 u32 of name and bytes, bytes
 //! ```
-//! In a crawl that fetches pages again, three more stand before the record: arrays of the store of visits, what of the
-//! calendar was in memory, and what its schedule has learnt.
-
-//! It is written when everything that it names is durable. So a file that is whole, that is: every section has its
-//! checksum, nothing lies behind the last one, and the record has the number of the name, is a state that the crawl can
-//! go on from. Checkpoint 0 has an identity and nothing else.
+//! The first section is the identity, the last one the record; between them is what was in RAM, as far as there was
+//! anything ([`Sections`]). A section that is not known is one of a newer version.
 //!
-//! Version 10 is that of a crawl that counts supporters of domains: the arrays of its store of pairs stand right before
-//! the record, which ends with the state of that store, and none of the sections before them is left out. Version 9 is
-//! that of a crawl that renders pages: what was learnt of them stands before the record, behind the counts of pages by
-//! what they say. Version 8 is that of a crawl that counts pages by what they say: the counts stand before the record,
-//! behind the cookies, which are empty where there are none. Version 7 is that of a crawl that keeps cookies: they
-//! stand before the record, behind the three sections of a calendar, which are empty where there is none. Version 6 is
-//! that of a crawl with a calendar; all others write version 4, whose record ends before what is said of one. Version 5
-//! had visits without a digest of the text: what it says of the calendar is left out, and the calendar is made from the
-//! archive as if fetching again had just been switched on. Version 3 had no count of requisites in its record
-//! (`earlier`). Version 2 was that of a crawl of one shard, and had no section about links. Version 1 had no identity,
-//! and was written before the stores' files were synced: it counts where a catalog names it, and for readers beside a
-//! crawl.
+//! The file is written when everything that it names is durable. So a file that is whole, that is: every section has
+//! its checksum, nothing is behind the record, and that has the number of the name, is a state that the crawl can go on
+//! from. Checkpoint 0 has an identity and an empty record.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::super::identity::Identity;
+use super::Checkpoint;
 use super::commit::Commit;
-use super::{Checkpoint, earlier};
-use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
+use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
+use crate::record::layout::{CHECKPOINT_PREFIX, StoreName};
 
-const VERSION: u16 = 10;
-/// In this version there are pairs of domains.
-const WITH_SUPPORT: u16 = 10;
-/// From this version on there is a section about renderings.
-const WITH_RENDERING: u16 = 9;
-/// From this version on there are counts of pages by what they say.
-const WITH_TEXTS: u16 = 8;
-/// From this version on there is a section of cookies, and none of a calendar is left out.
-const WITH_COOKIES: u16 = 7;
-/// From this version on visits have a digest of the text.
-const WITH_TEXT: u16 = 6;
-/// From this version on there are the sections of a calendar.
-const WITH_CALENDAR: u16 = 5;
-/// From this version on the record has a count of requisites.
-const WITH_REQUISITES: u16 = 4;
-/// From this version on there is a section about the links of other shards, which is empty in a crawl of one.
-const WITH_EXCHANGE: u16 = 3;
-/// From this version on a file is written last, and has an identity.
-const WRITTEN_LAST: u16 = 2;
-const SECTION_HEAD_BYTES: usize = 12;
+const VERSION: u16 = 11;
+/// Length and checksum of a section, behind its name.
+const LENGTH_BYTES: usize = 12;
+/// The first section.
+const IDENTITY: &str = "identity";
+/// The last one.
+const RECORD: &str = "record";
+/// Bytes of a replayed URL.
+const REPLAYED_BYTES: usize = 9;
 /// How often a reader looks for a whole file while a crawl replaces them.
 const LOOKS: usize = 20;
 
-/// A URL whose page is in the archive already: its key, and whether it was the forced one of that key.
+/// A URL whose page is in the archive already: its key, and true where it was the forced one of that key.
 pub type Replayed = (Fingerprint, bool);
 
-/// What was in RAM at a cut.
-#[derive(Debug, Default)]
+/// What was in RAM at a cut. Each is empty where there was nothing.
+#[derive(Clone, Debug, Default)]
 pub struct Sections {
-    /// Arrays of URL-seen.
-    pub seen: Vec<u8>,
-    /// Arrays of the robots store.
-    pub robots: Vec<u8>,
-    /// Arrays of the DNS store.
-    pub dns: Vec<u8>,
+    /// Arrays of the stores.
+    pub stores: BTreeMap<StoreName, Vec<u8>>,
     /// The active side and the arrays of the frontier.
     pub frontier: Vec<u8>,
     /// Replayed URLs that were not met again.
     pub replayed: Vec<Replayed>,
     /// URLs by pattern.
     pub patterns: Vec<u8>,
-    /// Arrays of the store of visits; nothing where pages are not fetched again, as the next two.
-    pub visits: Vec<u8>,
     /// What of the calendar was in memory.
     pub calendar: Vec<u8>,
-    /// What the schedule has learnt.
+    /// What the schedule of visits has learnt.
     pub schedule: Vec<u8>,
-    /// Positions in the links of other shards, and the link files that others may have to read; nothing in a crawl of
-    /// one shard.
+    /// Positions in the links of other shards, and the link files that others may have to read.
     pub exchange: Vec<u8>,
-    /// Cookies that servers have set; nothing where there are none.
+    /// Cookies that servers have set.
     pub cookies: Vec<u8>,
-    /// Pages by what they say; nothing where the links of all are followed.
+    /// Pages by what they say.
     pub texts: Vec<u8>,
-    /// What was learnt of pages that are rendered; nothing where none is.
+    /// What was learnt of pages that are rendered.
     pub rendering: Vec<u8>,
-    /// Arrays of the store of pairs of domains; nothing where supporters are not counted.
-    pub support: Vec<u8>,
+}
+
+impl Sections {
+    /// The arrays of a store; empty where the crawl has none of that name.
+    pub fn store(&self, name: StoreName) -> &[u8] {
+        self.stores.get(&name).map_or(&[], Vec::as_slice)
+    }
+
+    /// All of them, with their names in the file.
+    fn named(&self) -> Vec<(&'static str, Cow<'_, [u8]>)> {
+        let Sections { stores, frontier, replayed, patterns, calendar, schedule, .. } = self;
+        let Sections { exchange, cookies, texts, rendering, .. } = self;
+        let stores = stores.iter().map(|(name, arrays)| (name.dir_name(), Cow::from(arrays)));
+        let others = [
+            ("frontier", frontier),
+            ("patterns", patterns),
+            ("calendar", calendar),
+            ("schedule", schedule),
+            ("exchange", exchange),
+            ("cookies", cookies),
+            ("texts", texts),
+            ("rendering", rendering),
+        ];
+        let others = others.into_iter().map(|(name, section)| (name, Cow::from(section)));
+        stores.chain(others).chain([("replayed", Cow::from(replayed_bytes(replayed)))]).collect()
+    }
+
+    /// Takes in the section of this name; returns false where no section has it.
+    fn take_in(&mut self, name: &str, bytes: Vec<u8>) -> bool {
+        if let Some(store) = StoreName::ALL.into_iter().find(|store| store.dir_name() == name) {
+            self.stores.insert(store, bytes);
+            return true;
+        }
+        let section = match name {
+            "frontier" => &mut self.frontier,
+            "patterns" => &mut self.patterns,
+            "calendar" => &mut self.calendar,
+            "schedule" => &mut self.schedule,
+            "exchange" => &mut self.exchange,
+            "cookies" => &mut self.cookies,
+            "texts" => &mut self.texts,
+            "rendering" => &mut self.rendering,
+            "replayed" => {
+                self.replayed = replayed(&bytes);
+                return true;
+            }
+            _ => return false,
+        };
+        *section = bytes;
+        true
+    }
 }
 
 /// A checkpoint file as it was read.
 #[derive(Debug)]
 pub struct CheckpointFile {
-    /// Whose crawl it is; `None` in version 1.
-    pub identity: Option<Identity>,
+    /// Whose crawl it is.
+    pub identity: Identity,
     /// What was in RAM.
     pub sections: Sections,
     /// What it names: `None` for checkpoint 0, an error where that part alone is damaged.
@@ -112,33 +132,29 @@ impl CheckpointFile {
     /// Reads the checkpoint file `number`.
     pub fn read(disk: &Disk, dir: &Path, number: u64) -> Result<Self> {
         let path = checkpoint_path(dir, number);
-        let version = Header::check(&disk.open(&path, Mode::Read)?, Kind::Checkpoint, VERSION)?.version;
+        check_version(&disk.open(&path, Mode::Read)?)?;
         let bytes = disk.read(&path)?;
-        let mut at = HEADER_BYTES as usize;
-        let mut section = || {
-            let section = read_section(&path, &bytes, at)?;
-            at += SECTION_HEAD_BYTES + section.len();
-            Ok::<_, Error>(section.to_vec())
+        let first = Section::read(&path, &bytes, HEADER_BYTES as usize)?;
+        if first.name != IDENTITY {
+            return Err(Error::damaged(&path, HEADER_BYTES, "the identity of the crawl", first.name));
+        }
+        let identity = Identity::from_bytes(first.bytes, &path, HEADER_BYTES)?;
+        let (mut at, mut sections) = (first.end, Sections::default());
+        let record = loop {
+            let section = Section::read(&path, &bytes, at);
+            // all that was in RAM is read by then
+            let is_record = section.as_ref().map_or_else(|_| is_record_at(&bytes, at), |found| found.name == RECORD);
+            match section {
+                Ok(found) if is_record => {
+                    break read_record(&path, number, found.bytes).map(|record| (record, found.end));
+                }
+                Ok(found) if sections.take_in(found.name, found.bytes.to_vec()) => at = found.end,
+                Ok(_) => return Err(Error::Newer { path, found: VERSION + 1, known: VERSION }),
+                Err(error) if is_record => break Err(error),
+                Err(error) => return Err(error),
+            }
         };
-        let identity = match version >= WRITTEN_LAST {
-            true => Some(Identity::from_bytes(&section()?, &path, HEADER_BYTES)?),
-            false => None,
-        };
-        let (seen, robots, dns, frontier) = (section()?, section()?, section()?, section()?);
-        let (replayed, patterns) = (replayed(&section()?), section()?);
-        let exchange = if version >= WITH_EXCHANGE { section()? } else { Vec::new() };
-        let mut of_calendar = || if version >= WITH_CALENDAR { section() } else { Ok(Vec::new()) };
-        let mut of_calendar = || of_calendar().map(|read| if version >= WITH_TEXT { read } else { Vec::new() });
-        let (visits, calendar, schedule) = (of_calendar()?, of_calendar()?, of_calendar()?);
-        let cookies = if version >= WITH_COOKIES { section()? } else { Vec::new() };
-        let texts = if version >= WITH_TEXTS { section()? } else { Vec::new() };
-        let rendering = if version >= WITH_RENDERING { section()? } else { Vec::new() };
-        let support = if version >= WITH_SUPPORT { section()? } else { Vec::new() };
-        let memory = Sections { seen, robots, dns, frontier, replayed, patterns, exchange, ..Sections::default() };
-        let sections = Sections { visits, calendar, schedule, cookies, texts, rendering, support, ..memory };
-        let record = section().and_then(|record| read_record(&path, (number, version), &record));
-        let end = at;
-        let record = record.and_then(|record| match end == bytes.len() {
+        let record = record.and_then(|(record, end)| match end == bytes.len() {
             true => Ok(record),
             false => Err(Error::damaged(&path, end as u64, "the end of the file", format!("{} bytes", bytes.len()))),
         });
@@ -156,44 +172,15 @@ pub(in crate::engine) fn write(
     sections: &Sections,
     record: Option<&Checkpoint>,
 ) -> Result<Commit> {
-    let replayed = sections.replayed.iter();
-    let replayed: Vec<u8> =
-        replayed.flat_map(|(key, forced)| key.bits().to_le_bytes().into_iter().chain([u8::from(*forced)])).collect();
     let encoded = record.map(|record| postcard::to_stdvec(record).expect("a checkpoint consists of plain data"));
-    let (identity, mut encoded) = (identity.to_bytes(), encoded.unwrap_or_default());
-    let Sections { seen, robots, dns, frontier, patterns, exchange, .. } = sections;
-    let Sections { visits, calendar, schedule, cookies, texts, rendering, support, .. } = sections;
-    // a section that is there needs all before it, too
-    let is_written = |section: &Vec<u8>| record.is_some() && !section.is_empty();
-    let has_support = record.is_some_and(|record| record.support.is_some());
-    let has_rendering = has_support || is_written(rendering);
-    let has_texts = has_rendering || is_written(texts);
-    let has_cookies = has_texts || is_written(cookies);
-    let has_calendar = has_cookies || record.is_some_and(|record| record.calendar.is_some());
-    let version = match (has_texts, has_cookies, has_calendar) {
-        _ if has_support => WITH_SUPPORT,
-        _ if has_rendering => WITH_RENDERING,
-        (true, ..) => WITH_TEXTS,
-        (false, true, _) => WITH_COOKIES,
-        (false, false, true) => WITH_TEXT,
-        (false, false, false) => WITH_REQUISITES,
-    };
-    let of_calendar = [visits, calendar, schedule].into_iter().filter(|_| has_calendar);
-    let more = [(cookies, has_cookies), (texts, has_texts), (rendering, has_rendering), (support, has_support)];
-    let more = of_calendar.chain(more.into_iter().filter_map(|(section, is_there)| is_there.then_some(section)));
-    let left_out = match (has_support, has_calendar) {
-        (true, _) => 0,
-        (false, true) => earlier::WITHOUT_SUPPORT.len(),
-        (false, false) => earlier::WITHOUT_CALENDAR.len(),
-    };
-    encoded.truncate(encoded.len().saturating_sub(left_out));
-    let mut bytes = Header { kind: Kind::Checkpoint, version }.to_bytes().to_vec();
-    let before = [&identity, seen, robots, dns, frontier, &replayed, patterns, exchange];
-    for section in before.into_iter().chain(more).chain([&encoded]) {
-        bytes.extend_from_slice(&(section.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
-        bytes.extend_from_slice(section);
+    let mut bytes = Header { kind: Kind::Checkpoint, version: VERSION }.to_bytes().to_vec();
+    put_section(&mut bytes, IDENTITY, &identity.to_bytes());
+    for (name, section) in sections.named() {
+        if !section.is_empty() {
+            put_section(&mut bytes, name, &section);
+        }
     }
+    put_section(&mut bytes, RECORD, &encoded.unwrap_or_default());
     let file = disk.open(checkpoint_path(dir, number), Mode::Create)?;
     file.set_len(0)?;
     file.write_all_at(&bytes, 0)?;
@@ -203,27 +190,32 @@ pub(in crate::engine) fn write(
     Ok(Commit { number, length: bytes.len() as u64, checksum: crc32fast::hash(&bytes), clean })
 }
 
+/// Refuses what this program does not read.
+fn check_version(file: &DiskFile) -> Result<()> {
+    match Header::check(file, Kind::Checkpoint, VERSION)?.version {
+        VERSION => Ok(()),
+        found => Err(Error::Older { path: file.path().to_owned(), found, known: VERSION }),
+    }
+}
+
+fn replayed_bytes(replayed: &[Replayed]) -> Vec<u8> {
+    replayed.iter().flat_map(|(key, forced)| key.bits().to_le_bytes().into_iter().chain([u8::from(*forced)])).collect()
+}
+
 fn replayed(section: &[u8]) -> Vec<Replayed> {
-    let (entries, _) = section.as_chunks::<9>();
-    let entry = |&[a, b, c, d, e, f, g, h, forced]: &[u8; 9]| {
+    let (entries, _) = section.as_chunks::<REPLAYED_BYTES>();
+    let entry = |&[a, b, c, d, e, f, g, h, forced]: &[u8; REPLAYED_BYTES]| {
         (Fingerprint::from_bits(u64::from_le_bytes([a, b, c, d, e, f, g, h])), forced != 0)
     };
     entries.iter().map(entry).collect()
 }
 
-fn read_record(path: &Path, (number, version): (u64, u16), bytes: &[u8]) -> Result<Option<Checkpoint>> {
+fn read_record(path: &Path, number: u64, bytes: &[u8]) -> Result<Option<Checkpoint>> {
     if number == 0 && bytes.is_empty() {
         return Ok(None);
     }
     let damaged = |e: postcard::Error| Error::damaged(path, 0, "a readable checkpoint record", e.to_string());
-    let record: Checkpoint = match version {
-        WITH_SUPPORT.. => postcard::from_bytes(bytes),
-        WITH_TEXT.. => earlier::read_without_support(bytes),
-        WITH_CALENDAR => earlier::read_without_support(bytes).map(earlier::without_calendar),
-        WITH_REQUISITES => earlier::read_without_calendar(bytes),
-        _ => earlier::read(bytes),
-    }
-    .map_err(damaged)?;
+    let record: Checkpoint = postcard::from_bytes(bytes).map_err(damaged)?;
     if record.number != number {
         let (expected, found) = (format!("checkpoint {number}"), format!("checkpoint {}", record.number));
         return Err(Error::damaged(path, 0, expected, found));
@@ -231,22 +223,74 @@ fn read_record(path: &Path, (number, version): (u64, u16), bytes: &[u8]) -> Resu
     Ok(Some(record))
 }
 
-fn read_section<'a>(path: &Path, bytes: &'a [u8], at: usize) -> Result<&'a [u8]> {
-    let damaged = |expected: &str, found: String| Error::damaged(path, at as u64, expected, found);
-    let head = bytes.get(at..at + SECTION_HEAD_BYTES).ok_or_else(|| damaged("a section", "end of file".into()))?;
-    let (length, sum) = head.split_at(8);
-    let length = u64::from_le_bytes(length.try_into().expect("8 bytes were split off"));
-    let sum = u32::from_le_bytes(sum.try_into().expect("4 bytes remain"));
-    let start = at + SECTION_HEAD_BYTES;
-    let end = usize::try_from(length).ok().and_then(|length| start.checked_add(length));
-    let section = end
-        .and_then(|end| bytes.get(start..end))
-        .ok_or_else(|| damaged("a whole section", format!("a length of {length} in a file of {}", bytes.len())))?;
-    let found = crc32fast::hash(section);
-    if found != sum {
-        return Err(damaged(&format!("section checksum {sum:08x}"), format!("{found:08x}")));
+/// A section of a file.
+struct Section<'a> {
+    name: &'a str,
+    bytes: &'a [u8],
+    /// Where the next one begins.
+    end: usize,
+}
+
+impl<'a> Section<'a> {
+    /// Reads the one that begins at `at` of the file, whose bytes these are.
+    fn read(path: &Path, bytes: &'a [u8], at: usize) -> Result<Section<'a>> {
+        let damaged = |expected: &str, found: String| Error::damaged(path, at as u64, expected, found);
+        let Head { name, start, length } =
+            Head::read(&bytes[at.min(bytes.len())..]).ok_or_else(|| damaged("a section", "end of file".into()))?;
+        let (start, length) = (at + start, usize::try_from(length).unwrap_or(usize::MAX));
+        let section = start
+            .checked_add(length)
+            .and_then(|end| bytes.get(start..end))
+            .ok_or_else(|| damaged("a whole section", format!("a length of {length} in a file of {}", bytes.len())))?;
+        let sum = u32::from_le_bytes(std::array::from_fn(|n| bytes[start - 4 + n]));
+        let found = checksum(name, section);
+        if found != sum {
+            return Err(damaged(&format!("section checksum {sum:08x}"), format!("{found:08x}")));
+        }
+        let name = str::from_utf8(name).map_err(|_| damaged("the name of a section", format!("{name:02x?}")))?;
+        Ok(Section { name, bytes: section, end: start + length })
     }
-    Ok(section)
+}
+
+/// The head of a section.
+struct Head<'a> {
+    name: &'a [u8],
+    /// Bytes of the head.
+    start: usize,
+    /// Bytes behind it.
+    length: u64,
+}
+
+impl<'a> Head<'a> {
+    /// The longest head there is.
+    const BYTES_MAX: usize = 1 + u8::MAX as usize + LENGTH_BYTES;
+
+    fn read(bytes: &'a [u8]) -> Option<Head<'a>> {
+        let name_end = 1 + usize::from(*bytes.first()?);
+        let (name, start) = (bytes.get(1..name_end)?, name_end + LENGTH_BYTES);
+        let length = bytes.get(name_end..start)?;
+        Some(Head { name, start, length: u64::from_le_bytes(std::array::from_fn(|n| length[n])) })
+    }
+}
+
+fn put_section(out: &mut Vec<u8>, name: &str, bytes: &[u8]) {
+    out.push(u8::try_from(name.len()).expect("names of sections are short"));
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+    out.extend_from_slice(&checksum(name.as_bytes(), bytes).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+fn checksum(name: &[u8], bytes: &[u8]) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(name);
+    sum.update(bytes);
+    sum.finalize()
+}
+
+/// Returns true where the section that begins at `at` has the name of the record, whole or not.
+fn is_record_at(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at..).and_then(Head::read).is_some_and(|head| head.name == RECORD.as_bytes())
 }
 
 /// The newest whole checkpoint file in `dir`, read without the catalog and without a lock; `None` where there is none,
@@ -263,8 +307,7 @@ pub fn newest(disk: &Disk, dir: &Path) -> Result<Option<(Checkpoint, Sections)>>
 }
 
 /// What the newest checkpoint file names, without what was in RAM, which is passed over unread: for readers who only
-/// ask what is durable. All that a file names was so before its first byte was written. Nothing of a directory that was
-/// last written by a version whose files were written first.
+/// ask what is durable. All that a file names was so before its first byte was written.
 pub fn newest_record(disk: &Disk, dir: &Path) -> Result<Option<Checkpoint>> {
     newest_that(disk, dir, |number| record_of(disk, dir, number))
 }
@@ -299,45 +342,37 @@ fn newest_that<T>(disk: &Disk, dir: &Path, read: impl Fn(u64) -> Result<Option<T
 fn record_of(disk: &Disk, dir: &Path, number: u64) -> Result<Option<Checkpoint>> {
     let path = checkpoint_path(dir, number);
     let file = disk.open(&path, Mode::Read)?;
-    let version = Header::check(&file, Kind::Checkpoint, VERSION)?.version;
-    if version < WRITTEN_LAST {
-        return Ok(None);
-    }
-    let before = 7 + u64::from(version >= WITH_EXCHANGE) + 3 * u64::from(version >= WITH_CALENDAR);
-    let each = [WITH_COOKIES, WITH_TEXTS, WITH_RENDERING, WITH_SUPPORT];
-    let before = before + each.into_iter().filter(|&from| version >= from).count() as u64;
+    check_version(&file)?;
     let length = file.len()?;
     let mut at = HEADER_BYTES;
-    for _ in 0..before {
-        let mut bytes = [0; 8];
-        file.read_exact_at(&mut bytes, at)?;
-        let section = u64::from_le_bytes(bytes);
-        let end = at.checked_add(SECTION_HEAD_BYTES as u64).and_then(|start| start.checked_add(section));
-        let end = end.filter(|&end| end <= length);
-        at = end.ok_or_else(|| Error::damaged(&path, at, "a whole section", format!("a length of {section}")))?;
+    let mut head = [0; Head::BYTES_MAX];
+    loop {
+        let there = head.len().min(usize::try_from(length.saturating_sub(at)).unwrap_or(usize::MAX));
+        file.read_exact_at(&mut head[..there], at)?;
+        let found = Head::read(&head[..there]).ok_or_else(|| Error::damaged(&path, at, "a section", "end of file"))?;
+        if found.name == RECORD.as_bytes() {
+            break;
+        }
+        let end = (at + found.start as u64).checked_add(found.length).filter(|&end| end <= length);
+        let too_long = || Error::damaged(&path, at, "a whole section", format!("a length of {}", found.length));
+        at = end.ok_or_else(too_long)?;
     }
     let mut bytes = vec![0; usize::try_from(length - at).unwrap_or(usize::MAX)];
     file.read_exact_at(&mut bytes, at)?;
-    let section = read_section(&path, &bytes, 0)?;
-    if SECTION_HEAD_BYTES + section.len() != bytes.len() {
+    let section = Section::read(&path, &bytes, 0)?;
+    if section.end != bytes.len() {
         let found = format!("{} bytes", bytes.len());
         return Err(Error::damaged(&path, at, "a record and the end of the file", found));
     }
-    read_record(&path, (number, version), section)
+    read_record(&path, number, section.bytes)
 }
 
-/// The newest whole file of those that are written last: its number, its content, and whose crawl it is. Files that are
-/// not whole are passed over; one of a later version, or one that cannot be read now, is an error.
-pub(in crate::engine) fn newest_to_go_on_from(
-    disk: &Disk,
-    dir: &Path,
-) -> Result<Option<(u64, Identity, CheckpointFile)>> {
+/// The newest whole file: its number and its content. Files that are not whole are passed over; one of another version,
+/// or one that cannot be read now, is an error.
+pub(in crate::engine) fn newest_to_go_on_from(disk: &Disk, dir: &Path) -> Result<Option<(u64, CheckpointFile)>> {
     for number in numbers(disk, dir)?.into_iter().rev() {
         match CheckpointFile::read(disk, dir, number) {
-            Ok(CheckpointFile { identity: Some(identity), sections, record: Ok(record), length, checksum }) => {
-                let file = CheckpointFile { identity: None, sections, record: Ok(record), length, checksum };
-                return Ok(Some((number, identity, file)));
-            }
+            Ok(file) if file.record.is_ok() => return Ok(Some((number, file))),
             Ok(_) | Err(Error::Damaged { .. }) => {}
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),
@@ -355,12 +390,12 @@ pub(in crate::engine) fn numbers(disk: &Disk, dir: &Path) -> Result<Vec<u64>> {
 
 /// The number of a checkpoint file by its name.
 pub fn number_of(name: &str) -> Option<u64> {
-    name.strip_prefix("checkpoint.g")?.parse().ok()
+    name.strip_prefix(CHECKPOINT_PREFIX)?.parse().ok()
 }
 
 /// Where the checkpoint file `number` lies.
 pub fn checkpoint_path(dir: &Path, number: u64) -> PathBuf {
-    dir.join(format!("checkpoint.g{number:06}"))
+    dir.join(format!("{CHECKPOINT_PREFIX}{number:06}"))
 }
 
 #[cfg(test)]
@@ -370,7 +405,7 @@ mod tests {
     use crate::clock::Time;
 
     fn write_file(dir: &Path, number: u64) {
-        let sections = Sections { seen: vec![1, 2, 3], ..Sections::default() };
+        let sections = Sections { stores: [(StoreName::Seen, vec![1, 2, 3])].into(), ..Sections::default() };
         let record = checkpoint(number);
         write(&Disk::real(), dir, (number, &identity()), &sections, Some(&record)).unwrap();
     }
@@ -385,9 +420,9 @@ mod tests {
         write_file(dir.path(), 7);
         write_file(dir.path(), 8);
         let (found, sections) = newest(&disk, dir.path()).unwrap().unwrap();
-        assert_eq!((found.number, found.time, sections.seen.as_slice()), (8, Time::from_ms(8), &[1, 2, 3][..]));
+        assert_eq!((found.number, found.time, sections.store(StoreName::Seen)), (8, Time::from_ms(8), &[1, 2, 3][..]));
         assert_eq!(newest_record(&disk, dir.path()).unwrap().unwrap().time, Time::from_ms(8));
-        assert_eq!(CheckpointFile::read(&disk, dir.path(), 8).unwrap().identity, Some(identity()));
+        assert_eq!(CheckpointFile::read(&disk, dir.path(), 8).unwrap().identity, identity());
         // the next one is being written
         let whole = std::fs::read(checkpoint_path(dir.path(), 8)).unwrap();
         for cut in 0..whole.len() {
@@ -417,37 +452,49 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_no_more_sections_than_its_crawl_needs() {
+    fn every_section_is_read_back_and_none_that_is_empty_is_written() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let (record, mut lengths) = (checkpoint(5), Vec::new());
-        let seen = || Sections { seen: vec![1, 2, 3], ..Sections::default() };
-        let cookies = Sections { cookies: vec![4], ..seen() };
-        let texts = Sections { texts: vec![5, 6], ..seen() };
-        let rendering = Sections { rendering: vec![7, 8, 9], ..seen() };
-        let support = Sections { support: vec![10, 11, 12, 13], ..seen() };
-        let counting = Checkpoint { support: Some(record.seen.clone()), ..checkpoint(5) };
-        let all = [(seen(), 4), (cookies, 7), (texts, 8), (rendering, 9), (support, 10)];
-        for (sections, version) in all {
-            let record = if version == 10 { &counting } else { &record };
-            write(&disk, dir.path(), (5, &identity()), &sections, Some(record)).unwrap();
-            let path = checkpoint_path(dir.path(), 5);
-            let header = Header::check(&disk.open(&path, Mode::Read).unwrap(), Kind::Checkpoint, VERSION).unwrap();
-            assert_eq!(header.version, version);
-            let read = CheckpointFile::read(&disk, dir.path(), 5).unwrap();
-            let of = |sections: &Sections| {
-                [&sections.cookies, &sections.texts, &sections.rendering, &sections.support].map(Clone::clone)
-            };
-            assert_eq!(of(&read.sections), of(&sections));
-            assert_eq!(read.record.unwrap().unwrap().support, record.support);
-            assert_eq!(newest_record(&disk, dir.path()).unwrap().unwrap().support, record.support);
-            lengths.push(read.length);
-        }
-        let head = SECTION_HEAD_BYTES as u64;
-        // the sections of a calendar, the two numbers that say that there is none, and the section itself
-        assert_eq!(lengths[1] - lengths[0], 4 * head + 2 + 1);
-        assert_eq!(lengths[2] - lengths[1], head + 2 - 1);
-        assert_eq!(lengths[3] - lengths[2], head + 3 - 2);
-        assert!(lengths[4] > lengths[3] + head + 4 - 3);
+        let all = Sections {
+            stores: StoreName::ALL.into_iter().map(|name| (name, name.dir_name().into())).collect(),
+            frontier: vec![1],
+            replayed: vec![(Fingerprint::from_bits(2), true), (Fingerprint::from_bits(3), false)],
+            patterns: vec![4],
+            calendar: vec![5],
+            schedule: vec![6],
+            exchange: vec![7],
+            cookies: vec![8],
+            texts: vec![9],
+            rendering: vec![10],
+        };
+        assert!(all.named().iter().all(|(_, section)| !section.is_empty()), "a section is not in this test");
+        let commit = write(&disk, dir.path(), (5, &identity()), &all, Some(&checkpoint(5))).unwrap();
+        let read = CheckpointFile::read(&disk, dir.path(), 5).unwrap();
+        assert_eq!(read.sections.named(), all.named());
+        assert_eq!((read.record.unwrap().unwrap().number, read.length), (5, commit.length));
+        assert_eq!(newest_record(&disk, dir.path()).unwrap().unwrap().number, 5);
+        let empty = write(&disk, dir.path(), (5, &identity()), &Sections::default(), Some(&checkpoint(5))).unwrap();
+        let heads =
+            all.named().iter().map(|(name, section)| 1 + name.len() + LENGTH_BYTES + section.len()).sum::<usize>();
+        assert_eq!(commit.length - empty.length, heads as u64);
+    }
+
+    #[test]
+    fn a_section_or_a_version_that_is_not_known_is_refused_as_what_it_is() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        write_file(dir.path(), 5);
+        let path = checkpoint_path(dir.path(), 5);
+        let whole = std::fs::read(&path).unwrap();
+        let at = Section::read(&path, &whole, HEADER_BYTES as usize).unwrap().end;
+        let mut more = whole[..at].to_vec();
+        put_section(&mut more, "of later", b"x");
+        more.extend_from_slice(&whole[at..]);
+        std::fs::write(&path, &more).unwrap();
+        assert!(matches!(CheckpointFile::read(&disk, dir.path(), 5), Err(Error::Newer { .. })));
+        let mut old = whole.clone();
+        old[..16].copy_from_slice(&Header { kind: Kind::Checkpoint, version: 10 }.to_bytes());
+        std::fs::write(&path, &old).unwrap();
+        assert!(matches!(CheckpointFile::read(&disk, dir.path(), 5), Err(Error::Older { found: 10, .. })));
+        assert!(matches!(newest_record(&disk, dir.path()), Err(Error::Older { .. })));
     }
 
     #[test]

@@ -12,18 +12,16 @@
 use std::path::{Path, PathBuf};
 
 use super::super::exchange::ExchangeState;
-use super::super::{identity, rests, seeds};
+use super::super::{rests, seeds};
 use super::{Checkpoint, CheckpointFile, checkpoint_path};
 use crate::container::named;
 use crate::disk::{Disk, Result};
 use crate::exchange::link_path;
+use crate::record::layout;
 use crate::record::log_files::{self, NamedLog};
 use crate::record::{CrawlLog, SkippedLog};
 use crate::ship::{FileKind, NamedFile};
 use crate::{drum, frontier};
-
-/// The settings of the last run, as a plain copy.
-const SETTINGS: &str = "config.json";
 
 /// The files that checkpoint `number` in `dir` names, by its own file.
 pub fn of_file(disk: &Disk, dir: &Path, number: u64) -> Result<Vec<NamedFile>> {
@@ -52,7 +50,7 @@ pub fn inventory(
     for kept in ExchangeState::read(exchange, &path)?.kept {
         inventory.as_it_is(&link_path(dir, kept.number), FileKind::Links)?;
     }
-    for name in [identity::COPY_FILE, SETTINGS, &rests::file_name(number)] {
+    for name in [layout::IDENTITY, layout::SETTINGS, &rests::file_name(number)] {
         inventory.as_it_is(&dir.join(name), FileKind::Replaced)?;
     }
     inventory.logs()?;
@@ -85,20 +83,12 @@ impl Inventory<'_> {
     /// The stores, the queue and the calendar.
     fn stores(&mut self, record: &Checkpoint) {
         let dir = self.dir;
-        let drums = [
-            ("url-seen", Some(&record.seen)),
-            ("robots", Some(&record.robots)),
-            ("dns", Some(&record.dns)),
-            ("visits", record.visits.as_ref()),
-            ("support", record.support.as_ref()),
-        ];
-        for (name, state) in drums {
-            let files = state.map(|state| drum::verify::files(state, &dir.join(name)));
-            self.generations(files.unwrap_or_default());
+        for (name, state) in &record.stores {
+            self.generations(drum::verify::files(state, &name.dir(dir)));
         }
-        self.generations(frontier::verify::files(&record.frontier, &dir.join("frontier")));
+        self.generations(frontier::verify::files(&record.frontier, &dir.join(layout::FRONTIER)));
         if let Some(calendar) = &record.calendar {
-            self.generations(calendar.files(&dir.join("calendar")).collect());
+            self.generations(calendar.files(&dir.join(layout::CALENDAR)).collect());
         }
     }
 
@@ -112,7 +102,7 @@ impl Inventory<'_> {
 
     fn archive(&mut self, record: &Checkpoint) -> Result<()> {
         let named::Named { keys, lineage, values, forgotten } =
-            named::named(self.disk, &self.dir.join("pages"), &record.container)?;
+            named::named(self.disk, &self.dir.join(layout::PAGES), &record.container)?;
         self.add(&keys.0, keys.1, FileKind::Grows);
         self.files.last_mut().expect("it was added just now").lineage = lineage;
         for (path, bytes) in values {

@@ -7,38 +7,22 @@
 //!   its elapsed time is saved.
 //! - A number is given to a cut once. The newest durable one is the last cut, or the one before while that is under
 //!   way.
-//! - Files that a cut does not name any more go by the rule of the [`Ledger`]: when the engine has heard that the cut
-//!   is durable. Who deletes them then:
-//!
-//! | whose | by what they are deleted |
-//! |---|---|
-//! | a store's | the next merge of that store, before it begins: it needs the room |
-//! | the frontier's | the next checkpoint, before its syncs: there may be hundreds |
-//! | the hold log | the engine, at once: it is one |
-//! | the checkpoint file before | its own checkpoint, before the engine hears of it ([`super`]) |
-//!
-//! Behind the last checkpoint nothing comes that could carry them: the engine deletes what is left.
+//! - Files that a cut does not name any more go by the rule of the [`Ledger`], whosever they are: when the engine has
+//!   heard that the cut is durable. The next merge deletes some of them before it begins, for it needs the room; the
+//!   next checkpoint deletes what is left then, before its syncs. Behind the last checkpoint nothing comes that could
+//!   carry them: the engine deletes what is left. The file of the checkpoint before goes with its own checkpoint, before
+//!   the engine hears of it ([`super`]).
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::clock::Time;
 use crate::container::Container;
-use crate::disk::{Disk, Ledger, Removal, Result};
+use crate::disk::{Disk, Ledger, Removal};
 use crate::engine::rests::HoldLog;
 
-/// Whose files are superseded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Owner {
-    Seen,
-    Robots,
-    Dns,
-    Visits,
-    Support,
-    Calendar,
-    Frontier,
-    Rests,
-}
+/// Files that a merge deletes at most before it begins.
+const REMOVED_BY_MERGE_MAX: usize = 64;
 
 /// The checkpoints of a process.
 pub(in crate::engine) struct Checkpoints {
@@ -59,7 +43,7 @@ pub(in crate::engine) struct Checkpoints {
     cut_before_full: Option<u32>,
     /// Whether anything that a checkpoint keeps has changed since the last cut.
     has_changed: bool,
-    superseded: Ledger<Owner>,
+    superseded: Ledger,
     /// Rests that began after the last cut.
     pub rests: HoldLog,
 }
@@ -141,7 +125,7 @@ impl Checkpoints {
     /// Lets the time of the next one pass, which then is due at `next_due`, where it would say what the last one says
     /// and nobody wants it. One that deletes what earlier ones have superseded is made.
     pub fn skip_unchanged(&mut self, now: Time, next_due: Time) {
-        let says_the_same = !self.has_changed && self.superseded.is_empty(Owner::Frontier);
+        let says_the_same = !self.has_changed && self.superseded.is_empty();
         if now >= self.due && says_the_same && !self.is_wanted && !self.is_under_way {
             self.due = next_due;
         }
@@ -156,21 +140,24 @@ impl Checkpoints {
     }
 
     /// What the cut supersedes waits for it, and so does the hold log before it.
-    pub fn supersede(&mut self, superseded: impl IntoIterator<Item = (Owner, Vec<PathBuf>)>) {
-        let rests = self.rests.cut(self.number).into_iter().collect();
-        for (owner, paths) in superseded.into_iter().chain([(Owner::Rests, rests)]) {
-            self.superseded.supersede(owner, self.number, paths);
-        }
+    pub fn supersede(&mut self, superseded: impl IntoIterator<Item = PathBuf>) {
+        let rests = self.rests.cut(self.number);
+        self.superseded.supersede(self.number, superseded.into_iter().chain(rests));
     }
 
-    /// Files of `owner` that no checkpoint ever named.
-    pub fn discard(&mut self, owner: Owner, paths: Vec<PathBuf>) {
-        self.superseded.supersede(owner, 0, paths);
+    /// Files that no checkpoint ever named.
+    pub fn discard(&mut self, paths: Vec<PathBuf>) {
+        self.superseded.supersede(0, paths);
     }
 
-    /// What may be deleted of `owner`.
-    pub fn take_removal(&mut self, owner: Owner, disk: &Disk) -> Removal {
-        self.superseded.take(owner, disk)
+    /// What a merge deletes before it begins.
+    pub fn take_some(&mut self, disk: &Disk) -> Removal {
+        self.superseded.take(disk, REMOVED_BY_MERGE_MAX)
+    }
+
+    /// All that may be deleted.
+    pub fn take_all(&mut self, disk: &Disk) -> Removal {
+        self.superseded.take(disk, usize::MAX)
     }
 
     /// The cut was made, at this moment by [`Clock::elapsed`](crate::clock::Clock::elapsed).
@@ -190,13 +177,6 @@ impl Checkpoints {
     /// Whether the last one of the crawl is durable.
     pub fn are_over(&self) -> bool {
         self.is_last && !self.is_under_way
-    }
-
-    /// Deletes what is left that may be deleted.
-    pub fn remove_all(&mut self, disk: &Disk) -> Result<()> {
-        let stores = [Owner::Seen, Owner::Robots, Owner::Dns, Owner::Visits, Owner::Support];
-        let owners = [Owner::Frontier, Owner::Calendar].into_iter().chain(stores);
-        owners.into_iter().try_for_each(|owner| self.take_removal(owner, disk).run())
     }
 }
 
@@ -242,14 +222,14 @@ mod tests {
         };
         let commit = |checkpoints: &mut Checkpoints, superseded: Vec<PathBuf>| {
             checkpoints.begin(LATER, false);
-            checkpoints.supersede([(Owner::Frontier, superseded)]);
+            checkpoints.supersede(superseded);
             checkpoints.committed(NOW, Duration::ZERO);
         };
         checkpoints.bring_forward(LATER);
         assert!(checkpoints.next_due() == Some(NOW), "the first one of a process is made");
         commit(&mut checkpoints, vec![Path::new("/crawl").join("tail")]);
         assert!(!skips(&mut checkpoints), "it deletes a file");
-        checkpoints.take_removal(Owner::Frontier, &disk).run().unwrap();
+        checkpoints.take_all(&disk).run().unwrap();
         commit(&mut checkpoints, Vec::new());
         checkpoints.want();
         assert!(!skips(&mut checkpoints), "somebody wants it");
@@ -270,15 +250,12 @@ mod tests {
         let path = Path::new("/crawl").join("bucket");
         drop(disk.open(&path, crate::disk::Mode::CreateNew).unwrap());
         checkpoints.begin(LATER, false);
-        checkpoints.supersede([(Owner::Dns, vec![path])]);
+        checkpoints.supersede([path]);
         let left = || disk.list(Path::new("/crawl")).unwrap();
-        let owners = [Owner::Seen, Owner::Robots, Owner::Dns, Owner::Frontier, Owner::Rests];
-        owners.iter().for_each(|&owner| checkpoints.take_removal(owner, &disk).run().unwrap());
+        checkpoints.take_all(&disk).run().unwrap();
         assert_eq!(left(), ["bucket", "rests.g000004"]);
         checkpoints.committed(NOW, Duration::ZERO);
-        checkpoints.take_removal(Owner::Rests, &disk).run().unwrap();
-        assert_eq!(left(), ["bucket"]);
-        checkpoints.remove_all(&disk).unwrap();
+        checkpoints.take_some(&disk).run().unwrap();
         assert!(left().is_empty());
     }
 }

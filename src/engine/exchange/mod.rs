@@ -33,6 +33,7 @@ use crate::exchange::{Head, HeadAt, Idle, LinkFile, LinksRead, News, Position, R
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
 use crate::record::Finish;
+use crate::record::layout;
 use crate::shard::Shard;
 use crate::web::url::CanonicalUrl;
 use incoming::Incoming;
@@ -416,7 +417,7 @@ impl Exchange {
     fn keys_of(&mut self, other: u32) -> Option<Arc<DiskFile>> {
         if !self.foreign.contains_key(&other) {
             let dir = self.options.crawl_dir.join(Shard::new(other, self.options.shard.count()).dir_name());
-            self.foreign.insert(other, foreign_keys(&self.options.disk, &dir.join("pages"))?);
+            self.foreign.insert(other, foreign_keys(&self.options.disk, &dir.join(layout::PAGES))?);
         }
         self.foreign.get(&other).cloned()
     }

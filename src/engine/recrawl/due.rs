@@ -6,6 +6,7 @@ use crate::clock::Time;
 use crate::disk::{Error, Result};
 use crate::engine::Engine;
 use crate::frontier::QueuedUrl;
+use crate::record::layout;
 
 /// Records that are handed on between two looks at the network.
 const RECORDS_PER_PUMP: usize = 500;
@@ -30,7 +31,7 @@ impl Engine {
         for _ in 0..RECORDS_PER_PUMP {
             let Some((_, record)) = recrawls.wheel.pop() else { break };
             let Some((url, _)) = QueuedUrl::decode(&record).filter(|(_, used)| *used == record.len()) else {
-                let path = self.home.dir.join("calendar");
+                let path = self.home.dir.join(layout::CALENDAR);
                 return Err(Error::damaged(&path, 0, "a URL in a record", "other bytes under a right checksum"));
             };
             self.stores.admit_due(url)?;

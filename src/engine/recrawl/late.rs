@@ -12,6 +12,7 @@ use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::route::queued;
 use crate::frontier::{Hops, QueuedUrl};
+use crate::record::layout;
 use crate::web::url::CanonicalUrl;
 
 impl Engine {
@@ -22,7 +23,7 @@ impl Engine {
             return Ok(());
         }
         tracing::info!("recrawl was switched on: reading the archive for the pages that are there already");
-        let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join("pages"))?;
+        let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join(layout::PAGES))?;
         let (end, now) = (self.container.key_bytes(), self.clock.now());
         let mut pages: u64 = 0;
         for record in archive.records() {

@@ -32,8 +32,9 @@ use crate::calendar::{Schedule, ScheduleOptions, Wheel, WheelCut, WheelOptions, 
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::record::VisitCounts;
+use crate::record::layout;
 use sample::Sample;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(super) use visits::{Answer, Compared};
 
@@ -83,16 +84,21 @@ impl Recrawls {
     ) -> Result<Recrawls> {
         let begins_late = saved.is_none() && !is_new_crawl;
         let saved = saved.map(|state| (state, sections.calendar.as_slice()));
-        let wheel = Wheel::open(disk.clone(), &dir.join("calendar"), options.wheel, saved)?;
+        let wheel = Wheel::open(disk.clone(), &dir.join(layout::CALENDAR), options.wheel, saved)?;
         let ((counts, sample), learnt): ((VisitCounts, Sample), _) = match saved {
             None => Default::default(),
             Some(_) => postcard::take_from_bytes(&sections.schedule).map_err(|error| {
-                Error::damaged(&dir.join("calendar"), 0, "counts of visits in the checkpoint", error.to_string())
+                Error::damaged(&dir.join(layout::CALENDAR), 0, "counts of visits in the checkpoint", error.to_string())
             })?,
         };
         let sample = Some(sample).filter(Sample::is_sound).unwrap_or_default();
         let schedule = Schedule::new(options.schedule.clone(), learnt);
         Ok(Recrawls { wheel, schedule, options, counts, sample, is_reading: false, opened: now, begins_late })
+    }
+
+    /// Files that no cut ever named and that are not needed any more.
+    pub fn take_unneeded(&mut self) -> Vec<PathBuf> {
+        self.wheel.take_unneeded()
     }
 
     /// Whether nothing of the calendar keeps the crawl from its end at `now`.

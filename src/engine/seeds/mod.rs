@@ -21,7 +21,6 @@
 //! crawl take no lock ([`reader`]).
 
 mod index;
-mod migrate;
 mod named;
 pub mod reader;
 mod records;
@@ -32,13 +31,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use migrate::{count_old, migrate, remove_old};
 pub use named::named;
 pub use reader::SeedReader;
 pub use records::{Fate, ListedSeed, Mark, list_path};
 pub use verify::{check, renew};
 
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Kind, Mode, Result, Writer};
+use crate::record::layout;
 use crate::shard::Shard;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use index::{Index, tag};
@@ -188,7 +187,7 @@ impl SeedTable {
                 create(disk, dir, is_shared)?;
             }
             // a process that was killed may have made them without their names being durable
-            disk.sync_dir(&dir.join("seeds"))?;
+            disk.sync_dir(&dir.join(layout::SEEDS))?;
             disk.sync_dir(dir)?;
         }
         let file = |path: PathBuf| match disk.open(&path, Mode::Write) {
@@ -508,7 +507,7 @@ impl SeedTable {
 
 /// Makes the two files, empty; the list last, for where it is, the other one is too. A shard has no list of its own.
 fn create(disk: &Disk, dir: &Path, is_shared: bool) -> Result<()> {
-    disk.create_dir_all(&dir.join("seeds"))?;
+    disk.create_dir_all(&dir.join(layout::SEEDS))?;
     disk.replace(&fates_path(dir), &header(Kind::SeedFates))?;
     if is_shared { Ok(()) } else { disk.replace(&list_path(dir), &header(Kind::Seeds)) }
 }

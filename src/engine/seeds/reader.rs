@@ -8,7 +8,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use super::migrate::OldLine;
 use super::records::{Fate, ListedSeed, Scan, fates_path, list_path, open_list, read};
 use super::{SeedRecord, SeedStatus};
 use crate::disk::{Disk, DiskFile, Kind, Result};
@@ -230,23 +229,15 @@ pub fn for_each_in<E: From<crate::disk::Error>>(
         any = true;
         each(number, seed)
     };
-    match SeedReader::open_in(disk, places)? {
-        Some(reader) => reader.for_each_owned(&places.owner, &mut each)?,
-        None => {
-            OldLine::read(disk, places.list)?.into_iter().try_for_each(|(number, line)| each(number, line.into()))?;
-        }
+    if let Some(reader) = SeedReader::open_in(disk, places)? {
+        reader.for_each_owned(&places.owner, &mut each)?;
     }
     Ok(any)
 }
 
 /// Calls `each` with every seed of the crawl in `dir` as it was listed, by number; says whether there is a list.
 pub fn for_each_listed(disk: &Disk, dir: &Path, mut each: impl FnMut(u32, ListedSeed)) -> Result<bool> {
-    let Some(file) = open_list(disk, dir)? else {
-        let old = OldLine::read(disk, dir)?;
-        let any = !old.is_empty();
-        old.into_iter().for_each(|(number, line)| each(number, line.listed()));
-        return Ok(any);
-    };
+    let Some(file) = open_list(disk, dir)? else { return Ok(false) };
     let mut scan = Scan::begin(&file, Kind::Seeds)?;
     let mut number = 0;
     while let Some((_, seed)) = scan.next()? {

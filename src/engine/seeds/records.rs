@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SeedStatus;
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Result};
+use crate::record::layout;
 use crate::web::url::CanonicalUrl;
 
 pub(super) const VERSION: u16 = 1;
@@ -60,7 +61,7 @@ pub struct Mark {
 
 /// Where the list of the crawl in `dir` lies.
 pub fn list_path(dir: &Path) -> PathBuf {
-    dir.join("seeds").join("list")
+    dir.join(layout::SEEDS).join("list")
 }
 
 /// The list of the crawl in `dir`, if it is there. That of a shard is the crawl's, one directory up.
@@ -82,7 +83,7 @@ pub(super) fn shared_list_path(dir: &Path) -> Option<PathBuf> {
 
 /// Where the fates of the seeds lie.
 pub(super) fn fates_path(dir: &Path) -> PathBuf {
-    dir.join("seeds").join("fates")
+    dir.join(layout::SEEDS).join("fates")
 }
 
 /// The header of one of the two files.

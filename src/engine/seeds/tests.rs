@@ -1,7 +1,6 @@
 //! Seeds keep their numbers and what became of them, whatever ends a process.
 
 use super::*;
-use crate::catalog::{Batch, Catalog, MemoryCatalog};
 
 fn table(dir: &Path, checkpoint: Option<u64>) -> SeedTable {
     SeedTable::open(&Disk::real(), dir, checkpoint).unwrap()
@@ -152,46 +151,6 @@ fn n25_a_seed_takes_few_bytes_of_memory() {
     seeds_of.cut(1).unwrap();
     let seeds_of = table(dir.path(), Some(1));
     assert!(seeds_of.memory() <= 56 * count, "{} bytes a seed", seeds_of.memory() / count);
-}
-
-#[test]
-fn n25_seeds_of_format_1_are_taken_over_from_the_catalog_under_their_numbers() {
-    let (dir, disk, catalog) = (tempfile::tempdir().unwrap(), Disk::real(), MemoryCatalog::default());
-    let old = |url: &str, status, round| SeedRecord {
-        url: url.to_owned(),
-        fallback: None,
-        status,
-        redirected_to: (round > 0).then(|| "http://c.example/".to_owned()),
-        round,
-    };
-    let records =
-        [old("http://a.example/", SeedStatus::Waiting, 0), old("http://b.example/", SeedStatus::Answered(301), 2)];
-    let mut batch = Batch::new();
-    for (number, record) in records.iter().enumerate() {
-        batch.put(format!("seed/{number:010}"), postcard::to_stdvec(record).unwrap());
-    }
-    batch.put("other", vec![1]);
-    catalog.commit(&batch).unwrap();
-    assert_eq!(count_old(&catalog).unwrap(), 2);
-    let added = ["http://c.example/".to_owned()];
-    // twice, as after a kill
-    migrate(&disk, dir.path(), &catalog, Some((7, &added))).unwrap();
-    migrate(&disk, dir.path(), &catalog, Some((7, &added))).unwrap();
-    remove_old(&disk, dir.path(), &catalog).unwrap();
-    assert_eq!((count_old(&catalog).unwrap(), catalog.get("other").unwrap()), (0, Some(vec![1])));
-    assert_eq!(seeds(dir.path()), records);
-    let mut seeds_of = table(dir.path(), Some(7));
-    assert_eq!((seeds_of.len(), seeds_of.admitted(), seeds_of.round_of(1)), (2, 2, 2));
-    let mut territories = Vec::new();
-    seeds_of
-        .for_each_territory(|territory| {
-            territories.push(match territory {
-                Territory::Seed(url) => url.to_string(),
-                Territory::Joined(url) => format!("joined {url}"),
-            });
-        })
-        .unwrap();
-    assert_eq!(territories, ["http://a.example/", "http://b.example/", "joined http://c.example/"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! and one whose budgets follow from supporters has the pairs of domains that link to each other, which no URL passes.
 //!
 //! - What is to be done for each of them alike (merges, cuts, what they need no more, what waits in them) is done here
-//!   once, by [`AnyStore`]; a URL's way from one to the next is [`way`].
+//!   once, by [`value`]; a URL's way from one to the next is [`way`].
 //! - One merge of all of them is in progress at a time, as fast as their pace permits. The store that is nearest to the
 //!   frontier comes first: what it gives can be fetched at once.
 //! - Results are handed on in the same order, so that a URL moves by one store in a call.
@@ -11,14 +11,20 @@
 //!   names.
 
 mod support;
+mod value;
 mod way;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use value::AnyStore;
+pub(super) use value::{BucketMerge, BucketMerged};
+pub(crate) use value::{StoreValue, look_up};
 
 pub use way::{Arrival, known_by};
 
-use super::checkpoint::{Owner, Replayed, Sections};
-use super::merge::{BucketMerge, StoreMerged};
+use super::checkpoint::{Replayed, Sections};
+use super::merge::StoreMerged;
 use super::pair::{Pair, Supported};
 use super::patterns::PatternBudget;
 use super::texts::TextBudget;
@@ -26,10 +32,10 @@ use super::values::{Addresses, Robots};
 use crate::calendar::Visited;
 use crate::clock::Time;
 use crate::disk::Result;
-use crate::drum::{Aux, DrumCut, MergeJob, Need, Pace, Store, Value};
-use crate::fingerprint::Fingerprint;
-use crate::frontier::{FrontierCut, PartitionDone, PartitionJob, QueuedUrl};
-use crate::record::{Layers, StoreLayers};
+use crate::drum::{DrumState, Need, Pace, Store};
+use crate::frontier::{FrontierCut, FrontierState, PartitionDone, PartitionJob, QueuedUrl};
+use crate::record::StoreLayers;
+use crate::record::layout::StoreName;
 
 /// Takes and merges of the frontier that may be in progress.
 const PARTITION_JOBS_MAX: usize = 4;
@@ -80,113 +86,15 @@ struct Jobs {
     is_dispatching: bool,
 }
 
-/// The cuts of the stores, and of the frontier.
+/// A cut of the stores and of the frontier.
 pub(super) struct StoreCuts {
-    pub seen: DrumCut,
-    pub robots: DrumCut,
-    pub dns: DrumCut,
-    pub visits: Option<DrumCut>,
-    pub support: Option<DrumCut>,
-    pub frontier: FrontierCut,
-}
-
-impl StoreCuts {
+    pub stores: BTreeMap<StoreName, DrumState>,
+    pub frontier: FrontierState,
     /// Files to be synced, and the directories after them.
-    pub fn take_syncs(&mut self) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        let StoreCuts { seen, robots, dns, visits, support, frontier } = self;
-        let mut syncs = (Vec::new(), Vec::new());
-        for cut in [seen, robots, dns].into_iter().chain(visits).chain(support) {
-            syncs.0.append(&mut cut.sync);
-            syncs.1.append(&mut cut.sync_dirs);
-        }
-        syncs.0.append(&mut frontier.sync);
-        syncs.1.append(&mut frontier.sync_dirs);
-        syncs
-    }
-
-    /// Files that earlier cuts name and this one does not, and whose they are.
-    pub fn take_superseded(&mut self) -> Vec<(Owner, Vec<PathBuf>)> {
-        let stores = [(Owner::Seen, &mut self.seen), (Owner::Robots, &mut self.robots), (Owner::Dns, &mut self.dns)];
-        let stores = stores.into_iter().chain(self.visits.iter_mut().map(|cut| (Owner::Visits, cut)));
-        let stores = stores.chain(self.support.iter_mut().map(|cut| (Owner::Support, cut)));
-        let stores = stores.map(|(owner, cut)| (owner, std::mem::take(&mut cut.superseded)));
-        stores.chain([(Owner::Frontier, std::mem::take(&mut self.frontier.superseded))]).collect()
-    }
-}
-
-/// One of the stores, whatever its values are.
-trait AnyStore {
-    fn owner(&self) -> Owner;
-    fn next_merge(&mut self, need: Need) -> Result<Option<BucketMerge>>;
-    fn take_unneeded(&mut self) -> Vec<PathBuf>;
-}
-
-/// The values of one of the stores.
-trait Kind: Value {
-    /// What travels with a question.
-    type Asks: Aux;
-    const OWNER: Owner;
-
-    fn merge(job: MergeJob<Fingerprint, Self, Self::Asks>) -> BucketMerge;
-}
-
-impl Kind for () {
-    type Asks = QueuedUrl;
-    const OWNER: Owner = Owner::Seen;
-
-    fn merge(job: MergeJob<Fingerprint, Self, QueuedUrl>) -> BucketMerge {
-        BucketMerge::Seen(job)
-    }
-}
-
-impl Kind for Robots {
-    type Asks = QueuedUrl;
-    const OWNER: Owner = Owner::Robots;
-
-    fn merge(job: MergeJob<Fingerprint, Self, QueuedUrl>) -> BucketMerge {
-        BucketMerge::Robots(job)
-    }
-}
-
-impl Kind for Addresses {
-    type Asks = QueuedUrl;
-    const OWNER: Owner = Owner::Dns;
-
-    fn merge(job: MergeJob<Fingerprint, Self, QueuedUrl>) -> BucketMerge {
-        BucketMerge::Dns(job)
-    }
-}
-
-impl Kind for Visited {
-    type Asks = QueuedUrl;
-    const OWNER: Owner = Owner::Visits;
-
-    fn merge(job: MergeJob<Fingerprint, Self, QueuedUrl>) -> BucketMerge {
-        BucketMerge::Visits(job)
-    }
-}
-
-impl Kind for Pair {
-    type Asks = Supported;
-    const OWNER: Owner = Owner::Support;
-
-    fn merge(job: MergeJob<Fingerprint, Self, Supported>) -> BucketMerge {
-        BucketMerge::Support(job)
-    }
-}
-
-impl<V: Kind> AnyStore for Store<V, V::Asks> {
-    fn owner(&self) -> Owner {
-        V::OWNER
-    }
-
-    fn next_merge(&mut self, need: Need) -> Result<Option<BucketMerge>> {
-        Ok(Store::next_merge(self, need)?.map(V::merge))
-    }
-
-    fn take_unneeded(&mut self) -> Vec<PathBuf> {
-        Store::take_unneeded(self)
-    }
+    pub sync: Vec<PathBuf>,
+    pub sync_dirs: Vec<PathBuf>,
+    /// Files that earlier cuts name and this one does not.
+    pub superseded: Vec<PathBuf>,
 }
 
 impl Stores {
@@ -219,7 +127,7 @@ impl Stores {
         &mut self,
         needs: impl Iterator<Item = Need>,
         now: Time,
-    ) -> Result<Option<(Owner, BucketMerge)>> {
+    ) -> Result<Option<Box<dyn BucketMerge>>> {
         if self.jobs.is_merging {
             return Ok(None);
         }
@@ -227,44 +135,32 @@ impl Stores {
             if !self.jobs.pace.permits(need, now) {
                 continue;
             }
-            let Stores { seen, robots, dns, visits, support, jobs, .. } = self;
-            // the one that is nearest to the frontier first
-            let each: [&mut dyn AnyStore; 3] = [dns, robots, seen];
-            let each = each.into_iter().chain(visits.as_mut().map(|visits| visits as &mut dyn AnyStore));
             // no URL waits for whether a pair of domains is new
             let is_urgent = matches!(need, Need::Starving | Need::All);
-            let support = support.as_mut().filter(|_| !is_urgent).map(|support| support as &mut dyn AnyStore);
-            for store in each.chain(support) {
+            for store in self.each().into_iter().filter(|store| !is_urgent || store.name() != StoreName::Support) {
                 if let Some(bucket) = store.next_merge(need)? {
-                    let owner = store.owner();
-                    jobs.is_merging = true;
-                    jobs.pace.begin(now);
-                    return Ok(Some((owner, bucket)));
+                    self.jobs.is_merging = true;
+                    self.jobs.pace.begin(now);
+                    return Ok(Some(bucket));
                 }
             }
         }
         Ok(None)
     }
 
+    /// All that there are, the one that is nearest to the frontier first.
+    fn each(&mut self) -> Vec<&mut dyn AnyStore> {
+        let mut each: Vec<&mut dyn AnyStore> = vec![&mut self.dns, &mut self.robots, &mut self.seen];
+        each.extend(self.visits.as_mut().map(|visits| visits as &mut dyn AnyStore));
+        each.extend(self.support.as_mut().map(|support| support as &mut dyn AnyStore));
+        each
+    }
+
     /// Takes a merge back; its results can be handed on.
     pub(super) fn finish_merge(&mut self, merged: StoreMerged, now: Time) {
         self.jobs.is_merging = false;
-        self.jobs.pace.end(merged.bytes(), now);
-        match merged {
-            StoreMerged::Seen(done) => self.seen.finish_merge(done),
-            StoreMerged::Robots(done) => self.robots.finish_merge(done),
-            StoreMerged::Dns(done) => self.dns.finish_merge(done),
-            StoreMerged::Visits(done) => {
-                if let Some(visits) = &mut self.visits {
-                    visits.finish_merge(done);
-                }
-            }
-            StoreMerged::Support(done) => {
-                if let Some(support) = &mut self.support {
-                    support.finish_merge(done);
-                }
-            }
-        }
+        self.jobs.pace.end(merged.0.bytes(), now);
+        merged.0.finish(self);
     }
 
     /// Begins a take or a merge of a partition, if there is one to do; with `spare` a costly one too, where the
@@ -288,26 +184,28 @@ impl Stores {
 
     /// Cuts the stores and the frontier, and puts down what was in memory.
     pub(super) fn cut(&mut self, sections: &mut Sections) -> Result<StoreCuts> {
-        let seen = self.seen.cut(&mut sections.seen)?;
-        let robots = self.robots.cut(&mut sections.robots)?;
-        let dns = self.dns.cut(&mut sections.dns)?;
-        let visits = self.visits.as_mut().map(|visits| visits.cut(&mut sections.visits)).transpose()?;
-        let support = self.support.as_mut().map(|support| support.cut(&mut sections.support)).transpose()?;
+        let frontier = self.arrival.frontier.cut(&mut sections.frontier)?;
+        let FrontierCut { state, sync, sync_dirs, superseded, .. } = frontier;
+        let mut cuts = StoreCuts { stores: BTreeMap::new(), frontier: state, sync, sync_dirs, superseded };
+        for store in self.each() {
+            let name = store.name();
+            let mut cut = store.cut(sections.stores.entry(name).or_default())?;
+            cuts.sync.append(&mut cut.sync);
+            cuts.sync_dirs.append(&mut cut.sync_dirs);
+            cuts.superseded.append(&mut cut.superseded);
+            cuts.stores.insert(name, cut.state);
+        }
         self.patterns.encode(&mut sections.patterns);
         self.texts.encode(&mut sections.texts);
-        let frontier = self.arrival.frontier.cut(&mut sections.frontier)?;
         sections.replayed = self.arrival.replayed.iter().copied().collect();
         // the same state gives the same bytes
         sections.replayed.sort_unstable();
-        Ok(StoreCuts { seen, robots, dns, visits, support, frontier })
+        Ok(cuts)
     }
 
-    /// Files that no cut ever named and that are not needed any more, and whose they were.
-    pub(super) fn take_unneeded(&mut self) -> Vec<(Owner, Vec<PathBuf>)> {
-        let each: [&mut dyn AnyStore; 3] = [&mut self.seen, &mut self.robots, &mut self.dns];
-        let each = each.into_iter().chain(self.visits.as_mut().map(|visits| visits as &mut dyn AnyStore));
-        let each = each.chain(self.support.as_mut().map(|support| support as &mut dyn AnyStore));
-        each.map(|store| (store.owner(), store.take_unneeded())).collect()
+    /// Files that no cut ever named and that are not needed any more.
+    pub(super) fn take_unneeded(&mut self) -> Vec<PathBuf> {
+        self.each().into_iter().flat_map(|store| store.take_unneeded()).collect()
     }
 
     /// URLs that wait in any of the stores for a merge to begin.
@@ -347,23 +245,12 @@ impl Stores {
     }
 
     /// What their layers did, for the snapshot.
-    pub(super) fn layers(&self) -> StoreLayers {
-        StoreLayers { url_seen: layers(&self.seen), robots: layers(&self.robots), dns: layers(&self.dns) }
+    pub(super) fn layers(&mut self) -> StoreLayers {
+        self.each().into_iter().map(|store| (store.name(), store.layers())).collect()
     }
-}
 
-fn layers<V: Value>(store: &Store<V, QueuedUrl>) -> Layers {
-    let (front, drum) = (store.counters(), store.drum_counters());
-    Layers {
-        lru_hits: front.lru_hits,
-        bloom_negatives: front.negatives,
-        bloom_positives: front.positives,
-        bloom_false_positives: front.false_positives,
-        bloom_bytes: front.bloom_bytes as u64,
-        keys: store.keys(),
-        pending: store.pending(),
-        merges: drum.merges,
-        merge_bytes_read: drum.bytes_read,
-        merge_bytes_written: drum.bytes_written,
+    /// Bytes of their repositories.
+    pub(super) fn bytes(&mut self) -> BTreeMap<StoreName, u64> {
+        self.each().into_iter().map(|store| (store.name(), store.repository_bytes())).collect()
     }
 }

@@ -171,21 +171,13 @@ fn hosts(out: &mut Exposition, live: &Live) {
 fn stores(out: &mut Exposition, live: &Live) {
     let (bytes, layers) = (&live.figures.stores, &live.figures.layers);
     out.family("crawler_store_bytes", Gauge, "Bytes on disk.");
-    let sizes = [
-        ("url_seen", bytes.url_seen),
-        ("robots", bytes.robots),
-        ("dns", bytes.dns),
-        ("pages", bytes.pages),
-        ("index", bytes.index),
-    ];
-    for (store, bytes) in sizes {
+    for (store, bytes) in bytes.each() {
         out.labelled(&[("store", store)], bytes);
     }
-    let layers = [("url_seen", &layers.url_seen), ("robots", &layers.robots), ("dns", &layers.dns)];
     let mut each = |name, kind, help: &str, value: fn(&Layers) -> u64| {
         out.family(name, kind, help);
         for (store, layers) in layers {
-            out.labelled(&[("store", store)], value(layers));
+            out.labelled(&[("store", store.label())], value(layers));
         }
     };
     each("crawler_store_keys", Gauge, "Keys in the repository.", |layers| layers.keys);

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::manifest::Manifest;
-use super::{DIRS, FileKind};
+use super::{FileKind, dirs};
 use crate::container::address;
 use crate::disk::{Backend, Disk, Mode, RawFile};
 use crate::store::ObjectStore;
@@ -82,7 +82,7 @@ impl StoreView {
 
     fn put(&self, dir: &Path, manifest: &Manifest, kinds: &dyn Fn(FileKind) -> bool, mut mount: Mount) {
         mount.dirs.insert(dir.to_owned());
-        mount.dirs.extend(DIRS.map(|name| dir.join(name)));
+        mount.dirs.extend(dirs().map(|name| dir.join(name)));
         for file in manifest.files.iter().filter(|file| kinds(file.kind)) {
             let path = dir.join(&file.path);
             mount.dirs.extend(path.ancestors().skip(1).take_while(|at| at.starts_with(dir)).map(Path::to_owned));
@@ -102,7 +102,7 @@ impl StoreView {
 
     /// Shows the directory of a shard that has no file yet.
     pub fn mount_empty(&self, dir: &Path) {
-        let dirs = DIRS.map(|name| dir.join(name)).into_iter().chain([dir.to_owned()]).collect();
+        let dirs = dirs().map(|name| dir.join(name)).chain([dir.to_owned()]).collect();
         let mount = Mount { dirs, ..Mount::default() };
         self.mounts.write().unwrap_or_else(PoisonError::into_inner).insert(dir.to_owned(), mount);
     }
@@ -254,7 +254,7 @@ mod tests {
     fn files_of_a_manifest_are_read_anywhere_and_listed() {
         let (view, content) = shipped(None);
         let disk = view.disk();
-        let dirs = BTreeSet::from(DIRS.map(str::to_owned));
+        let dirs = dirs().map(str::to_owned).collect::<BTreeSet<_>>();
         assert_eq!(disk.list(Path::new("/crawl")).unwrap(), dirs.into_iter().collect::<Vec<_>>());
         assert_eq!(
             disk.list(Path::new("/crawl/pages")).unwrap(),

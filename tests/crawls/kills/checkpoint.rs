@@ -45,8 +45,8 @@ fn kept(seed: u64) -> (Site, u64) {
     let (dir, last) = (site.crawl.path("crawl"), last_checkpoint(&site));
     // as if a process had gone on from it already: then its catalog is first written to by the next checkpoint
     let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
-    let noted = checkpoint::Noted::load(&catalog, &dir).unwrap().unwrap();
-    checkpoint::go_on_from(&catalog, noted.commit).unwrap();
+    let commit = checkpoint::Commit::load(&catalog, &dir).unwrap().unwrap();
+    commit.go_on_from(&catalog).unwrap();
     drop(catalog);
     fs::rename(dir, site.crawl.path("sound")).unwrap();
     (site, last)
@@ -60,7 +60,7 @@ fn restore(site: &Site) {
 fn last_checkpoint(site: &Site) -> u64 {
     let dir = site.crawl.path("crawl");
     let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
-    checkpoint::Noted::load(&catalog, &dir).unwrap().unwrap().commit.number
+    checkpoint::Commit::load(&catalog, &dir).unwrap().unwrap().number
 }
 
 /// Runs the crawler with `fault` injected at `step`; how it ended, and what was called on that file from then on.

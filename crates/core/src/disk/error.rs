@@ -40,6 +40,17 @@ pub enum Error {
         /// The newest version that is known here.
         known: u16,
     },
+    /// A file was written by a version before the first release, which nothing reads any more.
+    #[error("{}: format version {found} of a development version; this program reads version {known}: begin a new \
+             crawl in another directory", path.display())]
+    Older {
+        /// Which file.
+        path: PathBuf,
+        /// Its version.
+        found: u16,
+        /// The version that is known here.
+        known: u16,
+    },
     /// Something that the crawler writes to is a symbolic link, which it never makes.
     #[error(
         "{}: it is a symbolic link, and nothing is written through one: someone else may have created it. Check where \
@@ -90,6 +101,7 @@ impl Error {
             Error::Io { path, .. }
             | Error::Damaged { path, .. }
             | Error::Newer { path, .. }
+            | Error::Older { path, .. }
             | Error::Link { path }
             | Error::Poisoned { path, .. }
             | Error::Limit { path, .. }

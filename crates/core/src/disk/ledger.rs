@@ -11,55 +11,55 @@
 //!
 //! The deletions themselves may be lost with the power, or come late: a start removes what its checkpoint does not
 //! name. They take time, hundreds of large files even seconds. That is why they come out as a [`Removal`], which can be
-//! carried to another thread, and why a ledger knows whose files they are: `W` says it, and each owner's go with work
-//! of its own.
+//! carried to another thread, and no more of them at a time than its carrier has time for.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use super::{Disk, Result};
 
 /// Files that are superseded, and those of them that may go.
 #[derive(Debug)]
-pub struct Ledger<W> {
+pub struct Ledger {
     /// The newest durable checkpoint.
     durable: u64,
     /// What waits for the checkpoint of this number.
-    waiting: Vec<(u64, W, PathBuf)>,
+    waiting: Vec<(u64, PathBuf)>,
     /// What nothing names any more, in the order in which that came about.
-    free: Vec<(W, PathBuf)>,
+    free: VecDeque<PathBuf>,
 }
 
-impl<W: Copy + PartialEq> Ledger<W> {
+impl Ledger {
     /// Nothing is superseded, and checkpoint `durable` is the last one.
     pub fn new(durable: u64) -> Self {
-        Ledger { durable, waiting: Vec::new(), free: Vec::new() }
+        Ledger { durable, waiting: Vec::new(), free: VecDeque::new() }
     }
 
-    /// Files of `whose` that the present state needs no more, and that no checkpoint from number `first` on names.
-    pub fn supersede(&mut self, whose: W, first: u64, paths: impl IntoIterator<Item = PathBuf>) {
+    /// Files that the present state needs no more, and that no checkpoint from number `first` on names.
+    pub fn supersede(&mut self, first: u64, paths: impl IntoIterator<Item = PathBuf>) {
         if first <= self.durable {
-            self.free.extend(paths.into_iter().map(|path| (whose, path)));
+            self.free.extend(paths);
         } else {
-            self.waiting.extend(paths.into_iter().map(|path| (first, whose, path)));
+            self.waiting.extend(paths.into_iter().map(|path| (first, path)));
         }
     }
 
     /// Checkpoint `number` is durable.
     pub fn durable(&mut self, number: u64) {
         self.durable = self.durable.max(number);
-        let freed = self.waiting.extract_if(.., |(first, ..)| *first <= number);
-        self.free.extend(freed.map(|(_, whose, path)| (whose, path)));
+        let freed = self.waiting.extract_if(.., |(first, _)| *first <= number);
+        self.free.extend(freed.map(|(_, path)| path));
     }
 
-    /// Whether nothing may go of `whose`.
-    pub fn is_empty(&self, whose: W) -> bool {
-        !self.free.iter().any(|(of, _)| *of == whose)
+    /// Returns true where nothing may go.
+    pub fn is_empty(&self) -> bool {
+        self.free.is_empty()
     }
 
-    /// What may go of `whose`: it is out of the ledger then.
-    pub fn take(&mut self, whose: W, disk: &Disk) -> Removal {
-        let taken = self.free.extract_if(.., |(of, _)| *of == whose);
-        Removal::new(disk, taken.map(|(_, path)| path).collect())
+    /// What may go, `most` files of it: they are out of the ledger then.
+    pub fn take(&mut self, disk: &Disk, most: usize) -> Removal {
+        let taken = self.free.drain(..most.min(self.free.len()));
+        Removal::new(disk, taken.collect())
     }
 }
 
@@ -108,21 +108,21 @@ mod tests {
         let left = || disk.list(Path::new("/crawl")).unwrap();
         let mut ledger = Ledger::new(4);
         // 5 is the first cut without the one, 6 the first without the other; the third was never named
-        ledger.supersede('x', 5, paths(&["a"]));
-        ledger.supersede('x', 6, paths(&["b"]));
-        ledger.supersede('x', 0, paths(&["c"]));
-        ledger.supersede('y', 5, paths(&["d"]));
-        ledger.take('x', &disk).run().unwrap();
+        ledger.supersede(5, paths(&["a"]));
+        ledger.supersede(6, paths(&["b"]));
+        ledger.supersede(0, paths(&["c"]));
+        ledger.supersede(5, paths(&["d"]));
+        ledger.take(&disk, usize::MAX).run().unwrap();
         assert_eq!(left(), ["a", "b", "d"]);
         // a cut alone frees nothing
-        assert!(ledger.take('x', &disk).is_empty() && ledger.take('y', &disk).is_empty());
+        assert!(ledger.is_empty() && ledger.take(&disk, usize::MAX).is_empty());
         ledger.durable(5);
-        ledger.take('x', &disk).run().unwrap();
+        ledger.take(&disk, 1).run().unwrap();
         assert_eq!(left(), ["b", "d"]);
-        ledger.take('y', &disk).run().unwrap();
+        ledger.take(&disk, 1).run().unwrap();
         assert_eq!(left(), ["b"]);
         ledger.durable(6);
-        ledger.take('x', &disk).run().unwrap();
-        assert!(left().is_empty() && ledger.take('x', &disk).is_empty());
+        ledger.take(&disk, 1).run().unwrap();
+        assert!(left().is_empty() && ledger.take(&disk, 1).is_empty());
     }
 }

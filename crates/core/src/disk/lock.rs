@@ -12,7 +12,8 @@ use std::path::Path;
 use super::real::NOFOLLOW;
 use super::{Error, Result};
 
-const NAME: &str = "LOCK";
+/// The file whose lock is that of the directory.
+pub const LOCK_FILE: &str = "LOCK";
 const MODE: u32 = 0o600;
 
 /// The lock of a crawl directory, held until it is dropped.
@@ -24,8 +25,8 @@ pub struct DirectoryLock {
 impl DirectoryLock {
     /// Takes the lock of `dir`, or says who has it.
     pub fn acquire(dir: &Path) -> Result<Self> {
-        let path = dir.join(NAME);
-        let io = |action| move |e| Error::io(action, &dir.join(NAME), e);
+        let path = dir.join(LOCK_FILE);
+        let io = |action| move |e| Error::io(action, &dir.join(LOCK_FILE), e);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(MODE).custom_flags(NOFOLLOW);
         let mut file = options.open(&path).map_err(|e| Error::opening("open", &path, e))?;
@@ -50,9 +51,9 @@ impl DirectoryLock {
 
     /// Whether a process holds the lock of `dir`. It is asked for shared and given back at once; nothing is written.
     pub fn is_held(dir: &Path) -> bool {
-        match File::open(dir.join(NAME)) {
+        match File::open(dir.join(LOCK_FILE)) {
             Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => is_listed(&dir.join(NAME)),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => is_listed(&dir.join(LOCK_FILE)),
             Err(_) => false,
         }
     }
@@ -60,7 +61,7 @@ impl DirectoryLock {
     /// The same, as often as one likes: the lock itself is asked for only where the system's list does not have it. A
     /// process that takes the lock at the moment when it is asked for would be refused.
     pub fn is_held_or_listed(dir: &Path) -> bool {
-        is_listed(&dir.join(NAME)) || DirectoryLock::is_held(dir)
+        is_listed(&dir.join(LOCK_FILE)) || DirectoryLock::is_held(dir)
     }
 }
 
@@ -92,7 +93,7 @@ mod tests {
     #[test]
     fn n23_a_lock_is_its_owners_alone_and_takes_no_other_file_for_its_own() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join(NAME);
+        let path = dir.path().join(LOCK_FILE);
         let mode = || fs::metadata(&path).unwrap().mode() & 0o777;
         drop(DirectoryLock::acquire(dir.path()).unwrap());
         assert_eq!(mode(), 0o600);
@@ -112,7 +113,7 @@ mod tests {
     #[test]
     fn n23_who_may_not_open_a_lock_learns_from_the_system_whether_it_is_held() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join(NAME);
+        let path = dir.path().join(LOCK_FILE);
         assert!(!is_listed(&path));
         let lock = DirectoryLock::acquire(dir.path()).unwrap();
         if fs::metadata("/proc/locks").is_ok() {

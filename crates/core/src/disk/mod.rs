@@ -32,7 +32,7 @@ pub use changes::FileChanges;
 pub use error::{Error, Result};
 pub use header::{HEADER_BYTES, Header, Kind};
 pub use ledger::{Ledger, Removal};
-pub use lock::DirectoryLock;
+pub use lock::{DirectoryLock, LOCK_FILE};
 pub use private::{Readers, create_crawl_dir, refuse_links};
 pub use writer::Writer;
 

@@ -122,7 +122,7 @@ struct World<V> {
     model: Model<V>,
     durable: Option<Saved<V>>,
     cuts: u64,
-    ledger: Ledger<()>,
+    ledger: Ledger,
     job: Option<MergeJob<u64, V, String>>,
     done: Option<MergeDone<u64, V, String>>,
 }
@@ -182,8 +182,8 @@ impl<V: TestValue> World<V> {
         assert_eq!(self.drum.keys(), self.model.stored.len() as u64);
         self.compare_all_stored();
         let cut = self.drum.cut(&mut Vec::new()).unwrap();
-        self.ledger.supersede((), 0, cut.superseded);
-        self.ledger.take((), &self.memory.disk()).run().unwrap();
+        self.ledger.supersede(0, cut.superseded);
+        self.ledger.take(&self.memory.disk(), usize::MAX).run().unwrap();
         self.drum.synchronize(&mut self.model).unwrap();
         self.compare_files();
     }
@@ -200,8 +200,8 @@ impl<V: TestValue> World<V> {
             }
             2 => {
                 if let Some(job) = self.job.take() {
-                    self.ledger.supersede((), 0, self.drum.take_unneeded());
-                    self.ledger.take((), &self.memory.disk()).run()?;
+                    self.ledger.supersede(0, self.drum.take_unneeded());
+                    self.ledger.take(&self.memory.disk(), usize::MAX).run()?;
                     self.done = Some(job.run()?);
                 }
                 Ok(())
@@ -248,7 +248,7 @@ impl<V: TestValue> World<V> {
         let mut ram = Vec::new();
         let cut = self.drum.cut(&mut ram)?;
         self.cuts += 1;
-        self.ledger.supersede((), self.cuts, cut.superseded);
+        self.ledger.supersede(self.cuts, cut.superseded);
         let saved = Saved { state: postcard::to_stdvec(&cut.state).unwrap(), ram, model: self.model.clone() };
         for _ in 0..self.random.usize(0..10) {
             self.ask()?;

@@ -10,6 +10,7 @@ use super::read::read_piece;
 use super::state::{self, RamEntry, SlotState, WheelState};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
+pub use crate::drum::verify::is_fault;
 
 pub use super::file::unknown;
 
@@ -25,11 +26,6 @@ pub fn for_each(
     let check = Check::new(disk, dir, (state, ram), dir)?;
     check.memory(&mut *each)?;
     (0..check.slots()).try_for_each(|slot| check.slot(slot, &mut *each))
-}
-
-/// Whether `error` says something about a file, and not about the disk.
-pub fn is_fault(error: &Error) -> bool {
-    matches!(error, Error::Damaged { .. } | Error::Newer { .. }) || error.is_not_found()
 }
 
 /// The wheel in a directory as a cut knows it.

@@ -25,7 +25,7 @@ struct World {
     next: u64,
     durable: Option<Saved>,
     cuts: u64,
-    ledger: Ledger<()>,
+    ledger: Ledger,
     read: Option<SlotRead>,
     done: Option<SlotDone>,
 }
@@ -103,8 +103,8 @@ impl World {
                 Ok(())
             }
             4..7 => {
-                self.ledger.supersede((), 0, self.wheel.take_unneeded());
-                self.ledger.take((), &self.memory.disk()).run()?;
+                self.ledger.supersede(0, self.wheel.take_unneeded());
+                self.ledger.take(&self.memory.disk(), usize::MAX).run()?;
                 if let Some(read) = self.read.take() {
                     self.done = Some(read.run()?);
                 }
@@ -184,7 +184,7 @@ impl World {
         let mut ram = Vec::new();
         let cut = self.wheel.cut(&mut ram)?;
         self.cuts += 1;
-        self.ledger.supersede((), self.cuts, cut.superseded);
+        self.ledger.supersede(self.cuts, cut.superseded);
         let saved = Saved { state: postcard::to_stdvec(&cut.state).unwrap(), ram, waiting: self.waiting.clone() };
         for _ in 0..self.random.usize(..10) {
             self.put()?;
