@@ -176,7 +176,7 @@ fn check_files(
                 report.summary.bytes += bytes;
             }
             // read by everybody meanwhile
-            Err(error) if running && error.is_not_found() => {}
+            Err(error) if running && is_fault(&error) && is_gone(disk, &link_path(dir, *number))? => {}
             Err(error) if is_fault(&error) => {
                 is_whole = false;
                 faults::tell(report, error);
@@ -197,6 +197,10 @@ fn check_files(
         names.filter(|name| !is_kept(name)).map(|name| (links.join(&name), number_of(&name).is_some())).collect();
     left_over(report, &links, unknown);
     Ok(is_whole)
+}
+
+fn is_gone(disk: &Disk, path: &Path) -> Result<bool> {
+    Ok(disk.open_if_there(path)?.is_none())
 }
 
 /// Takes the link files of a shard that are not whole out of what its checkpoint keeps, and has their links sent again;
