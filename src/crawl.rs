@@ -51,6 +51,7 @@ mod treatment;
 pub mod verify;
 mod warnings;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::clock::{Clock, SystemClock};
@@ -168,6 +169,11 @@ fn number(request: &CrawlRequest, seeds: ListedSeeds) -> Result<SeedTable, Crawl
     Ok(list)
 }
 
+/// Whether there is a crawl in `dir`, or what is left of one.
+pub fn is_begun(dir: &Path) -> bool {
+    directory::is_begun(&Disk::real(), dir)
+}
+
 /// The URLs of the seed file, read line by line when they are taken; lines that are none are reported and left out. A
 /// file without a URL starts no crawl, but it may resume one.
 fn seeds_of(request: &CrawlRequest, file: Arc<[u8]>) -> Result<ListedSeeds, CrawlError> {
@@ -195,7 +201,7 @@ fn seeds_of(request: &CrawlRequest, file: Arc<[u8]>) -> Result<ListedSeeds, Craw
         None
     });
     let first = seeds.next();
-    if first.is_none() && !directory::is_begun(&Disk::real(), &request.dir) {
+    if first.is_none() && !is_begun(&request.dir) {
         return Err(CrawlError::Usage(format!(
             "{}: no URL in it; write one URL per line, for example https://example.com/",
             request.seeds_name()

@@ -65,8 +65,8 @@ pub struct Answer {
     pub sent: Vec<u8>,
     /// The body, content coding removed.
     pub body: Vec<u8>,
-    /// True where that is less than the whole content: its coding is damaged or another one than is stated, or it becomes
-    /// larger than is decoded.
+    /// True where that is less than the whole content: its coding is damaged or another one than is stated, or it
+    /// becomes larger than is decoded.
     pub is_partial: bool,
 }
 

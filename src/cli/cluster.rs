@@ -5,6 +5,7 @@ mod answer;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
@@ -17,6 +18,10 @@ use crate::crawl::cluster::{NodeRequest, Operated};
 use crate::crawl::{CrawlRequest, GivenLimits, cluster, copied_config};
 use crate::report::Screen;
 use crate::text::figures::count;
+
+/// The longest that an operator waits for one answer of etcd, and for a clear one.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
 pub(super) struct ClusterArgs {
@@ -55,8 +60,8 @@ struct Place {
     /// The store: s3://, gs://, az:// or file://
     #[arg(long, value_name = "URL")]
     store: Option<String>,
-    /// A member of etcd, such as http://10.0.0.1:2379; several may be named
-    #[arg(long, value_name = "URL")]
+    /// A member of etcd, such as http://10.0.0.1:2379; several with commas between them, or one by one
+    #[arg(long, value_name = "URL", value_delimiter = ',')]
     registry: Vec<String>,
 }
 
@@ -99,7 +104,8 @@ impl OfCrawl {
     /// The crawl, which machines share.
     fn operated(&self) -> anyhow::Result<Operated> {
         let config = self.place.config()?;
-        let etcd = etcd(&config)?;
+        // somebody waits for what it says, and can ask again
+        let etcd = EtcdOptions { timeout: ANSWER_MAX, patience: PATIENCE, ..etcd(&config)? };
         Ok(Operated::open(&config, &etcd, self.crawl.as_deref())?)
     }
 }
@@ -144,6 +150,9 @@ struct InitArgs {
     /// Shards of the crawl, in the place of crawl.shards
     #[arg(long, value_name = "N")]
     shards: Option<usize>,
+    /// Make it although the store has a crawl: commands then have to name theirs by --crawl
+    #[arg(long)]
+    another: bool,
 }
 
 #[derive(Debug, Args)]
@@ -288,10 +297,10 @@ impl ClusterArgs {
                         operated.undrain(&args.node)?;
                         writeln!(out, "{} may have shards again", args.node)?;
                     }
-                    false if operated.drain(&args.node)? => {
-                        writeln!(out, "{} gives its shards to the others", args.node)?
+                    false => {
+                        operated.drain(&args.node)?;
+                        writeln!(out, "{} gives its shards to the others", args.node)?;
                     }
-                    false => writeln!(out, "{} is no machine of this crawl at present; it gets no shards", args.node)?,
                 }
             }
             ClusterCommand::Recover(args) => {
@@ -322,6 +331,9 @@ impl InitArgs {
             return Err(UsageError::because(
                 "a crawl for many machines has several shards: name their number by --shards",
             ));
+        }
+        if !self.another {
+            cluster::refuse_another(&config)?;
         }
         let lines = run::read_seeds(&self.seeds)?;
         let id = cluster::init(&config, &etcd(&config)?, &lines)?;

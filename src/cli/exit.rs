@@ -96,6 +96,11 @@ impl UsageError {
     }
 }
 
+/// A crawl that has no page yet.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing is stored in {0} yet: the crawl has just begun, or ended before its first page")]
+pub(super) struct NothingStored(pub String);
+
 /// The exit code of an error. A reader that closed its end of our output has what it wanted: that is no error.
 pub(super) fn of(error: &anyhow::Error) -> Exit {
     for cause in error.chain() {
@@ -105,7 +110,7 @@ pub(super) fn of(error: &anyhow::Error) -> Exit {
         if let Some(error) = cause.downcast_ref::<CrawlError>() {
             return error.into();
         }
-        if cause.is::<UsageError>() || cause.is::<ConfigError>() {
+        if cause.is::<UsageError>() || cause.is::<NothingStored>() || cause.is::<ConfigError>() {
             return Exit::Usage;
         }
         if let Some(error) = cause.downcast_ref::<io::Error>() {

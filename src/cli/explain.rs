@@ -11,8 +11,13 @@ use super::canonical::parse;
 use super::exit::Exit;
 use super::{ArchiveArg, run};
 use crate::config::Config;
-use crate::crawl::explain;
+use crate::crawl::explain::{self, Explanation};
+use crate::ship::Reads;
 use crate::text::escape::json_line;
+use crate::web::url::CanonicalUrl;
+
+/// The most looks at a crawl in a store that goes on meanwhile.
+const TRIES: usize = 10;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -49,16 +54,13 @@ impl ExplainArgs {
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
         let url = parse(&self.url)?;
         let config = self.config.as_deref().map(|path| Config::load(Some(path))).transpose()?;
-        let explanation = match self.archive.stored()? {
+        let explanation = match self.archive.store {
             None => {
                 let dir = &self.archive.dir.dir;
                 run::require_crawl(dir)?;
                 explain::explain(dir, &url, config)?
             }
-            Some(stored) => {
-                stored.show_seeds()?;
-                explain::explain_stored((&stored.disk(), stored.dir()), &url, config)?
-            }
+            Some(_) => self.explain_stored(&url, config.as_ref())?,
         };
         let mut out = io::stdout().lock();
         match self.json {
@@ -67,5 +69,20 @@ impl ExplainArgs {
         }
         out.flush()?;
         Ok(Exit::Done)
+    }
+
+    /// Explains by the last checkpoint in the store. Of stores and queue little is read, where it is in the store; if
+    /// the crawl has deleted that meanwhile, all is read again by its newer checkpoint.
+    fn explain_stored(&self, url: &CanonicalUrl, config: Option<&Config>) -> anyhow::Result<Explanation> {
+        let mut tries = 0;
+        loop {
+            let stored = self.archive.stored(Reads::Url)?.expect("the store was named");
+            stored.show_seeds()?;
+            tries += 1;
+            match explain::explain_stored((&stored.disk(), stored.dir()), url, config.cloned()) {
+                Err(_) if tries < TRIES && stored.has_gone_on()? => {}
+                explained => return Ok(explained?),
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::archive::{Archive, Damage, Entry};
 use super::columns::{Column, Columns};
 use super::compare::Step;
-use super::exit::Exit;
+use super::exit::{self, Exit, NothingStored};
 use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
 use crate::text::escape::json_line;
@@ -67,7 +67,15 @@ struct ListRow<'a> {
 
 impl ListArgs {
     pub(super) fn run(&self, open_archive: OpenArchive) -> anyhow::Result<Exit> {
-        let archive = self.archive.open(open_archive)?;
+        let archive = match self.archive.open(open_archive) {
+            Ok(archive) => archive,
+            // a list without a line is right for a crawl without a page
+            Err(error) if error.is::<NothingStored>() => {
+                let _ = io::stderr().write_all(exit::message(&error).as_bytes());
+                return Ok(Exit::Done);
+            }
+            Err(error) => return Err(error),
+        };
         let columns = Columns::new(&self.columns, width_of_terminal());
         self.print(&*archive, &columns, &mut BufWriter::new(io::stdout().lock()), &mut io::stderr())
     }
@@ -130,7 +138,6 @@ mod tests {
     use clap::Parser;
 
     use super::super::archive::tests::FakeArchive;
-    use super::super::exit;
     use super::*;
 
     #[derive(Parser)]

@@ -66,6 +66,7 @@ use crate::crawl::cluster::StoredCrawl;
 use crate::crawl::{CrawlError, CrawlRequest};
 use crate::disk::Disk;
 use crate::report::closing::shell_word;
+use crate::ship::Reads;
 
 /// Runs a crawl to its end.
 pub type CrawlFn = fn(CrawlRequest) -> Result<crate::record::Finish, CrawlError>;
@@ -182,15 +183,15 @@ impl ArchiveArg {
 
     /// Opens it, or says that there is no crawl.
     fn open(&self, open_archive: OpenArchive) -> anyhow::Result<Box<dyn Archive>> {
-        match self.stored()? {
+        match self.stored(Reads::Archive)? {
             None => open(&self.dir.dir, open_archive),
             Some(stored) => open_archive(&stored.disk(), stored.dir()),
         }
     }
 
-    /// The crawl in the store; nothing where a directory is read.
-    fn stored(&self) -> anyhow::Result<Option<StoredCrawl>> {
-        let open = |store: &String| StoredCrawl::open(store, self.crawl.as_deref());
+    /// The crawl in the store, of which a command `reads` this; nothing where a directory is read.
+    fn stored(&self, reads: Reads) -> anyhow::Result<Option<StoredCrawl>> {
+        let open = |store: &String| StoredCrawl::open(store, self.crawl.as_deref(), reads);
         Ok(self.store.as_ref().map(open).transpose()?)
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use super::archive::{Archive, Entry, RecordLocation, Response};
-use super::exit::UsageError;
+use super::exit::NothingStored;
 use crate::archive::{self, Archive as StoredArchive, Page};
 use crate::container::{Form, KeyRecord, Reader, StoredRecord};
 use crate::crawl::archives::Archives;
@@ -41,10 +41,7 @@ pub(super) fn of_page(page: &Page) -> (impl Archive + use<>, Entry) {
 }
 
 fn nothing_stored(dir: &Path) -> anyhow::Error {
-    UsageError::because(format!(
-        "nothing is stored in {} yet: the crawl has just begun, or ended before its first page",
-        dir.display()
-    ))
+    NothingStored(dir.display().to_string()).into()
 }
 
 /// The page containers of a crawl as an archive. A handle has the shard above the offset of the key record, so that

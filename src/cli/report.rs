@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use super::exit::Exit;
 use super::{ArchiveArg, run};
 use crate::crawl::reports::{self, Form, Name};
+use crate::ship::Reads;
 
 /// Said where the seeds cannot be reported.
 const NO_SEEDS: &str = "seeds were added to this crawl while it ran on many machines: several lists are not read from \
@@ -75,7 +76,7 @@ impl From<Which> for Name {
 impl ReportArgs {
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
         let dir = &self.archive.dir.dir;
-        let stored = self.archive.stored()?;
+        let stored = self.archive.stored(Reads::Reports)?;
         match &stored {
             None => run::require_crawl(dir)?,
             Some(stored) => {

@@ -21,9 +21,8 @@ use super::{lines, seed_words};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::{Config, ConfigError, LogFormat, Origins, parse_duration};
 use crate::console::{DEFAULT_ADDRESS, RecentWarnings};
-use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, signals};
+use crate::crawl::{self, CrawlRequest, GivenLimits, Verbosity, signals};
 use crate::disk::{self, DirectoryLock, Disk};
-use crate::engine::checkpoint::number_of;
 use crate::report::closing::shell_word;
 use crate::report::{JsonScreen, Screen};
 use crate::text::figures::{iso_ms, stamp};
@@ -314,11 +313,14 @@ pub(super) fn standing(dir: &Path) -> anyhow::Result<Standing> {
         }
         Err(e) => return Err(list(e).into()),
     };
+    if crawl::is_begun(dir) {
+        return Ok(Standing::Crawl);
+    }
     let mut empty = true;
     for entry in entries {
         let name = entry.map_err(list)?.file_name();
-        let name = name.to_string_lossy();
-        if name == "LOCK" || name == "catalog" || number_of(&name).is_some() {
+        // a crawl that has just been begun
+        if name == "LOCK" {
             return Ok(Standing::Crawl);
         }
         empty = false;

@@ -61,7 +61,8 @@ impl Engine {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<u64> {
         self.fill_late_calendar()?;
-        self.count_late_support(find)?;
+        let seeds = self.note_seeds()?;
+        self.count_late_support(seeds, find)?;
         let mut pages = 0;
         while let Some(page) = recovery.next(&mut self.container)? {
             self.stores.arrival.now = self.clock.now();

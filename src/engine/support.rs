@@ -21,21 +21,25 @@
 //! - With `by_standing` a link is worth what links to its source: a question for each of up to four quarters, each with
 //!   a key of its own. So a domain that is linked from where nobody links to stays light, however many such links it
 //!   has. What a link is worth is known when its page comes; the same link on a later page may be worth more, and adds
-//!   what is missing. Such counts depend on the order of pages, and after a kill a replay may find them lighter.
+//!   what is missing. So such counts depend on the order of pages. Links of the domains of seeds count in full whenever
+//!   they come.
 //! - A crawl that has the store keeps it, whether budgets follow from supporters now or not. Where it is switched on in
-//!   a crawl that has pages, their links are counted from the archive, in one pass before anything else; that is done
+//!   a crawl that has pages, their links are counted from the archive, before anything else ([`late`]); that is done
 //!   again after a kill before the first checkpoint that has the store.
+//! - The domains of all seeds are known before any page is counted, also one that is replayed.
+
+mod late;
 
 use std::net::IpAddr;
 
 use super::checkpoint::Checkpoint;
 use super::pair::Pair;
-use super::recovery::{Find, purpose_of};
+use super::recovery::purpose_of;
 use super::route::queued;
 use super::{Engine, Findings, Purpose, Response};
 use crate::clock::Time;
-use crate::container::{KeyRecord, Reader, ReplayedPage};
-use crate::disk::{Error, Result};
+use crate::container::ReplayedPage;
+use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QUARTERS, QueuedUrl, RoundBudgets};
 use crate::outcome::{Verdict, judge_answer};
@@ -108,19 +112,26 @@ impl Engine {
         if self.stores.support.is_none() {
             return Ok(());
         }
-        for (pair, target) in self.pairs_of(page, findings, address) {
-            match &mut self.exchange {
-                Some(exchange) if !exchange.shard().owns(target) => {
-                    let Some(support) = &mut self.stores.support else { continue };
-                    if !support.is_recent(pair) {
-                        exchange.send_support(pair, target)?;
-                        support.remember(pair, Pair);
-                    }
-                }
-                _ => self.stores.support(pair, target)?,
-            }
+        for (pair, target) in self.pairs_of(page, findings, address)? {
+            self.count_pair(pair, target)?;
         }
         Ok(())
+    }
+
+    /// Counts one pair, here or in the shard that owns `target`.
+    fn count_pair(&mut self, pair: Fingerprint, target: Fingerprint) -> Result<()> {
+        match &mut self.exchange {
+            Some(exchange) if !exchange.shard().owns(target) => {
+                if let Some(support) = &mut self.stores.support
+                    && !support.is_recent(pair)
+                {
+                    exchange.send_support(pair, target)?;
+                    support.remember(pair, Pair);
+                }
+                Ok(())
+            }
+            _ => self.stores.support(pair, target),
+        }
     }
 
     /// The pairs that a page of the domain `page` makes, with the domain that each supports. Where supporters count by
@@ -130,16 +141,31 @@ impl Engine {
         page: Fingerprint,
         findings: &Findings,
         address: Option<IpAddr>,
+    ) -> Result<Vec<(Fingerprint, Fingerprint)>> {
+        let pairs = self.plain_pairs_of(page, findings, address);
+        if !self.stores.by_standing || pairs.is_empty() {
+            return Ok(pairs);
+        }
+        let quarters = self.stores.arrival.frontier.standing(page)?;
+        let each = |(pair, target)| (0..quarters).map(move |number| (self.quarter_of(pair, number), target));
+        Ok(pairs.into_iter().flat_map(each).collect())
+    }
+
+    /// The same pairs, each once.
+    fn plain_pairs_of(
+        &self,
+        page: Fingerprint,
+        findings: &Findings,
+        address: Option<IpAddr>,
     ) -> Vec<(Fingerprint, Fingerprint)> {
         let keys = &self.home.keys;
         let source = supporter(keys, page, address, self.stores.by_network);
-        let pairs = supported_by(page, findings).into_iter().map(|target| (keys.pair(source, target), target));
-        if !self.stores.by_standing {
-            return pairs.collect();
-        }
-        let quarters = self.stores.arrival.frontier.standing(page);
-        let quarter = |pair, number| keys.pair(pair, Fingerprint::from_bits(number));
-        pairs.flat_map(|(pair, target)| (0..quarters).map(move |number| (quarter(pair, number), target))).collect()
+        supported_by(page, findings).into_iter().map(|target| (keys.pair(source, target), target)).collect()
+    }
+
+    /// The key of a quarter of a pair.
+    fn quarter_of(&self, pair: Fingerprint, number: u64) -> Fingerprint {
+        self.home.keys.pair(pair, Fingerprint::from_bits(number))
     }
 
     /// Sends what a page of the archive supports to the shards that own it, as if it had just come.
@@ -152,7 +178,7 @@ impl Engine {
         if self.stores.support.is_none() || self.exchange.is_none() {
             return Ok(());
         }
-        let pairs = self.pairs_of(page, findings, address);
+        let pairs = self.pairs_of(page, findings, address)?;
         let Some(exchange) = self.exchange.as_mut() else { return Ok(()) };
         for (pair, target) in pairs {
             if !exchange.shard().owns(target) {
@@ -202,42 +228,6 @@ impl Engine {
             pairs: support.known(),
             pairs_bytes: support.drum_counters().repository_bytes,
         })
-    }
-
-    /// Counts the links of archived pages, where that was not done when they came: up to those that are replayed.
-    pub(super) fn count_late_support(&mut self, find: &mut Find<'_>) -> Result<()> {
-        if !std::mem::take(&mut self.stores.support_begins_late) || self.container.pages() == 0 {
-            return Ok(());
-        }
-        tracing::info!("budgets by supporters were switched on: reading the archive for the links of its pages");
-        let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join(layout::PAGES))?;
-        let end = self.container.key_bytes();
-        for record in archive.records() {
-            let record = record?;
-            if record.offset >= end {
-                break;
-            }
-            match archive.page(&record) {
-                Ok(Some(page)) => self.count_archived(&record, page, find)?,
-                Ok(None) => {}
-                Err(error @ Error::Damaged { .. }) => tracing::warn!("{error}: the links of {} are lost", record.url),
-                Err(error) => return Err(error),
-            }
-            while self.stores.dispatch(super::RESULTS_PER_PUMP)? > 0 {}
-        }
-        Ok(())
-    }
-
-    fn count_archived(&mut self, record: &KeyRecord, page: ReplayedPage, find: &mut Find<'_>) -> Result<()> {
-        let address = page.ip;
-        let retries = self.settings.retries;
-        let scope = self.scope.clone();
-        let mut find =
-            |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response| find(url, purpose, response, &scope);
-        match links_of(page, record.robots, retries, &self.home.keys, &mut find) {
-            Some((keys, findings)) => self.count_support(keys.domain, &findings, address),
-            None => Ok(()),
-        }
     }
 }
 

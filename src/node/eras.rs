@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::note::Stamp;
 use super::objects::read_json;
 use crate::cluster::SeedsRecord;
-use crate::ship::{Manifest, Names, newest_since};
+use crate::ship::{Manifest, Names, Since, newest_since};
 use crate::store::{Body, Error, ObjectStore, Result};
 
 /// No object of an era is longer: some hundred bytes a shard.
@@ -128,11 +128,16 @@ pub struct Known {
 }
 
 impl Known {
+    /// The manifests of the shard that count.
+    pub fn since(&self, shard: u32) -> Since {
+        let base = self.heads.get(shard as usize).copied().flatten();
+        Since { era: self.era, base: base.map(|stamp| (stamp.claim(), stamp.number)) }
+    }
+
     /// The checkpoint from which the shard goes on: the newest that is whole. What a node of an earlier era has put
     /// since is not taken: the others went on without it.
     pub fn head(&self, store: &dyn ObjectStore, names: &Names, shard: u32) -> Result<Option<Manifest>> {
-        let base = self.heads.get(shard as usize).copied().flatten();
-        newest_since(store, names, shard, (self.era, base.map(|stamp| (stamp.claim(), stamp.number))))
+        newest_since(store, names, shard, self.since(shard))
     }
 }
 

@@ -1,9 +1,10 @@
 //! Answers that are kept for other pages: the same scripts, style sheets and fonts belong to all pages of a site.
 //!
 //! What is kept was asked for by the engine and is in the archive. It is given to other pages while it is fresh: as
-//! long as its `Cache-Control` says; scripts, style sheets, pictures and fonts that say nothing, or only that they
-//! should be asked about again, for a time that the crawl sets: within a crawl they are taken for what they were. What
-//! must not be stored (`no-store`), or differs by more than its URL (`Vary` by cookies or by anything), is not kept.
+//! long as its `Cache-Control` says; scripts, style sheets, pictures, fonts and icons that say nothing, or only that
+//! they should be asked about again, for a time that the crawl sets: within a crawl they are taken for what they were,
+//! also for missing. What must not be stored (`no-store`), or differs by more than its URL (`Vary` by cookies or by
+//! anything), is not kept.
 //!
 //! Sites share nothing: what a page of one registrable domain was given is kept for pages of that domain alone, as in
 //! browsers. An answer may have come by a login, and must not be read by the scripts of another site.
@@ -110,13 +111,25 @@ fn fresh_for(resource: &Resource, kind: ResourceKind, usually: Duration) -> Opti
     let (control, vary) = (field("cache-control"), field("vary"));
     let varies = vary.split(',').map(str::trim).any(|by| matches!(by, "*" | "cookie" | "authorization"));
     let mut directives = control.split(',').map(str::trim);
-    if resource.status != 200 || varies || directives.clone().any(|directive| directive == "no-store") {
+    // browsers give icons no kind of their own
+    let is_part = match kind {
+        ResourceKind::Script
+        | ResourceKind::Stylesheet
+        | ResourceKind::Image
+        | ResourceKind::Font
+        | ResourceKind::Other => true,
+        ResourceKind::Document
+        | ResourceKind::Media
+        | ResourceKind::Fetch
+        | ResourceKind::Ping
+        | ResourceKind::Prefetch => false,
+    };
+    let is_known = resource.status == 200 || is_part && matches!(resource.status, 404 | 410);
+    if !is_known || varies || directives.clone().any(|directive| directive == "no-store") {
         return None;
     }
     let stated = directives.find_map(|directive| directive.strip_prefix("max-age=")?.parse().ok());
     let stated = Duration::from_secs(stated.unwrap_or(0));
-    let is_part =
-        matches!(kind, ResourceKind::Script | ResourceKind::Stylesheet | ResourceKind::Image | ResourceKind::Font);
     let time = if is_part { stated.max(usually) } else { stated };
     (!time.is_zero()).then_some(time)
 }
@@ -143,6 +156,10 @@ mod tests {
         assert_eq!(of("public, max-age=7200", ResourceKind::Image), Some(2 * hour));
         assert_eq!(of("max-age=60", ResourceKind::Fetch), Some(Duration::from_secs(60)));
         assert_eq!((of("", ResourceKind::Fetch), of("no-store", ResourceKind::Script)), (None, None));
+        assert_eq!(of("", ResourceKind::Other), Some(hour), "icons have no kind of their own");
+        let answered = |status, kind| fresh_for(&Resource { status, ..(*answer(1, "")).clone() }, kind, hour);
+        assert_eq!(answered(404, ResourceKind::Other), Some(hour), "a missing icon is missing for every page");
+        assert_eq!((answered(404, ResourceKind::Fetch), answered(503, ResourceKind::Image)), (None, None));
         let varies = Resource {
             status: 200,
             headers: vec![("vary".to_owned(), "Accept-Encoding, Cookie".to_owned())],

@@ -5,16 +5,14 @@
 //! the checkpoint is still the newest one; otherwise all is looked at again by the newer manifest. Value files have
 //! checksums of their own, and who verifies the archive reads them anyway.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashSet;
 
-use super::manifest::Manifest;
-use super::parts::{self, Read};
-use super::{Claim, FileKind, Names};
+use super::manifest::{Manifest, ShippedFile};
+use super::newest::{GOES_ON, Listed, TRIES};
+use super::pinned::{Lost, Pinned};
+use super::{FileKind, Names};
 use crate::disk;
 use crate::store::{Error, ObjectStore, Result};
-
-/// So often a checkpoint is looked at that was superseded meanwhile.
-const TRIES: usize = 5;
 
 /// An object that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,47 +56,21 @@ impl Checked {
     }
 }
 
-/// What is listed of a shard.
-#[derive(Default)]
-struct Listed {
-    objects: HashMap<String, u64>,
-    manifests: BTreeSet<(Claim, u64)>,
-}
-
-impl Listed {
-    fn of(store: &dyn ObjectStore, names: &Names, shard: u32) -> Result<Listed> {
-        let mut listed = Listed::default();
-        store.list(&names.shard(shard), &mut |name, bytes| {
-            listed.manifests.extend(names.parse_manifest(shard, name));
-            listed.objects.insert(name.to_owned(), bytes);
-        })?;
-        Ok(listed)
-    }
-}
-
-/// Whether a manifest of the shard is listed, whole or not.
-pub fn has_manifest(store: &dyn ObjectStore, names: &Names, shard: u32) -> Result<bool> {
-    Ok(!Listed::of(store, names, shard)?.manifests.is_empty())
-}
-
-/// Checks the newest checkpoint of the shard.
-pub fn check(store: &dyn ObjectStore, names: &Names, shard: u32) -> Result<Checked> {
-    let mut tries = 0;
-    loop {
+/// Checks the newest checkpoint of the shard, and copies all of it but value files: what is read of it afterwards is of
+/// this checkpoint, whatever its owner deletes. An error, where its owner goes on faster than it can be read.
+pub fn check(store: &Pinned, names: &Names, shard: u32) -> Result<Checked> {
+    for _ in 0..TRIES {
         let listed = Listed::of(store, names, shard)?;
-        let newest = listed.manifests.last().copied();
         let checked = check_listed(store, names, shard, &listed)?;
-        tries += 1;
-        if checked.faults.is_empty() || tries == TRIES {
-            return Ok(checked);
-        }
-        if Listed::of(store, names, shard)?.manifests.last().copied() == newest {
+        let is_sound = checked.faults.is_empty() && checked.manifest.is_some();
+        if is_sound || listed.objects.is_empty() || !listed.is_superseded(store, names, shard)? {
             return Ok(checked);
         }
     }
+    Err(Error::unavailable(&names.shard(shard), GOES_ON))
 }
 
-fn check_listed(store: &dyn ObjectStore, names: &Names, shard: u32, listed: &Listed) -> Result<Checked> {
+fn check_listed(store: &Pinned, names: &Names, shard: u32, listed: &Listed) -> Result<Checked> {
     let mut checked = Checked::default();
     for &(claim, number) in listed.manifests.iter().rev() {
         let name = names.manifest(shard, claim, number);
@@ -121,12 +93,7 @@ fn check_listed(store: &dyn ObjectStore, names: &Names, shard: u32, listed: &Lis
     };
     for object in &manifest.objects {
         checked.objects += 1;
-        let found = match listed.objects.get(&object.name) {
-            Some(&bytes) if bytes == object.bytes => continue,
-            // a listing may lag
-            _ => store.length(&object.name)?,
-        };
-        let what = match found {
+        let what = match listed.length(store, object)? {
             Some(bytes) if bytes == object.bytes => continue,
             Some(bytes) => format!("it has {bytes} bytes, not {}", object.bytes),
             None => "missing".to_owned(),
@@ -146,25 +113,15 @@ fn check_listed(store: &dyn ObjectStore, names: &Names, shard: u32, listed: &Lis
     Ok(checked)
 }
 
-/// Compares the parts of all files but value files with their checksums, where their objects are there.
-fn check_parts(store: &dyn ObjectStore, manifest: &Manifest, checked: &mut Checked) -> Result<()> {
-    let lost: HashSet<String> = checked.faults.iter().map(|fault| fault.name.clone()).collect();
-    let files = manifest.files.iter().filter(|file| file.kind != FileKind::Archive);
-    for (name, mut wanted) in parts::by_object(manifest, files).filter(|(name, _)| !lost.contains(*name)) {
-        let (mut bytes, mut faults) = (0, Vec::new());
-        let read = parts::read(store, name, &mut wanted, &mut |_, read| {
-            match read {
-                Read::Piece(piece, _) => bytes += piece.len() as u64,
-                Read::Damaged(error) => faults.push(fault(error, name)?),
-            }
-            Ok(())
-        });
-        checked.bytes += bytes;
-        checked.faults.append(&mut faults);
-        if let Err(error) = read {
-            checked.faults.push(fault(error, name)?);
-        }
+/// Copies the parts of all files but value files, compared with their checksums, where their objects are there.
+fn check_parts(store: &Pinned, manifest: &Manifest, checked: &mut Checked) -> Result<()> {
+    let known: HashSet<String> = checked.faults.iter().map(|fault| fault.name.clone()).collect();
+    let lost = store.keep(manifest, &|_| true)?;
+    for Lost { object, error } in lost.into_iter().filter(|lost| !known.contains(&lost.object)) {
+        checked.faults.push(fault(error, &object)?);
     }
+    let files = manifest.files.iter().filter(|file| file.kind != FileKind::Archive);
+    checked.bytes += files.map(ShippedFile::bytes).sum::<u64>();
     Ok(())
 }
 

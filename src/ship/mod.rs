@@ -17,6 +17,8 @@
 //! - *Deletion follows commits.* [`Shipper::committed`] deletes what the former manifest names and the new one does
 //!   not, and [`sweep`] what earlier owners left and the head does not name; nothing else is ever deleted.
 //! - *Bytes are checked.* Every part has a checksum in the manifest, and [`restore`] compares it.
+//! - *Readers keep what they read.* What a next checkpoint may delete is copied ([`Pinned`]) before any of it is
+//!   looked at.
 //!
 //! Which checkpoint counts is not decided here: the owner of a shard moves its head after [`Shipper::ship`] and before
 //! [`Shipper::committed`]. A crawl without such a record takes the [`newest`] manifest whose objects are all there.
@@ -27,7 +29,9 @@ pub(crate) mod fuzzing;
 pub mod manifest;
 mod merge;
 pub mod names;
+mod newest;
 mod parts;
+mod pinned;
 mod plan;
 mod restore;
 mod shipper;
@@ -44,12 +48,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::layout::{self, Entry, Place};
 
-pub use check::{Checked, Fault, check, has_manifest};
+pub use check::{Checked, Fault, check};
 pub use manifest::{Manifest, ShippedLinks};
 pub use names::Names;
+pub use newest::{Reads, Since, keep_newest, newest, newest_since};
+pub use pinned::Pinned;
 pub use restore::{Archive, restore};
 pub use shipper::{ShipOptions, Shipped, Shipper};
-pub use sweep::{Swept, greatest_claim, newest, newest_since, sweep};
+pub use sweep::{Swept, greatest_claim, sweep};
 pub use view::StoreView;
 
 /// The names of the directories of a shard that may have no file that a checkpoint names, and are there all the same.

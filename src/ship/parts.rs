@@ -1,8 +1,9 @@
 //! Parts of files where they lie in objects: each object is read from its beginning to its end, in few large requests,
 //! and every part is compared with its checksum.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use super::manifest::{Manifest, Part, ShippedFile};
 use crate::store::{Error, ObjectStore, Result};
@@ -43,6 +44,36 @@ pub(super) fn by_object<'a>(
         }
     }
     wanted.into_iter().map(|(object, wanted)| (manifest.objects[object as usize].name.as_str(), wanted))
+}
+
+/// Objects, each with the parts that are wanted of it.
+pub(super) type Objects<'a> = VecDeque<(&'a str, Vec<Wanted<'a>>)>;
+
+/// Calls `read` for each of these objects, several at a time. After an error no other one is begun.
+pub(super) fn side_by_side<'a>(
+    store: &dyn ObjectStore,
+    mut work: Objects<'a>,
+    read: &(dyn Fn(&'a str, Vec<Wanted<'a>>) -> Result<()> + Sync),
+) -> Result<()> {
+    let threads = store.at_once().min(work.len());
+    if threads <= 1 {
+        return work.drain(..).try_for_each(|(name, wanted)| read(name, wanted));
+    }
+    let (work, failed) = (Mutex::new(work), Mutex::new(None));
+    let next = || work.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((name, wanted)) = next() {
+                    if let Err(error) = read(name, wanted) {
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                        work.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                    }
+                }
+            });
+        }
+    });
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
 /// Reads what is wanted of the object `name`, in its order; `take` hears of each.

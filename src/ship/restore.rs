@@ -5,9 +5,8 @@
 //! made from key.dat, and last comes the checkpoint's own file: a directory that was not finished has none, and is no
 //! crawl. The catalog is made at opening, as that of a crawl which has lost it.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use super::FileKind;
 use super::manifest::{Manifest, ShippedFile};
@@ -77,35 +76,12 @@ impl Target<'_> {
             }
             self.disk.open(path, Mode::CreateNew)?.set_len(file.bytes())?;
         }
-        self.read_all(store, parts::by_object(manifest, files.iter().copied()).collect())?;
+        let objects = parts::by_object(manifest, files.iter().copied()).collect();
+        parts::side_by_side(store, objects, &|name, wanted| self.read_object(store, name, wanted))?;
         for file in files {
             self.disk.open(self.dir.join(&file.path), Mode::Read)?.sync()?;
         }
         Ok(dirs.iter().rev().try_for_each(|dir| self.disk.sync_dir(dir))?)
-    }
-
-    /// Reads all objects, several at a time.
-    fn read_all(&self, store: &dyn ObjectStore, mut work: VecDeque<(&str, Vec<Wanted<'_>>)>) -> Result<()> {
-        let threads = store.at_once().min(work.len());
-        if threads <= 1 {
-            return work.drain(..).try_for_each(|(name, wanted)| self.read_object(store, name, wanted));
-        }
-        let (work, failed) = (Mutex::new(work), Mutex::new(None));
-        let next = || work.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| {
-                    while let Some((name, wanted)) = next() {
-                        if let Err(error) = self.read_object(store, name, wanted) {
-                            failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                            // nobody begins with another one
-                            work.lock().unwrap_or_else(PoisonError::into_inner).clear();
-                        }
-                    }
-                });
-            }
-        });
-        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
     /// Reads what is wanted of an object, in its order.

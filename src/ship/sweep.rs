@@ -1,10 +1,8 @@
-//! What listings are for: garbage of earlier owners, and the newest checkpoint where no record says which one counts.
-
-use std::collections::{BTreeSet, HashMap};
+//! Garbage of earlier owners, found by listings.
 
 use super::manifest::Manifest;
 use super::{Claim, Names};
-use crate::store::{Error, ObjectStore, Result};
+use crate::store::{ObjectStore, Result};
 
 /// What a sweep did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,45 +48,4 @@ pub fn greatest_claim(store: &dyn ObjectStore, names: &Names, shard: u32) -> Res
         greatest = greatest.max(names.parse(shard, name).map(|(claim, _)| claim));
     })?;
     Ok(greatest)
-}
-
-/// The manifest of the greatest (era, epoch, number) whose objects are all listed, with their lengths. One that was
-/// never committed is a checkpoint like any other: it was written last, and on top of the last head.
-pub fn newest(store: &dyn ObjectStore, names: &Names, shard: u32) -> Result<Option<Manifest>> {
-    newest_since(store, names, shard, (0, None))
-}
-
-/// The same of those of this era and later ones; where there is none, the one from which the era went on.
-pub fn newest_since(
-    store: &dyn ObjectStore,
-    names: &Names,
-    shard: u32,
-    (era, base): (u32, Option<(Claim, u64)>),
-) -> Result<Option<Manifest>> {
-    let mut listed: HashMap<String, u64> = HashMap::new();
-    let mut manifests: BTreeSet<(Claim, u64)> = BTreeSet::new();
-    store.list(&names.shard(shard), &mut |name, bytes| {
-        let named = names.parse_manifest(shard, name);
-        manifests.extend(named.filter(|(claim, number)| claim.era >= era || base == Some((*claim, *number))));
-        listed.insert(name.to_owned(), bytes);
-    })?;
-    for (claim, number) in manifests.into_iter().rev() {
-        let name = names.manifest(shard, claim, number);
-        // what is listed under a spelling of the name that is not ours has no length here
-        let Some(&bytes) = listed.get(&name) else { continue };
-        let manifest = match store.get(&name, 0..bytes) {
-            Ok(bytes) => Manifest::read(&bytes, names, shard, &name),
-            Err(error) => Err(error),
-        };
-        match manifest {
-            Ok(manifest) if manifest.objects.iter().all(|object| listed.get(&object.name) == Some(&object.bytes)) => {
-                return Ok(Some(manifest));
-            }
-            Ok(_) => tracing::warn!("{name}: not all objects that it names are in the store"),
-            Err(error @ (Error::Damaged { .. } | Error::NotFound { .. })) => tracing::warn!("{error}"),
-            Err(Error::Disk(error @ crate::disk::Error::Damaged { .. })) => tracing::warn!("{error}"),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(None)
 }

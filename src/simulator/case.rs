@@ -106,6 +106,8 @@ pub(super) struct Case {
     pub recrawl: Option<RecrawlOptions>,
     /// How supporters of domains are counted.
     pub support: SupportOptions,
+    /// Processes before they are: then that is switched on, in a crawl that has pages.
+    pub support_late: u32,
     /// And what is expected of that.
     pub watch: Option<Watch>,
     /// Where pages are shown to those alone who send a cookie back.
@@ -206,6 +208,7 @@ impl Case {
             trouble,
             recrawl: None,
             support: SupportOptions::default(),
+            support_late: 0,
             watch: None,
             walls: None,
             mistake,

@@ -19,7 +19,7 @@ use crate::clock::Time;
 use crate::container::Reader;
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
 use crate::disk::{self, Disk};
-use crate::engine::Identity;
+use crate::engine::{Identity, SupportOptions};
 use crate::record::layout;
 use crate::record::{Finish, Statistics};
 use crate::shard::Shard;
@@ -158,6 +158,12 @@ impl Machine {
     /// Where a shard lies.
     pub(super) fn dir_of(&self, shard: Shard) -> PathBuf {
         if shard.is_whole() { PathBuf::from(DIR) } else { Path::new(DIR).join(shard.dir_name()) }
+    }
+
+    /// How the process that is open, or was last, counts supporters.
+    pub(super) fn support(&self) -> SupportOptions {
+        let is_on = self.case.support.is_on && self.boot > self.case.support_late;
+        SupportOptions { is_on, ..self.case.support }
     }
 
     /// Holds the supporters that were counted against the archive.
@@ -328,7 +334,7 @@ impl Machine {
         self.simulated.clear_faults();
         self.simulated.make_room();
         self.simulated.restart(restart);
-        if self.case.support.is_on {
+        if self.support().is_on {
             self.judge_support(false)?;
         }
         if self.case.watch.is_none() {

@@ -232,7 +232,7 @@ impl Machine {
             host_front: case.front,
             frontier: case.frontier.clone(),
             recrawl: case.recrawl.clone(),
-            support: case.support,
+            support: self.support(),
             warcinfo: WarcInfo::default(),
         };
         Ok((opening, process))

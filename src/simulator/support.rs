@@ -1,7 +1,7 @@
 //! Supporters of domains, held against the archive: at every end of a process, each pair in a store is one supporter in
 //! its queue; where the archive has all pages that a store can know of, its pairs are those of the links of these
-//! pages, and a domain has as many supporters as other domains link to it, or at most so many where they count by their
-//! standing.
+//! pages, and a domain has as many supporters as other domains link to it. Where they count by their standing, links of
+//! the domains of seeds count in full whenever they come, and no other one counts for more.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ use crate::record::layout::{self, StoreName};
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
-/// Pairs by the domain that they support.
-type Supports = BTreeMap<Fingerprint, BTreeSet<u64>>;
+/// Pairs by the domain that they support; whether a domain of the seeds makes each.
+type Supports = BTreeMap<Fingerprint, BTreeMap<u64, bool>>;
 
 /// What the shards of a crawl count.
 #[derive(Default)]
@@ -59,6 +59,10 @@ pub(super) fn judge(subject: &Subject<'_>, is_complete: bool) -> std::result::Re
         };
         let before: u64 = counted.supporters.values().sum();
         let pairs = counted.pairs;
+        if cut.0.support.is_none() && !is_complete {
+            // killed before the first checkpoint since they are counted
+            return Ok(());
+        }
         let Ok(()) = counted.add(disk, dir, &cut) else { return Ok(()) };
         let (found, pairs) = (counted.supporters.values().sum::<u64>() - before, counted.pairs - pairs);
         if found != pairs {
@@ -79,10 +83,17 @@ pub(super) fn judge(subject: &Subject<'_>, is_complete: bool) -> std::result::Re
     }
     for (domain, pairs) in &expected {
         let (found, linked) = (counted.supporters.remove(domain).unwrap_or(0), pairs.len() as u64);
-        // what a link is worth depends on when its page came
-        let is_right = if subject.case.support.by_standing { found <= QUARTERS * linked } else { found == linked };
-        if !is_right {
-            let what = format!("{found} supporters of {:016x}, to which {linked} link", domain.bits());
+        let of_seeds = pairs.values().filter(|&&is_of_seed| is_of_seed).count() as u64;
+        let expected = match subject.case.support.by_standing {
+            // what a link of any other domain is worth depends on when its page came
+            true => QUARTERS * of_seeds..=QUARTERS * linked,
+            false => linked..=linked,
+        };
+        if !expected.contains(&found) {
+            let what = format!(
+                "{found} supporters of {:016x}, to which {linked} link, {of_seeds} of them of seeds",
+                domain.bits()
+            );
             return Err(Violation::new(Clause::Counts, what));
         }
     }
@@ -141,6 +152,7 @@ fn archived(subject: &Subject<'_>, dir: &Path, cut: &Checkpoint, pairs: &mut Sup
     let mut find = |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response| {
         processor.findings(url, purpose, response, &scope)
     };
+    let seeds: BTreeSet<Fingerprint> = subject.seeds.iter().map(|seed| keys.keys(seed).domain).collect();
     let archive = Reader::open(disk.clone(), &dir.join(layout::PAGES))?;
     let (records, _) = archive.records_within(0, cut.container.key_bytes)?;
     for record in records {
@@ -152,7 +164,7 @@ fn archived(subject: &Subject<'_>, dir: &Path, cut: &Checkpoint, pairs: &mut Sup
         let source = supporter(&keys, of.domain, address, case.support.by_network);
         let pair = |target| pair_of(&keys, source, target);
         supported_by(of.domain, &findings).into_iter().for_each(|target| {
-            pairs.entry(target).or_default().insert(pair(target));
+            *pairs.entry(target).or_default().entry(pair(target)).or_default() |= seeds.contains(&of.domain);
         });
     }
     Ok(())

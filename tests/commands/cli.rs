@@ -230,10 +230,13 @@ fn with_snapshot(content: &str) -> tempfile::TempDir {
 #[test]
 fn a_crawl_that_has_just_begun_is_not_taken_for_a_damaged_one() {
     let dir = with_snapshot(&snapshot());
-    for args in [&["list"][..], &["get", "https://example.com/"], &["export", "cdxj"], &["export", "warc"]] {
+    for args in [&["get", "https://example.com/"][..], &["export", "cdxj"], &["export", "warc"]] {
         let said = refused(dir.path(), args, 2);
         assert!(said.contains("nothing is stored in ./crawl yet"), "{args:?}: {said}");
     }
+    // its list is empty, which is no mistake
+    let said = refused(dir.path(), &["list"], 0);
+    assert!(said.contains("nothing is stored in ./crawl yet"), "{said}");
     // but where pages were stored, a missing file is a fault
     fs::create_dir(dir.path().join("crawl/pages")).unwrap();
     fs::write(dir.path().join("crawl/pages/key.dat"), [0; 200]).unwrap();

@@ -309,6 +309,8 @@ fn a_crawl_of_shards_that_was_stopped_or_killed_is_told_as_one_and_goes_on() {
     let child = start_four(&site);
     site.wait_for_requests(600);
     kill(child);
+    // as in a copy of the directory
+    fs::remove_file(site.crawl.path(FOUR).join("LOCK")).unwrap();
     assert_sound(&site);
     assert!(lines(&site, FOUR, &["status"])[0].contains("it was killed"));
     let child = start_four(&site);

@@ -5,6 +5,7 @@
 //! host is asked by two nodes at once or before its delay.
 
 mod limits;
+mod operators;
 mod recover;
 mod store_away;
 
@@ -85,6 +86,14 @@ impl Cluster {
         let said = self.command(line);
         assert!(said.status.success(), "{line}: {}", String::from_utf8_lossy(&said.stderr));
         String::from_utf8(said.stdout).unwrap()
+    }
+
+    /// The same, and it is refused with these words.
+    #[track_caller]
+    fn refuses(&self, line: &str, words: &str) {
+        let said = self.command(line);
+        let told = String::from_utf8(said.stderr).unwrap();
+        assert!(said.status.code() == Some(2) && told.contains(words), "{line}: {told}");
     }
 
     fn status(&self) -> Option<serde_json::Value> {
@@ -293,8 +302,11 @@ fn operators_say_what_all_nodes_do_and_find_the_crawl_by_its_id() {
     let said =
         cluster.does(&of("cluster add-seeds more.txt --config crawler.toml --store STORE --registry ETCD --crawl ID"));
     assert!(said.starts_with("1 seeds added"), "{said}");
-    cluster.does(&of("cluster drain nobody --store STORE --registry ETCD --crawl ID"));
-    cluster.does(&of("cluster drain nobody --undo --store STORE --registry ETCD --crawl ID"));
+    for line in ["cluster drain nobody", "cluster drain nobody --undo"] {
+        cluster.refuses(&of(&format!("{line} --store STORE --registry ETCD --crawl ID")), "those that do: one");
+    }
+    cluster.does(&of("cluster drain one --store STORE --registry ETCD --crawl ID"));
+    cluster.does(&of("cluster drain one --undo --store STORE --registry ETCD --crawl ID"));
     let said =
         cluster.does(&of("cluster status --config crawler.toml --store STORE --registry ETCD --crawl ID --json"));
     let status: serde_json::Value = serde_json::from_str(&said).unwrap();

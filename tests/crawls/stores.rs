@@ -1,6 +1,7 @@
 //! The contract of object stores, asked of servers of others on loopback ([`makes`]), and of the store that the
 //! environment names.
 
+mod beside;
 #[path = "../contract/mod.rs"]
 mod contract;
 mod gate;

@@ -38,7 +38,7 @@ impl EtcdCrawl {
         let etcd = Etcd::new(options)?;
         let keys = Keys::new(&name.id, name.era);
         let crawl = keys.crawl();
-        let read = patiently(&etcd, PATIENCE, || etcd.get(&crawl))?;
+        let read = patiently(&etcd, options.patience, || etcd.get(&crawl))?;
         etcd.bind(read.cluster)?;
         if !read.keys.is_empty() {
             return Err(ClusterError::Made { prefix: keys.prefix().to_owned() });
@@ -58,7 +58,7 @@ impl EtcdCrawl {
                 return Err(ClusterError::Made { prefix: keys.prefix().to_owned() });
             }
         }
-        Ok(EtcdCrawl { etcd, keys, era: name.era, record })
+        Ok(EtcdCrawl { etcd, keys, era: name.era, record, patience: options.patience })
     }
 }
 

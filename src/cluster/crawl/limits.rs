@@ -4,7 +4,7 @@ use super::super::etcd::{EtcdError, Read, Transacted, Txn};
 use super::super::ownership::{Claimed, ClusterError, Granted};
 use super::super::quota::{self, Dealt};
 use super::super::record::{GrantRecord, QuotaRecord};
-use super::{EtcdCrawl, PATIENCE, patiently, putting, repeated, value};
+use super::{EtcdCrawl, patiently, putting, repeated, value};
 
 /// A limit with the revisions by which it is changed.
 #[derive(Clone, Copy, Default)]
@@ -29,7 +29,7 @@ impl EtcdCrawl {
     /// What nobody has, and what each shard was granted.
     pub fn dealt(&self) -> Result<Dealt, ClusterError> {
         let key = self.keys.quota();
-        let read = patiently(&self.etcd, PATIENCE, || self.etcd.below(&key))?;
+        let read = patiently(&self.etcd, self.patience, || self.etcd.below(&key))?;
         let mut dealt =
             Dealt { granted: vec![GrantRecord::default(); self.record.shards as usize], ..Dealt::default() };
         for kv in &read.keys {

@@ -22,7 +22,7 @@ use super::view::View;
 
 /// Pauses between sendings: from the first to the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
-/// Commands of people wait for a clear answer for so long.
+/// A change without a clear answer is repeated for this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Which crawl.
@@ -41,6 +41,7 @@ pub struct EtcdCrawl {
     pub(super) keys: Keys,
     pub(super) era: u32,
     record: CrawlRecord,
+    patience: Duration,
 }
 
 impl EtcdCrawl {
@@ -49,7 +50,7 @@ impl EtcdCrawl {
         let etcd = Etcd::new(options)?;
         let keys = Keys::new(&name.id, name.era);
         let key = keys.crawl();
-        let read = patiently(&etcd, PATIENCE, || etcd.get(&key))?;
+        let read = patiently(&etcd, options.patience, || etcd.get(&key))?;
         let Some(found) = read.keys.first() else {
             return Err(ClusterError::NotMade { prefix: keys.prefix().to_owned() });
         };
@@ -62,7 +63,7 @@ impl EtcdCrawl {
             return Err(EtcdError::OtherCluster { expected: record.cluster, found: read.cluster }.into());
         }
         etcd.bind(record.cluster)?;
-        Ok(EtcdCrawl { etcd, keys, era: name.era, record })
+        Ok(EtcdCrawl { etcd, keys, era: name.era, record, patience: options.patience })
     }
 
     /// What was fixed when it was made.
@@ -77,14 +78,14 @@ impl EtcdCrawl {
 
     /// Everything that nodes watch, as it is now.
     pub fn view(&self) -> Result<View, ClusterError> {
-        let read = patiently(&self.etcd, PATIENCE, || self.etcd.below(self.keys.live()))?;
+        let read = patiently(&self.etcd, self.patience, || self.etcd.below(self.keys.live()))?;
         Ok(View::of_all(self.record.shards, &self.keys, &read.keys, read.revision)?)
     }
 
     /// What nodes told of themselves last, by name.
     pub fn figures(&self) -> Result<Vec<(String, FiguresRecord)>, ClusterError> {
         let prefix = self.keys.all_figures();
-        let read = patiently(&self.etcd, PATIENCE, || self.etcd.below(&prefix))?;
+        let read = patiently(&self.etcd, self.patience, || self.etcd.below(&prefix))?;
         let figures = read.keys.iter().map(|kv| {
             let name = kv.key.strip_prefix(&prefix).expect("only such were asked for").to_owned();
             record::read(&kv.key, &kv.value).map(|record| (name, record))
@@ -94,15 +95,15 @@ impl EtcdCrawl {
 
     /// How many whole seconds etcd keeps this lease yet, in its own view.
     pub fn seconds_left(&self, lease: u64) -> Result<Option<u64>, ClusterError> {
-        Ok(patiently(&self.etcd, PATIENCE, || self.etcd.seconds_left(lease))?)
+        Ok(patiently(&self.etcd, self.patience, || self.etcd.seconds_left(lease))?)
     }
 
     /// One key as it is now.
     pub(super) fn get(&self, key: &str) -> Result<Read, ClusterError> {
-        Ok(patiently(&self.etcd, PATIENCE, || self.etcd.get(key))?)
+        Ok(patiently(&self.etcd, self.patience, || self.etcd.get(key))?)
     }
 
-    /// Sends the transaction until the answer is clear, for as long as people wait.
+    /// Sends the transaction until the answer is clear, for as long as a change is repeated.
     fn transact(&self, txn: &Txn) -> Result<Transacted, ClusterError> {
         Ok(patiently(&self.etcd, PATIENCE, || self.etcd.transact(txn))?)
     }

@@ -5,7 +5,7 @@ use super::super::keys::Keys;
 use super::super::ownership::ClusterError;
 use super::super::record::{self, CrawlRecord};
 use super::super::view::View;
-use super::{CrawlName, EtcdCrawl, PATIENCE, patiently};
+use super::{CrawlName, EtcdCrawl, patiently};
 
 /// An era of a crawl, as an etcd has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl EtcdCrawl {
     pub fn remains(options: &EtcdOptions, name: &CrawlName) -> Result<Option<Remains>, ClusterError> {
         let etcd = Etcd::new(options)?;
         let keys = Keys::new(&name.id, name.era);
-        let read = |ask: &dyn Fn() -> Result<Read, _>| patiently(&etcd, PATIENCE, ask);
+        let read = |ask: &dyn Fn() -> Result<Read, _>| patiently(&etcd, options.patience, ask);
         let found = read(&|| etcd.get(&keys.crawl()))?;
         let Some(crawl) = found.keys.first() else { return Ok(None) };
         let record: CrawlRecord = record::read(&crawl.key, &crawl.value)?;

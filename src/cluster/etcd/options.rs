@@ -17,6 +17,8 @@ pub struct EtcdOptions {
     pub user: Option<(String, String)>,
     /// An endpoint that has not answered a call after this time is given up, and the next one asked.
     pub timeout: Duration,
+    /// A question without a clear answer is repeated for this long.
+    pub patience: Duration,
     /// The highest revision that is known from before, such as from names of objects: an etcd that has not come as far
     /// is another one.
     pub revision_seen: u64,
@@ -30,6 +32,7 @@ impl Default for EtcdOptions {
             certificate: None,
             user: None,
             timeout: Duration::from_secs(5),
+            patience: Duration::from_secs(30),
             revision_seen: 0,
         }
     }

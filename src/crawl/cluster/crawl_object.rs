@@ -33,6 +33,13 @@ pub(super) struct CrawlObject {
     pub shared: bool,
 }
 
+/// The object of a crawl, as it is listed.
+struct Listed {
+    id: String,
+    name: String,
+    bytes: u64,
+}
+
 impl CrawlObject {
     /// What the names of its objects begin with.
     pub fn prefix(&self) -> String {
@@ -59,21 +66,30 @@ impl CrawlObject {
         store.put(&name, &Body::of(json))
     }
 
+    /// The ids of the crawls in the store.
+    pub fn ids(store: &dyn ObjectStore) -> Result<Vec<String>> {
+        Ok(CrawlObject::listed(store)?.into_iter().map(|listed| listed.id).collect())
+    }
+
+    fn listed(store: &dyn ObjectStore) -> Result<Vec<Listed>> {
+        let mut found = Vec::new();
+        store.list(PREFIX, &mut |name, bytes| {
+            let id = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(SUFFIX));
+            found.extend(id.map(|id| Listed { id: id.to_owned(), name: name.to_owned(), bytes }));
+        })?;
+        Ok(found)
+    }
+
     /// The only crawl in the store, or the one whose id begins with `id`.
     pub fn find(store: &dyn ObjectStore, id: Option<&str>) -> std::result::Result<CrawlObject, CrawlError> {
-        let mut found = Vec::new();
-        let list = store.list(PREFIX, &mut |name, bytes| {
-            let named = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(SUFFIX));
-            let is_wanted = |named: &&str| id.is_none_or(|id| named.starts_with(id));
-            found.extend(named.filter(is_wanted).map(|named| (named.to_owned(), name.to_owned(), bytes)));
-        });
-        list.map_err(refused)?;
+        let mut found = CrawlObject::listed(store).map_err(refused)?;
+        found.retain(|listed| id.is_none_or(|id| listed.id.starts_with(id)));
         let address = store.address();
         match &found[..] {
             [] => Err(CrawlError::Usage(format!("there is no such crawl in {address}"))),
-            [(_, name, bytes)] => CrawlObject::read(store, name, *bytes).map_err(refused),
+            [Listed { name, bytes, .. }] => CrawlObject::read(store, name, *bytes).map_err(refused),
             several => {
-                let ids: Vec<&str> = several.iter().map(|(id, ..)| id.as_str()).collect();
+                let ids: Vec<&str> = several.iter().map(|listed| listed.id.as_str()).collect();
                 let ids = ids.join("\n  ");
                 Err(CrawlError::Usage(format!("{address} has several crawls; name one by --crawl ID:\n  {ids}")))
             }

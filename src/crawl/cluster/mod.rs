@@ -38,7 +38,7 @@ use crate::ship::{Claim, Names, ShipOptions, greatest_claim, newest};
 use crate::store::{self, ObjectStore, StoreOptions};
 pub use adopt::{Adopted, adopt};
 use crawl_object::{CrawlObject, refused};
-pub use orders::{Added, Look, Operated, init};
+pub use orders::{Added, Look, Operated, init, refuse_another};
 pub use reading::StoredCrawl;
 pub use recover::{Recovered, recover};
 pub use session::{NodeRequest, take_part};

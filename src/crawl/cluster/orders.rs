@@ -48,6 +48,18 @@ pub fn init(config: &Config, etcd: &EtcdOptions, lines: &[u8]) -> Result<String,
     Ok(object.id())
 }
 
+/// Refuses a store that has a crawl already: commands that name none would find two.
+pub fn refuse_another(config: &Config) -> Result<(), CrawlError> {
+    let store = open_store(config)?;
+    match CrawlObject::ids(&*store).map_err(refused)?.first() {
+        None => Ok(()),
+        Some(id) => Err(CrawlError::Usage(format!(
+            "{} has the crawl {id} already: crawler cluster run takes part in it; --another makes one beside it",
+            store.address()
+        ))),
+    }
+}
+
 /// How a crawl stands.
 #[derive(Clone, Debug, Default)]
 pub struct Look {
@@ -128,14 +140,27 @@ impl Operated {
         Ok(Added { seeds: count, round: list.record.round, had_ended })
     }
 
-    /// Has the node give up its shards; whether there is such a node.
-    pub fn drain(&self, node: &str) -> Result<bool, CrawlError> {
-        self.crawl.drain(node).map_err(CrawlError::Cluster)
+    /// Has the node give up its shards.
+    pub fn drain(&self, node: &str) -> Result<(), CrawlError> {
+        match self.crawl.drain(node).map_err(CrawlError::Cluster)? {
+            true => Ok(()),
+            false => Err(self.no_such_node(node)?),
+        }
     }
 
     /// The node may have shards again.
     pub fn undrain(&self, node: &str) -> Result<(), CrawlError> {
-        self.crawl.undrain(node).map_err(CrawlError::Cluster)
+        match self.crawl.view().map_err(CrawlError::Cluster)?.nodes.contains_key(node) {
+            true => self.crawl.undrain(node).map_err(CrawlError::Cluster),
+            false => Err(self.no_such_node(node)?),
+        }
+    }
+
+    fn no_such_node(&self, node: &str) -> Result<CrawlError, CrawlError> {
+        let view = self.crawl.view().map_err(CrawlError::Cluster)?;
+        let nodes: Vec<&str> = view.nodes.keys().map(String::as_str).collect();
+        let nodes = if nodes.is_empty() { "none".to_owned() } else { nodes.join(", ") };
+        Ok(CrawlError::Usage(format!("no machine {node} takes part in this crawl at present; those that do: {nodes}")))
     }
 
     /// A shard that was halted may be claimed again.

@@ -1,8 +1,9 @@
 //! A crawl in a store, as readers see it: no crawl directory is needed, and none is made.
 //!
-//! Every file is read from the store by ranges, through a [`StoreView`]. What is read is the newest checkpoint of each
-//! shard. A crawl that goes on meanwhile deletes what its next checkpoints need no more; a reader that finds something
-//! gone then begins again.
+//! Every file is read by ranges, through a [`StoreView`]. What is read is the newest checkpoint of each shard. A crawl
+//! that goes on meanwhile deletes what its next checkpoints need no more; so what a command reads of it is copied when
+//! it is opened ([`Pinned`]), and a copy that fails is begun again with the newer checkpoint. Value files stay in the
+//! store, and are read there.
 //!
 //! The index of the archive is not shipped. A reader goes through the key records when it is opened, and keeps in
 //! memory where they are; for a large archive the index is rebuilt instead, in a directory for temporary files that
@@ -23,18 +24,20 @@ use crate::engine::{Identity, checkpoint};
 use crate::node::{Eras, Known};
 use crate::record::layout;
 use crate::shard::Shard;
-use crate::ship::{self, Checked, Manifest, StoreView};
-use crate::store::ObjectStore;
+use crate::ship::{self, Checked, Claim, Manifest, Pinned, Reads, Since, StoreView};
+use crate::store::{self, ObjectStore};
 
 /// Memory of what was read.
 const CACHE_BYTES: usize = 64 << 20;
+/// Memory of what is kept; the rest of it is in a temporary file.
+const KEPT_BYTES: usize = 64 << 20;
 /// Key records of so many bytes, some two million, are found by memory.
 const KEYS_IN_MEMORY_BYTES: u64 = 256 << 20;
 
 /// A crawl in a store, opened for reading. What is opened by it stays open when this is dropped.
 #[derive(Debug)]
 pub struct StoredCrawl {
-    store: Arc<dyn ObjectStore>,
+    store: Arc<Pinned>,
     object: CrawlObject,
     /// Of a crawl on many machines.
     known: Option<Known>,
@@ -42,26 +45,21 @@ pub struct StoredCrawl {
     /// Where the view has it: named as the store is, or as the directory with its index.
     dir: PathBuf,
     index: Option<Temporary>,
+    /// The checkpoints that are shown, by shard.
+    shown: Vec<Option<(Claim, u64)>>,
 }
 
 impl StoredCrawl {
-    /// The crawl in the store at `url` whose id begins with `id`; the only crawl there, where none is named. All that
-    /// its shards have is shown.
-    pub fn open(url: &str, id: Option<&str>) -> Result<StoredCrawl, CrawlError> {
+    /// The crawl in the store at `url` whose id begins with `id`; the only crawl there, where none is named. The last
+    /// checkpoint of each shard is shown, and what a command `reads` of it stays as it is.
+    pub fn open(url: &str, id: Option<&str>, reads: Reads) -> Result<StoredCrawl, CrawlError> {
         let mut crawl = StoredCrawl::find(url, id)?;
         let mut manifests = Vec::new();
         for shard in crawl.shards() {
-            let newest = crawl.newest(shard)?;
-            let names = crawl.object.names();
-            if newest.is_none() && ship::has_manifest(&*crawl.store, &names, shard.index()).map_err(refused)? {
-                return Err(CrawlError::Store(crate::store::Error::Damaged {
-                    name: names.shard(shard.index()),
-                    offset: 0,
-                    expected: "a checkpoint of which all objects are there".to_owned(),
-                    found: "none; crawler verify --store says what is missing".to_owned(),
-                }));
-            }
-            manifests.push(newest);
+            let (names, number) = (crawl.object.names(), shard.index());
+            let kept =
+                ship::keep_newest(&crawl.store, &names, number, crawl.since(shard), reads).map_err(unreadable)?;
+            manifests.push(kept);
         }
         let keys: u64 = manifests.iter().flatten().map(key_bytes).sum();
         if keys > KEYS_IN_MEMORY_BYTES {
@@ -76,7 +74,18 @@ impl StoredCrawl {
                 make_addresses(&crawl.disk(), &pages, bytes)?;
             }
         }
+        crawl.shown = manifests.iter().map(|manifest| manifest.as_ref().map(stamp_of)).collect();
         Ok(crawl)
+    }
+
+    /// Whether a shard has a newer checkpoint by now than when this was opened.
+    pub fn has_gone_on(&self) -> Result<bool, CrawlError> {
+        for (shard, shown) in self.shards().zip(&self.shown) {
+            if self.newest(shard)?.as_ref().map(stamp_of) > *shown {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The same, with nothing of its shards yet.
@@ -84,12 +93,12 @@ impl StoredCrawl {
         let mut config = Config::default();
         url.clone_into(&mut config.cluster.store);
         config.check().map_err(|error| CrawlError::Usage(error.to_string()))?;
-        let store = open_store(&config)?;
+        let store = Arc::new(Pinned::new(open_store(&config)?, KEPT_BYTES));
         let object = CrawlObject::find(&*store, id)?;
         let eras = Eras { store: &*store, prefix: &object.prefix() };
         let known = object.shared.then(|| eras.known()).transpose().map_err(refused)?;
         let view = StoreView::new(store.clone(), None, CACHE_BYTES);
-        let mut crawl = StoredCrawl { store, object, known, view, dir: PathBuf::new(), index: None };
+        let mut crawl = StoredCrawl { store, object, known, view, dir: PathBuf::new(), index: None, shown: Vec::new() };
         crawl.begin();
         Ok(crawl)
     }
@@ -136,17 +145,18 @@ impl StoredCrawl {
 
     /// The newest checkpoint of the shard that is whole and counts.
     pub fn newest(&self, shard: Shard) -> Result<Option<Manifest>, CrawlError> {
-        let (store, names) = (&*self.store, self.object.names());
-        let newest = match &self.known {
-            Some(known) => known.head(store, &names, shard.index()),
-            None => ship::newest(store, &names, shard.index()),
-        };
-        newest.map_err(refused)
+        let (names, since) = (self.object.names(), self.since(shard));
+        ship::newest_since(&*self.store, &names, shard.index(), since).map_err(refused)
     }
 
-    /// The newest checkpoint of the shard, whole or not, and what is wrong with its objects.
+    fn since(&self, shard: Shard) -> Since {
+        self.known.as_ref().map_or_else(Since::default, |known| known.since(shard.index()))
+    }
+
+    /// The newest checkpoint of the shard, whole or not, and what is wrong with its objects; all of it but value files
+    /// stays as it is.
     pub fn check(&self, shard: Shard) -> Result<Checked, CrawlError> {
-        ship::check(&*self.store, &self.object.names(), shard.index()).map_err(refused)
+        ship::check(&self.store, &self.object.names(), shard.index()).map_err(unreadable)
     }
 
     /// Shows the files of `manifest` as those of the shard, in the place of what was shown before.
@@ -185,6 +195,19 @@ impl StoredCrawl {
         self.view.mount_bytes(&list_path(&self.dir), list);
         Ok(true)
     }
+}
+
+/// A store that was there, and does not give a checkpoint.
+fn unreadable(error: store::Error) -> CrawlError {
+    match error {
+        store::Error::Disk(error) => CrawlError::Disk(error),
+        error @ store::Error::Damaged { .. } | error @ store::Error::Unavailable { .. } => CrawlError::Store(error),
+        error => refused(error),
+    }
+}
+
+fn stamp_of(manifest: &Manifest) -> (Claim, u64) {
+    (manifest.claim, manifest.number)
 }
 
 /// Bytes of the key records.

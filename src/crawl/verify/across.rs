@@ -48,18 +48,38 @@ impl ShardNoted {
     }
 }
 
-/// Checks what shards say of each other. `noted` is by shard.
+/// What the shards of a crawl have noted, in their order.
+pub(super) struct Shards<'a> {
+    /// By the checkpoints that were looked at.
+    pub noted: &'a [ShardNoted],
+    /// Their last checkpoints, found when all had been looked at; nothing where that cannot be known.
+    pub last: &'a [Option<u64>],
+    /// Whether they may go on meanwhile.
+    pub running: bool,
+}
+
+/// The last checkpoints of the shards by their directories.
+pub(super) fn last(disk: &Disk, dirs: &CrawlDirs, running: bool, noted: &[ShardNoted]) -> Result<Vec<Option<u64>>> {
+    let mut last = Vec::with_capacity(noted.len());
+    for (dir, of) in dirs.shards().iter().zip(noted) {
+        let newest = if running { checkpoint::newest(disk, dir)? } else { None };
+        last.push(newest.map(|(checkpoint, _)| checkpoint.number).or(of.number));
+    }
+    Ok(last)
+}
+
+/// Checks what shards say of each other.
 pub(super) fn check(
     disk: &Disk,
     dirs: &CrawlDirs,
-    running: bool,
-    noted: &[ShardNoted],
+    shards: &Shards<'_>,
     report: &mut Report<'_>,
     notice: &mut dyn FnMut(String),
 ) -> Result<()> {
+    let Shards { noted, running, .. } = *shards;
     for (place, of) in noted.iter().enumerate() {
         if let Some(exchange) = &of.exchange {
-            check_heads(disk, dirs, running, (place, exchange), noted, report)?;
+            check_heads(dirs, (place, exchange), shards, report);
         }
     }
     for (place, of) in noted.iter().enumerate() {
@@ -118,21 +138,17 @@ pub(super) fn whole_of(shard: &Identity) -> Identity {
 
 /// What a shard knew of the others: none of them stands at an earlier checkpoint.
 fn check_heads(
-    disk: &Disk,
     dirs: &CrawlDirs,
-    running: bool,
     (place, exchange): (usize, &ExchangeState),
-    noted: &[ShardNoted],
+    shards: &Shards<'_>,
     report: &mut Report<'_>,
-) -> Result<()> {
-    let path = match noted[place].number {
+) {
+    let path = match shards.noted[place].number {
         Some(number) => checkpoint_path(&dirs.shards()[place], number),
         None => dirs.shards()[place].clone(),
     };
     for (other, &known) in exchange.heads.iter().enumerate().filter(|&(other, _)| other != place) {
-        let Some(of) = noted.get(other) else { continue };
-        let last = if running { newest(disk, &dirs.shards()[other])?.or(of.number) } else { of.number };
-        let Some(last) = last else { continue };
+        let Some(last) = shards.last.get(other).copied().flatten() else { continue };
         if last < known {
             let what = format!(
                 "it knew of checkpoint {known} of {}, whose last one is {last}: one of the two directories was put \
@@ -142,12 +158,6 @@ fn check_heads(
             report.damage(&path, 0, what);
         }
     }
-    Ok(())
-}
-
-/// The number of the newest checkpoint file in `dir`.
-fn newest(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
-    Ok(checkpoint::newest(disk, dir)?.map(|(checkpoint, _)| checkpoint.number))
 }
 
 /// The link files of a shard: whole, and every URL in them one of the shard that it is for.
@@ -167,7 +177,7 @@ fn check_files(
                 report.summary.bytes += bytes;
             }
             // read by everybody meanwhile
-            Err(error) if running && error.is_not_found() => {}
+            Err(error) if running && is_fault(&error) && is_gone(disk, &link_path(dir, *number))? => {}
             Err(error) if is_fault(&error) => {
                 is_whole = false;
                 faults::tell(report, error);
@@ -188,6 +198,10 @@ fn check_files(
         names.filter(|name| !is_kept(name)).map(|name| (links.join(&name), number_of(&name).is_some())).collect();
     left_over(report, &links, unknown);
     Ok(is_whole)
+}
+
+fn is_gone(disk: &Disk, path: &Path) -> Result<bool> {
+    Ok(disk.open_if_there(path)?.is_none())
 }
 
 /// Takes the link files of a shard that are not whole out of what its checkpoint keeps, and has their links sent again;

@@ -117,7 +117,8 @@ fn verify_shards(
         }
     }
     across::check_identities(disk, dirs, &identities, report, notice)?;
-    across::check(disk, dirs, running, &noted, report, notice)?;
+    let last = across::last(disk, dirs, running, &noted)?;
+    across::check(disk, dirs, &across::Shards { noted: &noted, last: &last, running }, report, notice)?;
     let root = copies::CrawlDir { disk, dir: dirs.root(), shard: Shard::WHOLE };
     copies::check_config(&root, report)?;
     if !running {

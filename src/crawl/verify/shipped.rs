@@ -1,34 +1,24 @@
 //! Verifying a crawl in a store: its objects against the manifests, and what they hold as the files of a directory.
 //!
-//! Each shard is looked at by its newest checkpoint. Owners that go on meanwhile delete what their next checkpoints
-//! need no more, so a shard with findings that has gone on is looked at again; what is found the last time counts
-//! where it is of a value file, since those stay.
+//! Each shard is looked at by its newest checkpoint. All of it but value files, which stay, is copied before any of it
+//! is looked at ([`crate::ship::check`]); so all that is found is of this one checkpoint, however many its owner makes
+//! meanwhile.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::across::{self, ShardNoted};
 use super::{Place, copies, verify_one};
-use crate::container::{Finding, Report, Summary};
+use crate::container::Report;
 use crate::crawl::CrawlError;
 use crate::crawl::cluster::StoredCrawl;
 use crate::crawl::dirs::CrawlDirs;
 use crate::disk::Disk;
-use crate::engine::ExchangeState;
-use crate::engine::Identity;
+use crate::engine::{ExchangeState, Identity};
 use crate::shard::Shard;
-use crate::ship::{Claim, Manifest};
 use crate::text::figures::{counted, size};
-
-/// So often a shard is looked at that has gone on meanwhile.
-const TRIES: usize = 3;
-/// Findings of a shard that are told.
-const FINDINGS_MAX: usize = 10_000;
-const VALUE_FILE: &str = "value-";
 
 /// What a shard says, once it was looked at.
 type Looked = (Option<Identity>, ShardNoted);
-/// Which checkpoint was looked at.
-type Stamp = Option<(Claim, u64)>;
 
 /// Verifies the crawl, shard by shard, and then what its shards say of one another. `notice` hears what cannot be
 /// checked, and why.
@@ -39,16 +29,15 @@ pub fn verify_stored(
 ) -> Result<(), CrawlError> {
     notice("a store has no catalog: lengths and counts are compared with the newest checkpoint file only".to_owned());
     let disk = crawl.disk();
-    let (mut identities, mut noted, mut stamps) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut identities, mut noted) = (Vec::new(), Vec::new());
     for shard in crawl.shards() {
         let mut notice = |what: String| match shard.is_whole() {
             true => notice(what),
             false => notice(format!("{}: {what}", shard.dir_name())),
         };
-        let ((identity, of_shard), stamp) = Verification { crawl, disk: &disk, shard }.run(report, &mut notice)?;
+        let (identity, of_shard) = Verification { crawl, disk: &disk, shard }.run(report, &mut notice)?;
         identities.push(identity);
         noted.push(of_shard);
-        stamps.push(stamp);
     }
     let dirs = CrawlDirs::find(&disk, crawl.dir())?;
     if !dirs.is_sharded() {
@@ -56,18 +45,13 @@ pub fn verify_stored(
     }
     across::check_identities(&disk, &dirs, &identities, report, notice)?;
     // what a shard knew of the others may be of checkpoints that came after they were looked at
-    for (shard, stamp) in crawl.shards().zip(stamps) {
-        if let Some(newer) = crawl.newest(shard)?.filter(|newer| stamp_of(Some(newer)) > stamp) {
-            crawl.show(shard, Some(&newer));
-        }
+    let mut last = Vec::with_capacity(noted.len());
+    for (shard, of) in crawl.shards().zip(&noted) {
+        last.push(crawl.newest(shard)?.map(|newest| newest.number).max(of.number));
     }
-    across::check(&disk, &dirs, true, &noted, report, notice)?;
+    across::check(&disk, &dirs, &across::Shards { noted: &noted, last: &last, running: true }, report, notice)?;
     let root = copies::CrawlDir { disk: &disk, dir: dirs.root(), shard: Shard::WHOLE };
     Ok(copies::check_config(&root, report)?)
-}
-
-fn stamp_of(manifest: Option<&Manifest>) -> Stamp {
-    manifest.map(|manifest| (manifest.claim, manifest.number))
 }
 
 /// That of a shard.
@@ -77,54 +61,13 @@ struct Verification<'a> {
     shard: Shard,
 }
 
-/// What came of one look.
-struct Look {
-    looked: Looked,
-    stamp: Stamp,
-    summary: Summary,
-    findings: Vec<Finding>,
-    notices: Vec<String>,
-}
-
 impl Verification<'_> {
-    fn run(&self, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Result<(Looked, Stamp), CrawlError> {
-        let mut tries = 0;
-        loop {
-            let mut look = self.look(report)?;
-            tries += 1;
-            let has_gone_on = || Ok::<_, CrawlError>(stamp_of(self.crawl.newest(self.shard)?.as_ref()) > look.stamp);
-            if look.summary.findings > 0 && has_gone_on()? {
-                if tries < TRIES {
-                    continue;
-                }
-                self.leave_out_superseded(&mut look);
-            }
-            let told = look.findings.len() as u64;
-            let all = look.summary.findings + look.summary.unfinished;
-            if let Some(more) = all.checked_sub(told).filter(|&more| more > 0) {
-                look.notices.push(format!("{} are not told one by one", counted(more, "more finding")));
-            }
-            report.add(look.summary);
-            look.findings.iter().for_each(|finding| (report.tell)(finding));
-            look.notices.into_iter().for_each(notice);
-            return Ok((look.looked, look.stamp));
-        }
-    }
-
     /// Checks the objects of the newest checkpoint, and then the files that they make.
-    fn look(&self, report: &mut Report<'_>) -> Result<Look, CrawlError> {
-        let (mut findings, mut notices) = (Vec::new(), Vec::new());
-        let mut tell = |finding: &Finding| {
-            if findings.len() < FINDINGS_MAX {
-                findings.push(finding.clone());
-            }
-        };
-        let mut inner = Report::new(&mut tell, &mut *report.progress);
-        let mut notice = |what: String| notices.push(what);
+    fn run(&self, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Result<Looked, CrawlError> {
         let checked = self.crawl.check(self.shard)?;
-        inner.summary.bytes += checked.bytes;
+        report.summary.bytes += checked.bytes;
         for fault in &checked.faults {
-            inner.damage(&self.object(&fault.name), fault.offset, fault.what.clone());
+            report.damage(&self.object(&fault.name), fault.offset, fault.what.clone());
         }
         let (objects, bytes) = checked.left_over;
         if objects > 0 && checked.manifest.is_some() {
@@ -136,49 +79,22 @@ impl Verification<'_> {
         }
         let readable = checked.readable();
         self.crawl.show(self.shard, readable.as_ref());
-        let looked = match &readable {
-            Some(_) => {
-                let place = Place { dir: &self.dir(), shard: self.shard, running: true };
-                verify_one(self.disk, place, &mut inner, &mut notice)?
-            }
-            None => {
-                if checked.faults.is_empty() {
-                    notice(match objects {
-                        0 => "no checkpoint has reached the store yet".to_owned(),
-                        _ => format!(
-                            "{} of {} and no manifest: the first checkpoint is being shipped, or somebody has deleted \
-                             the manifest",
-                            counted(objects, "object"),
-                            size(bytes)
-                        ),
-                    });
-                }
-                let noted = ShardNoted { number: Some(0), exchange: Some(ExchangeState::default()) };
-                (None, noted)
-            }
-        };
-        let summary = inner.summary;
-        Ok(Look { looked, stamp: stamp_of(checked.manifest.as_ref()), summary, findings, notices })
-    }
-
-    /// Leaves out what was found in files of a checkpoint that does not count any more.
-    fn leave_out_superseded(&self, look: &mut Look) {
-        let is_value = |path: &Path| {
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
-            name.starts_with(VALUE_FILE)
-        };
-        let before = look.findings.len();
-        look.findings.retain(|finding| is_value(&finding.file));
-        let left_out = (before - look.findings.len()) as u64;
-        look.summary.findings = look.findings.iter().filter(|finding| finding.damage).count() as u64;
-        look.summary.unfinished = look.findings.len() as u64 - look.summary.findings;
-        if left_out > 0 {
-            look.notices.push(format!(
-                "the crawl went on faster than its queue and stores could be read: {} of checkpoints that count no \
-                 more are left out; verify again once it has ended",
-                counted(left_out, "finding")
-            ));
+        if readable.is_some() {
+            let place = Place { dir: &self.dir(), shard: self.shard, running: true };
+            return Ok(verify_one(self.disk, place, report, notice)?);
         }
+        if checked.faults.is_empty() {
+            notice(match objects {
+                0 => "no checkpoint has reached the store yet".to_owned(),
+                _ => format!(
+                    "{} of {} and no manifest: the first checkpoint is being shipped, or somebody has deleted the \
+                     manifest",
+                    counted(objects, "object"),
+                    size(bytes)
+                ),
+            });
+        }
+        Ok((None, ShardNoted { number: Some(0), exchange: Some(ExchangeState::default()) }))
     }
 
     fn dir(&self) -> PathBuf {

@@ -19,6 +19,7 @@ impl Case {
             FrontierOptions { partitions: 4, politeness, budget: Budget::UNLIMITED, ..FrontierOptions::default() };
         Case {
             support: SupportOptions::default(),
+            support_late: 0,
             seed,
             shards: 1,
             web,

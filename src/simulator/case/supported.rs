@@ -23,11 +23,13 @@ pub(super) fn support(case: &mut Case) {
             are_kept: true,
         },
         by_network: rng.u8(0..4) == 0,
-        // such counts depend on the order of pages: each has its key, but no archive says how many there are
+        // such counts depend on the order of pages, but for links of the domains of seeds
         by_standing: rng.u8(0..4) == 0,
         is_on: true,
     };
     if rng.u8(0..4) == 0 {
         rendered::render(case);
+    } else if rng.u8(0..3) == 0 {
+        case.support_late = rng.u32(0..=case.lives.len() as u32);
     }
 }

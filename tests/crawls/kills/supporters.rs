@@ -82,6 +82,51 @@ fn supporters_after_several_kills_are_those_of_the_links_of_the_archive() {
     assert!(counted.len() >= 19 && domains[0]["round"].as_u64() > Some(1), "{domains:#?}");
 }
 
+/// What each domain is worth by the links of the archive and by the domains of the seeds, in supporters: the least that
+/// agrees with all links.
+fn standing(site: &Site) -> BTreeMap<String, f64> {
+    let mut sources: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for link in rows(site, &["export", "links", "--jsonl"]) {
+        let (source, target) = (domain(&link["source"]), domain(&link["target"]));
+        if link["kind"] != "embed" && link["nofollow"] == false && source != target {
+            sources.entry(target).or_default().insert(source);
+        }
+    }
+    let seeds: BTreeSet<String> = site.web.seeds().iter().map(|seed| domain(&seed.as_str().into())).collect();
+    let mut quarters: BTreeMap<String, u64> = BTreeMap::new();
+    loop {
+        let worth = |of: &String| match seeds.contains(of) {
+            true => 4,
+            false => (quarters.get(of).copied().unwrap_or(0) / 2).min(4),
+        };
+        let next = sources.iter().map(|(target, of)| (target.clone(), of.iter().map(worth).sum())).collect();
+        if next == quarters {
+            let counted = quarters.into_iter().filter(|(_, quarters)| *quarters > 0);
+            return counted.map(|(domain, quarters)| (domain, quarters as f64 / 4.0)).collect();
+        }
+        quarters = next;
+    }
+}
+
+#[test]
+fn supporters_that_are_switched_on_later_count_as_if_all_pages_had_come_again() {
+    let site = of_twenty_domains("[budget]\nby_supporters = \"off\"\n");
+    assert_goes_on(&site);
+    let path = site.crawl.path("crawler.toml");
+    let config = std::fs::read_to_string(&path).unwrap();
+    let on = "by_supporters = \"on\"\nsupporters_by_network = false\n";
+    std::fs::write(&path, config.replace("by_supporters = \"off\"\n", on)).unwrap();
+    assert_goes_on(&site);
+    assert_sound(&site);
+    let counted = rows(&site, &["report", "domains", "--json"]).into_iter().map(|row| {
+        let name = row["domain"].as_str().unwrap().to_owned();
+        (name, row["supporters"].as_f64().unwrap())
+    });
+    let counted: BTreeMap<String, f64> = counted.filter(|(_, supporters)| *supporters > 0.0).collect();
+    assert_eq!(counted, standing(&site));
+    assert!(counted.len() > 5, "{counted:#?}");
+}
+
 /// With the usual keys counts depend on the order of pages, but every quarter that was counted has its key.
 #[test]
 fn a_crawl_with_the_usual_budgets_of_the_whole_web_is_whole_and_sound_after_kills() {

@@ -190,10 +190,13 @@ impl KeyFile {
         Ok(())
     }
 
-    /// The file has at least this version from now on.
+    /// The file has at least this version from now on. One that has it is left alone: what is written and not synced
+    /// may be lost with the power, and the header with it.
     fn raise(&self, version: u16) -> Result<()> {
-        let found = Header::check(&self.file, Kind::Keys, VERSION)?.version;
-        Header { kind: Kind::Keys, version: found.max(version) }.write(&self.file)
+        match Header::check(&self.file, Kind::Keys, VERSION)?.version {
+            found if found >= version => Ok(()),
+            _ => Header { kind: Kind::Keys, version }.write(&self.file),
+        }
     }
 
     /// The record at `offset`, which must be there.

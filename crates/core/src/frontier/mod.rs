@@ -107,7 +107,7 @@ pub use prerequisite::Asked;
 pub use queued::{Hops, QueuedUrl};
 pub use received::RequisitePace;
 pub use reputation::{RoundBudgets, RoundLook};
-pub use rounds::QUARTERS;
+pub use rounds::{QUARTERS, quarters_of};
 pub use silence::{ColdSilence, Resting, RestingHost};
 pub use state::{FrontierCut, FrontierState, PartitionState};
 pub use task::{

@@ -19,6 +19,12 @@ use crate::fingerprint::{ByFingerprint, Fingerprint};
 /// Parts of a supporter, where supporters count by their own.
 pub const QUARTERS: u64 = 4;
 
+/// Quarters of a supporter that a link of a domain is worth by the quarters that link to it: four of one of the seeds,
+/// or of one with two supporters that count in full; none of one that nobody links to.
+pub fn quarters_of(supporters: u64, is_of_seed: bool) -> u64 {
+    if is_of_seed { QUARTERS } else { (supporters / 2).min(QUARTERS) }
+}
+
 impl Frontier {
     /// One more domain links to `domain`. Nothing happens where supporters are not counted.
     pub fn support(&mut self, domain: Fingerprint) -> Result<()> {
@@ -35,11 +41,14 @@ impl Frontier {
         self.add_totals(domain, &DomainTotals { is_of_seed: true, ..DomainTotals::default() })
     }
 
-    /// What a link of a domain is worth by those that link to it, in quarters: four of one of the seeds, or of one with
-    /// two supporters that count in full; none of one that nobody links to. The domain has an active host.
-    pub fn standing(&self, domain: Fingerprint) -> u64 {
-        let totals = self.known_here(domain);
-        if totals.is_of_seed { QUARTERS } else { (totals.supporters / 2).min(QUARTERS) }
+    /// The quarters that a link of a domain is [worth](quarters_of). That of an active one is in memory; of any other,
+    /// as in a replay, its partition is read.
+    pub fn standing(&self, domain: Fingerprint) -> Result<u64> {
+        let totals = match self.domains.get(domain) {
+            Some(active) => active.totals(),
+            None => self.cold.partitions[self.partition_of(domain)].all_totals(domain)?,
+        };
+        Ok(quarters_of(totals.supporters, totals.is_of_seed))
     }
 
     /// What is known of a domain without reading a file.

@@ -11,6 +11,7 @@ use super::take::{Cursor, domain_totals};
 use super::{FileState, Partition};
 use crate::disk::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::frontier::domain_key;
 use crate::frontier::host::Item;
 use crate::frontier::reputation::DomainTotals;
 
@@ -79,6 +80,13 @@ impl Partition {
         let mut base = Base::open(&self.disk, &self.path(state.generation, "base"), state.bytes)?;
         let found = find_with_record(&mut base, host)?;
         Ok(found.map(|found| found.record).filter(|record| !record.is_empty()))
+    }
+
+    /// All that is known of `domain`; the base is read where it may have the domain.
+    pub(in crate::frontier) fn all_totals(&self, domain: Fingerprint) -> Result<DomainTotals> {
+        let base = self.base.as_ref().filter(|_| self.base_filter.may_hold(domain_key(domain)));
+        let base = base.map(|base| FileState { generation: base.generation, bytes: base.summary.bytes });
+        self.totals_of(base, domain)
     }
 
     /// What base, tails and array know of `domain`.

@@ -263,8 +263,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Takes what a `link` names by an attribute: the page of an Atom entry or, as some write it, of an item of RSS; the page
-    /// of a sitemap's entry in another language; the next page of a feed, which RSS has a `link` of Atom for.
+    /// Takes what a `link` names by an attribute: the page of an Atom entry or, as some write it, of an item of RSS;
+    /// the page of a sitemap's entry in another language; the next page of a feed, which RSS has a `link` of Atom for.
     fn link(&mut self, element: &BytesStart<'_>, sink: &mut Sink<'_>) {
         if element.local_name().as_ref() != "link" || self.in_source {
             return;
