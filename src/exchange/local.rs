@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::registry::{Head, HeadAt, Idle, News, Registry, Revision, Visible};
+use super::registry::{Head, HeadAt, Idle, News, Registry, Visible};
+use super::up_to::{Revision, UpTo};
 
 /// What is called when something has changed for a shard.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
@@ -50,9 +51,8 @@ impl LocalRegistry {
         if table.end.is_some() {
             return None;
         }
-        table.revision += 1;
-        table.seeds = (table.revision, seeds);
-        let revision = table.revision;
+        let revision = next(&mut table);
+        table.seeds = (revision, seeds);
         drop(table);
         self.wake_all_but(None);
         Some(revision)
@@ -69,15 +69,21 @@ impl LocalRegistry {
     }
 }
 
+/// The revision of the next change. It is known to all at once, since the table is locked until the change is made.
+fn next(table: &mut News) -> Revision {
+    let revision = table.known.last() + 1;
+    table.known = UpTo::all(revision);
+    revision
+}
+
 impl Registry for LocalRegistry {
     fn open(&self, shard: u32, head: Head) -> Revision {
         let mut table = self.table();
-        table.revision += 1;
-        let revision = table.revision;
+        let revision = next(&mut table);
         let files: Vec<Visible> = head.outgoing.iter().map(|&file| Visible { file, revision }).collect();
         let links_at = if files.is_empty() { 0 } else { revision };
         // what it is at an opening may not be what it was: seeds may have come
-        let head = Head { idle: Idle::No, read_to: 0, ..head };
+        let head = Head { idle: Idle::No, read_to: UpTo::NOTHING, ..head };
         table.heads[shard as usize] = Some(HeadAt { revision, links_at, head, files });
         drop(table);
         self.wake_all_but(Some(shard));
@@ -86,8 +92,7 @@ impl Registry for LocalRegistry {
 
     fn commit(&self, shard: u32, head: Head) -> Revision {
         let mut table = self.table();
-        table.revision += 1;
-        let revision = table.revision;
+        let revision = next(&mut table);
         let before = table.heads[shard as usize].take().unwrap_or_default();
         debug_assert!(before.head.number < head.number, "heads only move forward: {before:?}, {head:?}");
         let since = |number: u64| before.files.iter().find(|visible| visible.file.number == number);
@@ -132,6 +137,7 @@ mod tests {
 
     fn head(number: u64, idle: Idle, read_to: Revision, files: &[u64]) -> Head {
         let outgoing = files.iter().map(|&number| OutFile { number, has_notes: false }).collect();
+        let read_to = UpTo::all(read_to);
         Head { number, idle, read_to, positions: vec![Position::default(); 2], outgoing }
     }
 

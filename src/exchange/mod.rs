@@ -17,6 +17,7 @@ mod position;
 mod reader;
 mod reading;
 pub mod registry;
+mod up_to;
 mod writer;
 
 pub use format::{link_path, links_dir, number_of};
@@ -26,7 +27,8 @@ pub use local::{LocalRegistry, Wake};
 pub use position::Position;
 pub use reader::{LinkFile, Section};
 pub use reading::Reading;
-pub use registry::{Again, Head, HeadAt, Idle, News, OutFile, Registry, Revision, Visible};
+pub use registry::{Again, Head, HeadAt, Idle, News, OutFile, Registry, Visible};
+pub use up_to::{Revision, UpTo};
 pub use writer::{LinkWriter, Written};
 
 #[cfg(test)]

@@ -25,10 +25,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Position;
+use super::up_to::{Revision, UpTo};
 use crate::record::Finish;
-
-/// The order of commits, openings and lists of seeds over all shards of a crawl; 0 is before the first one.
-pub type Revision = u64;
 
 /// What is left to do in a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -58,8 +56,8 @@ pub struct Head {
     pub number: u64,
     /// What was left to do.
     pub idle: Idle,
-    /// Everything that others have committed up to this revision is in it: links, notes and seeds.
-    pub read_to: Revision,
+    /// Everything of this that others have committed is in it: links, notes and seeds.
+    pub read_to: UpTo,
     /// How far the links of each shard are read.
     pub positions: Vec<Position>,
     /// The link files that there are, the oldest first.
@@ -88,12 +86,13 @@ pub struct HeadAt {
     pub files: Vec<Visible>,
 }
 
-/// What a shard knows of the others at a revision.
+/// What a shard knows of the others.
 #[derive(Clone, Debug, Default)]
 pub struct News {
-    /// Everything up to it is in the rest.
-    pub revision: Revision,
-    /// The heads by shard; none of one that is not open yet.
+    /// Everything of this is in the rest.
+    pub known: UpTo,
+    /// The heads by shard; none of one that is not open yet. Those of the own process may be later than all that is
+    /// known of others.
     pub heads: Vec<Option<HeadAt>>,
     /// The last list of seeds, and how many seeds the crawl has since.
     pub seeds: (Revision, u32),
@@ -123,7 +122,7 @@ impl News {
     pub fn is_read_by_all(&self, me: u32, number: u64) -> bool {
         let mine = self.heads.get(me as usize).and_then(Option::as_ref).map_or(&[][..], |mine| &mine.files);
         let others = || self.heads.iter().enumerate().filter(|(reader, _)| *reader != me as usize);
-        let has_read = |at: &HeadAt, revision: Revision| at.head.read_to >= revision;
+        let has_read = |at: &HeadAt, revision: Revision| at.head.read_to.covers(revision);
         mine.iter()
             .find(|visible| visible.file.number == number)
             .is_some_and(|visible| others().all(|(_, at)| at.as_ref().is_some_and(|at| has_read(at, visible.revision))))
@@ -134,7 +133,7 @@ impl News {
         let last = self.last_input();
         let all: Option<Vec<&HeadAt>> = self.heads.iter().map(Option::as_ref).collect();
         let all = all?;
-        let are_over = all.iter().all(|at| at.head.idle > Idle::No && at.head.read_to >= last);
+        let are_over = all.iter().all(|at| at.head.idle > Idle::No && at.head.read_to.covers(last));
         let is_complete = all.iter().all(|at| at.head.idle == Idle::Yes);
         are_over.then_some(if is_complete { Finish::Complete } else { Finish::OnlySilentHosts })
     }

@@ -286,10 +286,9 @@ impl<'env, 'scope> Node<'env, 'scope> {
 
     /// Says the words that are owed, where everything is known that they need.
     fn pay(&mut self) {
-        let known = self.plan.grounds.heads.is_up_to(self.plan.grounds.ownership.heads().revision);
         for post in self.posts.values_mut() {
             let word = match post.owed {
-                Some(Owed::Replay) if known => Word::Replay,
+                Some(Owed::Replay) if self.plan.grounds.heads.know_all_before(post.claimed.epoch) => Word::Replay,
                 Some(Owed::Admit) => Word::Admit(Admission::Listed),
                 Some(Owed::Crawl) => {
                     post.is_crawling = true;

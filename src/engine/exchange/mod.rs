@@ -222,7 +222,9 @@ impl Exchange {
         };
         let are_idle = !self.news.heads.iter().enumerate().any(is_busy);
         committed.is_none_or(|at| {
-            let is_behind = are_idle && at.head.read_to < self.news.last_input();
+            let last = self.news.last_input();
+            // of an own commit that is later than all that is known of others nothing can be said yet
+            let is_behind = are_idle && !at.head.read_to.covers(last) && self.incoming.read_to(&self.news).covers(last);
             at.head.idle < idle || !self.outgoing.is_empty() || is_behind
         })
     }

@@ -184,8 +184,8 @@ impl Session {
     /// Replays the shards for which everything is known that is needed, and lets them crawl; tells those that have to
     /// stop.
     fn go_on(&mut self, machine: &Machine) -> Result<(), Broken> {
-        let is_known = self.grounds.heads.is_up_to(self.ownership.heads().revision);
         for post in self.posts.values_mut() {
+            let is_known = self.grounds.heads.know_all_before(post.claimed.epoch);
             if is_known && let Some(recovery) = post.recovery.take() {
                 post.member.replay(recovery, &machine.replayed)?;
                 post.member.engine.admit_listed();

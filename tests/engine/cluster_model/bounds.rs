@@ -138,7 +138,7 @@ pub enum Mistake {
     RecoverUnchecked,
     /// Its heads have the `read to` of their manifests.
     RecoverKeepsReadTo,
-    /// Revisions of link files that a manifest of an earlier era has are believed, also beyond what is known.
+    /// Revisions of link files that a manifest of an earlier era has are believed.
     RevisionsOfOldEra,
     /// A checkpoint that was cut in an earlier era is committed with its `read to` and its `links at`.
     FiguresOfOldEra,

@@ -1,7 +1,7 @@
 //! The model of a configuration: the first state, what an engine knows in a state, and how states are made equal that
 //! differ in nothing that matters.
 
-use crawler::exchange::{Head as CodeHead, HeadAt, Idle, News, OutFile, Position, Reading, Visible};
+use crawler::exchange::{Head as CodeHead, HeadAt, Idle, News, OutFile, Position, Reading, UpTo, Visible};
 
 use super::bounds::{Bounds, Mistake};
 use super::checkpoint::{Checkpoint, Contents, Id, LinkFile, OF_THIS_COMMIT};
@@ -78,7 +78,12 @@ impl Model {
         let round_at = if self.bounds.makes(Mistake::RoundIsNoInput) { 0 } else { state.round_at };
         let inputs = [state.list_at, round_at].into_iter().filter(|at| *at <= revision);
         let seeds_at = inputs.max().unwrap_or(0);
-        News { revision: revision.into(), heads: heads.collect(), seeds: (seeds_at.into(), 0), ..News::default() }
+        News {
+            known: UpTo::all(revision.into()),
+            heads: heads.collect(),
+            seeds: (seeds_at.into(), 0),
+            ..News::default()
+        }
     }
 
     fn head_at(&self, state: &State, head: Head) -> HeadAt {
@@ -91,7 +96,7 @@ impl Model {
         let said = CodeHead {
             number: content.number.into(),
             idle: if content.is_idle { Idle::Yes } else { Idle::No },
-            read_to: head.read_to.into(),
+            read_to: UpTo::all(head.read_to.into()),
             ..CodeHead::default()
         };
         let (revision, links_at) = (head.revision.into(), head.links_at.into());
@@ -107,16 +112,11 @@ impl Model {
 
     /// Everything up to this revision is read in `work`.
     pub fn read_to(&self, state: &State, known: u8, work: &Checkpoint, shard: usize) -> u8 {
-        let mut news = self.news(state, shard, known);
-        let is_done = self.reading(&news, work, shard, |rules| rules.is_done());
-        if self.bounds.makes(Mistake::RevisionOfHeader) && is_done {
+        let news = self.news(state, shard, known);
+        if self.bounds.makes(Mistake::RevisionOfHeader) && self.reading(&news, work, shard, |rules| rules.is_done()) {
             return state.revision;
         }
-        if self.bounds.makes(Mistake::RevisionsOfOldEra) && !is_done {
-            // revisions beyond what is known are believed, too: the bound alone would make up for the mistake
-            news.revision = u64::MAX;
-        }
-        self.reading(&news, work, shard, |rules| rules.read_to()) as u8
+        self.reading(&news, work, shard, |rules| rules.read_to()).last() as u8
     }
 
     /// The engine hears of everything up to `revision`.
