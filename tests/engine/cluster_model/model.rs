@@ -63,8 +63,22 @@ impl Model {
         if file.revision == OF_THIS_COMMIT || is_old { head.revision } else { file.revision }
     }
 
-    /// What the shard `me` knows of all heads at `revision`.
-    pub fn news(&self, state: &State, me: usize, revision: u8) -> News {
+    /// What the engine of the shard `me` knows: what the watch has brought, what it has committed itself, and what its
+    /// node has of other shards.
+    pub fn news(&self, state: &State, me: usize, engine: &Engine) -> News {
+        let mut news = self.watched(state, me, engine.known);
+        for shard in self.shards() {
+            let number = if shard == me { engine.head } else { engine.heard[shard] };
+            let head = state.shards[shard].heads[number as usize];
+            if head.revision > engine.known {
+                news.heads[shard] = Some(self.head_at(state, head));
+            }
+        }
+        news
+    }
+
+    /// What the watch has brought of all heads up to `revision`, for the shard `me`.
+    pub fn watched(&self, state: &State, me: usize, revision: u8) -> News {
         let heads = self.shards().map(|shard| {
             let heads = &state.shards[shard].heads[..=usize::from(state.shards[shard].newest)];
             let head = *heads.iter().rev().find(|head| head.revision <= revision).unwrap_or(&heads[0]);
@@ -111,8 +125,15 @@ impl Model {
     }
 
     /// Everything up to this revision is read in `work`.
-    pub fn read_to(&self, state: &State, known: u8, work: &Checkpoint, shard: usize) -> u8 {
-        let news = self.news(state, shard, known);
+    pub fn read_to(&self, state: &State, engine: &Engine, work: &Checkpoint, shard: usize) -> u8 {
+        let news = self.news(state, shard, engine);
+        let is_unbounded = self.bounds.makes(Mistake::ReadBeyondKnown) || self.bounds.makes(Mistake::RevisionsOfOldEra);
+        let first = self.reading(&news, work, shard, |rules| rules.next(&[]));
+        if let Some((sender, at)) = first.filter(|_| is_unbounded) {
+            let files = news.heads[sender as usize].iter().flat_map(|head| &head.files);
+            let unread = files.filter(|visible| visible.file.number == at.number).map(|visible| visible.revision);
+            return unread.max().map_or(0, |first| first as u8 - 1);
+        }
         if self.bounds.makes(Mistake::RevisionOfHeader) && self.reading(&news, work, shard, |rules| rules.is_done()) {
             return state.revision;
         }
@@ -157,6 +178,12 @@ impl Model {
                 } else if !self.bounds.lag {
                     self.hear(&from, &mut seat.engine, shard, from.revision);
                 }
+                let known = seat.engine.known;
+                for (heard, of) in seat.engine.heard.iter_mut().zip(&from.shards) {
+                    if of.heads[*heard as usize].revision <= known {
+                        *heard = 0;
+                    }
+                }
             }
             for (claim, contents) in shared.contents.iter_mut().enumerate().skip(1) {
                 for (number, content) in contents.iter_mut().enumerate().skip(1) {
@@ -172,7 +199,9 @@ impl Model {
             }
         }
         state.in_flight.sort_unstable();
-        state.nodes[..self.bounds.nodes].sort_unstable();
+        if self.bounds.homes.is_none() {
+            state.nodes[..self.bounds.nodes].sort_unstable();
+        }
         state
     }
 
