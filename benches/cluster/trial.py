@@ -31,7 +31,8 @@ class Trial:
                         "delay": f"{DELAY_MS}ms"})
         self.expected = {line.rstrip("\n").split(" ", 1)[1]
                          for line in open(os.path.join(self.dir, "web", "expected.txt"))}
-        self.trap = world.trap(number) if gated else None
+        gates = world.gates_of_nodes() if gated else None
+        self.gates, self.trap = gates and gates.of, gates and gates.trap
         self.processes, self.logs = {}, {}
         # what happened to nodes: (what, node, since when it is away, when it came back, the shards it had)
         self.events = []
@@ -171,9 +172,9 @@ class Gates:
     """Gates of all nodes, made once; what they wait for is the trial's."""
 
     def __init__(self):
-        self.trap = gate.Trap()
+        self.trap, self.of = gate.Trap(), {}
         for at, name in enumerate(NODES):
             first = GATES.start + 10 * at
             for number, member in enumerate(MEMBERS):
-                gate.Gate(name, (HERE, first + number), (ADDRESS[member], 2379), self.trap)
-            gate.Gate(name, (HERE, first + 9), (ADDRESS[STORE], 9000), self.trap)
+                self.of[name, member] = gate.Gate(name, (HERE, first + number), (ADDRESS[member], 2379), self.trap)
+            self.of[name, STORE] = gate.Gate(name, (HERE, first + 9), (ADDRESS[STORE], 9000), self.trap)
