@@ -138,7 +138,7 @@ mod tests {
     fn head(number: u64, idle: Idle, read_to: Revision, files: &[u64]) -> Head {
         let outgoing = files.iter().map(|&number| OutFile { number, has_notes: false }).collect();
         let read_to = UpTo::all(read_to);
-        Head { number, idle, read_to, positions: vec![Position::default(); 2], outgoing }
+        Head { number, idle, read_to, positions: vec![Position::behind(9); 2], outgoing }
     }
 
     #[test]
@@ -160,6 +160,25 @@ mod tests {
         registry.commit(1, head(3, Idle::Yes, back, &[]));
         assert_eq!(registry.news().end, Some(Finish::Complete));
         assert_eq!(registry.add_seeds(6), None);
+    }
+
+    #[test]
+    fn a_crawl_does_not_end_and_no_file_goes_while_a_file_is_unread_whatever_its_reader_says() {
+        let registry = LocalRegistry::new(2, 5);
+        (0..2).for_each(|shard| _ = registry.open(shard, Head::default()));
+        let links = registry.commit(0, head(1, Idle::Yes, 9, &[1]));
+        let mut reader = head(1, Idle::Yes, links, &[]);
+        reader.positions[0] = Position { number: 1, frames: 3 };
+        registry.commit(1, reader.clone());
+        let news = registry.news();
+        assert!(news.heads[1].as_ref().unwrap().head.read_to.covers(links), "it says that it has read the file");
+        assert_eq!((news.first_unread(), news.end), (Some((0, 1)), None));
+        assert!(!news.is_read_by_all(0, 1));
+        (reader.number, reader.positions[0]) = (2, Position::behind(1));
+        registry.commit(1, reader);
+        let news = registry.news();
+        assert_eq!((news.first_unread(), news.end), (None, Some(Finish::Complete)));
+        assert!(news.is_read_by_all(0, 1));
     }
 
     #[test]

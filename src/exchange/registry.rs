@@ -64,6 +64,13 @@ pub struct Head {
     pub outgoing: Vec<OutFile>,
 }
 
+impl Head {
+    /// Whether the link file `number` of the shard `sender` is read to its end, by the position in it.
+    pub fn has_read(&self, sender: u32, number: u64) -> bool {
+        self.positions.get(sender as usize).is_some_and(|position| position.number > number)
+    }
+}
+
 /// A link file with the revision from which on it exists for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visible {
@@ -118,24 +125,42 @@ impl News {
         links.chain([self.seeds.0]).max().unwrap_or(0)
     }
 
-    /// Whether every shard but `me` has a committed checkpoint that has read the link file `number` of `me`.
+    /// Whether every shard but `me` has a committed checkpoint that has read the link file `number` of `me`: it says so
+    /// for all that was done up to a revision, and its position in the files of `me` is behind this one.
     pub fn is_read_by_all(&self, me: u32, number: u64) -> bool {
         let mine = self.heads.get(me as usize).and_then(Option::as_ref).map_or(&[][..], |mine| &mine.files);
-        let others = || self.heads.iter().enumerate().filter(|(reader, _)| *reader != me as usize);
-        let has_read = |at: &HeadAt, revision: Revision| at.head.read_to.covers(revision);
-        mine.iter()
-            .find(|visible| visible.file.number == number)
-            .is_some_and(|visible| others().all(|(_, at)| at.as_ref().is_some_and(|at| has_read(at, visible.revision))))
+        let visible = mine.iter().find(|visible| visible.file.number == number);
+        visible.is_some_and(|visible| {
+            let has_read = |head: &Head| head.read_to.covers(visible.revision) && head.has_read(me, number);
+            self.others(me).all(|at| at.is_some_and(|at| has_read(&at.head)))
+        })
     }
 
-    /// How the crawl ends, if this is its end.
+    /// The heads of all shards but `me`.
+    fn others(&self, me: u32) -> impl Iterator<Item = Option<&HeadAt>> {
+        (0..).zip(&self.heads).filter(move |(shard, _)| *shard != me).map(|(_, at)| at.as_ref())
+    }
+
+    /// The first link file that some shard has not read: its sender and its number. A file that is not kept any more
+    /// was read by all; so where there is none, every link that was ever committed is admitted.
+    pub fn first_unread(&self) -> Option<(u32, u64)> {
+        let kept = (0..).zip(&self.heads).flat_map(|(sender, at)| at.iter().map(move |at| (sender, at)));
+        let mut kept = kept.flat_map(|(sender, at)| at.files.iter().map(move |visible| (sender, visible.file.number)));
+        kept.find(|&(sender, number)| {
+            !self.others(sender).all(|at| at.is_some_and(|at| at.head.has_read(sender, number)))
+        })
+    }
+
+    /// How the crawl ends, if this is its end: all shards are idle, say that they have read what there is to read, and
+    /// have read every file.
     pub fn is_end(&self) -> Option<Finish> {
         let last = self.last_input();
         let all: Option<Vec<&HeadAt>> = self.heads.iter().map(Option::as_ref).collect();
         let all = all?;
         let are_over = all.iter().all(|at| at.head.idle > Idle::No && at.head.read_to.covers(last));
         let is_complete = all.iter().all(|at| at.head.idle == Idle::Yes);
-        are_over.then_some(if is_complete { Finish::Complete } else { Finish::OnlySilentHosts })
+        let is_end = are_over && self.first_unread().is_none();
+        is_end.then_some(if is_complete { Finish::Complete } else { Finish::OnlySilentHosts })
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::cluster::{FiguresRecord, HeadAt as Committed, View};
-use crate::exchange::{Again, Head, HeadAt, News, OutFile, Registry, Revision, Visible, Wake};
+use crate::exchange::{Again, Head, HeadAt, News, OutFile, Registry, Revision, UpTo, Visible, Wake};
 use crate::shard::Shard;
 use crate::ship::{Manifest, Names, StoreView};
 use crate::store::{self, ObjectStore};
@@ -134,6 +134,13 @@ impl Heads {
         self.table().known.covers(epoch)
     }
 
+    /// Whether the crawl is at its end by the manifests of the heads too, of which at least `known` is known here. The
+    /// short heads of the registry say that everything is read; the manifests have the position in each link file.
+    pub fn confirm_end(&self, known: UpTo) -> bool {
+        let table = self.table();
+        table.known >= known && table.is_end().is_some()
+    }
+
     /// Which of these shards wait for links.
     pub fn hungry(&self, shards: impl Iterator<Item = u32>) -> Vec<u32> {
         shards.filter(|&shard| Registry::is_hungry(self, shard)).collect()
@@ -214,7 +221,6 @@ mod tests {
     use super::*;
     use crate::cluster::HeadRecord;
     use crate::disk::Disk;
-    use crate::exchange::UpTo;
     use crate::ship::{Claim, ShippedLinks};
     use crate::store::FileStore;
 

@@ -175,5 +175,20 @@ pub enum Mistake {
 }
 
 impl Mistake {
+    /// Whether it makes a shard say that it has read what it has not. A link file goes, and the crawl ends, only when
+    /// the positions in the files say so too; the mistake is planted with that taken away.
+    pub fn is_of_revisions(self) -> bool {
+        matches!(
+            self,
+            Mistake::EndByLastHead
+                | Mistake::RevisionOfHead
+                | Mistake::RevisionOfHeader
+                | Mistake::RecoverKeepsReadTo
+                | Mistake::RevisionsOfOldEra
+                | Mistake::FiguresOfOldEra
+                | Mistake::ReadBeyondKnown
+        )
+    }
+
     pub const LAST: Mistake = Mistake::ReplayBehindClaim;
 }

@@ -52,6 +52,7 @@ pub const SMALL: &[Bounds] = &[
     Bounds { name: "quota", quota: 3, doubt: true, numbers: [2, 1, 0], ..BACK },
     Bounds { name: "recover", claims: [2, 1, 0], numbers: [2, 1, 0], ..RECOVERED },
     Bounds { name: "own commits first", numbers: [2, 1, 1], ..OWN_FIRST },
+    Bounds { name: "own commits first, notes", web: NOTED_ROUND, numbers: [1; 3], ..OWN_FIRST },
     Bounds { name: "registry cut", numbers: [2, 1, 0], store_doubt: false, fine: false, ..CUT },
     Bounds { name: "both cut", numbers: [1, 1, 0], ..CUT },
     Bounds { name: "store cut, sender killed", doubt: false, kills: 1, claims: [2, 1, 0], numbers: [1, 1, 0], ..CUT },

@@ -111,10 +111,21 @@ impl Model {
             number: content.number.into(),
             idle: if content.is_idle { Idle::Yes } else { Idle::No },
             read_to: UpTo::all(head.read_to.into()),
+            positions: self.positions(&content),
             ..CodeHead::default()
         };
         let (revision, links_at) = (head.revision.into(), head.links_at.into());
         HeadAt { revision, links_at, head: said, files: files.collect() }
+    }
+
+    /// How far the links of each shard are read, as others hear of it. Mistakes about revisions do harm only where
+    /// nobody looks at positions.
+    fn positions(&self, content: &Checkpoint) -> Vec<Position> {
+        let position = |&(number, frames): &(u8, u8)| match self.bounds.mistake.is_some_and(Mistake::is_of_revisions) {
+            true => Position::behind(u64::from(u8::MAX)),
+            false => Position { number: number.into(), frames: frames.into() },
+        };
+        content.positions[..self.bounds.shards].iter().map(position).collect()
     }
 
     /// Asks the rules of reading for `shard`, which has read as `work` says.
