@@ -158,5 +158,7 @@ def read_only(trial, rng):
         trial.store.read_only(False)
 
 
+# nodes are cut off there by rules of iptables
+NEED_NAMESPACES = ["cut", "store-away"]
 KINDS = {"calm": calm, "kill": kill, "commit": commit, "pause": pause, "cut": cut, "hold": hold, "leader": leader,
          "etcd-away": etcd_away, "store-away": store_away, "read-only": read_only}

@@ -37,7 +37,7 @@ class Trial:
         # what happened to nodes: (what, node, since when it is away, when it came back, the shards it had)
         self.events = []
         self.counts = collections.Counter()
-        self.heads, self.owners, self.backwards, self.pages, self.state = {}, {}, 0, 0, ""
+        self.heads, self.owners, self.backwards, self.pages, self.state, self.finish = {}, {}, 0, 0, "", None
         config = open(os.path.join(self.dir, "web", "crawler.toml")).read()
         for name in NODES:
             with open(self.path(name + ".toml"), "w") as own:
@@ -114,6 +114,7 @@ class Trial:
         said = self.command("cluster", "status", "--json", *self.place())
         if said.returncode == 0:
             status = json.loads(said.stdout)
+            self.finish = status["end"]
             self.state, self.pages = status["state"], sum(shard["pages"] or 0 for shard in status["shards"])
             for shard in status["shards"]:
                 number, owner, head = shard["shard"], shard["owner"], shard["checkpoint"] or 0
@@ -159,6 +160,7 @@ class Trial:
             if found:
                 entry = json.loads(found[1])
                 self.shards[entry["url"]].add(int(re.search(r"shard-(\d+)/", entry["filename"])[1]))
+        self.verified = self.command("verify", "--store", self.url)
         self.requests = self.store.counts(self.name)
 
     def close(self):
