@@ -137,7 +137,7 @@ pub struct HeadRecord {
     pub has_notes: bool,
     /// Revision of the shard's last commit with a link file; 0: this one.
     pub links_at: u64,
-    /// Everything of this that others have committed is in it.
+    /// Revisions of others of which everything is in it.
     pub read_to: UpTo,
     /// What was left to do.
     pub idle: Idle,

@@ -60,7 +60,7 @@ pub struct NodeAt {
 /// All that was done up to a revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
-    /// Up to the last change in it, or up to the last reading of all.
+    /// Revisions up to the last change in it, or up to the last reading of all.
     pub known: UpTo,
     /// The heads by shard.
     pub heads: Vec<Option<HeadAt>>,

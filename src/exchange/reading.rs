@@ -51,7 +51,7 @@ impl<'a> Reading<'a> {
         self.all_unread().next().is_none()
     }
 
-    /// Everything of this is admitted.
+    /// Revisions of which everything is admitted.
     pub fn read_to(self) -> UpTo {
         let first = self.all_unread().map(|(_, visible)| visible.revision).min();
         first.map_or(self.news.known, |first| self.news.known.before(first))

@@ -12,31 +12,31 @@ use serde::{Deserialize, Serialize};
 /// The order of commits, openings and lists of seeds over all shards of a crawl; 0 is before the first one.
 pub type Revision = u64;
 
-/// Everything up to a revision.
+/// All revisions up to one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct UpTo(Revision);
 
 impl UpTo {
-    /// Nothing at all.
+    /// No revision.
     pub const NOTHING: UpTo = UpTo(0);
 
-    /// Everything up to `revision`: for the one that has taken all of it in, and left nothing out.
+    /// All up to `revision`: for the one that has taken in all of them, and left nothing out.
     pub const fn all(revision: Revision) -> UpTo {
         UpTo(revision)
     }
 
-    /// Whether what happened at `revision` is in it.
+    /// Returns whether `revision` is among them.
     pub fn covers(self, revision: Revision) -> bool {
         revision <= self.0
     }
 
-    /// What of it comes before `revision`.
+    /// The part before `revision`.
     pub fn before(self, revision: Revision) -> UpTo {
         UpTo(self.0.min(revision.saturating_sub(1)))
     }
 
-    /// The last revision of it: to be shown, to be stored, or to go on from.
+    /// The last one: to be shown, to be stored, or to go on from.
     pub fn last(self) -> Revision {
         self.0
     }

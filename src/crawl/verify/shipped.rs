@@ -74,8 +74,8 @@ pub fn verify_stored(
     Ok(copies::check_config(&root, report)?)
 }
 
-/// What is wrong where `reader` says that it has read everything up to a revision, and has not, by its position in the
-/// link files of `sender`. Both are facts of one checkpoint, so this holds however old the other one is.
+/// Finds a link file of `sender` that `reader` says to have read, by its revision, and has not, by its position. Both
+/// are facts of one checkpoint of the reader, so this holds however old that of the sender is.
 fn unread(reader: &Manifest, sender: &Manifest) -> Option<String> {
     let is_of_era = reader.claim.era == sender.claim.era;
     let others = sender.links.iter().filter(|_| is_of_era && reader.shard != sender.shard);

@@ -88,7 +88,7 @@ impl Incoming {
         !self.out.is_empty()
     }
 
-    /// Everything of this is admitted.
+    /// Revisions of which everything is admitted.
     pub fn read_to(&self, news: &News) -> UpTo {
         self.reading(news).read_to()
     }

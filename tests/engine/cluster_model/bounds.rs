@@ -31,7 +31,7 @@ pub struct Bounds {
     pub expiry: bool,
     /// Whether the answers of transactions are lost, and transactions doubled and late.
     pub doubt: bool,
-    /// Whether the same goes for the store: answers are lost, and what was put or deleted is put or deleted again,
+    /// The same for the store: answers are lost, and what was put or deleted is put or deleted again,
     /// while the first sending is still on its way.
     pub store_doubt: bool,
     /// Whether local checkpoints, objects and deletions are steps of their own.
@@ -40,7 +40,7 @@ pub struct Bounds {
     pub late: bool,
     /// Whether heads are heard of late, and some only with later ones.
     pub lag: bool,
-    /// Whether it is a node that hears of the others, by its watch, and of its own commits at once.
+    /// Nodes hear of the others by their watch, and of their own commits at once.
     pub own_first: bool,
     pub hand_over: bool,
     pub sweep: bool,
@@ -175,8 +175,8 @@ pub enum Mistake {
 }
 
 impl Mistake {
-    /// Whether it makes a shard say that it has read what it has not. A link file goes, and the crawl ends, only when
-    /// the positions in the files say so too; the mistake is planted with that taken away.
+    /// Returns whether it makes a shard say that it has read what it has not. A link file goes, and the crawl ends,
+    /// only when the positions in the files say so too; the mistake is planted with that taken away.
     pub fn is_of_revisions(self) -> bool {
         matches!(
             self,

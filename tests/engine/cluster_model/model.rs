@@ -63,8 +63,8 @@ impl Model {
         if file.revision == OF_THIS_COMMIT || is_old { head.revision } else { file.revision }
     }
 
-    /// What the engine of the shard `me` knows: what the watch has brought, what it has committed itself, and what its
-    /// node has of other shards.
+    /// Knowledge of the engine of the shard `me`: what the watch has brought, what it has committed itself, and what
+    /// its node has of other shards.
     pub fn news(&self, state: &State, me: usize, engine: &Engine) -> News {
         let mut news = self.watched(state, me, engine.known);
         for shard in self.shards() {
@@ -77,7 +77,7 @@ impl Model {
         news
     }
 
-    /// What the watch has brought of all heads up to `revision`, for the shard `me`.
+    /// All heads that the watch has brought up to `revision`, for the shard `me`.
     pub fn watched(&self, state: &State, me: usize, revision: u8) -> News {
         let heads = self.shards().map(|shard| {
             let heads = &state.shards[shard].heads[..=usize::from(state.shards[shard].newest)];
@@ -118,7 +118,7 @@ impl Model {
         HeadAt { revision, links_at, head: said, files: files.collect() }
     }
 
-    /// How far the links of each shard are read, as others hear of it. Mistakes about revisions do harm only where
+    /// Positions in the links of each shard, as others hear of them. Mistakes about revisions do harm only where
     /// nobody looks at positions.
     fn positions(&self, content: &Checkpoint) -> Vec<Position> {
         let position = |&(number, frames): &(u8, u8)| match self.bounds.mistake.is_some_and(Mistake::is_of_revisions) {

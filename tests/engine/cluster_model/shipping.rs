@@ -62,7 +62,7 @@ impl Moves<'_> {
         self.is_on_its_way("ships the next object, which is on its way", (node, shard), (bit, content));
     }
 
-    /// What is put, or deleted where there is no content, arrives later.
+    /// A put, or a deletion where there is no content, arrives later.
     fn is_on_its_way(&mut self, what: &'static str, (node, shard): (usize, usize), (bit, content): (u64, Id)) {
         if self.from.late.object == 0 {
             let late = Late { shard: shard as u8, object: bit.trailing_zeros() as u8 + 1, content };
