@@ -132,13 +132,13 @@ impl Registry for LocalRegistry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::{OutFile, Position};
+    use crate::exchange::{Account, Difference, OutFile, Position};
     use crate::record::Finish;
 
     fn head(number: u64, idle: Idle, read_to: Revision, files: &[u64]) -> Head {
         let outgoing = files.iter().map(|&number| OutFile { number, has_notes: false }).collect();
         let read_to = UpTo::all(read_to);
-        Head { number, idle, read_to, positions: vec![Position::behind(9); 2], outgoing }
+        Head { number, idle, read_to, positions: vec![Position::behind(9); 2], outgoing, account: Account::default() }
     }
 
     #[test]
@@ -179,6 +179,31 @@ mod tests {
         let news = registry.news();
         assert_eq!((news.first_unread(), news.end), (None, Some(Finish::Complete)));
         assert!(news.is_read_by_all(0, 1));
+    }
+
+    #[test]
+    fn a_crawl_in_which_links_were_sent_and_not_read_is_not_complete() {
+        let registry = LocalRegistry::new(2, 5);
+        (0..2).for_each(|shard| _ = registry.open(shard, Head::default()));
+        let mut accounts = [Account::new(2), Account::new(2)];
+        accounts[0].send(&[0, 3]);
+        accounts[1].admit(0, 2);
+        let [of_sender, of_reader] = accounts;
+        let links = registry.commit(0, Head { account: of_sender, ..head(1, Idle::Yes, 9, &[1]) });
+        let mut reader = Head { account: of_reader, ..head(1, Idle::Yes, links, &[]) };
+        registry.commit(1, reader.clone());
+        let lost = Difference { sender: 0, reader: 1, sent: 3, read: 2 };
+        assert_eq!(registry.news().end, Some(Finish::LinksLost));
+        assert_eq!(registry.news().differences().collect::<Vec<_>>(), [lost]);
+        // the same with all of them
+        let registry = LocalRegistry::new(2, 5);
+        (0..2).for_each(|shard| _ = registry.open(shard, Head::default()));
+        let mut sender = Account::new(2);
+        sender.send(&[0, 3]);
+        registry.commit(0, Head { account: sender, ..head(1, Idle::Yes, 9, &[1]) });
+        reader.account.admit(0, 1);
+        registry.commit(1, reader);
+        assert_eq!(registry.news().end, Some(Finish::Complete));
     }
 
     #[test]

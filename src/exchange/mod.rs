@@ -9,6 +9,7 @@
 //! after needs a place to wait in. The link file is that place, and part of the checkpoint: nothing else is needed, no
 //! broker, no acknowledgement, no healing. The invariants are those of the [`registry`] module.
 
+mod account;
 mod format;
 mod job;
 mod link;
@@ -20,6 +21,7 @@ pub mod registry;
 mod up_to;
 mod writer;
 
+pub use account::{Account, Difference};
 pub use format::{link_path, links_dir, number_of};
 pub use job::{LinkJob, LinksRead};
 pub use link::{Frame, Inherited, Link, Support};

@@ -24,7 +24,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Position;
+use super::account::{Account, Difference};
+use super::position::Position;
 use super::up_to::{Revision, UpTo};
 use crate::record::Finish;
 
@@ -56,16 +57,18 @@ pub struct Head {
     pub number: u64,
     /// What was left to do.
     pub idle: Idle,
-    /// Everything of this that others have committed is in it: links, notes and seeds.
+    /// Revisions of others of which everything is in it: links, notes and seeds.
     pub read_to: UpTo,
     /// How far the links of each shard are read.
     pub positions: Vec<Position>,
     /// The link files that there are, the oldest first.
     pub outgoing: Vec<OutFile>,
+    /// Links that it has sent and read.
+    pub account: Account,
 }
 
 impl Head {
-    /// Whether the link file `number` of the shard `sender` is read to its end, by the position in it.
+    /// Returns whether the link file `number` of the shard `sender` is read to its end, by the position in it.
     pub fn has_read(&self, sender: u32, number: u64) -> bool {
         self.positions.get(sender as usize).is_some_and(|position| position.number > number)
     }
@@ -93,10 +96,10 @@ pub struct HeadAt {
     pub files: Vec<Visible>,
 }
 
-/// What a shard knows of the others.
+/// Knowledge of a shard about the others.
 #[derive(Clone, Debug, Default)]
 pub struct News {
-    /// Everything of this is in the rest.
+    /// Revisions up to which everything is in the rest.
     pub known: UpTo,
     /// The heads by shard; none of one that is not open yet. Those of the own process may be later than all that is
     /// known of others.
@@ -125,8 +128,8 @@ impl News {
         links.chain([self.seeds.0]).max().unwrap_or(0)
     }
 
-    /// Whether every shard but `me` has a committed checkpoint that has read the link file `number` of `me`: it says so
-    /// for all that was done up to a revision, and its position in the files of `me` is behind this one.
+    /// Returns whether every shard but `me` has a committed checkpoint that has read the link file `number` of `me`: it
+    /// says so for all that was done up to a revision, and its position in the files of `me` is behind this one.
     pub fn is_read_by_all(&self, me: u32, number: u64) -> bool {
         let mine = self.heads.get(me as usize).and_then(Option::as_ref).map_or(&[][..], |mine| &mine.files);
         let visible = mine.iter().find(|visible| visible.file.number == number);
@@ -151,8 +154,18 @@ impl News {
         })
     }
 
-    /// How the crawl ends, if this is its end: all shards are idle, say that they have read what there is to read, and
-    /// have read every file.
+    /// Links that were sent and not read, of pairs of shards of which one has read all files of the other.
+    pub fn differences(&self) -> impl Iterator<Item = Difference> {
+        let heads = || (0..).zip(&self.heads).filter_map(|(shard, at)| Some((shard, &at.as_ref()?.head)));
+        heads().flat_map(move |(sender, of_sender)| {
+            heads()
+                .filter(move |(reader, _)| *reader != sender)
+                .filter_map(move |(reader, head)| of_sender.account.difference(sender, (reader, &head.account)))
+        })
+    }
+
+    /// The end of the crawl, if it has come: all shards are idle, say that they have read what there is to read, and
+    /// have read every file. The crawl is not complete where the account says that links are lost all the same.
     pub fn is_end(&self) -> Option<Finish> {
         let last = self.last_input();
         let all: Option<Vec<&HeadAt>> = self.heads.iter().map(Option::as_ref).collect();
@@ -160,7 +173,12 @@ impl News {
         let are_over = all.iter().all(|at| at.head.idle > Idle::No && at.head.read_to.covers(last));
         let is_complete = all.iter().all(|at| at.head.idle == Idle::Yes);
         let is_end = are_over && self.first_unread().is_none();
-        is_end.then_some(if is_complete { Finish::Complete } else { Finish::OnlySilentHosts })
+        let is_whole = || self.differences().next().is_none();
+        is_end.then(|| match is_complete {
+            _ if !is_whole() => Finish::LinksLost,
+            true => Finish::Complete,
+            false => Finish::OnlySilentHosts,
+        })
     }
 }
 

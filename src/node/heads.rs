@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::cluster::{FiguresRecord, HeadAt as Committed, View};
 use crate::exchange::{Again, Head, HeadAt, News, OutFile, Registry, Revision, UpTo, Visible, Wake};
+use crate::record::Finish;
 use crate::shard::Shard;
 use crate::ship::{Manifest, Names, StoreView};
 use crate::store::{self, ObjectStore};
@@ -128,17 +129,17 @@ impl Heads {
         }
     }
 
-    /// Whether everything is known that was done before the claim of this epoch. Then all is known that earlier owners
-    /// of the shard knew when they made what its new owner goes on from.
+    /// Returns whether everything is known that was done before the claim of this epoch. Then all is known that earlier
+    /// owners of the shard knew when they made what its new owner goes on from.
     pub fn know_all_before(&self, epoch: Revision) -> bool {
         self.table().known.covers(epoch)
     }
 
-    /// Whether the crawl is at its end by the manifests of the heads too, of which at least `known` is known here. The
-    /// short heads of the registry say that everything is read; the manifests have the position in each link file.
-    pub fn confirm_end(&self, known: UpTo) -> bool {
+    /// The end of the crawl by the manifests of the heads, of which at least `known` is known here. The short heads of
+    /// the registry say that everything is read; the manifests have the position in each link file, and the account.
+    pub fn end(&self, known: UpTo) -> Option<Finish> {
         let table = self.table();
-        table.known >= known && table.is_end().is_some()
+        table.is_end().filter(|_| table.known >= known)
     }
 
     /// Which of these shards wait for links.

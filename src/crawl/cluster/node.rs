@@ -358,7 +358,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
     /// Has the crawl end, where it is complete or its time is over.
     fn look_for_the_end(&mut self, known: &View) {
         let late = self.plan.commons.quota.stop().filter(|finish| *finish == Finish::TimeLimit);
-        let end = known.is_end().filter(|_| self.plan.grounds.heads.confirm_end(known.known));
+        let end = known.is_end().and_then(|_| self.plan.grounds.heads.end(known.known));
         let finish = end.or(late).filter(|_| known.end.is_none() && !self.is_ending);
         if let Some(finish) = finish {
             self.is_ending = true;

@@ -199,8 +199,8 @@ impl Session {
 
     fn look_for_the_end(&self) {
         let known = self.ownership.heads();
-        let is_confirmed = || self.grounds.heads.confirm_end(known.known);
-        if let Some(finish) = known.is_end().filter(|_| known.end.is_none() && is_confirmed()) {
+        let end = known.is_end().filter(|_| known.end.is_none());
+        if let Some(finish) = end.and_then(|_| self.grounds.heads.end(known.known)) {
             // where it is undone by new seeds, or somebody was faster, the registry says so
             let _ = self.ownership.put_end(known.want_at, EndRecord { finish });
         }
