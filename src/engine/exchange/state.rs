@@ -1,4 +1,4 @@
-//! The section of a checkpoint about links between shards: how far they are read, which files are kept, and the account.
+//! The section of a checkpoint about links between shards: how far they are read, which files are kept, the account.
 
 use std::path::Path;
 
