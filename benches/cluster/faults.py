@@ -82,6 +82,25 @@ def cut(trial, rng):
         event[3] = time.monotonic()
 
 
+def hold(trial, rng):
+    """One direction of a node's connections shut: of the watch, one or all members of etcd, the store, or all."""
+    ways = {"the watch": MEMBERS, "a member": [], "etcd": MEMBERS, "the store": [STORE], "both": [*MEMBERS, STORE]}
+    kinds = list(itertools.product(ways, ("requests", "answers"), ("held", "broken")))
+    # a watch asks once, and whether it is broken again and again or not at all makes no difference to it
+    kinds = [kind for kind in kinds if kind[0] != "the watch" or kind[1:] == ("answers", "held")]
+    rng.shuffle(kinds)
+    for what, direction, how in itertools.cycle(kinds):
+        if not trial.watch(rng.uniform(0.5, 2)):
+            return
+        name = any_node(trial, rng)
+        event = trial.leaves(f"{direction} {how} ({what})", name)
+        gates = [trial.gates[name, other] for other in ways[what] or [rng.choice(MEMBERS)]]
+        [gate.close(direction, how, what == "the watch") for gate in gates]
+        trial.watch(rng.uniform(0.5, 3) * LEASE_S)
+        [gate.open() for gate in gates]
+        event[3] = time.monotonic()
+
+
 def leader(trial, rng):
     """The leader of etcd killed, and back some seconds later."""
     while trial.watch(rng.uniform(3, 8)):
@@ -139,5 +158,7 @@ def read_only(trial, rng):
         trial.store.read_only(False)
 
 
-KINDS = {"calm": calm, "kill": kill, "commit": commit, "pause": pause, "cut": cut, "leader": leader,
+# nodes are cut off there by rules of iptables
+NEED_NAMESPACES = ["cut", "store-away"]
+KINDS = {"calm": calm, "kill": kill, "commit": commit, "pause": pause, "cut": cut, "hold": hold, "leader": leader,
          "etcd-away": etcd_away, "store-away": store_away, "read-only": read_only}

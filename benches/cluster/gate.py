@@ -1,7 +1,9 @@
-"""Gates on the way from a node to etcd and to the store, which kill the node at a step of a commit.
+"""Gates on the way from a node to etcd and to the store, which kill the node at a step of a commit, or shut one way.
 
 A gate reads the requests that pass. Armed with a step, it kills the node that comes to this step first: `before` the
-request is passed on, or `after` it was carried out and before the answer is passed on.
+request is passed on, or `after` it was carried out and before the answer is passed on. Shut in one direction, it holds
+what comes until it is opened, so that requests arrive late and answers too; or it breaks each connection at which
+something comes, so that requests do not arrive, or their answers do not.
 """
 import base64
 import re
@@ -63,8 +65,28 @@ class Gate:
 
     def __init__(self, node, here, there, trap):
         self.node, self.there, self.trap = node, there, trap
+        # direction ("requests" or "answers"), how ("held" or "broken"), and whether it is for watches alone
+        self.shut, self.turns = None, threading.Condition()
         self.listener = socket.create_server(here, backlog=64)
         threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self, direction, how, of_watches):
+        with self.turns:
+            self.shut = (direction, how, of_watches)
+
+    def open(self):
+        with self.turns:
+            self.shut = None
+            self.turns.notify_all()
+
+    def passes(self, direction, is_watch):
+        """Waits while what goes in this direction is held; False where the connection is broken in its place."""
+        with self.turns:
+            while self.shut and self.shut[0] == direction and (is_watch or not self.shut[2]):
+                if self.shut[1] == "broken":
+                    return False
+                self.turns.wait()
+        return True
 
     def accept(self):
         while True:
@@ -78,17 +100,20 @@ class Gate:
             client.close()
             return
         server.settimeout(None)
-        waits = []
-        threading.Thread(target=self.answers, args=(server, client, waits), daemon=True).start()
+        waits, watches = [], []
+        threading.Thread(target=self.answers, args=(server, client, waits, watches), daemon=True).start()
         try:
             while data := client.recv(1 << 16):
                 found = re.match(rb"(GET|PUT|POST|DELETE|HEAD) (\S+) HTTP", data)
                 if found:
+                    watches[:] = [True] if found[2] == b"/v3/watch" else []
                     data = self.whole(client, data) if b"/v3/kv/txn " in data[:40] else data
                     step = step_of(found[1].decode(), found[2].decode(), data)
                     if step and self.trap.wants(step, "before") and self.trap.spring(self.node, step, "before"):
                         break
                     waits[:] = [step] if step else []
+                if not self.passes("requests", watches):
+                    break
                 server.sendall(data)
         except OSError:
             pass
@@ -108,11 +133,13 @@ class Gate:
             data, body = data + more, body + more
         return data
 
-    def answers(self, server, client, waits):
+    def answers(self, server, client, waits, watches):
         try:
             while data := server.recv(1 << 16):
                 step = waits.pop() if waits else None
                 if step and self.trap.wants(step, "after") and self.trap.spring(self.node, step, "after"):
+                    break
+                if not self.passes("answers", watches):
                     break
                 client.sendall(data)
         except OSError:

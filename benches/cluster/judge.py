@@ -12,6 +12,8 @@ SLACK_S = 0.002
 def judge(trial):
     """Counts; what has to be 0, and the times of take-over."""
     found = collections.Counter(requests=len(trial.log), pages=len(trial.stored))
+    found["not complete"] = not (trial.finish or "").startswith("complete")
+    found["damage"] = trial.verified.returncode != 0
     found["lost"] = sum(url not in trial.stored for url in trial.expected)
     found["surplus"] = sum(url not in trial.expected for url in trial.stored)
     found["doubled"] = sum(times > 1 for times in trial.stored.values())

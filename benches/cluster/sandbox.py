@@ -3,16 +3,22 @@
 The sandbox has its own network, mounts and processes, so nothing of it is seen outside, and all of it ends with its
 first process. Without root, it is root in a user namespace. The synthetic web stays on the loopback of the sandbox
 itself: what a node sends to 127.0.0.1 is translated there.
+
+Where there is no iptables, all of them share the loopback of the sandbox, each with an address of its own. Gates tell
+nodes from one another there, and nothing can be cut off but by them.
 """
 import os
+import shutil
 import subprocess
 import sys
 
 NODES = ["n1", "n2", "n3"]
 MEMBERS = ["e1", "e2", "e3"]
 STORE = "s3"
-HERE = "10.77.0.1"
-ADDRESS = {name: f"10.77.0.{number}" for name, number in
+IS_FLAT = shutil.which("iptables") is None
+NETWORK = "127.77.0" if IS_FLAT else "10.77.0"
+HERE = NETWORK + ".1"
+ADDRESS = {name: f"{NETWORK}.{number}" for name, number in
            [*((name, 11 + at) for at, name in enumerate(NODES)), *((name, 21 + at) for at, name in enumerate(MEMBERS)),
             (STORE, 30)]}
 # gates listen at these ports of HERE
@@ -34,12 +40,14 @@ def run(*command):
 
 
 def inside(name, *command):
-    return ["ip", "netns", "exec", name, *command]
+    return list(command) if IS_FLAT else ["ip", "netns", "exec", name, *command]
 
 
 def build():
     run("mount", "-t", "tmpfs", "none", "/run")
     run("ip", "link", "set", "lo", "up")
+    if IS_FLAT:
+        return
     run("ip", "link", "add", "br0", "type", "bridge")
     run("ip", "address", "add", HERE + "/24", "dev", "br0")
     run("ip", "link", "set", "br0", "up")

@@ -31,12 +31,13 @@ class Trial:
                         "delay": f"{DELAY_MS}ms"})
         self.expected = {line.rstrip("\n").split(" ", 1)[1]
                          for line in open(os.path.join(self.dir, "web", "expected.txt"))}
-        self.trap = world.trap(number) if gated else None
+        gates = world.gates_of_nodes() if gated else None
+        self.gates, self.trap = gates and gates.of, gates and gates.trap
         self.processes, self.logs = {}, {}
         # what happened to nodes: (what, node, since when it is away, when it came back, the shards it had)
         self.events = []
         self.counts = collections.Counter()
-        self.heads, self.owners, self.backwards, self.pages, self.state = {}, {}, 0, 0, ""
+        self.heads, self.owners, self.backwards, self.pages, self.state, self.finish = {}, {}, 0, 0, "", None
         config = open(os.path.join(self.dir, "web", "crawler.toml")).read()
         for name in NODES:
             with open(self.path(name + ".toml"), "w") as own:
@@ -113,6 +114,7 @@ class Trial:
         said = self.command("cluster", "status", "--json", *self.place())
         if said.returncode == 0:
             status = json.loads(said.stdout)
+            self.finish = status["end"]
             self.state, self.pages = status["state"], sum(shard["pages"] or 0 for shard in status["shards"])
             for shard in status["shards"]:
                 number, owner, head = shard["shard"], shard["owner"], shard["checkpoint"] or 0
@@ -158,6 +160,7 @@ class Trial:
             if found:
                 entry = json.loads(found[1])
                 self.shards[entry["url"]].add(int(re.search(r"shard-(\d+)/", entry["filename"])[1]))
+        self.verified = self.command("verify", "--store", self.url)
         self.requests = self.store.counts(self.name)
 
     def close(self):
@@ -171,9 +174,9 @@ class Gates:
     """Gates of all nodes, made once; what they wait for is the trial's."""
 
     def __init__(self):
-        self.trap = gate.Trap()
+        self.trap, self.of = gate.Trap(), {}
         for at, name in enumerate(NODES):
             first = GATES.start + 10 * at
             for number, member in enumerate(MEMBERS):
-                gate.Gate(name, (HERE, first + number), (ADDRESS[member], 2379), self.trap)
-            gate.Gate(name, (HERE, first + 9), (ADDRESS[STORE], 9000), self.trap)
+                self.of[name, member] = gate.Gate(name, (HERE, first + number), (ADDRESS[member], 2379), self.trap)
+            self.of[name, STORE] = gate.Gate(name, (HERE, first + 9), (ADDRESS[STORE], 9000), self.trap)

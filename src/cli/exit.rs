@@ -54,6 +54,7 @@ impl From<Finish> for Exit {
             Finish::StoppedBySignal | Finish::StoppedByControl => Exit::Stopped,
             Finish::ForcedBySignal => Exit::Forced,
             Finish::DiskLow => Exit::Disk,
+            Finish::LinksLost => Exit::Damaged,
         }
     }
 }
@@ -227,6 +228,7 @@ mod tests {
         assert_eq!(Exit::from(Finish::TimeLimit) as u8, 0);
         assert_eq!(Exit::from(Finish::OnlySilentHosts) as u8, 0);
         assert_eq!(Exit::from(Finish::DiskLow) as u8, 4);
+        assert_eq!(Exit::from(Finish::LinksLost) as u8, 3);
         assert_eq!(Exit::from(Finish::StoppedBySignal) as u8, 11);
         assert_eq!(Exit::from(Finish::StoppedByControl) as u8, 11);
         assert_eq!(Exit::from(Finish::ForcedBySignal) as u8, 13);

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::Idle;
+use crate::exchange::{Idle, UpTo};
 use crate::record::Finish;
 
 /// No value is longer: all heads of the largest crawl have to fit into etcd's memory many times.
@@ -137,8 +137,8 @@ pub struct HeadRecord {
     pub has_notes: bool,
     /// Revision of the shard's last commit with a link file; 0: this one.
     pub links_at: u64,
-    /// Everything that was committed up to this revision is in it.
-    pub read_to: u64,
+    /// Revisions of others of which everything is in it.
+    pub read_to: UpTo,
     /// What was left to do.
     pub idle: Idle,
     /// Pages of the shard.
@@ -215,7 +215,7 @@ mod tests {
                 .to_owned(),
             has_notes: true,
             links_at: u64::MAX,
-            read_to: u64::MAX,
+            read_to: UpTo::all(u64::MAX),
             idle: Idle::Silent,
             pages: u64::MAX,
             bytes: u64::MAX,

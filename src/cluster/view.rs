@@ -7,7 +7,7 @@ use super::keys::{Keys, Live};
 use super::record::{
     self, EndRecord, HaltedRecord, HeadRecord, NodeRecord, OwnerRecord, RecordError, SeedsRecord, WantRecord,
 };
-use crate::exchange::{Idle, Revision};
+use crate::exchange::{Idle, Revision, UpTo};
 use crate::record::Finish;
 
 /// A head, and when it became one.
@@ -57,11 +57,11 @@ pub struct NodeAt {
     pub record: NodeRecord,
 }
 
-/// Everything up to a revision.
+/// All that was done up to a revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
-    /// That of the last change in it, or of the last reading of all.
-    pub revision: Revision,
+    /// Revisions up to the last change in it, or up to the last reading of all.
+    pub known: UpTo,
     /// The heads by shard.
     pub heads: Vec<Option<HeadAt>>,
     /// The owners by shard.
@@ -93,7 +93,7 @@ impl View {
     pub(super) fn of_all(shards: u32, keys: &Keys, all: &[KeyValue], revision: Revision) -> Result<View, RecordError> {
         let mut view = View::new(shards);
         all.iter().try_for_each(|kv| view.put(keys, kv))?;
-        view.revision = revision;
+        view.known = UpTo::all(revision);
         Ok(view)
     }
 
@@ -103,7 +103,8 @@ impl View {
             true => self.delete(keys, &change.kv.key),
             false => self.put(keys, &change.kv)?,
         }
-        self.revision = self.revision.max(change.kv.mod_revision);
+        // changes come in the order of their revisions, and those of one revision together
+        self.known = self.known.max(UpTo::all(change.kv.mod_revision));
         Ok(())
     }
 
@@ -170,7 +171,7 @@ impl View {
         let last = self.last_input();
         let all: Option<Vec<&HeadAt>> = self.heads.iter().map(Option::as_ref).collect();
         let all = all?;
-        let is_over = |head: &HeadRecord| head.number > 0 && head.idle > Idle::No && head.read_to >= last;
+        let is_over = |head: &HeadRecord| head.number > 0 && head.idle > Idle::No && head.read_to.covers(last);
         let is_complete = all.iter().all(|at| at.record.idle == Idle::Yes);
         let are_over = !all.is_empty() && all.iter().all(|at| is_over(&at.record));
         are_over.then_some(if is_complete { Finish::Complete } else { Finish::OnlySilentHosts })
@@ -197,7 +198,7 @@ mod tests {
     }
 
     fn head(number: u64, idle: Idle, links_at: u64, read_to: u64) -> HeadRecord {
-        HeadRecord { era: 1, epoch: 5, number, idle, links_at, read_to, ..HeadRecord::default() }
+        HeadRecord { era: 1, epoch: 5, number, idle, links_at, read_to: UpTo::all(read_to), ..HeadRecord::default() }
     }
 
     #[test]
@@ -217,7 +218,7 @@ mod tests {
             view.change(&keys, &put(kv.clone())).unwrap();
         }
         assert_eq!(view, View::of_all(2, &keys, &all, 8).unwrap());
-        assert_eq!((view.revision, view.want_at, view.is_draining("a")), (8, 3, true));
+        assert_eq!((view.known, view.want_at, view.is_draining("a")), (UpTo::all(8), 3, true));
         let owner = OwnerAt { node: "a".to_owned(), epoch: 4, lease: 7 };
         assert_eq!(view.owners, [None, Some(owner)]);
         for (at, key) in [keys.owner(1), keys.node("a"), keys.drain("a"), keys.owner(9)].into_iter().enumerate() {
@@ -225,7 +226,7 @@ mod tests {
             view.change(&keys, &Change { kv, is_deleted: true }).unwrap();
         }
         assert!(view.owners == [None, None] && view.nodes.is_empty() && !view.is_draining("a"));
-        assert_eq!(view.revision, 12);
+        assert_eq!(view.known, UpTo::all(12));
     }
 
     #[test]

@@ -62,10 +62,19 @@ impl Accounts {
         self.undecided == 0 && self.open() == 0
     }
 
+    /// URLs that were admitted.
+    pub fn admitted(&self) -> u64 {
+        self.unique + self.again + self.replayed
+    }
+
+    /// Ends of URLs.
+    pub fn outcomes(&self) -> u64 {
+        self.stored + self.failed + self.dropped
+    }
+
     /// Whether every admitted URL is in one place, and in one only.
     pub fn are_balanced(&self) -> bool {
-        let admitted = self.unique + self.again + self.replayed;
-        admitted == self.stored + self.failed + self.dropped + self.open()
+        self.admitted() == self.outcomes() + self.open()
     }
 }
 

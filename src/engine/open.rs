@@ -32,7 +32,7 @@ use crate::disk::{self, Disk, Error};
 use crate::drum::{DrumOptions, FrontOptions, Pace, Store};
 use crate::exchange::Head;
 use crate::frontier::{Frontier, FrontierOptions};
-use crate::record::{CrawlLog, SkippedLog};
+use crate::record::{CrawlLog, Finish, SkippedLog};
 use crate::shard::Shard;
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
 use crate::web::seeds::Seed;
@@ -160,6 +160,9 @@ impl Engine {
         let mut exchange = open_exchange(&mut opening, commit.number, &exchange_section)?;
         if stores.support.is_some() {
             exchange.iter_mut().for_each(|exchange| exchange.count_supporters());
+        }
+        if past == Past::Stopped(Finish::LinksLost) {
+            exchange.iter_mut().for_each(|exchange| exchange.send_all_again());
         }
         let shard = exchange.as_ref().map_or(Shard::WHOLE, |exchange| exchange.shard());
         let id = opening.identity.id as u64;

@@ -48,6 +48,13 @@ pub struct LinksRead {
     pub supports: Vec<Support>,
 }
 
+impl LinksRead {
+    /// Links, pairs and notes, as both sides [count](super::Account) them.
+    pub fn records(&self) -> u64 {
+        (self.links.len() + self.supports.len() + self.notes.len()) as u64
+    }
+}
+
 impl LinkJob {
     /// Reads whole frames.
     pub fn run(self) -> Result<LinksRead> {

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::registry::{Head, HeadAt, Idle, News, Registry, Revision, Visible};
+use super::registry::{Head, HeadAt, Idle, News, Registry, Visible};
+use super::up_to::{Revision, UpTo};
 
 /// What is called when something has changed for a shard.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
@@ -50,9 +51,8 @@ impl LocalRegistry {
         if table.end.is_some() {
             return None;
         }
-        table.revision += 1;
-        table.seeds = (table.revision, seeds);
-        let revision = table.revision;
+        let revision = next(&mut table);
+        table.seeds = (revision, seeds);
         drop(table);
         self.wake_all_but(None);
         Some(revision)
@@ -69,15 +69,21 @@ impl LocalRegistry {
     }
 }
 
+/// The revision of the next change. It is known to all at once, since the table is locked until the change is made.
+fn next(table: &mut News) -> Revision {
+    let revision = table.known.last() + 1;
+    table.known = UpTo::all(revision);
+    revision
+}
+
 impl Registry for LocalRegistry {
     fn open(&self, shard: u32, head: Head) -> Revision {
         let mut table = self.table();
-        table.revision += 1;
-        let revision = table.revision;
+        let revision = next(&mut table);
         let files: Vec<Visible> = head.outgoing.iter().map(|&file| Visible { file, revision }).collect();
         let links_at = if files.is_empty() { 0 } else { revision };
         // what it is at an opening may not be what it was: seeds may have come
-        let head = Head { idle: Idle::No, read_to: 0, ..head };
+        let head = Head { idle: Idle::No, read_to: UpTo::NOTHING, ..head };
         table.heads[shard as usize] = Some(HeadAt { revision, links_at, head, files });
         drop(table);
         self.wake_all_but(Some(shard));
@@ -86,8 +92,7 @@ impl Registry for LocalRegistry {
 
     fn commit(&self, shard: u32, head: Head) -> Revision {
         let mut table = self.table();
-        table.revision += 1;
-        let revision = table.revision;
+        let revision = next(&mut table);
         let before = table.heads[shard as usize].take().unwrap_or_default();
         debug_assert!(before.head.number < head.number, "heads only move forward: {before:?}, {head:?}");
         let since = |number: u64| before.files.iter().find(|visible| visible.file.number == number);
@@ -127,12 +132,13 @@ impl Registry for LocalRegistry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::{OutFile, Position};
+    use crate::exchange::{Account, Difference, OutFile, Position};
     use crate::record::Finish;
 
     fn head(number: u64, idle: Idle, read_to: Revision, files: &[u64]) -> Head {
         let outgoing = files.iter().map(|&number| OutFile { number, has_notes: false }).collect();
-        Head { number, idle, read_to, positions: vec![Position::default(); 2], outgoing }
+        let read_to = UpTo::all(read_to);
+        Head { number, idle, read_to, positions: vec![Position::behind(9); 2], outgoing, account: Account::default() }
     }
 
     #[test]
@@ -154,6 +160,50 @@ mod tests {
         registry.commit(1, head(3, Idle::Yes, back, &[]));
         assert_eq!(registry.news().end, Some(Finish::Complete));
         assert_eq!(registry.add_seeds(6), None);
+    }
+
+    #[test]
+    fn a_crawl_does_not_end_and_no_file_goes_while_a_file_is_unread_whatever_its_reader_says() {
+        let registry = LocalRegistry::new(2, 5);
+        (0..2).for_each(|shard| _ = registry.open(shard, Head::default()));
+        let links = registry.commit(0, head(1, Idle::Yes, 9, &[1]));
+        let mut reader = head(1, Idle::Yes, links, &[]);
+        reader.positions[0] = Position { number: 1, frames: 3 };
+        registry.commit(1, reader.clone());
+        let news = registry.news();
+        assert!(news.heads[1].as_ref().unwrap().head.read_to.covers(links), "it says that it has read the file");
+        assert_eq!((news.first_unread(), news.end), (Some((0, 1)), None));
+        assert!(!news.is_read_by_all(0, 1));
+        (reader.number, reader.positions[0]) = (2, Position::behind(1));
+        registry.commit(1, reader);
+        let news = registry.news();
+        assert_eq!((news.first_unread(), news.end), (None, Some(Finish::Complete)));
+        assert!(news.is_read_by_all(0, 1));
+    }
+
+    #[test]
+    fn a_crawl_in_which_links_were_sent_and_not_read_is_not_complete() {
+        let registry = LocalRegistry::new(2, 5);
+        (0..2).for_each(|shard| _ = registry.open(shard, Head::default()));
+        let mut accounts = [Account::new(2), Account::new(2)];
+        accounts[0].send(&[0, 3]);
+        accounts[1].admit(0, 2);
+        let [of_sender, of_reader] = accounts;
+        let links = registry.commit(0, Head { account: of_sender, ..head(1, Idle::Yes, 9, &[1]) });
+        let mut reader = Head { account: of_reader, ..head(1, Idle::Yes, links, &[]) };
+        registry.commit(1, reader.clone());
+        let lost = Difference { sender: 0, reader: 1, sent: 3, read: 2 };
+        assert_eq!(registry.news().end, Some(Finish::LinksLost));
+        assert_eq!(registry.news().differences().collect::<Vec<_>>(), [lost]);
+        // the same with all of them
+        let registry = LocalRegistry::new(2, 5);
+        (0..2).for_each(|shard| _ = registry.open(shard, Head::default()));
+        let mut sender = Account::new(2);
+        sender.send(&[0, 3]);
+        registry.commit(0, Head { account: sender, ..head(1, Idle::Yes, 9, &[1]) });
+        reader.account.admit(0, 1);
+        registry.commit(1, reader);
+        assert_eq!(registry.news().end, Some(Finish::Complete));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! after needs a place to wait in. The link file is that place, and part of the checkpoint: nothing else is needed, no
 //! broker, no acknowledgement, no healing. The invariants are those of the [`registry`] module.
 
+mod account;
 mod format;
 mod job;
 mod link;
@@ -17,8 +18,10 @@ mod position;
 mod reader;
 mod reading;
 pub mod registry;
+mod up_to;
 mod writer;
 
+pub use account::{Account, Difference};
 pub use format::{link_path, links_dir, number_of};
 pub use job::{LinkJob, LinksRead};
 pub use link::{Frame, Inherited, Link, Support};
@@ -26,7 +29,8 @@ pub use local::{LocalRegistry, Wake};
 pub use position::Position;
 pub use reader::{LinkFile, Section};
 pub use reading::Reading;
-pub use registry::{Again, Head, HeadAt, Idle, News, OutFile, Registry, Revision, Visible};
+pub use registry::{Again, Head, HeadAt, Idle, News, OutFile, Registry, Visible};
+pub use up_to::{Revision, UpTo};
 pub use writer::{LinkWriter, Written};
 
 #[cfg(test)]

@@ -5,12 +5,12 @@
 //! - Files with notes come in the order of their revisions: while the notes of one are not in the scope, no frame of a
 //!   later commit is read. A shard that sends a link because of a note has read that note, so its commit is later, and
 //!   the reader knows of both.
-//! - Everything is read up to the revision before the first file that is not read to its end, and no further than
-//!   everything is known. What a node has committed itself it knows at once, and the commits of others when it hears
-//!   of them.
+//! - Everything is read up to the revision before the first file that is not read to its end, and never beyond the
+//!   revision up to which everything is known: of the others a file may be missing that comes before it.
 
 use super::position::Position;
-use super::registry::{News, Revision, Visible};
+use super::registry::{News, Visible};
+use super::up_to::{Revision, UpTo};
 
 /// How far a shard has read, beside what is known.
 #[derive(Clone, Copy, Debug)]
@@ -51,10 +51,10 @@ impl<'a> Reading<'a> {
         self.all_unread().next().is_none()
     }
 
-    /// Everything that was committed up to this revision is admitted.
-    pub fn read_to(self) -> Revision {
+    /// Revisions of which everything is admitted.
+    pub fn read_to(self) -> UpTo {
         let first = self.all_unread().map(|(_, visible)| visible.revision).min();
-        first.map_or(self.news.revision, |first| self.news.revision.min(first - 1))
+        first.map_or(self.news.known, |first| self.news.known.before(first))
     }
 
     /// The sender whose frames are read next, and from where on, while those of the senders `out` are being read.
@@ -72,24 +72,26 @@ impl<'a> Reading<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::registry::{HeadAt, OutFile};
     use super::*;
+    use crate::exchange::{HeadAt, OutFile};
 
-    /// Three shards at a node that has heard of everything up to 111: the first is its own, and has committed a file of
-    /// links at 120 since; the last one, which reads, is its own, too.
-    fn behind_its_own_commit() -> News {
-        let file = Visible { file: OutFile { number: 1, has_notes: false }, revision: 120 };
-        let own = HeadAt { revision: 120, links_at: 120, files: vec![file], ..HeadAt::default() };
-        let heads = vec![Some(own), Some(HeadAt::default()), Some(HeadAt::default())];
-        News { revision: 111, heads, ..News::default() }
+    /// A head with these link files, as number and revision.
+    fn head(files: &[(u64, Revision)]) -> Option<HeadAt> {
+        let visible =
+            |&(number, revision): &(u64, Revision)| Visible { file: OutFile { number, has_notes: false }, revision };
+        Some(HeadAt { files: files.iter().map(visible).collect(), ..HeadAt::default() })
     }
 
-    /// A file that the second shard committed at 115 would count as read, and be deleted.
     #[test]
-    fn everything_is_read_no_further_than_everything_is_known() {
-        let (mut news, positions) = (behind_its_own_commit(), [Position::default(); 3]);
-        assert_eq!(Reading::new(&news, &positions, 2).read_to(), 111);
-        news.revision = 120;
-        assert_eq!(Reading::new(&news, &positions, 2).read_to(), 119);
+    fn nothing_is_read_beyond_what_the_watch_has_brought() {
+        // shards 0 and 2 are of this node, which knows what it committed itself at once; shard 1 is of another one, of
+        // which the watch has brought everything up to 111: what it committed at 112 is not known yet
+        let heads = vec![head(&[]), head(&[(7, 105)]), head(&[(4, 120)])];
+        let news = News { known: UpTo::all(111), heads, ..News::default() };
+        let (start, of_others) = (Position::default(), Position::behind(7));
+        assert_eq!(Reading::new(&news, &[start; 3], 0).read_to(), UpTo::all(104));
+        let read_to = Reading::new(&news, &[start, of_others, start], 0).read_to();
+        assert_eq!(read_to, UpTo::all(111), "the file of 120 is no bound");
+        assert_eq!(Reading::new(&news, &[start, of_others, Position::behind(4)], 0).read_to(), UpTo::all(111));
     }
 }

@@ -24,11 +24,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Position;
+use super::account::{Account, Difference};
+use super::position::Position;
+use super::up_to::{Revision, UpTo};
 use crate::record::Finish;
-
-/// The order of commits, openings and lists of seeds over all shards of a crawl; 0 is before the first one.
-pub type Revision = u64;
 
 /// What is left to do in a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -58,12 +57,21 @@ pub struct Head {
     pub number: u64,
     /// What was left to do.
     pub idle: Idle,
-    /// Everything that others have committed up to this revision is in it: links, notes and seeds.
-    pub read_to: Revision,
+    /// Revisions of others of which everything is in it: links, notes and seeds.
+    pub read_to: UpTo,
     /// How far the links of each shard are read.
     pub positions: Vec<Position>,
     /// The link files that there are, the oldest first.
     pub outgoing: Vec<OutFile>,
+    /// Links that it has sent and read.
+    pub account: Account,
+}
+
+impl Head {
+    /// Returns whether the link file `number` of the shard `sender` is read to its end, by the position in it.
+    pub fn has_read(&self, sender: u32, number: u64) -> bool {
+        self.positions.get(sender as usize).is_some_and(|position| position.number > number)
+    }
 }
 
 /// A link file with the revision from which on it exists for others.
@@ -88,12 +96,13 @@ pub struct HeadAt {
     pub files: Vec<Visible>,
 }
 
-/// What a shard knows of the others at a revision.
+/// Knowledge of a shard about the others.
 #[derive(Clone, Debug, Default)]
 pub struct News {
-    /// Everything up to it is in the rest.
-    pub revision: Revision,
-    /// The heads by shard; none of one that is not open yet.
+    /// Revisions up to which everything is in the rest.
+    pub known: UpTo,
+    /// The heads by shard; none of one that is not open yet. Those of the own process may be later than all that is
+    /// known of others.
     pub heads: Vec<Option<HeadAt>>,
     /// The last list of seeds, and how many seeds the crawl has since.
     pub seeds: (Revision, u32),
@@ -119,24 +128,57 @@ impl News {
         links.chain([self.seeds.0]).max().unwrap_or(0)
     }
 
-    /// Whether every shard but `me` has a committed checkpoint that has read the link file `number` of `me`.
+    /// Returns whether every shard but `me` has a committed checkpoint that has read the link file `number` of `me`: it
+    /// says so for all that was done up to a revision, and its position in the files of `me` is behind this one.
     pub fn is_read_by_all(&self, me: u32, number: u64) -> bool {
         let mine = self.heads.get(me as usize).and_then(Option::as_ref).map_or(&[][..], |mine| &mine.files);
-        let others = || self.heads.iter().enumerate().filter(|(reader, _)| *reader != me as usize);
-        let has_read = |at: &HeadAt, revision: Revision| at.head.read_to >= revision;
-        mine.iter()
-            .find(|visible| visible.file.number == number)
-            .is_some_and(|visible| others().all(|(_, at)| at.as_ref().is_some_and(|at| has_read(at, visible.revision))))
+        let visible = mine.iter().find(|visible| visible.file.number == number);
+        visible.is_some_and(|visible| {
+            let has_read = |head: &Head| head.read_to.covers(visible.revision) && head.has_read(me, number);
+            self.others(me).all(|at| at.is_some_and(|at| has_read(&at.head)))
+        })
     }
 
-    /// How the crawl ends, if this is its end.
+    /// The heads of all shards but `me`.
+    fn others(&self, me: u32) -> impl Iterator<Item = Option<&HeadAt>> {
+        (0..).zip(&self.heads).filter(move |(shard, _)| *shard != me).map(|(_, at)| at.as_ref())
+    }
+
+    /// The first link file that some shard has not read: its sender and its number. A file that is not kept any more
+    /// was read by all; so where there is none, every link that was ever committed is admitted.
+    pub fn first_unread(&self) -> Option<(u32, u64)> {
+        let kept = (0..).zip(&self.heads).flat_map(|(sender, at)| at.iter().map(move |at| (sender, at)));
+        let mut kept = kept.flat_map(|(sender, at)| at.files.iter().map(move |visible| (sender, visible.file.number)));
+        kept.find(|&(sender, number)| {
+            !self.others(sender).all(|at| at.is_some_and(|at| at.head.has_read(sender, number)))
+        })
+    }
+
+    /// Links that were sent and not read, of pairs of shards of which one has read all files of the other.
+    pub fn differences(&self) -> impl Iterator<Item = Difference> {
+        let heads = || (0..).zip(&self.heads).filter_map(|(shard, at)| Some((shard, &at.as_ref()?.head)));
+        heads().flat_map(move |(sender, of_sender)| {
+            heads()
+                .filter(move |(reader, _)| *reader != sender)
+                .filter_map(move |(reader, head)| of_sender.account.difference(sender, (reader, &head.account)))
+        })
+    }
+
+    /// The end of the crawl, if it has come: all shards are idle, say that they have read what there is to read, and
+    /// have read every file. The crawl is not complete where the account says that links are lost all the same.
     pub fn is_end(&self) -> Option<Finish> {
         let last = self.last_input();
         let all: Option<Vec<&HeadAt>> = self.heads.iter().map(Option::as_ref).collect();
         let all = all?;
-        let are_over = all.iter().all(|at| at.head.idle > Idle::No && at.head.read_to >= last);
+        let are_over = all.iter().all(|at| at.head.idle > Idle::No && at.head.read_to.covers(last));
         let is_complete = all.iter().all(|at| at.head.idle == Idle::Yes);
-        are_over.then_some(if is_complete { Finish::Complete } else { Finish::OnlySilentHosts })
+        let is_end = are_over && self.first_unread().is_none();
+        let is_whole = || self.differences().next().is_none();
+        is_end.then(|| match is_complete {
+            _ if !is_whole() => Finish::LinksLost,
+            true => Finish::Complete,
+            false => Finish::OnlySilentHosts,
+        })
     }
 }
 

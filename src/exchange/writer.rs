@@ -49,8 +49,10 @@ pub struct Written {
     pub receivers: Vec<u32>,
     /// Whether it has notes, which are for all of them.
     pub has_notes: bool,
-    /// Links in it.
+    /// Links and pairs of domains in it.
     pub links: u64,
+    /// Links, pairs and notes for each shard, as both sides [count](super::Account) them.
+    pub records: Vec<u64>,
     /// Its length.
     pub bytes: u64,
 }
@@ -160,6 +162,7 @@ impl LinkWriter {
             receivers: with_frames.map(|(at, _)| at as u32).collect(),
             has_notes: !self.notes.is_empty(),
             links: self.receivers.iter().map(|receiver| receiver.links).sum(),
+            records: self.receivers.iter().map(|receiver| receiver.links + self.notes.len() as u64).collect(),
             bytes,
         })
     }

@@ -15,7 +15,7 @@ use super::{Error, Result};
 use crate::cluster::{Claimed, HeadRecord, Hold, Ownership};
 use crate::disk::{self, Disk};
 use crate::engine::{Checkpoint, Identity, Lease, mend};
-use crate::exchange::{Idle, Revision};
+use crate::exchange::{Idle, Revision, UpTo};
 use crate::shard::Shard;
 use crate::ship::{Archive, Claim, FileKind, Manifest, Names, StoreView, restore, sweep};
 use crate::store::{self, ObjectStore};
@@ -193,7 +193,7 @@ impl Commit for Heading {
             has_notes: new.is_some_and(|links| links.has_notes),
             links_at: if new.is_some() { 0 } else { self.links_at.load(Ordering::Relaxed) },
             // what was read by revisions of another etcd is unknown here; the next checkpoint says it
-            read_to: if is_first { 0 } else { manifest.head.read_to },
+            read_to: if is_first { UpTo::NOTHING } else { manifest.head.read_to },
             idle: manifest.head.idle,
             pages: checkpoint.statistics.pages(),
             bytes: checkpoint.statistics.bytes_received,
@@ -206,13 +206,12 @@ impl Commit for Heading {
         if let Some(heard) = &self.grounds.heard {
             heard(&self.claimed, record.pages, record.idle);
         }
-        if new.is_some() {
-            self.links_at.store(revision, Ordering::Relaxed);
-        }
+        let links_at = if new.is_some() { revision } else { record.links_at };
+        self.links_at.store(links_at, Ordering::Relaxed);
         let mut committed = manifest.clone();
         committed.committed_at(revision);
         committed.head.read_to = record.read_to;
-        self.grounds.heads.committed(self.claimed.shard, revision, &committed);
+        self.grounds.heads.committed(self.claimed.shard, &committed, revision, links_at);
         Ok(revision)
     }
 

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::cluster::{FiguresRecord, HeadAt as Committed, View};
-use crate::exchange::{Again, Head, HeadAt, News, OutFile, Registry, Revision, Visible, Wake};
+use crate::exchange::{Again, Head, HeadAt, News, OutFile, Registry, Revision, UpTo, Visible, Wake};
+use crate::record::Finish;
 use crate::shard::Shard;
 use crate::ship::{Manifest, Names, StoreView};
 use crate::store::{self, ObjectStore};
@@ -103,7 +104,7 @@ impl Heads {
     /// Puts it all in at once; whether anything has changed.
     fn put(&self, known: &View, fresh: Vec<(u32, HeadAt)>, (seeds, again): (u32, Arc<[Again]>)) -> bool {
         let mut table = self.table();
-        let before = (table.revision, table.seeds, table.end);
+        let before = (table.known, table.seeds, table.end);
         let has_heads = !fresh.is_empty();
         for (shard, at) in fresh {
             let slot = &mut table.heads[shard as usize];
@@ -111,28 +112,34 @@ impl Heads {
                 *slot = Some(at);
             }
         }
-        table.revision = table.revision.max(known.revision);
+        table.known = table.known.max(known.known);
         let listed = known.seeds.values().map(|list| list.revision).max().unwrap_or(0);
         (table.seeds, table.again) = ((listed, seeds), again);
         table.end = known.end.map(|end| end.finish);
-        has_heads || before != (table.revision, table.seeds, table.end)
+        has_heads || before != (table.known, table.seeds, table.end)
     }
 
-    /// The shard's checkpoint became its head at `revision`.
-    pub fn committed(&self, shard: u32, revision: Revision, manifest: &Manifest) {
+    /// The shard's checkpoint, which has this manifest, became its head at `revision`; its last one with a link file
+    /// at `links_at`. By this nothing more is known of others: what they have committed before may not have come yet.
+    pub fn committed(&self, shard: u32, manifest: &Manifest, revision: Revision, links_at: Revision) {
         let mut table = self.table();
         let slot = &mut table.heads[shard as usize];
-        let files = files(manifest);
-        let links_at = files.iter().map(|file| file.revision).max().filter(|&at| at == revision);
-        let links_at = links_at.or(slot.as_ref().map(|before| before.links_at)).unwrap_or(0);
         if slot.as_ref().is_none_or(|before| before.revision < revision) {
-            *slot = Some(HeadAt { revision, links_at, head: manifest.head.clone(), files });
+            *slot = Some(HeadAt { revision, links_at, head: manifest.head.clone(), files: files(manifest) });
         }
     }
 
-    /// Whether everything up to this revision is known.
-    pub fn is_up_to(&self, revision: Revision) -> bool {
-        self.table().revision >= revision
+    /// Returns whether everything is known that was done before the claim of this epoch. Then all is known that earlier
+    /// owners of the shard knew when they made what its new owner goes on from.
+    pub fn know_all_before(&self, epoch: Revision) -> bool {
+        self.table().known.covers(epoch)
+    }
+
+    /// The end of the crawl by the manifests of the heads, of which at least `known` is known here. The short heads of
+    /// the registry say that everything is read; the manifests have the position in each link file, and the account.
+    pub fn end(&self, known: UpTo) -> Option<Finish> {
+        let table = self.table();
+        table.is_end().filter(|_| table.known >= known)
     }
 
     /// Which of these shards wait for links.
@@ -148,6 +155,10 @@ impl Heads {
                 known.store(hungry.contains(&shard), Ordering::Relaxed);
             }
         }
+    }
+
+    fn head_revision(&self, shard: u32) -> Revision {
+        self.table().heads[shard as usize].as_ref().map_or(0, |at| at.revision)
     }
 
     fn table(&self) -> MutexGuard<'_, News> {
@@ -184,13 +195,13 @@ fn files(manifest: &Manifest) -> Vec<Visible> {
 
 impl Registry for Heads {
     /// What others know of the shard is its head, which its engine goes on from.
-    fn open(&self, _: u32, _: Head) -> Revision {
-        self.table().revision
+    fn open(&self, shard: u32, _: Head) -> Revision {
+        self.head_revision(shard)
     }
 
     /// It was committed where it was shipped.
     fn commit(&self, shard: u32, _: Head) -> Revision {
-        self.table().heads[shard as usize].as_ref().map_or(0, |at| at.revision)
+        self.head_revision(shard)
     }
 
     fn news(&self) -> News {
@@ -203,5 +214,55 @@ impl Registry for Heads {
 
     fn is_hungry(&self, shard: u32) -> bool {
         self.hungry[shard as usize].load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::HeadRecord;
+    use crate::disk::Disk;
+    use crate::ship::{Claim, ShippedLinks};
+    use crate::store::FileStore;
+
+    /// A view of two shards of which nothing was committed, with all that was done up to this revision.
+    fn view(revision: Revision) -> View {
+        let head = Some(Committed { revision: 1, record: HeadRecord::default() });
+        View { known: UpTo::all(revision), heads: vec![head; 2], ..View::default() }
+    }
+
+    #[test]
+    fn an_own_commit_is_known_at_once_and_says_nothing_of_what_others_did_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let store: Arc<dyn ObjectStore> = Arc::new(FileStore::new(Disk::real(), dir.path()));
+        let shown = StoreView::new(store.clone(), Some(Disk::real()), 1 << 20);
+        let heads = Heads::new(store, (Names::new("crawl/"), 0), ("/crawl".into(), shown), 2);
+        heads.refresh(&view(111), (0, Arc::from([]))).unwrap();
+        let claim = Claim { era: 0, epoch: 100 };
+        let links = ShippedLinks { number: 4, claim, has_notes: false, revision: 120 };
+        let manifest = Manifest {
+            crawl: 1,
+            shard: 1,
+            shards: 2,
+            claim,
+            number: 4,
+            head: Head { number: 4, ..Head::default() },
+            objects: Vec::new(),
+            files: Vec::new(),
+            links: vec![links],
+        };
+        heads.committed(1, &manifest, 120, 120);
+        let news = heads.news();
+        let own = news.heads[1].as_ref().unwrap();
+        assert_eq!((own.revision, own.links_at, own.files.len()), (120, 120, 1));
+        assert_eq!(news.known, UpTo::all(111));
+        assert!(heads.know_all_before(111) && !heads.know_all_before(115), "what was done at 112 is not known");
+        // a checkpoint without links, of a shard whose last links the watch has not brought yet
+        heads.committed(0, &Manifest { links: Vec::new(), ..manifest.clone() }, 121, 118);
+        assert_eq!(heads.news().heads[0].as_ref().map(|at| at.links_at), Some(118));
+        // the watch comes to the revision before the own head: that stays
+        heads.refresh(&view(119), (0, Arc::from([]))).unwrap();
+        assert_eq!(heads.news().heads[1].as_ref().unwrap().revision, 120);
+        assert!(heads.know_all_before(115));
     }
 }

@@ -28,6 +28,8 @@ pub enum Finish {
     OnlySilentHosts,
     /// No page is due: the others are, later (`--until-fresh`).
     Fresh,
+    /// No URL is left, but links that one shard has sent to another were not read there.
+    LinksLost,
 }
 
 impl Finish {
@@ -49,6 +51,7 @@ impl fmt::Display for Finish {
             Finish::DiskLow => "disk low: less free space than crawl.disk_floor",
             Finish::StoppedByControl => "stopped by crawler ctl stop",
             Finish::Fresh => "up to date: no page is due",
+            Finish::LinksLost => "not complete: links between shards are lost, and pages may be missing",
             Finish::OnlySilentHosts => "only hosts are left that never answered (politeness.linger)",
         })
     }

@@ -17,7 +17,8 @@ use crate::disk::{HEADER_BYTES, Header, Kind};
 use crate::exchange::{Head, Revision};
 use crate::store::{Error, Result};
 
-const VERSION: u16 = 1;
+/// Version of the format: from 2 on the head has an account of links. No crawl that is kept has version 1.
+const VERSION: u16 = 2;
 const HEAD_BYTES: usize = 8;
 /// No manifest unpacks to more: some million parts.
 const UNPACKED_MAX: usize = 256 << 20;
@@ -147,7 +148,10 @@ impl Manifest {
         let (header, rest) = bytes
             .split_first_chunk::<{ HEADER_BYTES as usize }>()
             .ok_or_else(|| damaged(0, "a header", "the end of the object".to_owned()))?;
-        Header::parse(header, Path::new(name), Kind::Manifest, VERSION)?;
+        let version = Header::parse(header, Path::new(name), Kind::Manifest, VERSION)?.version;
+        if version < VERSION {
+            return Err(damaged(0, &format!("a manifest of version {VERSION}"), format!("version {version}")));
+        }
         let at = HEADER_BYTES as usize;
         let (head, packed) = rest
             .split_first_chunk::<HEAD_BYTES>()

@@ -205,6 +205,9 @@ impl Machine {
                     let finished = self.finished()?;
                     return Ok(finished);
                 }
+                Ran::Finished(finish @ Finish::LinksLost) => {
+                    return Err(Violation::new(Clause::NothingMissing, finish.to_string()));
+                }
                 // a stop that was asked for before the last life began to count
                 Ran::Finished(_) => {}
                 Ran::Failed(error) => return Err(Violation::new(Clause::Reopens, error.to_string())),

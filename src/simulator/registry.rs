@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::mistake::Mistake;
-use crate::exchange::{Head, Idle, LocalRegistry, News, Registry, Revision};
+use crate::exchange::{Head, Idle, LocalRegistry, News, Registry, Revision, UpTo};
 
 /// The registry, and what is done wrong with it.
 #[derive(Debug)]
@@ -29,11 +29,11 @@ impl Registry for MistakenRegistry {
     /// What was committed too early is not committed again.
     fn commit(&self, shard: u32, mut head: Head) -> Revision {
         if self.mistake == Some(Mistake::EndsEarly) {
-            (head.read_to, head.idle) = (Revision::MAX, Idle::Yes);
+            (head.read_to, head.idle) = (UpTo::all(Revision::MAX), Idle::Yes);
         }
         let mut committed = self.committed.lock().unwrap_or_else(PoisonError::into_inner);
         match committed.insert(shard, head.number) {
-            Some(before) if before == head.number => self.real.news().revision,
+            Some(before) if before == head.number => self.real.news().known.last(),
             _ => self.real.commit(shard, head),
         }
     }

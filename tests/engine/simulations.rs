@@ -5,7 +5,7 @@ mod cases;
 
 use cases::{found_by, hold, hold_on_nodes};
 use crawler::simulator::{
-    AGAIN_FROM, Clause, Mistake, RENDERED_FROM, REQUISITES_FROM, SUPPORTED_FROM, WALLS_FROM, WIDE_FROM,
+    AGAIN_FROM, Clause, Mistake, RENDERED_FROM, REQUISITES_FROM, SUPPORTED_FROM, WALLS_FROM, WIDE_FROM, run_in_shards,
 };
 
 #[test]
@@ -41,4 +41,11 @@ fn mistakes_of_four_kinds_are_found() {
     assert_eq!(found_by(Mistake::DeletesEarly, 0..100, 1), Clause::Reopens);
     assert_eq!(found_by(Mistake::Hurries, 0..20, 1), Clause::Polite);
     assert_eq!(found_by(Mistake::MovesOn, 0..20, 3), Clause::NothingMissing);
+}
+
+/// A crawl in which links vanish does not count as complete, whatever has lost them.
+#[test]
+fn links_that_are_lost_are_said_at_the_end() {
+    let mut broken = (0..20).filter_map(|seed| run_in_shards(seed, Some(Mistake::MovesOn), 3).err());
+    assert!(broken.any(|broken| broken.violation.what.contains("links between shards are lost")));
 }

@@ -172,7 +172,7 @@ fn object(Look { id, era, view, figures, left: limits }: &Look) -> String {
                 "left": head.filter(|_| view.end.is_none()).map(|head| left(head.idle)),
                 "revision": view.heads[shard].as_ref().map(|head| head.revision),
                 "links_at": view.heads[shard].as_ref().map(|head| head.links_at()),
-                "read_to": head.map(|head| head.read_to),
+                "read_to": head.map(|head| head.read_to.last()),
                 "halted": view.halted.get(&(shard as u32)).map(|halted| &halted.file),
             })
         })
@@ -182,7 +182,7 @@ fn object(Look { id, era, view, figures, left: limits }: &Look) -> String {
     let all = json!({
         "crawl": id,
         "era": era,
-        "revision": view.revision,
+        "revision": view.known.last(),
         "state": state(view),
         "end": end,
         "seed_lists": lists,

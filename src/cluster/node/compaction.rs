@@ -25,7 +25,7 @@ impl Compactor {
         if since < micros(EVERY) {
             return None;
         }
-        self.noted.push_back((now, view.revision));
+        self.noted.push_back((now, view.known.last()));
         let mut old = None;
         while self.noted.front().is_some_and(|(at, _)| now.saturating_sub(*at) >= micros(KEPT)) {
             old = self.noted.pop_front().map(|(_, revision)| revision);
@@ -42,6 +42,7 @@ fn micros(time: Duration) -> Micros {
 mod tests {
     use super::*;
     use crate::cluster::view::NodeAt;
+    use crate::exchange::UpTo;
 
     #[test]
     fn the_first_node_compacts_to_an_hour_ago() {
@@ -52,7 +53,7 @@ mod tests {
         let (mut first, mut second) = (Compactor::default(), Compactor::default());
         let mut told = Vec::new();
         for minute in 0..200 {
-            view.revision = 1_000 + minute;
+            view.known = UpTo::all(1_000 + minute);
             let now = 60_000_000 * minute;
             told.extend(first.due(&view, "a", now).map(|revision| (minute, revision)));
             assert_eq!(second.due(&view, "b", now), None);

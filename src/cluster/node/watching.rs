@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub(super) fn run(shared: &Shared) {
     let mut compactor = Compactor::default();
     while !shared.crawl.etcd.is_closed() {
-        let from = lock(&shared.view).revision + 1;
+        let from = lock(&shared.view).known.last() + 1;
         match watch(shared, from, &mut compactor) {
             Ok(()) => continue,
             Err(ClusterError::Etcd(EtcdError::Closed)) => return,
@@ -106,7 +106,7 @@ fn drop_vanished(shared: &Shared) {
     let mut claims = lock(&shared.claims);
     claims.held.retain(|shard, (epoch, hold)| {
         let is_there = view.owners.get(*shard as usize).and_then(Option::as_ref).is_some_and(|at| at.epoch == *epoch);
-        let is_known = view.revision >= *epoch;
+        let is_known = view.known.covers(*epoch);
         if is_known && !is_there {
             tracing::warn!("shard {shard} is lost: its claim has vanished");
             hold.drop_claim();

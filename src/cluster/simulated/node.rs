@@ -62,7 +62,7 @@ impl SimulatedNode {
     pub fn hear(&self) -> bool {
         let way = self.way();
         let Some(view) = self.registry.table().call(way, |table| table.view.clone()) else { return false };
-        if view.revision == lock(&self.known).revision {
+        if view.known == lock(&self.known).known {
             return false;
         }
         *lock(&self.known) = Arc::new(view);

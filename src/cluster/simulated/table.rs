@@ -8,7 +8,7 @@ use super::super::quota;
 use super::super::record::{GrantRecord, HeadRecord, NodeRecord, QuotaRecord};
 use super::super::view::{HeadAt, NodeAt, OwnerAt, View};
 use super::{Troubles, Way};
-use crate::exchange::Revision;
+use crate::exchange::{Revision, UpTo};
 
 /// A call that was lost is carried out within this time, if it is.
 const LATE_MAX_US: u64 = 40_000_000;
@@ -59,12 +59,12 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn new(shards: u32, left: QuotaRecord, seed: u64) -> Table {
         let mut view = View::new(shards);
-        (view.revision, view.want_at) = (1, 1);
-        for shard in 0..shards {
-            view.revision += 1;
+        view.want_at = 1;
+        for (revision, head) in (2..).zip(&mut view.heads) {
             // as those that are made with the crawl: nothing was committed
-            view.heads[shard as usize] = Some(HeadAt { revision: view.revision, record: HeadRecord::default() });
+            *head = Some(HeadAt { revision, record: HeadRecord::default() });
         }
+        view.known = UpTo::all(u64::from(shards) + 1);
         Table {
             view,
             left,
@@ -155,13 +155,14 @@ impl Table {
                 (self.left, self.granted[*shard as usize]) = (left, granted);
             }
         }
-        Some(self.view.revision)
+        Some(self.view.known.last())
     }
 
     /// A change: its revision.
     pub(super) fn next(&mut self) -> Revision {
-        self.view.revision += 1;
-        self.view.revision
+        let revision = self.view.known.last() + 1;
+        self.view.known = UpTo::all(revision);
+        revision
     }
 
     pub(super) fn is_owned(&self, shard: u32, epoch: u64) -> bool {

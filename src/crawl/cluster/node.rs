@@ -286,10 +286,9 @@ impl<'env, 'scope> Node<'env, 'scope> {
 
     /// Says the words that are owed, where everything is known that they need.
     fn pay(&mut self) {
-        let known = self.plan.grounds.heads.is_up_to(self.plan.grounds.ownership.heads().revision);
         for post in self.posts.values_mut() {
             let word = match post.owed {
-                Some(Owed::Replay) if known => Word::Replay,
+                Some(Owed::Replay) if self.plan.grounds.heads.know_all_before(post.claimed.epoch) => Word::Replay,
                 Some(Owed::Admit) => Word::Admit(Admission::Listed),
                 Some(Owed::Crawl) => {
                     post.is_crawling = true;
@@ -359,7 +358,8 @@ impl<'env, 'scope> Node<'env, 'scope> {
     /// Has the crawl end, where it is complete or its time is over.
     fn look_for_the_end(&mut self, known: &View) {
         let late = self.plan.commons.quota.stop().filter(|finish| *finish == Finish::TimeLimit);
-        let finish = known.is_end().or(late).filter(|_| known.end.is_none() && !self.is_ending);
+        let end = known.is_end().and_then(|_| self.plan.grounds.heads.end(known.known));
+        let finish = end.or(late).filter(|_| known.end.is_none() && !self.is_ending);
         if let Some(finish) = finish {
             self.is_ending = true;
             self.clerk.ask(Ask::End(known.want_at, EndRecord { finish }));

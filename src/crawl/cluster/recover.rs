@@ -149,7 +149,7 @@ fn greatest_revision(store: &dyn ObjectStore, object: &CrawlObject, known: &Know
         let Some(manifest) = known.head(store, &names, shard).map_err(refused)? else { continue };
         if manifest.claim.era == known.newest {
             let of_links = manifest.links.iter().map(|links| links.revision).max().unwrap_or(0);
-            greatest = greatest.max(manifest.claim.epoch).max(of_links).max(manifest.head.read_to);
+            greatest = greatest.max(manifest.claim.epoch).max(of_links).max(manifest.head.read_to.last());
         }
     }
     Ok(greatest)

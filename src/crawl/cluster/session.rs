@@ -264,7 +264,7 @@ struct EtcdFigures {
 impl EtcdFigures {
     /// Puts down what this node knows of etcd, for the next process.
     fn note(&self) -> disk::Result<()> {
-        let revision = self.etcd.crawl().revision_seen().max(self.etcd.heads().revision);
+        let revision = self.etcd.crawl().revision_seen().max(self.etcd.heads().known.last());
         Seen { era: self.era, revision, lease: self.etcd.lease() }.write(&Disk::real(), &self.dir)
     }
 }

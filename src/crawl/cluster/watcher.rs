@@ -11,6 +11,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use super::lists::Lists;
 use crate::crawl::CrawlError;
 use crate::crawl::threads::no_thread;
+use crate::exchange::UpTo;
 use crate::node::Grounds;
 
 /// It looks around this often.
@@ -65,7 +66,7 @@ impl Watcher {
 }
 
 fn watch(grounds: &Grounds, mut lists: Lists, shared: &Shared, bell: &Sender<()>) {
-    let mut seen = 0;
+    let mut seen = UpTo::NOTHING;
     while !shared.is_over.load(Ordering::Acquire) {
         // one view for both: what is said to be read must have been taken in
         let known = grounds.ownership.heads();
@@ -77,8 +78,8 @@ fn watch(grounds: &Grounds, mut lists: Lists, shared: &Shared, bell: &Sender<()>
         // seeds of a list that could not be read are not covered by a revision that is told
         let is_whole = known.seeds.len() == lists.taken() as usize;
         match is_whole.then(|| grounds.heads.refresh(&known, (lists.seeds(), lists.again()))) {
-            Some(Ok(())) if known.revision > seen => {
-                seen = known.revision;
+            Some(Ok(())) if known.known > seen => {
+                seen = known.known;
                 // one that is full has rung
                 let _ = bell.try_send(());
             }

@@ -16,7 +16,7 @@ use crate::disk::{Disk, Mode, Result};
 use crate::drum::verify::is_fault;
 use crate::engine::checkpoint::{self, checkpoint_path};
 use crate::engine::{ExchangeState, Identity, Kept, Sharding};
-use crate::exchange::{LinkFile, LinkJob, Position, link_path, links_dir, number_of};
+use crate::exchange::{Difference, LinkFile, LinkJob, Position, link_path, links_dir, number_of};
 use crate::record::layout;
 use crate::shard::Shard;
 use crate::web::url::KeyMaker;
@@ -80,6 +80,9 @@ pub(super) fn check(
     for (place, of) in noted.iter().enumerate() {
         if let Some(exchange) = &of.exchange {
             check_heads(dirs, (place, exchange), shards, report);
+            for difference in differences(running, (place, exchange), noted) {
+                report.damage(&dirs.shards()[place], 0, format!("{difference}: pages may be missing"));
+            }
         }
     }
     for (place, of) in noted.iter().enumerate() {
@@ -160,6 +163,22 @@ fn check_heads(
     }
 }
 
+/// The differences between what a shard has read and what others have sent to it, where it has read all their files.
+fn differences(
+    running: bool,
+    (place, reader): (usize, &ExchangeState),
+    noted: &[ShardNoted],
+) -> impl Iterator<Item = Difference> {
+    noted.iter().enumerate().filter(move |&(at, _)| at != place).filter_map(move |(at, of)| {
+        let sender = of.exchange.as_ref()?;
+        let has_read = |kept: &Kept| reader.positions.get(at).is_some_and(|position| position.number > kept.number);
+        let difference = sender.account.difference(at as u32, (place as u32, &reader.account))?;
+        // beside a running crawl the reader may have been looked at later, and have read more
+        let is_lost = !running || difference.read < difference.sent;
+        (is_lost && sender.kept.iter().all(has_read)).then_some(difference)
+    })
+}
+
 /// The link files of a shard: whole, and every URL in them one of the shard that it is for.
 fn check_files(
     disk: &Disk,
@@ -219,6 +238,7 @@ pub(super) fn drop_damaged(
             Ok(_) => whole.push(kept),
             Err(error) if is_fault(&error) => {
                 state.resends = true;
+                state.account.stop_counting();
                 notice(format!("{error}; the next start sends the links of all archived pages to other shards again"));
             }
             Err(error) => return Err(error),
@@ -242,4 +262,38 @@ fn check_file(disk: &Disk, (dir, sender, number): (&Path, Shard, u64), keys: Opt
         }
     }
     disk.open(link_path(dir, number), Mode::Read)?.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::Account;
+
+    fn noted(position: Position, kept: &[u64], account: Account) -> ShardNoted {
+        let kept = kept.iter().map(|&number| Kept { number, has_notes: false }).collect();
+        let exchange = ExchangeState { positions: vec![position; 2], kept, account, ..ExchangeState::default() };
+        ShardNoted { number: Some(9), exchange: Some(exchange) }
+    }
+
+    /// The differences in a crawl of two shards, of which the second has read so much of the first.
+    fn found(running: bool, (sent, read): (u64, u64), position: Position) -> Vec<String> {
+        let of_sender = Account { sent: vec![0, sent], read: vec![0, 0] };
+        let of_reader = Account { sent: vec![0, 0], read: vec![read, 0] };
+        let noted = [noted(Position::default(), &[4, 7], of_sender), noted(position, &[], of_reader)];
+        let all = noted.iter().enumerate().filter_map(|(place, of)| Some((place, of.exchange.as_ref()?)));
+        all.flat_map(|of| differences(running, of, &noted)).map(|found| found.to_string()).collect()
+    }
+
+    #[test]
+    fn links_that_were_sent_and_not_read_are_found_once_all_files_are_read() {
+        let all = Position::behind(7);
+        let lost = found(false, (9, 8), all);
+        assert_eq!(lost.len(), 1);
+        assert!(lost[0].contains("shard-001 has read 8 of the 9 links that shard-000 has sent to it"), "{lost:?}");
+        assert_eq!(found(true, (9, 8), all).len(), 1);
+        assert!(found(false, (9, 9), all).is_empty());
+        assert!(found(false, (9, 4), Position::behind(4)).is_empty(), "there is a file to be read");
+        assert_eq!(found(false, (9, 10), all).len(), 1, "read twice");
+        assert!(found(true, (9, 12), all).is_empty(), "read since the sender was looked at");
+    }
 }

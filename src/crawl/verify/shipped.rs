@@ -15,6 +15,7 @@ use crate::crawl::dirs::CrawlDirs;
 use crate::disk::Disk;
 use crate::engine::{ExchangeState, Identity};
 use crate::shard::Shard;
+use crate::ship::Manifest;
 use crate::text::figures::{counted, size};
 
 /// What a shard says, once it was looked at.
@@ -45,13 +46,38 @@ pub fn verify_stored(
     }
     across::check_identities(&disk, &dirs, &identities, report, notice)?;
     // what a shard knew of the others may be of checkpoints that came after they were looked at
-    let mut last = Vec::with_capacity(noted.len());
+    let (mut last, mut newest) = (Vec::with_capacity(noted.len()), Vec::new());
     for (shard, of) in crawl.shards().zip(&noted) {
-        last.push(crawl.newest(shard)?.map(|newest| newest.number).max(of.number));
+        let manifest = crawl.newest(shard)?;
+        last.push(manifest.as_ref().map(|newest| newest.number).max(of.number));
+        newest.extend(manifest);
     }
     across::check(&disk, &dirs, &across::Shards { noted: &noted, last: &last, running: true }, report, notice)?;
+    for reader in &newest {
+        for what in newest.iter().filter_map(|sender| unread(reader, sender)) {
+            report.damage(&dirs.shards()[reader.shard as usize], 0, what);
+        }
+    }
     let root = copies::CrawlDir { disk: &disk, dir: dirs.root(), shard: Shard::WHOLE };
     Ok(copies::check_config(&root, report)?)
+}
+
+/// Finds a link file of `sender` that `reader` says to have read, by its revision, and has not, by its position. Both
+/// are facts of one checkpoint of the reader, so this holds however old that of the sender is.
+fn unread(reader: &Manifest, sender: &Manifest) -> Option<String> {
+    let is_of_era = reader.claim.era == sender.claim.era;
+    let others = sender.links.iter().filter(|_| is_of_era && reader.shard != sender.shard);
+    // revisions of an earlier era mean nothing; that of the manifest's own file is not in it
+    let mut said = others.filter(|links| {
+        links.claim.era == sender.claim.era && links.revision > 0 && reader.head.read_to.covers(links.revision)
+    });
+    let links = said.find(|links| !reader.head.has_read(sender.shard, links.number))?;
+    let (to, sender) = (reader.head.read_to.last(), Shard::new(sender.shard, sender.shards).dir_name());
+    let (number, revision) = (links.number, links.revision);
+    Some(format!(
+        "it says that it has read all links up to revision {to}, and has not read those of {sender}, checkpoint \
+         {number}, revision {revision}: such links are lost"
+    ))
 }
 
 /// That of a shard.
@@ -104,5 +130,50 @@ impl Verification<'_> {
     /// Where an object is, for people.
     fn object(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("{}/{name}", self.crawl.address()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::{Head, Position, UpTo};
+    use crate::ship::ShippedLinks;
+
+    /// The manifest of a shard of two in era 3 that has read this much of shard 0, with these files as number and
+    /// revision.
+    fn manifest(shard: u32, (read_to, position): (u64, Position), files: &[(u64, u64)]) -> Manifest {
+        let claim = Claim { era: 3, epoch: 5 };
+        let links = |&(number, revision): &(u64, u64)| ShippedLinks { number, claim, has_notes: false, revision };
+        let (read_to, positions) = (UpTo::all(read_to), vec![position; 2]);
+        Manifest {
+            crawl: 1,
+            shard,
+            shards: 2,
+            claim,
+            number: 9,
+            head: Head { number: 9, read_to, positions, ..Head::default() },
+            objects: Vec::new(),
+            files: Vec::new(),
+            links: files.iter().map(links).collect(),
+        }
+    }
+
+    #[test]
+    fn a_shard_that_says_to_have_read_what_its_position_is_before_is_found() {
+        let files = [(4, 105), (7, 112), (8, 0)];
+        let sender = manifest(0, (0, Position::default()), &files);
+        let read = |read_to, position| unread(&manifest(1, (read_to, position), &[]), &sender);
+        assert_eq!(read(119, Position::behind(7)), None, "when checkpoint 8 was committed is not known");
+        assert_eq!(read(111, Position::behind(4)), None);
+        let lost = read(119, Position::behind(4)).unwrap();
+        assert!(
+            lost.contains("up to revision 119") && lost.contains("shard-000, checkpoint 7, revision 112"),
+            "{lost}"
+        );
+        assert!(read(119, Position { number: 7, frames: 2 }).is_some(), "to its end");
+        let mut recovered = manifest(1, (119, Position::behind(4)), &[]);
+        recovered.claim.era = 4;
+        assert_eq!(unread(&recovered, &sender), None, "revisions of two registries");
+        assert_eq!(unread(&sender, &sender), None);
     }
 }

@@ -227,6 +227,9 @@ impl Engine {
                 false => self.nothing_left().then_some(Finish::Complete),
             };
             let is_fresh = self.has_calendar(now);
+            if end == Some(Finish::Complete) {
+                self.check_account();
+            }
             match end {
                 Some(Finish::Complete) if is_fresh => self.course.close(Finish::Fresh),
                 Some(Finish::Complete) => self.course.close(Finish::Complete),
@@ -247,6 +250,16 @@ impl Engine {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Warns at the end of a crawl where URLs have no outcome, or two. A rebuild that could not keep all of them leaves
+    /// it so, and does not keep a crawl from its end for ever.
+    fn check_account(&self) {
+        let accounts = self.accounts();
+        if !accounts.are_balanced() {
+            let (admitted, outcomes) = (accounts.admitted(), accounts.outcomes());
+            tracing::warn!("{admitted} URLs were admitted, and there are {outcomes} outcomes: pages may be missing");
+        }
     }
 
     /// Nothing but a checkpoint is in progress.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::disk::{Disk, Error, Result};
-use crate::exchange::{LinkJob, News, Position, Reading, Revision};
+use crate::exchange::{LinkJob, News, Position, Reading, UpTo};
 use crate::shard::Shard;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
@@ -88,8 +88,8 @@ impl Incoming {
         !self.out.is_empty()
     }
 
-    /// Everything that was committed up to this revision is admitted.
-    pub fn read_to(&self, news: &News) -> Revision {
+    /// Revisions of which everything is admitted.
+    pub fn read_to(&self, news: &News) -> UpTo {
         self.reading(news).read_to()
     }
 
@@ -137,7 +137,7 @@ impl Incoming {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::{Head, HeadAt, OutFile, Visible};
+    use crate::exchange::{Head, HeadAt, OutFile, Revision, Visible};
     use crate::fingerprint::Fingerprinter;
 
     fn incoming() -> (Incoming, Arc<KeyMaker>) {
@@ -157,19 +157,19 @@ mod tests {
             let head = Head { number, ..Head::default() };
             Some(HeadAt { head, files: files.iter().map(visible).collect(), ..HeadAt::default() })
         };
-        News { revision: 100, heads: vec![None, head(files[0]), head(files[1])], ..News::default() }
+        News { known: UpTo::all(100), heads: vec![None, head(files[0]), head(files[1])], ..News::default() }
     }
 
     #[test]
     fn one_job_a_sender_is_out_and_the_oldest_commit_comes_first() {
         let (mut incoming, keys) = incoming();
         let news = news([&[(3, 20, false), (4, 25, false)], &[(9, 10, false)]]);
-        assert_eq!(incoming.read_to(&news), 9);
+        assert_eq!(incoming.read_to(&news), UpTo::all(9));
         let jobs: Vec<LinkJob> = std::iter::from_fn(|| incoming.next_job(&news, &keys)).collect();
         let of: Vec<_> = jobs.iter().map(|job| (job.sender.index(), job.from.number)).collect();
         assert_eq!(of, [(2, 9), (1, 3)]);
         incoming.admitted(2, jobs[0].from, Position::behind(9));
-        assert_eq!(incoming.read_to(&news), 19);
+        assert_eq!(incoming.read_to(&news), UpTo::all(19));
         incoming.admitted(1, jobs[1].from, Position { number: 3, frames: 7 });
         let next = incoming.next_job(&news, &keys).unwrap();
         assert_eq!(next.from, Position { number: 3, frames: 7 });
@@ -178,7 +178,7 @@ mod tests {
         assert!(!incoming.is_read(&news));
         incoming.admitted(1, last.from, Position::behind(4));
         assert!(incoming.is_read(&news));
-        assert_eq!(incoming.read_to(&news), 100);
+        assert_eq!(incoming.read_to(&news), UpTo::all(100));
     }
 
     #[test]

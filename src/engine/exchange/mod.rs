@@ -17,19 +17,18 @@
 
 mod incoming;
 mod outgoing;
+mod state;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use super::Engine;
 use crate::clock::Time;
 use crate::container::{KeyPlace, Referrer, foreign_keys};
-use crate::disk::{Disk, DiskFile, Error, Result};
-use crate::exchange::{Head, HeadAt, Idle, LinkFile, LinksRead, News, Position, Registry, Support, links_dir};
+use crate::disk::{Disk, DiskFile, Result};
+use crate::exchange::{Account, Head, HeadAt, Idle, LinkFile, LinksRead, News, Registry, Support, links_dir};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
 use crate::record::Finish;
@@ -39,6 +38,7 @@ use crate::web::url::CanonicalUrl;
 use incoming::Incoming;
 pub use outgoing::Kept;
 use outgoing::Outgoing;
+pub use state::ExchangeState;
 
 /// An early checkpoint begins when so many times the cost of the last one has passed behind it.
 const EARLY_FACTOR: u32 = 20;
@@ -63,6 +63,8 @@ pub(super) struct Exchange {
     news: News,
     outgoing: Outgoing,
     incoming: Incoming,
+    /// Links that were sent and read.
+    account: Account,
     /// Whether the links of all archived pages are still to be sent again.
     resends: bool,
     /// Whether only hosts are left that never answered, and that for long enough.
@@ -71,35 +73,6 @@ pub(super) struct Exchange {
     last: (Time, Duration),
     /// key.dat of other shards, as far as they were needed.
     foreign: HashMap<u32, Arc<DiskFile>>,
-}
-
-/// What a checkpoint keeps of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExchangeState {
-    /// How far the links of each shard are read.
-    pub positions: Vec<Position>,
-    /// The newest checkpoint of each shard that was known: no shard goes back behind it.
-    pub heads: Vec<u64>,
-    /// The link files that others may still have to read.
-    pub kept: Vec<Kept>,
-    /// Whether a file is lost that others had to read: the links of all archived pages are sent again (`resend`).
-    pub resends: bool,
-}
-
-impl ExchangeState {
-    /// The section of a checkpoint's file.
-    pub fn to_section(&self) -> Vec<u8> {
-        postcard::to_stdvec(self).expect("positions are plain data")
-    }
-
-    /// Reads the section of a checkpoint's file, which lies at `path`; that of checkpoint 0 is empty.
-    pub fn read(section: &[u8], path: &Path) -> Result<ExchangeState> {
-        if section.is_empty() {
-            return Ok(ExchangeState::default());
-        }
-        postcard::from_bytes(section)
-            .map_err(|error| Error::damaged(path, 0, "positions in the links of other shards", error.to_string()))
-    }
 }
 
 /// What a cut needs of it.
@@ -144,18 +117,20 @@ impl Exchange {
         dir: &Path,
         (number, state): (u64, ExchangeState),
     ) -> Result<Exchange> {
-        let ExchangeState { positions, heads, kept, resends } = state;
+        let ExchangeState { positions, heads, kept, resends, account } = state;
         disk.create_dir_all(&links_dir(dir))?;
         disk.sync_dir(dir)?;
         let shard = options.shard;
         let outgoing = Outgoing::open(disk, dir, shard, (number, kept))?;
         let mut incoming = Incoming::new(options.crawl_dir.clone(), shard, options.disk.clone());
+        let account = if positions.is_empty() { Account::new(shard.count()) } else { account };
         incoming.go_on(positions, heads);
         Ok(Exchange {
             options,
             news: News::default(),
             outgoing,
             incoming,
+            account,
             resends,
             is_silent: false,
             last: (Time::ZERO, Duration::ZERO),
@@ -183,16 +158,18 @@ impl Exchange {
 
     fn head(&self, number: u64, idle: Idle) -> Head {
         let read_to = self.incoming.read_to(&self.news);
-        Head { number, idle, read_to, positions: self.incoming.positions().to_vec(), outgoing: self.outgoing.files() }
+        let (positions, outgoing) = (self.incoming.positions().to_vec(), self.outgoing.files());
+        Head { number, idle, read_to, positions, outgoing, account: self.account.clone() }
     }
 
     /// Cuts what goes out and how far was read what comes in, for checkpoint `number`.
     fn cut(&mut self, number: u64, idle: Idle, dir: &Path) -> Result<ExchangeCut> {
         let superseded = self.outgoing.release(&self.news, self.me());
-        let written = self.outgoing.cut()?;
+        let written = self.outgoing.cut(&mut self.account)?;
         let (positions, heads) = (self.incoming.positions().to_vec(), self.incoming.heads().to_vec());
         let kept = self.outgoing.kept().to_vec();
-        let section = ExchangeState { positions, heads, kept, resends: self.resends }.to_section();
+        let (resends, account) = (self.resends, self.account.clone());
+        let section = ExchangeState { positions, heads, kept, resends, account }.to_section();
         let head = self.head(number, idle);
         let publish = Publish { registry: self.options.registry.clone(), shard: self.me(), head };
         let sync_dirs = written.iter().map(|_| links_dir(dir)).collect();
@@ -223,7 +200,9 @@ impl Exchange {
         };
         let are_idle = !self.news.heads.iter().enumerate().any(is_busy);
         committed.is_none_or(|at| {
-            let is_behind = are_idle && at.head.read_to < self.news.last_input();
+            let last = self.news.last_input();
+            // of an own commit that is later than all that is known of others nothing can be said yet
+            let is_behind = are_idle && !at.head.read_to.covers(last) && self.incoming.read_to(&self.news).covers(last);
             at.head.idle < idle || !self.outgoing.is_empty() || is_behind
         })
     }
@@ -295,6 +274,7 @@ impl Engine {
 
     /// Links of another shard come in: they are admitted, and the position moves behind them.
     pub(super) fn take_links(&mut self, read: LinksRead) -> Result<()> {
+        let records = read.records();
         let LinksRead { sender, from, to, notes, links, supports } = read;
         tracing::debug!(sender, number = from.number, links = links.len(), "links of another shard");
         for Support { pair, target } in supports {
@@ -313,6 +293,7 @@ impl Engine {
         }
         let exchange = self.exchange.as_mut().expect("only a shard reads links");
         exchange.incoming.admitted(sender, from, to);
+        exchange.account.admit(sender, records);
         Ok(())
     }
 
@@ -403,7 +384,12 @@ impl Engine {
 
     /// How the whole crawl has ended, where it is one of several shards and has.
     pub(super) fn end_of_all(&self) -> Option<Finish> {
-        self.exchange.as_ref().and_then(|exchange| exchange.news.end)
+        let exchange = self.exchange.as_ref()?;
+        if exchange.news.end == Some(Finish::LinksLost) {
+            let differences = exchange.news.differences();
+            differences.filter(|lost| lost.reader == exchange.me()).for_each(|lost| tracing::error!("{lost}"));
+        }
+        exchange.news.end
     }
 }
 
@@ -425,6 +411,12 @@ impl Exchange {
     /// Whether the links of all archived pages are still to be sent again.
     pub fn resends(&self) -> bool {
         self.resends
+    }
+
+    /// Has the links of all archived pages sent again, since some were lost. They are not counted.
+    pub fn send_all_again(&mut self) {
+        self.resends = true;
+        self.account.stop_counting();
     }
 
     /// They are sent: the next checkpoint has them.
@@ -457,3 +449,6 @@ impl Exchange {
 fn open_file(disk: &Disk, crawl_dir: &Path, sender: Shard, number: u64) -> Result<LinkFile> {
     LinkFile::open(disk, &crawl_dir.join(sender.dir_name()), sender, number)
 }
+
+#[cfg(test)]
+mod tests;

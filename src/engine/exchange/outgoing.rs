@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{Disk, Result};
-use crate::exchange::{Link, LinkFile, LinkWriter, News, OutFile, Support, link_path, links_dir, number_of};
+use crate::exchange::{Account, Link, LinkFile, LinkWriter, News, OutFile, Support, link_path, links_dir, number_of};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
 use crate::shard::Shard;
@@ -116,14 +116,16 @@ impl Outgoing {
         self.kept.iter().map(|kept| kept.number).filter(move |&number| news.is_read_by_all(me, number))
     }
 
-    /// Makes the file whole, and names it from now on; `None` where there is nothing in it.
-    pub fn cut(&mut self) -> Result<Option<PathBuf>> {
+    /// Makes the file whole, and names it from now on; `None` where there is nothing in it. `account` counts what is in
+    /// it as sent.
+    pub fn cut(&mut self, account: &mut Account) -> Result<Option<PathBuf>> {
         let written = self.writer.cut()?;
         let number = self.number;
         self.number += 1;
         Ok(written.map(|written| {
             let (links, bytes) = (written.links, written.bytes);
             tracing::debug!(shard = self.shard.index(), number, links, bytes, "links to other shards");
+            account.send(&written.records);
             self.kept.push(Kept { number, has_notes: written.has_notes });
             written.path
         }))

@@ -11,6 +11,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::links_of;
+use crate::record::layout;
 use crate::container::{KeyRecord, Reader, ReplayedPage};
 use crate::disk::scratch::{Scratch, Writer};
 use crate::disk::sorter::Sorter;
@@ -152,7 +153,7 @@ impl Engine {
             return Ok(());
         }
         tracing::info!("budgets by supporters were switched on: reading the archive for the links of its pages");
-        let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join("pages"))?;
+        let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join(layout::PAGES))?;
         let (end, mut links) = (self.container.key_bytes(), Sorter::new(SORT_BYTES));
         for record in archive.records() {
             let record = record?;

@@ -184,8 +184,8 @@ impl Session {
     /// Replays the shards for which everything is known that is needed, and lets them crawl; tells those that have to
     /// stop.
     fn go_on(&mut self, machine: &Machine) -> Result<(), Broken> {
-        let is_known = self.grounds.heads.is_up_to(self.ownership.heads().revision);
         for post in self.posts.values_mut() {
+            let is_known = self.grounds.heads.know_all_before(post.claimed.epoch);
             if is_known && let Some(recovery) = post.recovery.take() {
                 post.member.replay(recovery, &machine.replayed)?;
                 post.member.engine.admit_listed();
@@ -199,7 +199,8 @@ impl Session {
 
     fn look_for_the_end(&self) {
         let known = self.ownership.heads();
-        if let Some(finish) = known.is_end().filter(|_| known.end.is_none()) {
+        let end = known.is_end().filter(|_| known.end.is_none());
+        if let Some(finish) = end.and_then(|_| self.grounds.heads.end(known.known)) {
             // where it is undone by new seeds, or somebody was faster, the registry says so
             let _ = self.ownership.put_end(known.want_at, EndRecord { finish });
         }

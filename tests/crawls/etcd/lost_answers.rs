@@ -73,7 +73,7 @@ fn what_arrives_late_changes_nothing_or_is_undone() {
     let stray = crawl.view().unwrap();
     view_when(&node, "the end of the stray claim", |view| {
         // it may have been undone before it was looked at
-        view.revision >= stray.revision && view.owners[0].is_none()
+        view.known >= stray.known && view.owners[0].is_none()
     });
     assert!(claimed(&node, 0).epoch > third.epoch);
 }

@@ -10,6 +10,9 @@ pub struct Bounds {
     pub web: &'static [Page],
     pub shards: usize,
     pub nodes: usize,
+    /// By shard: the only node that claims it. All are claimed, and have fetched their seeds, before anything else
+    /// happens. Else any node claims any shard at any moment, and nodes are equal.
+    pub homes: Option<[usize; SHARDS]>,
     /// Checkpoints of each shard.
     pub numbers: [u8; SHARDS],
     /// Claims of each shard: one more than its take-overs.
@@ -28,12 +31,17 @@ pub struct Bounds {
     pub expiry: bool,
     /// Whether the answers of transactions are lost, and transactions doubled and late.
     pub doubt: bool,
+    /// The same for the store: answers are lost, and what was put or deleted is put or deleted again,
+    /// while the first sending is still on its way.
+    pub store_doubt: bool,
     /// Whether local checkpoints, objects and deletions are steps of their own.
     pub fine: bool,
     /// Whether puts and deletions of dead processes land later.
     pub late: bool,
     /// Whether heads are heard of late, and some only with later ones.
     pub lag: bool,
+    /// Nodes hear of the others by their watch, and of their own commits at once.
+    pub own_first: bool,
     pub hand_over: bool,
     pub sweep: bool,
     /// Whether the registry is lost once, and its heads are taken from the store.
@@ -56,6 +64,7 @@ impl Bounds {
             web,
             shards: 2,
             nodes: 1,
+            homes: None,
             numbers: [2; SHARDS],
             claims: [1; SHARDS],
             fetches: 2,
@@ -66,9 +75,11 @@ impl Bounds {
             deposed: false,
             expiry: false,
             doubt: false,
+            store_doubt: false,
             fine: false,
             late: false,
             lag: false,
+            own_first: false,
             hand_over: false,
             sweep: false,
             recover: false,
@@ -138,7 +149,8 @@ pub enum Mistake {
     RecoverUnchecked,
     /// Its heads have the `read to` of their manifests.
     RecoverKeepsReadTo,
-    /// Revisions of link files that a manifest of an earlier era has are believed, also beyond what is known.
+    /// Revisions of link files that a manifest of an earlier era has are believed, and `read to` is not bounded by what
+    /// is known: with that bound they do no harm.
     RevisionsOfOldEra,
     /// A checkpoint that was cut in an earlier era is committed with its `read to` and its `links at`.
     FiguresOfOldEra,
@@ -156,8 +168,27 @@ pub enum Mistake {
     RoundIsNoInput,
     /// A page that was replayed does not count for the round that a link brings.
     ReplayOutsideRound,
+    /// `read to` is the revision before the first file that is known and unread, whatever else is not known.
+    ReadBeyondKnown,
+    /// Pages are replayed by what the watch has brought, which is less than was known before the claim.
+    ReplayBehindClaim,
 }
 
 impl Mistake {
-    pub const LAST: Mistake = Mistake::ReplayOutsideRound;
+    /// Returns whether it makes a shard say that it has read what it has not. A link file goes, and the crawl ends,
+    /// only when the positions in the files say so too; the mistake is planted with that taken away.
+    pub fn is_of_revisions(self) -> bool {
+        matches!(
+            self,
+            Mistake::EndByLastHead
+                | Mistake::RevisionOfHead
+                | Mistake::RevisionOfHeader
+                | Mistake::RecoverKeepsReadTo
+                | Mistake::RevisionsOfOldEra
+                | Mistake::FiguresOfOldEra
+                | Mistake::ReadBeyondKnown
+        )
+    }
+
+    pub const LAST: Mistake = Mistake::ReplayBehindClaim;
 }

@@ -1,7 +1,9 @@
 //! The configurations: small ones that every test run exhausts, large ones for an evening, and one for each mistake.
 
 use super::bounds::{Bounds, Mistake};
-use super::web::{CHAIN, LATE_LINK, LISTED, MIXED, NOTED, NOTED_ROUND, ONE_LINK, THERE_AND_BACK, TWO_LINKS};
+use super::web::{
+    AROUND, CHAIN, INTO_ONE, LATE_LINK, LISTED, MIXED, NOTED, NOTED_ROUND, ONE_LINK, THERE_AND_BACK, TWO_LINKS,
+};
 
 const ONE: Bounds = Bounds::new("one link", ONE_LINK);
 const BACK: Bounds = Bounds::new("there and back", THERE_AND_BACK);
@@ -12,6 +14,23 @@ const KILLED: Bounds = Bounds { kills: 1, claims: [2, 1, 1], ..ONE };
 const RECOVERED: Bounds = Bounds { recover: true, claims: [2; 3], ..ONE };
 /// A list of seeds may come after the end; then shards whose engines have ended are claimed again.
 const REOPENED: Bounds = Bounds { web: LATE_LINK, list: true, reopens: true, claims: [2; 3], ..ONE };
+/// What a node has committed itself is known there before what others did earlier.
+const OWN_FIRST: Bounds = Bounds {
+    web: AROUND,
+    shards: 3,
+    nodes: 2,
+    homes: Some([0, 1, 1]),
+    lag: true,
+    own_first: true,
+    fetches: 1,
+    numbers: [2, 1, 2],
+    ..ONE
+};
+/// Connections are cut in one direction, to the store and to the registry.
+const CUT: Bounds = Bounds { doubt: true, store_doubt: true, fine: true, lag: true, own_first: true, ..ONE };
+/// A node is cut off for longer than its lease.
+const CUT_OFF: Bounds =
+    Bounds { nodes: 2, claims: [2, 1, 0], numbers: [2, 1, 0], expiry: true, deposed: true, sweep: true, ..CUT };
 const ASTRAY: Bounds = Bounds { late: true, fine: true, sweep: true, numbers: [2, 1, 1], ..KILLED };
 
 /// Those of every test run.
@@ -32,6 +51,11 @@ pub const SMALL: &[Bounds] = &[
     Bounds { name: "round", force: true, numbers: [2, 1, 0], ..ONE },
     Bounds { name: "quota", quota: 3, doubt: true, numbers: [2, 1, 0], ..BACK },
     Bounds { name: "recover", claims: [2, 1, 0], numbers: [2, 1, 0], ..RECOVERED },
+    Bounds { name: "own commits first", numbers: [2, 1, 1], ..OWN_FIRST },
+    Bounds { name: "own commits first, notes", web: NOTED_ROUND, numbers: [1; 3], ..OWN_FIRST },
+    Bounds { name: "registry cut", numbers: [2, 1, 0], store_doubt: false, fine: false, ..CUT },
+    Bounds { name: "both cut", numbers: [1, 1, 0], ..CUT },
+    Bounds { name: "store cut, sender killed", doubt: false, kills: 1, claims: [2, 1, 0], numbers: [1, 1, 0], ..CUT },
 ];
 
 /// Those that take longer.
@@ -85,6 +109,12 @@ pub const LARGE: &[Bounds] = &[
         ..RECOVERED
     },
     Bounds { name: "recover, chain", web: CHAIN, numbers: [3, 2, 0], ..RECOVERED },
+    Bounds { name: "own commits first, to the end", ..OWN_FIRST },
+    Bounds { name: "own commits first, into one", web: INTO_ONE, ..OWN_FIRST },
+    Bounds { name: "own commits first, any node", homes: None, numbers: [2, 1, 1], web: INTO_ONE, ..OWN_FIRST },
+    Bounds { name: "both cut, to the end", numbers: [2, 1, 0], ..CUT },
+    Bounds { name: "registry cut, taken over", store_doubt: false, fine: false, ..CUT_OFF },
+    Bounds { name: "store cut, taken over", doubt: false, numbers: [1, 1, 0], ..CUT_OFF },
 ];
 
 const fn by(mistake: Mistake, bounds: Bounds) -> Bounds {
@@ -136,4 +166,6 @@ pub const MISTAKEN: &[Bounds] = &[
     by(Mistake::ForcedWithoutRound, Bounds { force: true, ..ONE }),
     by(Mistake::RoundIsNoInput, Bounds { force: true, ..ONE }),
     by(Mistake::ReplayOutsideRound, Bounds { force: true, claims: [2; 3], ..KILLED }),
+    by(Mistake::ReadBeyondKnown, OWN_FIRST),
+    by(Mistake::ReplayBehindClaim, Bounds { web: NOTED, claims: [1, 2, 1], numbers: [1; 3], lag: true, ..KILLED }),
 ];

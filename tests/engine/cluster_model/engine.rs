@@ -33,8 +33,14 @@ impl Moves<'_> {
         self.asking(node, shard);
     }
 
-    /// It hears of the next commit, or of all.
+    /// It hears of the next commit, or of all. Where nodes have a watch, all engines of the node hear of it.
     fn hearing(&mut self, node: usize, shard: usize) {
+        let by_node = self.model.bounds.own_first;
+        let from = self.from;
+        let runs = |other: usize| from.nodes[node][other].engine.claim != 0;
+        if by_node && (0..shard).any(runs) {
+            return;
+        }
         let (known, revision) = (self.seat(node, shard).engine.known, self.from.revision);
         if known == revision {
             return;
@@ -42,12 +48,14 @@ impl Moves<'_> {
         let next = (known + 1 < revision).then_some(known + 1);
         for to in next.into_iter().chain([revision]) {
             let mut state = *self.from;
-            self.model.hear(self.from, &mut state.nodes[node][shard].engine, shard, to);
+            for hearer in self.model.shards().filter(|&other| other == shard || (by_node && runs(other))) {
+                self.model.hear(self.from, &mut state.nodes[node][hearer].engine, hearer, to);
+            }
             self.add(Action::new("hears of all up to revision").node(node).shard(shard).detail(to), state);
         }
     }
 
-    fn fetches(&mut self, node: usize, shard: usize, work: &Checkpoint) {
+    pub fn fetches(&mut self, node: usize, shard: usize, work: &Checkpoint) {
         let seat = self.seat(node, shard);
         let durable = self.model.of(seat.directory.checkpoint).round;
         for (page, url) in work.urls.iter().enumerate().filter(|(_, url)| url.stage == Stage::Queued) {
@@ -92,7 +100,7 @@ impl Moves<'_> {
             self.change(action, (node, shard), |seat| (seat.engine.work, seat.engine.pending) = (id, 0));
             return;
         }
-        let mut news = self.model.news(self.from, shard, engine.known);
+        let mut news = self.model.news(self.from, shard, &engine);
         if self.model.bounds.makes(Mistake::FramesBeforeNotes) {
             let files = news.heads.iter_mut().flatten().flat_map(|at| &mut at.files);
             files.for_each(|visible| visible.file.has_notes = false);
@@ -182,7 +190,7 @@ impl Model {
 
     /// The next checkpoint, by the rules of release, of `read to` and of the end; `None` where it would bring nothing.
     fn cut(&self, state: &State, engine: &Engine, shard: usize, work: &Checkpoint) -> Option<Checkpoint> {
-        let news = self.news(state, shard, engine.known);
+        let news = self.news(state, shard, engine);
         let head = self.of(state.shards[shard].heads[engine.head as usize].content);
         let (me, mut cut) = (shard as u32, *work);
         cut.number += 1;
@@ -209,7 +217,7 @@ impl Model {
             false => last_links_at,
         };
         cut.era = state.era;
-        cut.read_to = self.read_to(state, engine.known, work, shard);
+        cut.read_to = self.read_to(state, engine, work, shard);
         let waits = self.bounds.quota != 0 && engine.asks != 0;
         cut.is_idle = !cut.has_queued()
             && !waits

@@ -11,6 +11,10 @@
 //! a put and a deletion are steps of their own only where `fine` says so, since nobody looks at objects that no head
 //! names but a sweep and a recovery. Contents of checkpoints are kept once, and named by number.
 //!
+//! A connection that is cut one way is a set of messages: requests whose answers are lost, and requests that arrive
+//! late or never. What the watch brings is a way of its own: a node knows its own commits by their answers, and those
+//! of others when its watch brings them.
+//!
 //! Not in it: time (leases count from the request; hosts wait after a change of owner), the bytes of files, and the
 //! content of objects beyond what they name.
 //!

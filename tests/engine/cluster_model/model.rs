@@ -1,7 +1,7 @@
 //! The model of a configuration: the first state, what an engine knows in a state, and how states are made equal that
 //! differ in nothing that matters.
 
-use crawler::exchange::{Head as CodeHead, HeadAt, Idle, News, OutFile, Position, Reading, Visible};
+use crawler::exchange::{Head as CodeHead, HeadAt, Idle, News, OutFile, Position, Reading, UpTo, Visible};
 
 use super::bounds::{Bounds, Mistake};
 use super::checkpoint::{Checkpoint, Contents, Id, LinkFile, OF_THIS_COMMIT};
@@ -63,8 +63,22 @@ impl Model {
         if file.revision == OF_THIS_COMMIT || is_old { head.revision } else { file.revision }
     }
 
-    /// What the shard `me` knows of all heads at `revision`.
-    pub fn news(&self, state: &State, me: usize, revision: u8) -> News {
+    /// Knowledge of the engine of the shard `me`: what the watch has brought, what it has committed itself, and what
+    /// its node has of other shards.
+    pub fn news(&self, state: &State, me: usize, engine: &Engine) -> News {
+        let mut news = self.watched(state, me, engine.known);
+        for shard in self.shards() {
+            let number = if shard == me { engine.head } else { engine.heard[shard] };
+            let head = state.shards[shard].heads[number as usize];
+            if head.revision > engine.known {
+                news.heads[shard] = Some(self.head_at(state, head));
+            }
+        }
+        news
+    }
+
+    /// All heads that the watch has brought up to `revision`, for the shard `me`.
+    pub fn watched(&self, state: &State, me: usize, revision: u8) -> News {
         let heads = self.shards().map(|shard| {
             let heads = &state.shards[shard].heads[..=usize::from(state.shards[shard].newest)];
             let head = *heads.iter().rev().find(|head| head.revision <= revision).unwrap_or(&heads[0]);
@@ -78,7 +92,12 @@ impl Model {
         let round_at = if self.bounds.makes(Mistake::RoundIsNoInput) { 0 } else { state.round_at };
         let inputs = [state.list_at, round_at].into_iter().filter(|at| *at <= revision);
         let seeds_at = inputs.max().unwrap_or(0);
-        News { revision: revision.into(), heads: heads.collect(), seeds: (seeds_at.into(), 0), ..News::default() }
+        News {
+            known: UpTo::all(revision.into()),
+            heads: heads.collect(),
+            seeds: (seeds_at.into(), 0),
+            ..News::default()
+        }
     }
 
     fn head_at(&self, state: &State, head: Head) -> HeadAt {
@@ -91,11 +110,22 @@ impl Model {
         let said = CodeHead {
             number: content.number.into(),
             idle: if content.is_idle { Idle::Yes } else { Idle::No },
-            read_to: head.read_to.into(),
+            read_to: UpTo::all(head.read_to.into()),
+            positions: self.positions(&content),
             ..CodeHead::default()
         };
         let (revision, links_at) = (head.revision.into(), head.links_at.into());
         HeadAt { revision, links_at, head: said, files: files.collect() }
+    }
+
+    /// Positions in the links of each shard, as others hear of them. Mistakes about revisions do harm only where
+    /// nobody looks at positions.
+    fn positions(&self, content: &Checkpoint) -> Vec<Position> {
+        let position = |&(number, frames): &(u8, u8)| match self.bounds.mistake.is_some_and(Mistake::is_of_revisions) {
+            true => Position::behind(u64::from(u8::MAX)),
+            false => Position { number: number.into(), frames: frames.into() },
+        };
+        content.positions[..self.bounds.shards].iter().map(position).collect()
     }
 
     /// Asks the rules of reading for `shard`, which has read as `work` says.
@@ -106,17 +136,19 @@ impl Model {
     }
 
     /// Everything up to this revision is read in `work`.
-    pub fn read_to(&self, state: &State, known: u8, work: &Checkpoint, shard: usize) -> u8 {
-        let mut news = self.news(state, shard, known);
-        let is_done = self.reading(&news, work, shard, |rules| rules.is_done());
-        if self.bounds.makes(Mistake::RevisionOfHeader) && is_done {
+    pub fn read_to(&self, state: &State, engine: &Engine, work: &Checkpoint, shard: usize) -> u8 {
+        let news = self.news(state, shard, engine);
+        let is_unbounded = self.bounds.makes(Mistake::ReadBeyondKnown) || self.bounds.makes(Mistake::RevisionsOfOldEra);
+        let first = self.reading(&news, work, shard, |rules| rules.next(&[]));
+        if let Some((sender, at)) = first.filter(|_| is_unbounded) {
+            let files = news.heads[sender as usize].iter().flat_map(|head| &head.files);
+            let unread = files.filter(|visible| visible.file.number == at.number).map(|visible| visible.revision);
+            return unread.max().map_or(0, |first| first as u8 - 1);
+        }
+        if self.bounds.makes(Mistake::RevisionOfHeader) && self.reading(&news, work, shard, |rules| rules.is_done()) {
             return state.revision;
         }
-        if self.bounds.makes(Mistake::RevisionsOfOldEra) && !is_done {
-            // revisions beyond what is known are believed, too: the bound alone would make up for the mistake
-            news.revision = u64::MAX;
-        }
-        self.reading(&news, work, shard, |rules| rules.read_to()) as u8
+        self.reading(&news, work, shard, |rules| rules.read_to()).last() as u8
     }
 
     /// The engine hears of everything up to `revision`.
@@ -157,6 +189,12 @@ impl Model {
                 } else if !self.bounds.lag {
                     self.hear(&from, &mut seat.engine, shard, from.revision);
                 }
+                let known = seat.engine.known;
+                for (heard, of) in seat.engine.heard.iter_mut().zip(&from.shards) {
+                    if of.heads[*heard as usize].revision <= known {
+                        *heard = 0;
+                    }
+                }
             }
             for (claim, contents) in shared.contents.iter_mut().enumerate().skip(1) {
                 for (number, content) in contents.iter_mut().enumerate().skip(1) {
@@ -172,7 +210,9 @@ impl Model {
             }
         }
         state.in_flight.sort_unstable();
-        state.nodes[..self.bounds.nodes].sort_unstable();
+        if self.bounds.homes.is_none() {
+            state.nodes[..self.bounds.nodes].sort_unstable();
+        }
         state
     }
 

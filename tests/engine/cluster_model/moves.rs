@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::checkpoint::SHARDS;
 use super::model::Model;
 use super::state::{Seat, State};
 
@@ -72,8 +73,11 @@ impl<'a> Moves<'a> {
         if from.has_ended && !model.may_reopen(from) {
             return moves.all;
         }
+        if model.bounds.homes.is_some_and(|homes| moves.begin(homes)) {
+            return moves.all;
+        }
         for node in model.nodes() {
-            if node > 0 && from.nodes[node - 1] == from.nodes[node] {
+            if model.bounds.homes.is_none() && node > 0 && from.nodes[node - 1] == from.nodes[node] {
                 continue;
             }
             moves.of_node(node);
@@ -86,6 +90,23 @@ impl<'a> Moves<'a> {
         }
         moves.of_registry();
         moves.all
+    }
+
+    /// The next claim, or the next seed that is fetched, where there still is one.
+    fn begin(&mut self, homes: [usize; SHARDS]) -> bool {
+        let unclaimed = self.model.shards().find(|&shard| self.from.shards[shard].claims == 0);
+        if let Some(shard) = unclaimed {
+            self.of_claim(homes[shard], shard);
+            return true;
+        }
+        let pages = self.model.bounds.web.iter().zip(&self.from.fetches);
+        let unfetched = pages.filter(|(page, fetches)| page.is_seed && fetches[0] == 0).map(|(page, _)| page.owner);
+        let next = unfetched.min();
+        if let Some(shard) = next {
+            let work = self.model.of(self.seat(homes[shard], shard).engine.work);
+            self.fetches(homes[shard], shard, &work);
+        }
+        next.is_some()
     }
 
     pub fn add(&mut self, action: Action, state: State) {

@@ -11,7 +11,7 @@ impl Moves<'_> {
     /// A node without an engine of the shard.
     pub fn of_claim(&mut self, node: usize, shard: usize) {
         let shared = &self.from.shards[shard];
-        if self.from.has_ended {
+        if self.from.has_ended || self.model.bounds.homes.is_some_and(|homes| homes[shard] != node) {
             return;
         }
         if shared.owner == 0 && shared.claims < self.model.bounds.claims[shard] {
@@ -22,6 +22,9 @@ impl Moves<'_> {
                 Some(Mistake::ClaimFromHead) => self.model.of(shared.head().content).claim + 1,
                 _ => claim - shared.claims_before,
             };
+            if self.model.bounds.doubt && claim < self.model.bounds.claims[shard] {
+                self.add(Action::new("claims").node(node).shard(shard).unanswered(), state);
+            }
             self.open(Action::new("claims and opens, claim").detail(claim), state, (node, shard), (claim, name));
         }
         let is_open = self.from.nodes.iter().any(|other| other[shard].engine.claim == shared.owner);
@@ -37,6 +40,14 @@ impl Moves<'_> {
         match opened {
             Ok(seat) => {
                 state.nodes[node][shard] = seat;
+                if self.model.bounds.own_first {
+                    // the node has waited until its watch had brought everything up to the claim
+                    for (hearer, seat) in state.nodes[node].iter_mut().enumerate() {
+                        if seat.engine.claim != 0 {
+                            self.model.hear(self.from, &mut seat.engine, hearer, self.from.revision);
+                        }
+                    }
+                }
                 self.add(action, state);
             }
             Err(broken) => self.add_or_break(action, state, Some(broken)),
@@ -141,14 +152,16 @@ impl Model {
             name: claim.1,
             head: key.1,
             claimed: key.1,
-            known: state.revision,
+            // an engine is opened when everything is known that was done before its claim
+            known: if self.bounds.makes(Mistake::ReplayBehindClaim) { 0 } else { state.revision },
             granted,
             cut: if is_cut { checkpoint } else { 0 },
             step: if is_cut { Step::Durable } else { Step::Cut },
             ..Engine::default()
         };
-        engine.work = self.id(self.replayed(state, content, &archive, shard));
-        self.hear(state, &mut engine, shard, state.revision);
+        engine.work = self.id(self.replayed(state, content, &archive, (shard, engine.known)));
+        let known = engine.known;
+        self.hear(state, &mut engine, shard, known);
         Ok(Seat { engine, directory })
     }
 
@@ -169,14 +182,18 @@ impl Model {
     }
 
     /// What lies behind the checkpoint is taken in again, in a scope that has all lists and notes first.
-    fn replayed(&self, state: &State, mut work: Checkpoint, archive: &[Archived], shard: usize) -> Checkpoint {
+    fn replayed(
+        &self,
+        state: &State,
+        mut work: Checkpoint,
+        archive: &[Archived],
+        (shard, known): (usize, u8),
+    ) -> Checkpoint {
         let mut scope = work.scope;
-        if state.list_at != 0 {
+        if state.list_at != 0 && state.list_at <= known {
             scope |= LIST;
         }
-        if self.reading(&self.news(state, shard, state.revision), &work, shard, |rules| rules.with_new_notes().count())
-            > 0
-        {
+        if self.reading(&self.watched(state, shard, known), &work, shard, |rules| rules.with_new_notes().count()) > 0 {
             scope |= super::web::NOTE;
         }
         if !self.bounds.makes(Mistake::ReplayBeforeNotes) {

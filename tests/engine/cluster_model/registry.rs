@@ -137,7 +137,7 @@ impl Moves<'_> {
             }
             content => put(shared, bit, content).err().map(|broken| format!("{broken}: {}", Name::list(bit))),
         };
-        self.add_or_break(Action::new("what a dead process sent lands").shard(shard.into()), state, broken);
+        self.add_or_break(Action::new("what is on its way to the store lands").shard(shard.into()), state, broken);
     }
 
     fn operator_acts(&mut self) {
@@ -159,7 +159,7 @@ impl Moves<'_> {
         let expects = want_at(self.from, engine.known);
         let end = Transaction { kind: Kind::End, expects, ..Transaction::default() };
         let is_sent = self.from.in_flight.iter().any(|transaction| transaction.kind == Kind::End);
-        if !is_sent && !self.from.has_ended && self.model.news(self.from, shard, engine.known).is_end().is_some() {
+        if !is_sent && !self.from.has_ended && self.model.watched(self.from, shard, engine.known).is_end().is_some() {
             let mut state = *self.from;
             if state.send(end) {
                 self.add(Action::new("sees the end").node(node).shard(shard), state);

@@ -5,7 +5,7 @@ use super::checkpoint::{Checkpoint, Id, Name, OF_THIS_COMMIT};
 use super::model::Model;
 use super::moves::{Action, Moves};
 use super::ownership::next_deleted;
-use super::state::{Engine, Kind, Shared, State, Step, Transaction};
+use super::state::{Engine, Kind, Late, Shared, State, Step, Transaction};
 
 impl Moves<'_> {
     pub fn shipping(&mut self, node: usize, shard: usize) {
@@ -39,6 +39,9 @@ impl Moves<'_> {
                 Name::Manifest => Step::ManifestShipped,
             };
             let name = Name::list(bit);
+            if self.model.bounds.store_doubt {
+                self.puts_in_doubt((node, shard), bit, content);
+            }
             if let Err(broken) = put(&mut state.shards[shard], bit, content) {
                 let action = Action::new("ships").node(node).shard(shard);
                 return self.add_or_break(action, state, Some(format!("{broken}: {name}")));
@@ -48,6 +51,23 @@ impl Moves<'_> {
             }
         }
         self.sends(node, shard, state);
+    }
+
+    /// An object is put, and no answer comes: it is put again, when the first sending has arrived or before that.
+    fn puts_in_doubt(&mut self, (node, shard): (usize, usize), bit: u64, content: Id) {
+        let mut arrived = *self.from;
+        if put(&mut arrived.shards[shard], bit, content).is_ok() {
+            self.add(Action::new("ships the next object").node(node).shard(shard).unanswered(), arrived);
+        }
+        self.is_on_its_way("ships the next object, which is on its way", (node, shard), (bit, content));
+    }
+
+    /// A put, or a deletion where there is no content, arrives later.
+    fn is_on_its_way(&mut self, what: &'static str, (node, shard): (usize, usize), (bit, content): (u64, Id)) {
+        if self.from.late.object == 0 {
+            let late = Late { shard: shard as u8, object: bit.trailing_zeros() as u8 + 1, content };
+            self.add(Action::new(what).node(node).shard(shard), State { late, ..*self.from });
+        }
     }
 
     /// Notes the checkpoint as offered, and sends the transaction.
@@ -99,7 +119,14 @@ impl Moves<'_> {
         let mut state = *self.from;
         state.nodes[node][shard].engine.todo &= !now;
         state.shards[shard].objects &= !now;
-        self.add(Action::new("deletes what its head does not name").node(node).shard(shard), state);
+        let action = Action::new("deletes what its head does not name").node(node).shard(shard);
+        self.add(action, state);
+        if self.model.bounds.store_doubt {
+            let mut arrived = *self.from;
+            arrived.shards[shard].objects &= !now;
+            self.add(action.unanswered(), arrived);
+            self.is_on_its_way("deletes an object, which is on its way", (node, shard), (next_deleted(todo), 0));
+        }
     }
 
     fn sweeps(&mut self, node: usize, shard: usize) {
@@ -223,6 +250,10 @@ impl Model {
         let engine = &mut seat.engine;
         engine.todo |= todo;
         (engine.head, engine.work, engine.cut, engine.step) = (shipped.number, self.id(work), 0, Step::Cut);
+        if self.bounds.own_first {
+            let others = state.nodes[node].iter_mut().filter(|other| other.engine.claim != 0);
+            others.for_each(|other| other.engine.heard[shard] = shipped.number);
+        }
     }
 
     /// What the engine has if its checkpoint never was.

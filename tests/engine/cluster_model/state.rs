@@ -48,8 +48,10 @@ pub struct Engine {
     /// Objects that it is to delete.
     pub todo: u64,
     pub has_swept: bool,
-    /// The revision up to which it has heard.
+    /// The revision up to which the watch has brought everything.
     pub known: u8,
+    /// By shard: the number of a head that its own node has committed, and the watch has not brought yet.
+    pub heard: [u8; SHARDS],
     /// What was read and is admitted later, by mistake: sender and frame, plus 1.
     pub pending: u8,
     /// Pages that it may fetch in all.
@@ -147,7 +149,7 @@ pub struct Transaction {
     pub content: Id,
 }
 
-/// A put or a deletion of a process that is gone.
+/// A put or a deletion that is on its way, and for which nobody waits any more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Late {
     pub shard: u8,
@@ -309,7 +311,7 @@ macro_rules! numbers_of {
 }
 
 numbers_of! {
-    Engine { claim, name, head, claimed, work, cut, step, todo, has_swept, known, pending, granted, asks }
+    Engine { claim, name, head, claimed, work, cut, step, todo, has_swept, known, heard, pending, granted, asks }
     Archived { number, page, version, round }
     Directory { checkpoint, committed, offered, archive }
     Seat { engine, directory }

@@ -44,6 +44,10 @@ pub const CHAIN: &[Page] = &[seed(0, Some(1)), page(1, Some(2)), page(0, Some(3)
 pub const TWO_LINKS: &[Page] = &[seed(0, Some(1)), page(1, None), seed(0, Some(3)), page(1, None)];
 /// Links of one shard into the other, and a page without one.
 pub const MIXED: &[Page] = &[seed(0, Some(1)), page(1, None), seed(0, None), seed(0, Some(4)), page(1, None)];
+/// Two shards with a link into the third each, which has a page of its own.
+pub const INTO_ONE: &[Page] = &[seed(0, Some(3)), seed(1, None), seed(2, Some(4)), page(1, None), page(1, None)];
+/// Three shards with a page each; that of the first links to the second's, that of the third to the first's.
+pub const AROUND: &[Page] = &[seed(0, Some(1)), seed(1, None), seed(2, Some(0))];
 /// A redirected seed; what it lets in lies in the other shard, and goes on from there.
 pub const NOTED: &[Page] = &[
     Page { is_note: true, ..seed(0, Some(1)) },
