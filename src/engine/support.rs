@@ -44,7 +44,7 @@ use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QUARTERS, QueuedUrl, RoundBudgets};
 use crate::outcome::{Verdict, judge_answer};
 use crate::record::RoundFigures;
-use crate::record::layout::{self, StoreName};
+use crate::record::layout::StoreName;
 use crate::web::html::LinkKind;
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
 use crate::web::warc::HttpVersion;

@@ -59,7 +59,7 @@ pub(super) fn judge(subject: &Subject<'_>, is_complete: bool) -> std::result::Re
         };
         let before: u64 = counted.supporters.values().sum();
         let pairs = counted.pairs;
-        if cut.0.support.is_none() && !is_complete {
+        if !cut.0.stores.contains_key(&StoreName::Support) && !is_complete {
             // killed before the first checkpoint since they are counted
             return Ok(());
         }

@@ -137,7 +137,7 @@ impl Verification<'_> {
 mod tests {
     use super::*;
     use crate::exchange::{Head, Position, UpTo};
-    use crate::ship::ShippedLinks;
+    use crate::ship::{Claim, ShippedLinks};
 
     /// The manifest of a shard of two in era 3 that has read this much of shard 0, with these files as number and
     /// revision.

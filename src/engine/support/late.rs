@@ -11,7 +11,6 @@
 use std::collections::{HashMap, HashSet};
 
 use super::links_of;
-use crate::record::layout;
 use crate::container::{KeyRecord, Reader, ReplayedPage};
 use crate::disk::scratch::{Scratch, Writer};
 use crate::disk::sorter::Sorter;
@@ -20,6 +19,7 @@ use crate::engine::recovery::Find;
 use crate::engine::{Engine, Purpose, Response};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::quarters_of;
+use crate::record::layout;
 use crate::web::url::CanonicalUrl;
 
 /// Memory in which pairs are sorted.
