@@ -106,7 +106,7 @@ pub(super) fn check_identities(
     report: &mut Report<'_>,
     notice: &mut dyn FnMut(String),
 ) -> Result<()> {
-    let whole = super::catalog::read_copy(disk, dirs.root(), report)?;
+    let whole = super::catalog::read_copy(disk, dirs.root(), false, report)?;
     let Some(first) = shards.iter().flatten().next() else { return Ok(()) };
     let of_shards = whole_of(first);
     if let Some(whole) = whole.as_ref().filter(|&whole| *whole != of_shards) {

@@ -51,10 +51,15 @@ pub(super) fn known(disk: &Disk, catalog: &SledCatalog, dir: &Path) -> Result<Kn
     Ok(known)
 }
 
-/// The identity by its plain copy. That it is not there or damaged is told.
-pub(super) fn read_copy(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<Option<Identity>> {
+/// The identity by its plain copy. That it is not there or damaged is told; of a crawl that `is_new`, before its first
+/// checkpoint, it need not be there yet.
+pub(super) fn read_copy(disk: &Disk, dir: &Path, is_new: bool, report: &mut Report<'_>) -> Result<Option<Identity>> {
     match Identity::read_copy(disk, dir) {
         Ok(identity) => Ok(Some(identity)),
+        Err(error) if is_new && error.is_not_found() => {
+            report.unfinished(&dir.join("identity.json"), 0, "missing; the next start writes it");
+            Ok(None)
+        }
         Err(error) if error.is_not_found() || matches!(error, Error::Damaged { .. }) => {
             report.damage(&dir.join(layout::IDENTITY), 0, format!("{error}; the next start rewrites it"));
             Ok(None)

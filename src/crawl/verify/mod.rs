@@ -26,16 +26,16 @@ mod shipped;
 mod stores;
 mod support;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::dirs::CrawlDirs;
 use crate::calendar::wheel;
 use crate::container::{self, Report, Standing, dedup};
-use crate::disk::{DirectoryLock, Disk, Result};
+use crate::disk::{DirectoryLock, Disk, Error, Result};
 use crate::drum;
 use crate::engine::checkpoint::{self, checkpoint_path};
 use crate::engine::seeds::reader;
-use crate::engine::{Identity, mend};
+use crate::engine::{ExchangeState, Identity, mend};
 use crate::record::layout::{self, StoreName};
 use crate::shard::Shard;
 use across::ShardNoted;
@@ -131,6 +131,14 @@ fn is_missing(disk: &Disk, dir: &Path) -> bool {
     disk.list(dir).is_err_and(|error| error.is_not_found())
 }
 
+/// Whether the directory has nothing yet by which a crawl goes on, nor a page.
+fn is_unmade(disk: &Disk, dir: &Path) -> Result<bool> {
+    let is_there = |path: PathBuf| Ok::<_, Error>(disk.open_if_there(path)?.is_some());
+    Ok(!mend::is_begun(disk, dir)
+        && !is_there(Identity::copy_path(dir))?
+        && !is_there(dir.join("pages").join("key.dat"))?)
+}
+
 /// Verifies one directory; returns its identity, and what it notes of other shards.
 fn verify_one(
     disk: &Disk,
@@ -139,11 +147,17 @@ fn verify_one(
     notice: &mut dyn FnMut(String),
 ) -> Result<(Option<Identity>, ShardNoted)> {
     let Place { dir, shard, running } = place;
-    let copy = catalog::read_copy(disk, dir, report)?;
+    if !running && is_unmade(disk, dir)? {
+        notice("the start that was to make this crawl was cut off: the next one makes it".to_owned());
+        return Ok((None, ShardNoted { number: Some(0), exchange: Some(ExchangeState::default()) }));
+    }
     let (standing, identity, mut known) = if running {
-        (Standing::Running, copy, None)
+        (Standing::Running, catalog::read_copy(disk, dir, false, report)?, None)
     } else {
-        match catalog::open_copy(dir).and_then(|(_guard, catalog)| catalog::known(disk, &catalog, dir)) {
+        let found = catalog::open_copy(dir).and_then(|(_guard, catalog)| catalog::known(disk, &catalog, dir));
+        let is_new = found.as_ref().is_ok_and(|known| known.commit.is_none_or(|commit| commit.number == 0));
+        let copy = catalog::read_copy(disk, dir, is_new, report)?;
+        match found {
             Ok(mut known) => {
                 let of_catalog = known.identity.take();
                 let identity = catalog::same_identity(dir, of_catalog, copy, report);

@@ -125,7 +125,7 @@ fn rebuild_one(
     report: &mut Report<'_>,
     notice: &mut dyn FnMut(String),
 ) -> Result<(u64, Identity)> {
-    let copy = catalog::read_copy(disk, dir, &mut Report::new(&mut |_| {}, &mut |_, _| {}))?;
+    let copy = catalog::read_copy(disk, dir, false, &mut Report::new(&mut |_| {}, &mut |_, _| {}))?;
     let opened = mend::open_catalog(disk, dir, notice)
         .and_then(|catalog| catalog::known(disk, &catalog, dir).map(|known| (catalog, known)));
     let (catalog, mut known) = match opened {

@@ -92,6 +92,27 @@ fn c5_a_full_disk_stops_the_crawl_and_with_room_again_nothing_is_lost() {
     assert_goes_on(&site);
 }
 
+/// Wherever the first start stops, the next one makes the crawl: there is nothing that could be damaged.
+#[test]
+fn a_start_that_finds_no_room_for_its_files_leaves_no_damage() {
+    if !has(Tool::NameSpaces) {
+        return;
+    }
+    let site = Site::new(small(37), &format!("{RUSH}\n[crawl]\ndisk_floor = \"0B\"\n"));
+    fs::create_dir(site.crawl.path("crawl")).unwrap();
+    let mut stopped = 0;
+    for inodes in (3..24).step_by(2) {
+        let script = format!(
+            "mount -t tmpfs -o size=64m,nr_inodes={inodes} none crawl && {{ \"$@\"; code=$?; \
+             \"$1\" verify --dir crawl >&2 || exit 77; exit $code; }}"
+        );
+        let ended = crate::site::wait(wrapped(&site, &["unshare", "-Urm", "sh", "-c", &script, "sh"]));
+        assert!(matches!(ended.code, Some(0 | 4)), "{inodes} files: {ended:?}");
+        stopped += usize::from(ended.code == Some(4));
+    }
+    assert!(stopped > 5, "only {stopped} starts found no room");
+}
+
 #[test]
 fn a_disk_below_its_floor_stops_the_crawl_and_says_so() {
     let floor = |bytes: &str| format!("{RUSH}\n[crawl]\ndisk_floor = \"{bytes}\"\n");
