@@ -12,18 +12,18 @@
 //! checksum, nothing lies behind the last one, and the record has the number of the name, is a state that the crawl can
 //! go on from. Checkpoint 0 has an identity and nothing else.
 //!
-//! Version 10 is that of a crawl that counts supporters of domains: the arrays of its store of pairs stand right before
-//! the record, which ends with the state of that store, and none of the sections before them is left out. Version 9 is
+//! Version 11 is that of a crawl with a calendar; no section is left out. Version 10 is that of a crawl that counts
+//! supporters of domains: the arrays of its store of pairs stand right before the record, which ends with the state of
+//! that store, and none of the sections before them is left out. Version 9 is
 //! that of a crawl that renders pages: what was learnt of them stands before the record, behind the counts of pages by
 //! what they say. Version 8 is that of a crawl that counts pages by what they say: the counts stand before the record,
 //! behind the cookies, which are empty where there are none. Version 7 is that of a crawl that keeps cookies: they
-//! stand before the record, behind the three sections of a calendar, which are empty where there is none. Version 6 is
-//! that of a crawl with a calendar; all others write version 4, whose record ends before what is said of one. Version 5
-//! had visits without a digest of the text: what it says of the calendar is left out, and the calendar is made from the
-//! archive as if fetching again had just been switched on. Version 3 had no count of requisites in its record
-//! (`earlier`). Version 2 was that of a crawl of one shard, and had no section about links. Version 1 had no identity,
-//! and was written before the stores' files were synced: it counts where a catalog names it, and for readers beside a
-//! crawl.
+//! stand before the record, behind the three sections of a calendar, which are empty where there is none. All others
+//! write version 4, whose record ends before what is said of one. Versions 5 to 10 had calendars with places of the
+//! archive: what they say of the calendar is left out, and it is made from the archive as if fetching again had just
+//! been switched on. Version 3 had no count of requisites in its record (`earlier`). Version 2 was that of a crawl of
+//! one shard, and had no section about links. Version 1 had no identity, and was written before the stores' files were
+//! synced: it counts where a catalog names it, and for readers beside a crawl.
 
 use std::path::{Path, PathBuf};
 
@@ -33,8 +33,10 @@ use super::{Checkpoint, earlier};
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
-const VERSION: u16 = 10;
-/// In this version there are pairs of domains.
+const VERSION: u16 = 11;
+/// From this version on nothing of a calendar names a place of the archive.
+const WITHOUT_PLACES: u16 = 11;
+/// From this version on there are pairs of domains.
 const WITH_SUPPORT: u16 = 10;
 /// From this version on there is a section about renderings.
 const WITH_RENDERING: u16 = 9;
@@ -42,8 +44,6 @@ const WITH_RENDERING: u16 = 9;
 const WITH_TEXTS: u16 = 8;
 /// From this version on there is a section of cookies, and none of a calendar is left out.
 const WITH_COOKIES: u16 = 7;
-/// From this version on visits have a digest of the text.
-const WITH_TEXT: u16 = 6;
 /// From this version on there are the sections of a calendar.
 const WITH_CALENDAR: u16 = 5;
 /// From this version on the record has a count of requisites.
@@ -128,7 +128,7 @@ impl CheckpointFile {
         let (replayed, patterns) = (replayed(&section()?), section()?);
         let exchange = if version >= WITH_EXCHANGE { section()? } else { Vec::new() };
         let mut of_calendar = || if version >= WITH_CALENDAR { section() } else { Ok(Vec::new()) };
-        let mut of_calendar = || of_calendar().map(|read| if version >= WITH_TEXT { read } else { Vec::new() });
+        let mut of_calendar = || of_calendar().map(|read| if version >= WITHOUT_PLACES { read } else { Vec::new() });
         let (visits, calendar, schedule) = (of_calendar()?, of_calendar()?, of_calendar()?);
         let cookies = if version >= WITH_COOKIES { section()? } else { Vec::new() };
         let texts = if version >= WITH_TEXTS { section()? } else { Vec::new() };
@@ -165,23 +165,23 @@ pub(in crate::engine) fn write(
     let Sections { visits, calendar, schedule, cookies, texts, rendering, support, .. } = sections;
     // a section that is there needs all before it, too
     let is_written = |section: &Vec<u8>| record.is_some() && !section.is_empty();
-    let has_support = record.is_some_and(|record| record.support.is_some());
+    let has_calendar = record.is_some_and(|record| record.calendar.is_some());
+    let has_support = has_calendar || record.is_some_and(|record| record.support.is_some());
     let has_rendering = has_support || is_written(rendering);
     let has_texts = has_rendering || is_written(texts);
     let has_cookies = has_texts || is_written(cookies);
-    let has_calendar = has_cookies || record.is_some_and(|record| record.calendar.is_some());
-    let version = match (has_texts, has_cookies, has_calendar) {
-        _ if has_support => WITH_SUPPORT,
-        _ if has_rendering => WITH_RENDERING,
-        (true, ..) => WITH_TEXTS,
-        (false, true, _) => WITH_COOKIES,
-        (false, false, true) => WITH_TEXT,
-        (false, false, false) => WITH_REQUISITES,
+    let version = match () {
+        () if has_calendar => WITHOUT_PLACES,
+        () if has_support => WITH_SUPPORT,
+        () if has_rendering => WITH_RENDERING,
+        () if has_texts => WITH_TEXTS,
+        () if has_cookies => WITH_COOKIES,
+        () => WITH_REQUISITES,
     };
-    let of_calendar = [visits, calendar, schedule].into_iter().filter(|_| has_calendar);
+    let of_calendar = [visits, calendar, schedule].into_iter().filter(|_| has_cookies);
     let more = [(cookies, has_cookies), (texts, has_texts), (rendering, has_rendering), (support, has_support)];
     let more = of_calendar.chain(more.into_iter().filter_map(|(section, is_there)| is_there.then_some(section)));
-    let left_out = match (has_support, has_calendar) {
+    let left_out = match (has_support, has_cookies) {
         (true, _) => 0,
         (false, true) => earlier::WITHOUT_SUPPORT.len(),
         (false, false) => earlier::WITHOUT_CALENDAR.len(),
@@ -217,9 +217,9 @@ fn read_record(path: &Path, (number, version): (u64, u16), bytes: &[u8]) -> Resu
     }
     let damaged = |e: postcard::Error| Error::damaged(path, 0, "a readable checkpoint record", e.to_string());
     let record: Checkpoint = match version {
-        WITH_SUPPORT.. => postcard::from_bytes(bytes),
-        WITH_TEXT.. => earlier::read_without_support(bytes),
-        WITH_CALENDAR => earlier::read_without_support(bytes).map(earlier::without_calendar),
+        WITHOUT_PLACES.. => postcard::from_bytes(bytes),
+        WITH_SUPPORT => postcard::from_bytes(bytes).map(earlier::without_calendar),
+        WITH_CALENDAR.. => earlier::read_without_support(bytes).map(earlier::without_calendar),
         WITH_REQUISITES => earlier::read_without_calendar(bytes),
         _ => earlier::read(bytes),
     }
@@ -448,6 +448,31 @@ mod tests {
         assert_eq!(lengths[2] - lengths[1], head + 2 - 1);
         assert_eq!(lengths[3] - lengths[2], head + 3 - 2);
         assert!(lengths[4] > lengths[3] + head + 4 - 3);
+    }
+
+    #[test]
+    fn a_calendar_with_places_of_the_archive_is_left_out_with_all_that_belongs_to_it() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+        let of_calendar = || Sections { visits: vec![1], calendar: vec![2], schedule: vec![3], ..Sections::default() };
+        let state = checkpoint(5).seen;
+        let record = Checkpoint { calendar: Some(Default::default()), visits: Some(state), ..checkpoint(5) };
+        write(&disk, dir.path(), (5, &identity()), &Sections { cookies: vec![4], ..of_calendar() }, Some(&record))
+            .unwrap();
+        let path = checkpoint_path(dir.path(), 5);
+        let read = || CheckpointFile::read(&disk, dir.path(), 5).unwrap();
+        let written = read().sections;
+        assert_eq!([written.visits, written.calendar, written.schedule, written.cookies], [[1], [2], [3], [4]]);
+        assert!(newest_record(&disk, dir.path()).unwrap().unwrap().calendar.is_some());
+        // the version before had the same sections
+        let header = Header { kind: Kind::Checkpoint, version: WITHOUT_PLACES - 1 }.to_bytes();
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, [&header[..], &bytes[header.len()..]].concat()).unwrap();
+        let CheckpointFile { sections, record, .. } = read();
+        assert_eq!([sections.visits, sections.calendar, sections.schedule], [[0_u8; 0]; 3]);
+        assert_eq!(sections.cookies, [4]);
+        let record = record.unwrap().unwrap();
+        assert!(record.calendar.is_none() && record.visits.is_none());
+        assert!(newest_record(&disk, dir.path()).unwrap().unwrap().calendar.is_none());
     }
 
     #[test]
