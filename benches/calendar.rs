@@ -225,9 +225,6 @@ fn record(number: u64) -> Vec<u8> {
         changed: START - DAY * 30,
         digest: [number as u8; 20],
         text: number,
-        payload_at: number * 96_000,
-        payload_time: START - DAY * 30,
-        newest_at: number * 97_000,
         validators: validators.flatten(),
         ..Past::of_visited(START, START, History { visits: 2.5, changes: 1.0, days: 30.25, changed_days: 12.5 })
     };

@@ -120,7 +120,6 @@ impl Batch {
             records: &self.records[page.records.clone()],
             response: page.response.clone(),
             may_have_versions: false,
-            earlier: None,
             condition: None,
         })
     }

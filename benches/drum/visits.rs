@@ -43,7 +43,14 @@ pub fn run(pages: u64, dir: &Path) -> Result<()> {
 fn visited(number: u64) -> Visited {
     let fetched = Time::from_ms(1_790_000_000_000 + number);
     let history = History { visits: 3.0, changes: 1.0, days: 20.0, changed_days: 4.0 };
-    Visited { fetched, due: fetched + Duration::from_secs(86_400), history, is_gone: false, text: number as u32 }
+    Visited {
+        fetched,
+        due: fetched + Duration::from_secs(86_400),
+        history,
+        is_gone: false,
+        is_found: true,
+        text: number as u32,
+    }
 }
 
 fn key(number: u64) -> Fingerprint {

@@ -27,7 +27,6 @@ use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::outcome::{Verdict, judge_answer};
-use crate::web::mime;
 use crate::web::retry_after::retry_after;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
@@ -156,14 +155,11 @@ impl Engine {
         }
         // the URL of one that was fetched again brings what was known of it, when it is met
         if !page.forced {
-            let mime = mime::essence(response.content_type().as_deref());
             let answer = Answer {
                 status: page.status,
                 at: page.time,
                 digest: page.payload_sha1,
                 text: findings.text,
-                bytes: page.payload_bytes,
-                mime: &mime,
                 validators: Validators::of(&response.headers),
                 is_interrupted: response.is_interrupted(),
                 is_map: findings.kind() != sitemap::Kind::Page,

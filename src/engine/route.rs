@@ -257,8 +257,8 @@ impl Engine {
                 continue;
             }
             if url.forced {
-                match may_come_back(reason) && url.recrawl.is_some() {
-                    true => self.not_visited(&url, None, self.stores.arrival.now)?,
+                match may_come_back(reason) && url.is_due_again() {
+                    true => self.not_visited(&url, None, self.stores.arrival.now).map(drop)?,
                     false => self.end_visits(&url)?,
                 }
             }

@@ -370,7 +370,7 @@ impl Processor {
             of_rendering: matches!(job.target, Target::Resource { .. }),
             rendition,
             forced: matches!(&job.target, Target::Page { url, .. } if url.forced),
-            is_due: matches!(&job.target, Target::Page { url, .. } if url.recrawl.is_some()),
+            is_due: matches!(&job.target, Target::Page { url, .. } if url.is_due_again()),
             canonical: canonical.filter(|url| url.len() <= self.options.url_bytes_max),
             statements: Some(statements),
             id_seed: id_seed(job.id_seed, job.url.as_str(), response.started),

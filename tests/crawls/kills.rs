@@ -9,6 +9,7 @@ mod damage;
 mod disk;
 mod machines;
 mod moments;
+mod rebuilt;
 mod recovery;
 mod shards;
 mod supporters;

@@ -22,8 +22,10 @@ struct Living {
     /// Bodies by path; what has none is not found.
     pages: RefCell<BTreeMap<String, String>>,
     robots: RefCell<String>,
-    /// Whether every answer is 503.
+    /// Whether nothing answers.
     is_down: Cell<bool>,
+    /// Paths that bring no page: the status of their answers, or none where the connection breaks.
+    faults: RefCell<BTreeMap<String, Option<u16>>>,
     is_on: Cell<bool>,
     /// Whether a run ends when nothing is due.
     until_fresh: Cell<bool>,
@@ -39,6 +41,7 @@ impl Living {
             pages: RefCell::new(pages),
             robots: RefCell::default(),
             is_down: Cell::new(false),
+            faults: RefCell::default(),
             is_on: Cell::new(true),
             until_fresh: Cell::new(true),
             pages_per_host: None,
@@ -64,6 +67,11 @@ impl Web for Living {
         }
         if self.is_down.get() {
             return Err(Failure::Connect);
+        }
+        match self.faults.borrow().get(path) {
+            Some(Some(status)) => return answer(*status, Vec::new(), "not now"),
+            Some(None) => return Err(Failure::Disconnected),
+            None => {}
         }
         let pages = self.pages.borrow();
         let Some(body) = pages.get(path) else { return answer(404, Vec::new(), "none") };
@@ -117,7 +125,21 @@ impl Crawl {
     /// Runs until nothing is due, `later` than it ran last; the paths of the pages that were asked for, in order.
     fn visit(&mut self, later: Duration) -> Vec<String> {
         self.now = self.now + later;
-        let mut run = open_at(self.web.clone(), self.dir.path(), &self.catalog, self.now);
+        let run = open_at(self.web.clone(), self.dir.path(), &self.catalog, self.now);
+        self.finish(run)
+    }
+
+    /// The same of a run that fetches the seeds at `paths` again.
+    fn force(&mut self, later: Duration, paths: &[String]) -> Vec<String> {
+        self.now = self.now + later;
+        let mut run = open_without_seeds(self.web.clone(), self.dir.path(), &self.catalog, self.now);
+        let urls: Vec<String> = paths.iter().map(|path| format!("http://h0.test{path}")).collect();
+        let (seeds, _) = parse_seeds(urls.join("\n").as_bytes());
+        assert_eq!(run.engine.refetch(&seeds).unwrap().seeds, paths.len() as u64);
+        self.finish(run)
+    }
+
+    fn finish(&mut self, mut run: Run) -> Vec<String> {
         let ended = run.go(usize::MAX);
         assert!(matches!(ended, Some(Finish::Fresh | Finish::Complete)), "{ended:?}");
         self.now = run.clock.now();
@@ -187,15 +209,14 @@ fn what_is_due_is_asked_for_on_its_conditions_and_a_304_is_a_revisit_of_the_payl
         assert_eq!(versions.len(), round + 1);
         let payload = versions[0].offset;
         assert!(versions[1..].iter().all(|version| version.status == 304 && version.payload_at == Some(payload)));
-        let past = crawl.newest("/a");
-        assert_eq!((past.payload_at, past.digest), (payload, versions[0].payload_sha1));
-        assert_eq!(past.newest_at, versions.last().unwrap().offset);
+        assert_eq!(crawl.newest("/a").digest, versions[0].payload_sha1);
     }
 }
 
-/// Neither for its condition nor for its record, nor for the page that named it once: all that is in the calendar.
+/// Neither for its condition nor for its record, nor for the page that named it once: what the index does not say, the
+/// calendar does.
 #[test]
-fn a_visit_that_is_due_reads_nothing_of_the_archive() {
+fn a_visit_that_is_due_reads_no_content_of_the_archive() {
     let (memory, dir) = (SimulatedDisk::new(3), Path::new("/crawl"));
     let web = Rc::new(site());
     web.until_fresh.set(false);
@@ -206,7 +227,8 @@ fn a_visit_that_is_due_reads_nothing_of_the_archive() {
     let seen = reads.clone();
     memory.observe_reads(move |path, at, _, _| {
         let name = path.file_name().unwrap().to_string_lossy();
-        if path.parent().is_some_and(|dir| dir.ends_with("pages")) && !name.starts_with("address") {
+        let is_index = name.starts_with("address") || name == "key.dat";
+        if path.parent().is_some_and(|dir| dir.ends_with("pages")) && !is_index {
             seen.lock().unwrap().push((name.into_owned(), at));
         }
     });
@@ -217,7 +239,6 @@ fn a_visit_that_is_due_reads_nothing_of_the_archive() {
     assert_eq!(run.go_until(|run| run.clock.now() >= START + 40 * HOUR), None);
     let visits = run.engine.gauges().calendar.unwrap().visits;
     assert!(visits.visits >= 15 && visits.not_modified >= 14 && visits.changed == 1, "{visits:?}");
-    // the index is written at checkpoints, page by page
     assert_eq!(*reads.lock().unwrap(), []);
 }
 
@@ -275,6 +296,40 @@ fn a_page_that_is_not_found_for_a_week_ends_and_comes_back_by_a_link_on_a_page_t
     assert_eq!(crawl.visit(24 * HOUR), ALL);
 }
 
+/// Whatever it is that keeps it away: no answer, an error, or that there is none.
+#[test]
+fn a_page_that_was_never_found_ends_after_its_tries_and_one_that_was_is_asked_for_on_and_on() {
+    let mut crawl = Crawl::of(site());
+    let never = ["/busy", "/none", "/silent"];
+    let links: String = never.iter().map(|path| format!("<a href=\"{path}\">x</a>")).collect();
+    crawl.web.edit("/", &format!("{}{links}", crawl.web.pages.borrow()["/"].clone()));
+    let faults = [("/busy", Some(503)), ("/silent", None)];
+    crawl.web.faults.borrow_mut().extend(faults.map(|(path, fault)| (path.to_owned(), fault)));
+    crawl.visit(Duration::ZERO);
+    // found once, and silent from then on
+    crawl.web.faults.borrow_mut().insert("/b".to_owned(), None);
+    let mut days: BTreeMap<String, u32> = BTreeMap::new();
+    for _ in 0..14 {
+        let mut asked = crawl.visit(24 * HOUR);
+        asked.dedup();
+        asked.into_iter().for_each(|path| *days.entry(path).or_default() += 1);
+    }
+    for path in never {
+        assert!((2..=4).contains(&days[path]), "{days:?}");
+    }
+    assert!(days["/b"] > 8, "{days:?}");
+    for _ in 0..10 {
+        let asked = crawl.visit(24 * HOUR);
+        assert!(!never.iter().any(|path| asked.contains(&(*path).to_owned())), "{asked:?}");
+    }
+    // one that is linked anew has its tries again, and stays when it is found
+    crawl.web.faults.borrow_mut().clear();
+    crawl.web.edit("/silent", "<p>It speaks after all, in a whole sentence.");
+    crawl.web.edit("/a", "<p>Another page says something else now.<a href=\"/silent\">c</a>");
+    let asked: Vec<String> = (0..3).flat_map(|_| crawl.visit(48 * HOUR)).collect();
+    assert!(asked.iter().filter(|path| *path == "/silent").count() >= 2, "{asked:?}");
+}
+
 #[test]
 fn rules_that_forbid_a_page_for_a_while_do_not_end_it() {
     let mut crawl = Crawl::of(site());
@@ -297,6 +352,80 @@ fn a_page_that_was_counted_once_is_visited_whatever_budgets_say() {
         // the new page is one too many, those that are known are not
         assert_eq!(crawl.visit(AFTER_INTERVAL), ALL);
     }
+}
+
+/// More seeds than the memory of the store of visits has entries: when their turn comes, it has forgotten the first.
+#[test]
+fn seeds_that_are_fetched_again_keep_their_history_and_are_counted_once_however_many_they_are() {
+    let paths: Vec<String> = (0..60).map(|n| format!("/seed/{n}")).collect();
+    let links: String = paths.iter().map(|path| format!("<a href=\"{path}\">x</a>")).collect();
+    let web = Living { pages_per_host: Some(62), ..Living::new(&[("/", &links)]) };
+    paths.iter().for_each(|path| web.edit(path, &format!("<p>What {path} says, in words that are its own.")));
+    let mut crawl = Crawl::of(web);
+    assert_eq!(crawl.visit(Duration::ZERO).len(), 61);
+    assert_eq!(crawl.visit(AFTER_INTERVAL).len(), 61);
+    let before: Vec<Visits> = paths.iter().map(|path| crawl.newest(path)).collect();
+    let mut asked = crawl.force(HOUR, &paths);
+    asked.sort_by_key(|path| paths.iter().position(|other| other == path));
+    assert_eq!(asked, paths);
+    for (path, before) in paths.iter().zip(before) {
+        let after = crawl.newest(path);
+        assert!(after.fetched > before.fetched && after.history.visits > before.history.visits + 0.5, "{after:?}");
+        assert!(after.history.days > 0.0 && after.validators == before.validators, "{after:?}");
+    }
+}
+
+/// A site without end that lets the connections of each URL break for a day, and then has a page with more links.
+struct Evasive {
+    first: RefCell<BTreeMap<String, Time>>,
+}
+
+impl Web for Evasive {
+    fn answer(&self, _: &CanonicalUrl, _: Time) -> (u16, String) {
+        unreachable!("respond answers")
+    }
+
+    fn respond(&self, job: &FetchJob, now: Time) -> Result<Reply, Failure> {
+        let path = job.url.path();
+        let page = |body: String| Ok(Reply { status: 200, headers: Vec::new(), body: body.into_bytes() });
+        if path == "/robots.txt" {
+            return page(String::new());
+        }
+        let first = *self.first.borrow_mut().entry(path.to_owned()).or_insert(now);
+        if path != "/" && now.since(first) < 12 * HOUR {
+            return Err(Failure::Disconnected);
+        }
+        page((0..4).map(|n| format!("<a href=\"{}/{n}\">x</a>", path.trim_end_matches('/'))).collect())
+    }
+
+    fn tune(&self, settings: &mut Settings, frontier: &mut FrontierOptions) {
+        // one that waits for its next attempt is not counted yet
+        (settings.checkpoint_interval, settings.retries) = (HOUR, 0);
+        frontier.budget.pages_per_host = Some(7);
+    }
+
+    fn recrawl(&self) -> Option<RecrawlOptions> {
+        site().recrawl()
+    }
+}
+
+#[test]
+fn a_site_that_breaks_the_first_connections_of_each_page_has_the_budget_of_any_other() {
+    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+    let web = Rc::new(Evasive { first: RefCell::default() });
+    let mut now = START;
+    for _ in 0..20 {
+        let mut run = open_at(web.clone(), dir.path(), &catalog, now);
+        let ended = run.go(usize::MAX);
+        assert!(matches!(ended, Some(Finish::Fresh | Finish::Complete)), "{ended:?}");
+        now = run.clock.now() + 26 * HOUR;
+    }
+    let asked: Vec<String> = web.first.borrow().keys().cloned().collect();
+    assert_eq!(asked.len(), 7, "{asked:?}");
+    let reader = Reader::open(Disk::real(), &dir.path().join("pages")).unwrap();
+    let stored: std::collections::BTreeSet<String> =
+        reader.records().map(Result::unwrap).filter(|record| !record.robots).map(|record| record.url).collect();
+    assert_eq!(stored.len(), 7, "each of them is in the archive in the end: {stored:?}");
 }
 
 #[test]

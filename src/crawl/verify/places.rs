@@ -193,7 +193,7 @@ mod tests {
 
     fn visited(fetched_s: u64, due_s: u64) -> Visited {
         let (fetched, due) = (Time::from_ms(fetched_s * 1_000), Time::from_ms(due_s * 1_000));
-        Visited { fetched, due, history: History::default(), is_gone: false, text: 0 }
+        Visited { fetched, due, history: History::default(), is_gone: false, is_found: true, text: 0 }
     }
 
     fn places() -> Places {

@@ -202,6 +202,8 @@ fn renew_checkpoint(
     stores.seeds = super::seeds_of(disk, dir)?;
     stores.shard = identity.shard();
     stores.run()?;
+    // pages whose records are lost do not count
+    let pages_stored = stores.pages_stored.unwrap_or(noted.pages);
     let mut harm = std::mem::take(&mut stores.harm);
     if harm.frontier {
         report.damage(
@@ -247,8 +249,7 @@ fn renew_checkpoint(
             sections.stores.insert(store, arrays);
         }
     }
-    // pages whose records are lost do not count
-    next.statistics.pages_stored = next.statistics.pages_stored.min(noted.pages);
+    next.statistics.pages_stored = next.statistics.pages_stored.min(pages_stored);
     next.number = number + 1;
     rests::carry_over(disk, dir, number, next.number)?;
     if let Err(error) = seeds::renew(disk, dir, number, next.number) {

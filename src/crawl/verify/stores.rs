@@ -103,6 +103,8 @@ pub(super) struct Stores<'a, 'r> {
     pub checks_owners: bool,
     pub report: &'a mut Report<'r>,
     pub harm: Harm,
+    /// Pages that key.dat has, once they were counted.
+    pub pages_stored: Option<u64>,
     /// Whether URLs that were taken from the queue are asked about, too.
     pub everything: bool,
     /// Where pages are that are fetched again, where any are; until it is judged.
@@ -130,6 +132,7 @@ impl<'a, 'r> Stores<'a, 'r> {
             checks_owners: false,
             report,
             harm: Harm::default(),
+            pages_stored: None,
             everything: false,
             places,
             wanted: Sorter::new(SORT_MEMORY),
@@ -394,6 +397,7 @@ impl<'a, 'r> Stores<'a, 'r> {
                 self.check_owner(&record);
             }
         }
+        self.pages_stored = Some(pages);
         let stored = cut.checkpoint.statistics.pages_stored;
         if pages < stored {
             let what = format!("{pages} pages; the statistics of the last checkpoint count {stored}");

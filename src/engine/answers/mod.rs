@@ -155,7 +155,6 @@ impl Engine {
             is_external: processed.records.is_external,
             may_have_versions,
             condition: processed.job.condition.as_ref().map(|condition| condition.payload_at),
-            earlier: Engine::earlier_of(processed),
         })
     }
 

@@ -65,9 +65,9 @@ impl Engine {
             _ if render.is_settled() && url.hops.embeds() == 0 => None,
             // conditions are for what is asked by a URL alone
             _ if at.has_request() => None,
-            Some(past) if past.is_whole() => Engine::condition_of(past),
-            _ if may_have_versions(&url) => self.container.condition(url.key, &url.url)?,
-            _ => None,
+            Some(past) => self.condition_of(&url, past)?,
+            None if may_have_versions(&url) => self.container.condition(url.key, &url.url)?,
+            None => None,
         };
         let job = FetchJob {
             host,
@@ -98,12 +98,13 @@ impl Engine {
         let keeps_cookies = self.settings_of(&job).is_some_and(|settings| settings.cookies != CookieUse::Off);
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
-        // budgets count a page once, however often it is visited
+        // budgets count a page once, however often it is visited, and its bytes when it is found
         let is_new = job.past.is_none();
+        let is_found = job.past.as_ref().is_some_and(|past| past.is_found);
         let feedback = Feedback {
             started: response.started,
             duration: response.duration,
-            bytes: if is_new { records.payload_bytes } else { 0 },
+            bytes: if is_found { 0 } else { records.payload_bytes },
             verdict,
             blame: blame_of_answer(response.status, response.is_interrupted()),
             failure: None,
@@ -210,7 +211,7 @@ impl Engine {
         self.books.log_failure(&failed, if is_last_of_many { -8 } else { failed.failure.code() }, worker)?;
         let FetchFailed { job, failure, cause, started, duration, .. } = failed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
-        let feedback = Feedback {
+        let mut feedback = Feedback {
             started,
             duration,
             bytes: 0,
@@ -229,7 +230,9 @@ impl Engine {
         }
         self.books.statistics.count_failure(failure);
         self.books.statistics.ends.failed += 1;
-        self.not_visited(&url, job.past.map(|past| *past), started)?;
+        let is_new = job.past.is_none();
+        // no budget holds back what is due again: it is counted when its first visit is over, whatever that has brought
+        feedback.counts_as_page = self.not_visited(&url, job.past.map(|past| *past), started)? && is_new;
         self.seed_failed(&url, cause)?;
         self.frontier_done(job.host, &feedback, None)
     }

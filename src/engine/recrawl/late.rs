@@ -54,7 +54,8 @@ impl Engine {
             200..=399 => Found::New { modified: None },
             _ => Found::NoAnswer,
         };
-        let past = Past { newest_at: record.offset, ..Past::of_visited(record.time, Time::ZERO, Default::default()) };
+        let is_found = matches!(found, Found::New { .. });
+        let past = Past { is_found, ..Past::of_visited(record.time, Time::ZERO, Default::default()) };
         let Some(recrawls) = &mut self.recrawls else { return Ok(false) };
         recrawls.put_down(&mut self.stores, &url, (None, past), (found, record.time, now))?;
         Ok(true)

@@ -3,7 +3,7 @@
 use super::Recrawls;
 use crate::calendar::{Found, PageKind, Past, Recrawl, Visit, Visited};
 use crate::clock::Time;
-use crate::container::{Condition, Earlier, KeyRecord, KnownPayload, Stored as StoredPage};
+use crate::container::{Condition, Stored as StoredPage};
 use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::job::{Findings, Processed, Response, Target};
@@ -14,7 +14,7 @@ use crate::web::validators::Validators;
 use crate::web::warc::Records;
 
 /// What an answer says of a page.
-pub(in crate::engine) struct Answer<'a> {
+pub(in crate::engine) struct Answer {
     pub status: u16,
     /// When the request began.
     pub at: Time,
@@ -22,8 +22,6 @@ pub(in crate::engine) struct Answer<'a> {
     pub digest: [u8; 20],
     /// Of its text; 0 where there is none.
     pub text: u64,
-    pub bytes: u64,
-    pub mime: &'a str,
     pub validators: Option<Validators>,
     /// Whether the body ended before its time.
     pub is_interrupted: bool,
@@ -31,16 +29,14 @@ pub(in crate::engine) struct Answer<'a> {
     pub is_map: bool,
 }
 
-impl<'a> Answer<'a> {
-    /// What an answer from the network says, with its records, its media type and what was found in it.
-    pub fn of(response: &Response, records: &Records, mime: &'a str, findings: &Findings) -> Answer<'a> {
+impl Answer {
+    /// What an answer from the network says, with its records and what was found in it.
+    pub fn of(response: &Response, records: &Records, findings: &Findings) -> Answer {
         Answer {
             status: response.status,
             at: response.started,
             digest: records.payload_sha1,
             text: findings.text,
-            bytes: records.payload_bytes,
-            mime,
             validators: Validators::of(&response.headers),
             is_interrupted: response.is_interrupted(),
             is_map: findings.kind() != sitemap::Kind::Page,
@@ -79,16 +75,16 @@ impl Compared {
 
 impl Recrawls {
     /// Compares an answer, which is stored, with `before`.
-    fn compare(&self, answer: &Answer<'_>, before: Option<&Past>, stored: &StoredPage) -> Compared {
+    fn compare(&self, answer: &Answer, before: Option<&Past>, stored: &StoredPage) -> Compared {
         let found = self.found(answer, before, stored.not_modified);
-        let unsent = before.filter(|_| stored.not_modified).map(|past| past.payload_bytes);
-        Compared { found, past: past_of(answer, stored, before, found), at: answer.at, unsent }
+        let unsent = before.filter(|_| stored.not_modified).map(|_| stored.payload_bytes);
+        Compared { found, past: past_of(answer, before, found), at: answer.at, unsent }
     }
 
     /// What an answer means, compared with `before`.
-    fn found(&self, answer: &Answer<'_>, before: Option<&Past>, not_modified: bool) -> Found {
+    fn found(&self, answer: &Answer, before: Option<&Past>, not_modified: bool) -> Found {
         let modified = answer.validators.as_ref().and_then(Validators::modified);
-        let known = before.filter(|past| past.digest != [0; 20]);
+        let known = before.filter(|past| past.has_digest());
         match (answer.status, known) {
             (304, Some(_)) if not_modified => Found::Same,
             (404 | 410, _) => Found::Gone,
@@ -121,28 +117,32 @@ impl Recrawls {
         }
     }
 
-    /// Puts down when `url` is due, of which this is known now, and what its visit at `at` found.
+    /// Puts down when `url` is due, of which this is known now, and what its visit at `at` found; says whether it is
+    /// due again.
     pub(super) fn put_down(
         &mut self,
         stores: &mut Stores,
         url: &QueuedUrl,
         (before, past): (Option<&Past>, Past),
         (found, at, now): (Found, Time, Time),
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let kind = if past.is_map { PageKind::Map } else { PageKind::Page };
-        let Some(visits) = &mut stores.visits else { return Ok(()) };
+        let Some(visits) = &mut stores.visits else { return Ok(false) };
         if !self.schedule.visits(&url.url, kind) {
             // one that was visited under other rules has had its last visit
             let visited = Visited { due: Time::ZERO, is_gone: true, ..Visited::of(&past) };
-            return if before.is_some() { visits.put(url.key, visited) } else { Ok(()) };
+            before.map_or(Ok(()), |_| visits.put(url.key, visited))?;
+            return Ok(false);
         }
-        // one that was never there counts its tries like one that is gone
-        let found = if found == Found::NoAnswer && before.is_none() { Found::Gone } else { found };
+        // one that was never found counts its tries like one that is gone
+        let was_found = before.is_some_and(|past| past.is_found);
+        let found = if found == Found::NoAnswer && !was_found { Found::Gone } else { found };
         let visit = Visit { url: &url.url, key: url.key, host: url.host, kind, at, found };
         let Some(plan) = self.schedule.plan(&visit, before) else {
             self.counts.ended += 1;
             self.sample.forget(url.key);
-            return visits.put(url.key, Visited { due: Time::ZERO, is_gone: true, ..Visited::of(&past) });
+            visits.put(url.key, Visited { due: Time::ZERO, is_gone: true, ..Visited::of(&past) })?;
+            return Ok(false);
         };
         let past = Past { due: plan.due, history: plan.history, changed: plan.changed, gone: plan.gone, ..past };
         let visited = Visited::of(&past);
@@ -153,42 +153,32 @@ impl Recrawls {
         let mut record = Vec::new();
         next.encode(&mut record);
         self.wheel.put(plan.due, &record, now)?;
-        visits.put(url.key, visited)
+        visits.put(url.key, visited)?;
+        Ok(true)
     }
 }
 
 /// What is known of the page behind an answer.
-fn past_of(answer: &Answer<'_>, stored: &StoredPage, before: Option<&Past>, found: Found) -> Past {
+fn past_of(answer: &Answer, before: Option<&Past>, found: Found) -> Past {
     let blank = || Past::of_visited(answer.at, Time::ZERO, Default::default());
-    let before = || before.cloned().unwrap_or_else(blank);
-    // when a payload was fetched that lies in another record is known of the one before only
-    let (payload_at, payload_time) = match stored.payload_at {
-        Some(at) if at == stored.record => (at, answer.at),
-        Some(at) if at == before().payload_at => (at, before().payload_time),
-        _ => (0, answer.at),
-    };
+    let before = before.cloned().unwrap_or_else(blank);
     match found {
         Found::New { .. } | Found::Changed { .. } | Found::Same if answer.status != 304 => Past {
             fetched: answer.at,
             digest: answer.digest,
             text: answer.text,
-            payload_at,
-            payload_time,
-            payload_bytes: answer.bytes,
-            mime: answer.mime.into(),
-            newest_at: stored.record,
             is_map: answer.is_map,
+            is_found: true,
             validators: answer.validators.clone(),
             gone: None,
-            ..before()
+            ..before
         },
         Found::Same | Found::New { .. } | Found::Changed { .. } => {
-            let before = before();
-            let validators = answer.validators.clone().or(before.validators.clone());
-            Past { fetched: answer.at, newest_at: stored.record, validators, gone: None, ..before }
+            let validators = answer.validators.clone().or(before.validators);
+            Past { fetched: answer.at, is_found: true, validators, gone: None, ..before }
         }
-        Found::Gone => Past { fetched: answer.at, newest_at: stored.record, ..before() },
-        Found::NoAnswer => Past { newest_at: stored.record, ..before() },
+        Found::Gone => Past { fetched: answer.at, ..before },
+        Found::NoAnswer => before,
     }
 }
 
@@ -198,6 +188,7 @@ impl Engine {
     pub(in crate::engine) fn begin_visit(&mut self, url: &QueuedUrl) -> Result<Option<Option<Past>>> {
         let Some(recrawls) = self.recrawls.as_mut().filter(|_| url.forced) else { return Ok(Some(None)) };
         let due = Recrawl::past(url.recrawl.as_deref());
+        let wanted = Recrawl::known(url.recrawl.as_deref()).filter(|_| due.is_none());
         let visited = self.stores.visits.as_mut().and_then(|visits| visits.peek(url.key));
         let fetched_s = |time: Time| time.ms() / 1_000;
         if let (Some(past), Some(visited)) = (&due, visited)
@@ -206,13 +197,14 @@ impl Engine {
         {
             return Ok(None);
         }
-        if let Some(past) = due.as_ref().filter(|past| past.is_whole()) {
+        if let Some(past) = due.as_ref().filter(|past| past.has_digest()) {
             // what came due while no process ran is no sign of too much work
             recrawls.schedule.note_start(past.due.max(recrawls.opened), self.stores.arrival.now);
         }
-        let known = due.or_else(|| visited.map(Visited::to_past));
+        // what was known when it passed the store of visits, unless that is known better now
+        let known = due.or_else(|| visited.map(Visited::to_past)).or(wanted);
         let past = match known {
-            Some(past) if !past.is_whole() => Some(self.complete(url, past)?),
+            Some(past) if !past.has_digest() => Some(self.complete(url, past)?),
             other => other,
         };
         Ok(Some(past))
@@ -220,61 +212,27 @@ impl Engine {
 
     /// What the archive has of a page of which little is known.
     fn complete(&self, url: &QueuedUrl, past: Past) -> Result<Past> {
-        let Some(newest) = self.container.newest(url.key, &url.url)? else { return Ok(past) };
-        let newest_at = newest.offset;
-        let Some(record) = self.newest_payload(newest)? else { return Ok(Past { newest_at, ..past }) };
-        let validators = self.container.condition(url.key, &url.url)?.map(|condition| condition.validators);
-        let payload = match record.payload_at {
-            Some(offset) => self.container.record_at(offset)?,
-            None => record,
-        };
-        Ok(Past {
-            digest: payload.payload_sha1,
-            // a payload of another URL is looked for each time
-            payload_at: if *payload.url == *url.url && !payload.robots { payload.offset } else { 0 },
-            payload_time: payload.time,
-            payload_bytes: payload.payload_bytes,
-            mime: payload.mime.as_str().into(),
-            newest_at,
-            validators,
-            ..past
-        })
+        let Some(payload) = self.container.newest_payload(url.key, &url.url)? else { return Ok(past) };
+        let condition = self.container.condition(url.key, &url.url)?;
+        let is_of_payload = |condition: &Condition| condition.payload_at == payload.offset;
+        let validators = condition.filter(is_of_payload).map(|condition| condition.validators);
+        Ok(Past { digest: payload.payload_sha1, is_found: true, validators, ..past })
     }
 
-    /// The newest version with a payload, from `newest` on backwards.
-    fn newest_payload(&self, newest: KeyRecord) -> Result<Option<KeyRecord>> {
-        let is_whole = |record: &KeyRecord| !record.is_removed && !record.is_external;
-        let is_payload = |record: &KeyRecord| is_whole(record) && record.status < 400 && record.status != 304;
-        self.container.version_where(newest, &is_payload)
-    }
-
-    /// The condition of the request for a page of which this is known.
-    pub(in crate::engine) fn condition_of(past: &Past) -> Option<Condition> {
-        let validators = past.validators.clone().filter(|_| past.is_whole())?;
-        Some(Condition { validators, payload_at: past.payload_at })
-    }
-
-    /// The versions before an answer, where its visit knows them.
-    pub(in crate::engine) fn earlier_of(processed: &Processed) -> Option<Earlier<'_>> {
-        let Target::Page { url, .. } = &processed.job.target else { return None };
-        // another attempt may have been stored between
-        let past = processed.job.past.as_ref().filter(|past| past.is_whole() && url.attempts == 0)?;
-        let payload = KnownPayload {
-            record: past.payload_at,
-            time: past.payload_time,
-            sha1: past.digest,
-            bytes: past.payload_bytes,
-            mime: &past.mime,
-        };
-        Some(Earlier { newest_at: past.newest_at, payload })
+    /// The condition of the request for a page of which this is known. What the archive has lost, or has no more, is
+    /// asked for without one.
+    pub(in crate::engine) fn condition_of(&self, url: &QueuedUrl, past: &Past) -> Result<Option<Condition>> {
+        let Some(validators) = past.validators.clone() else { return Ok(None) };
+        let payload = self.container.response_with_payload(url.key, &url.url, &past.digest)?;
+        Ok(payload.map(|payload| Condition { validators, payload_at: payload.offset }))
     }
 
     /// The answer to the request for a page, which is stored, compared with what was known of the page; nothing where
     /// pages are not fetched again.
     pub(in crate::engine) fn compared(&self, processed: &Processed, stored: &StoredPage) -> Option<Compared> {
         let recrawls = self.recrawls.as_ref().filter(|_| matches!(processed.job.target, Target::Page { .. }))?;
-        let Processed { job, response, records, mime, findings, .. } = processed;
-        let answer = Answer::of(response, records, mime, findings);
+        let Processed { job, response, records, findings, .. } = processed;
+        let answer = Answer::of(response, records, findings);
         Some(recrawls.compare(&answer, job.past.as_deref(), stored))
     }
 
@@ -289,7 +247,7 @@ impl Engine {
         let Some(recrawls) = &mut self.recrawls else { return Ok(()) };
         let Compared { found, past, at, unsent } = compared;
         recrawls.count(found, before.is_none(), unsent);
-        recrawls.put_down(&mut self.stores, url, (before, past), (found, at, now))
+        recrawls.put_down(&mut self.stores, url, (before, past), (found, at, now)).map(drop)
     }
 
     /// The same of an answer that was read back from the archive.
@@ -297,7 +255,7 @@ impl Engine {
         &mut self,
         url: &QueuedUrl,
         before: Option<&Past>,
-        answer: &Answer<'_>,
+        answer: &Answer,
         stored: &StoredPage,
     ) -> Result<()> {
         let Some(recrawls) = &self.recrawls else { return Ok(()) };
@@ -305,9 +263,10 @@ impl Engine {
         self.visited(url, before, compared)
     }
 
-    /// A visit ended without an answer, or without a request; `known` is what it knew of the page.
-    pub(in crate::engine) fn not_visited(&mut self, url: &QueuedUrl, known: Option<Past>, at: Time) -> Result<()> {
-        let Some(recrawls) = &mut self.recrawls else { return Ok(()) };
+    /// A visit ended without an answer, or without a request; `known` is what it knew of the page. Says whether there
+    /// is another one.
+    pub(in crate::engine) fn not_visited(&mut self, url: &QueuedUrl, known: Option<Past>, at: Time) -> Result<bool> {
+        let Some(recrawls) = &mut self.recrawls else { return Ok(false) };
         let before = known.or_else(|| Recrawl::past(url.recrawl.as_deref()));
         recrawls.count(Found::NoAnswer, before.is_none(), None);
         let past = before.clone().unwrap_or_else(|| Past::of_visited(at, Time::ZERO, Default::default()));
@@ -331,7 +290,11 @@ impl Engine {
 
     fn met(&mut self, url: &QueuedUrl) -> Result<()> {
         let Some(newest) = self.container.newest(url.key, &url.url)? else { return Ok(()) };
-        let before = Recrawl::past(url.recrawl.as_deref());
+        let before = Recrawl::known(url.recrawl.as_deref());
+        if before.as_ref().is_some_and(|past| !past.is_found) {
+            // its first visit was counted as a page, and this one may be the first with a body
+            self.stores.arrival.frontier.charge((url.origin, url.domain), 0, newest.payload_bytes)?;
+        }
         let not_modified = newest.status == 304;
         let validators = match not_modified {
             true => None,
@@ -342,15 +305,13 @@ impl Engine {
             bytes: 0,
             saved: None,
             not_modified,
-            payload_at: newest.payload_at.or(Some(newest.offset)),
+            payload_bytes: newest.payload_bytes,
         };
         let answer = Answer {
             status: newest.status,
             at: newest.time,
             digest: newest.payload_sha1,
             text: 0,
-            bytes: newest.payload_bytes,
-            mime: &newest.mime,
             validators,
             is_interrupted: newest.truncated,
             is_map: before.as_ref().is_some_and(|past| past.is_map),

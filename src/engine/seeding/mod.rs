@@ -261,7 +261,7 @@ impl Engine {
     /// The status of `url`, where it is to be fetched again and this round has done so: as the target of a redirect,
     /// say.
     pub(super) fn fetched_in_round(&self, url: &QueuedUrl) -> Result<Option<u16>> {
-        if !url.forced || url.attempts > 0 || url.recrawl.is_some() {
+        if !url.forced || url.attempts > 0 || url.is_due_again() {
             return Ok(None);
         }
         let newest = self.container.newest(url.key, &url.url)?;

@@ -231,8 +231,11 @@ impl Onward<'_> {
                 arrival.brought_forward.insert(url.key, Visited { due, is_gone: false, ..visited });
                 url.recrawl = Some(Recrawl::Due(visited.to_past()).to_bytes());
             }
-            // somebody wants it now
-            None => {}
+            // somebody wants it now, and the LRU may not have its visits any more when it is fetched
+            None | Some(Recrawl::Wanted(_)) if !url.is_due_again() => {
+                url.recrawl = Some(Recrawl::Wanted(visited.to_past()).to_bytes());
+            }
+            None | Some(Recrawl::Wanted(_)) => {}
         }
         arrival.again += 1;
         self.pass(QueuedUrl { forced: true, ..url }, true)

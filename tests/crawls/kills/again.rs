@@ -21,7 +21,7 @@ use crawler::record::Finish;
 use crawler::simweb::{Changes, Request, SimOptions};
 
 use super::{signal, small};
-use crate::site::{RUSH, Site, kill, wait};
+use crate::site::{Crawl, RUSH, Site, kill, wait};
 
 /// From one visit to the next, at least: an interval of a minute, less its jitter and what is cut off of seconds.
 const APART_MS: u64 = 53_000;
@@ -116,15 +116,21 @@ fn the_same_of_two_shards() {
 
 /// How a clock goes: what it says at a moment of the machine's clock, and how much faster it is from then on.
 #[derive(Clone, Copy, Debug)]
-struct Pace {
+pub(super) struct Pace {
     machine_ms: u64,
     says_ms: u64,
     rate: u32,
 }
 
 impl Pace {
+    /// The machine's own clock, `rate` times as fast from now on.
+    pub(super) fn of_machine(rate: u32) -> Pace {
+        let machine_ms = machine_ms();
+        Pace { machine_ms, says_ms: machine_ms, rate }
+    }
+
     /// One that goes on from what `self` says now at another rate, `ahead` later.
-    fn on(self, ahead: Duration, rate: u32) -> Pace {
+    pub(super) fn on(self, ahead: Duration, rate: u32) -> Pace {
         let machine_ms = machine_ms();
         Pace { machine_ms, says_ms: self.at(machine_ms) + ahead.as_millis() as u64, rate }
     }
@@ -178,14 +184,14 @@ fn crawl_by_another_clock(request: CrawlRequest) -> Result<Finish, CrawlError> {
     crawl::run_by(request, Arc::new(clock))
 }
 
-/// Starts the crawl of `site` by a clock of that pace.
-fn start(site: &Site, pace: Pace, options: &[&str]) -> Child {
+/// Starts the crawl by a clock of that pace.
+pub(super) fn start(crawl: &Crawl, pace: Pace, options: &[&str]) -> Child {
     let line = ["crawler", "--seeds", "seeds.txt", "--config", "crawler.toml", "--dir", "crawl"];
     let Pace { machine_ms, says_ms, rate } = pace;
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["kills::again::the_command_line_by_another_clock", "--exact", "--ignored", "--nocapture"]);
     command.env(LINE, [&line[..], options].concat().join("\n")).env(PACE, format!("{machine_ms} {says_ms} {rate}"));
-    command.current_dir(site.crawl.dir.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.current_dir(crawl.dir.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
 
@@ -251,10 +257,10 @@ fn kill_while_pages_come_due(shards: u32) {
     let options = SimOptions { changes: Some(changes), latency: Duration::from_millis(4), ..small(72) };
     let options = SimOptions { pages: 120, gzip_share: 0.0, ..options };
     let site = site(shards, "20s", options);
-    let pace = Pace { machine_ms: machine_ms(), says_ms: machine_ms(), rate: RATE };
+    let pace = Pace::of_machine(RATE);
     let mut killed_us = Vec::new();
     for round in 0..rounds {
-        let mut child = start(&site, pace, &[]);
+        let mut child = start(&site.crawl, pace, &[]);
         site.wait_for_requests_or_end(site.log().len() + rng.usize(40..200), &mut child);
         if round % 3 == 1 {
             signal(&child, rustix::process::Signal::USR1);
@@ -270,7 +276,7 @@ fn kill_while_pages_come_due(shards: u32) {
     let before = site.log();
     assert_due(&requests(&site, &before), (RATE, &killed_us), seed);
     // in a week all are due; no page is a second time while the last run goes on
-    let ended = wait(start(&site, pace.on(Duration::from_secs(7 * 86_400), 1), &["--until-fresh"]));
+    let ended = wait(start(&site.crawl, pace.on(Duration::from_secs(7 * 86_400), 1), &["--until-fresh"]));
     ended.expect(0, &[]);
     assert_whole(&site, seed);
     assert_apart(&site, shards, seed);

@@ -1,13 +1,13 @@
-//! What earlier visits of a page said: all that its next visit needs, so that neither the conditional request nor the
-//! record of its answer has to be looked up.
+//! What earlier visits of a page said, as far as its archive does not: when it changed, what a condition sends.
 //!
 //! ```text
 //! | due s | fetched ms | changed ms | visits f32 | changes f32 | days f32 | changed days f32 | digest 20 | text 8 |
-//! | payload at | payload ms | payload bytes | newest at | flags: 1 map, gone visits * 2 | if gone: since ms | MIME |
-//! | ETag | Last-Modified |
+//! | flags: 1 map, 2 found, gone visits * 4 | if gone: since ms | ETag | Last-Modified |
 //! ```
-//! Times and offsets are varints, those behind `fetched` differences to it; texts follow their length, an empty one
-//! stands for none.
+//! Times are varints, those behind `fetched` differences to it; texts follow their length, and an empty one is none.
+//!
+//! It has no place of the archive: where a record is, the archive's index alone says, which may be rebuilt at any time.
+//! A visit asks the index for the payload by [`digest`](Past::digest).
 
 use std::time::Duration;
 
@@ -16,7 +16,11 @@ use crate::varint;
 use crate::web::validators::Validators;
 
 /// Visits in a row without a page that are counted.
-const GONE_VISITS_MAX: u8 = 127;
+const GONE_VISITS_MAX: u8 = 63;
+const MAP: u8 = 1;
+const FOUND: u8 = 2;
+/// Bits of the flags.
+const FLAGS: u32 = 2;
 
 /// What earlier visits of a page said.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,22 +33,14 @@ pub struct Past {
     pub changed: Time,
     /// How often it was looked at, and changed.
     pub history: History,
-    /// SHA-1 of its newest payload.
+    /// SHA-1 of the payload that its last visit found, which the validators are of; zeros where that is not known.
     pub digest: [u8; 20],
     /// Digest of its text, dates and numbers aside; 0 where there is none.
     pub text: u64,
-    /// The record in key.dat that has the newest payload; 0 where none is known.
-    pub payload_at: u64,
-    /// When that payload was fetched.
-    pub payload_time: Time,
-    /// Its length.
-    pub payload_bytes: u64,
-    /// Its media type.
-    pub mime: Box<str>,
-    /// The newest record of the page in key.dat.
-    pub newest_at: u64,
     /// Whether it is a sitemap or a feed.
     pub is_map: bool,
+    /// Whether any visit has found it.
+    pub is_found: bool,
     /// What a conditional request sends.
     pub validators: Option<Validators>,
     /// That it was not there when it was looked for last.
@@ -83,20 +79,16 @@ impl Past {
             history,
             digest: [0; 20],
             text: 0,
-            payload_at: 0,
-            payload_time: fetched,
-            payload_bytes: 0,
-            mime: "".into(),
-            newest_at: 0,
             is_map: false,
+            is_found: false,
             validators: None,
             gone: None,
         }
     }
 
-    /// Whether it has what the archive has of the page: place and digest of the payload.
-    pub fn is_whole(&self) -> bool {
-        self.payload_at > 0
+    /// Whether the payload is known that its last visit found.
+    pub fn has_digest(&self) -> bool {
+        self.digest != [0; 20]
     }
 
     /// Appends it to `out`.
@@ -111,12 +103,9 @@ impl Past {
         }
         out.extend_from_slice(&self.digest);
         out.extend_from_slice(&self.text.to_le_bytes());
-        varint::push(self.payload_at, out);
-        varint::push(before(self.payload_time), out);
-        varint::push(self.payload_bytes, out);
-        varint::push(self.newest_at, out);
         let visits = self.gone.map_or(0, |gone| gone.visits.clamp(1, GONE_VISITS_MAX));
-        out.push(visits << 1 | u8::from(self.is_map));
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        out.push(visits << FLAGS | flag(self.is_map, MAP) | flag(self.is_found, FOUND));
         if let Some(gone) = self.gone {
             varint::push(before(gone.since), out);
         }
@@ -124,7 +113,7 @@ impl Past {
             None => (&[][..], &[][..]),
             Some(validators) => validators.parts(),
         };
-        for text in [self.mime.as_bytes(), etag, last_modified] {
+        for text in [etag, last_modified] {
             varint::push(text.len() as u64, out);
             out.extend_from_slice(text);
         }
@@ -144,15 +133,11 @@ impl Past {
         };
         let digest = *take::<20>(bytes, at)?;
         let text = u64::from_le_bytes(*take(bytes, at)?);
-        let payload_at = varint::read(bytes, at)?;
-        let payload_time = before(bytes, at)?;
-        let (payload_bytes, newest_at) = (varint::read(bytes, at)?, varint::read(bytes, at)?);
         let flags = take::<1>(bytes, at)?[0];
-        let gone = match flags >> 1 {
+        let gone = match flags >> FLAGS {
             0 => None,
             visits => Some(Gone { visits, since: before(bytes, at)? }),
         };
-        let mime = std::str::from_utf8(varint::read_slice(bytes, at)?).ok()?.into();
         let (etag, last_modified) = (varint::read_slice(bytes, at)?, varint::read_slice(bytes, at)?);
         let validators = Validators::from_parts(etag, last_modified)?;
         let fetched = Time::from_ms(fetched);
@@ -163,12 +148,8 @@ impl Past {
             history,
             digest,
             text,
-            payload_at,
-            payload_time,
-            payload_bytes,
-            mime,
-            newest_at,
-            is_map: flags & 1 != 0,
+            is_map: flags & MAP != 0,
+            is_found: flags & FOUND != 0,
             validators,
             gone,
         };
@@ -205,12 +186,8 @@ mod tests {
             history: History { visits: 2.5, changes: 1.0, days: 30.25, changed_days: 7.5 },
             digest: [7; 20],
             text: 0x0123_4567_89ab_cdef,
-            payload_at: 4_711,
-            payload_time: Time::from_ms(1_690_000_000_001),
-            payload_bytes: 12_345,
-            mime: "text/html".into(),
-            newest_at: 9_000,
             is_map: true,
+            is_found: true,
             validators: Validators::from_parts(b"\"tag\"", b"Sun, 06 Nov 1994 08:49:37 GMT").unwrap(),
             gone: Some(Gone { visits: 2, since: Time::from_ms(1_699_999_000_000) }),
         }
@@ -218,8 +195,13 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_back_and_nothing_shorter() {
-        let changes: [fn(&mut Past); 4] =
-            [|_| {}, |past| past.gone = None, |past| past.validators = None, |past| past.changed = past.due];
+        let changes: [fn(&mut Past); 5] = [
+            |_| {},
+            |past| past.gone = None,
+            |past| past.validators = None,
+            |past| past.changed = past.due,
+            |past| (past.is_map, past.is_found) = (false, true),
+        ];
         for change in changes {
             let mut past = past();
             change(&mut past);

@@ -1,10 +1,14 @@
-//! Why a URL that was seen is queued once more; it travels with the URL, in bytes that only the two ends read.
+//! Why a URL that was seen is queued once more, and what is known of its page; it travels with the URL, in bytes that
+//! nobody reads between the two ends, but for whether it is due.
 //!
 //! ```text
-//! | 1 | Past |                  its time has come
 //! | 2 | modified ms v |         somebody says that it has changed since
 //! | 3 |                         a page that has changed links to it
+//! | 4 | Past |                  its time has come
+//! | 5 | Past |                  somebody wants it now
 //! ```
+//! 1 was a [`Past`] with places of the archive. It is no more than that its time has come: what is known of the page is
+//! looked up.
 
 use std::sync::Arc;
 
@@ -12,9 +16,10 @@ use super::past::Past;
 use crate::clock::Time;
 use crate::varint;
 
-const DUE: u8 = 1;
 const MODIFIED: u8 = 2;
 const LINKED: u8 = 3;
+const DUE: u8 = 4;
+const WANTED: u8 = 5;
 
 /// Why a URL that was seen is queued once more.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +30,8 @@ pub enum Recrawl {
     Modified(Time),
     /// A page that has changed links to it. It is fetched if it was given up as gone.
     Linked,
+    /// Its seed is fetched again, whether or not its time has come.
+    Wanted(Past),
 }
 
 impl Recrawl {
@@ -32,8 +39,8 @@ impl Recrawl {
     pub fn to_bytes(&self) -> Arc<[u8]> {
         let mut bytes = Vec::new();
         match self {
-            Recrawl::Due(past) => {
-                bytes.push(DUE);
+            Recrawl::Due(past) | Recrawl::Wanted(past) => {
+                bytes.push(if matches!(self, Recrawl::Due(_)) { DUE } else { WANTED });
                 past.encode(&mut bytes);
             }
             Recrawl::Modified(time) => {
@@ -52,6 +59,7 @@ impl Recrawl {
             DUE => Recrawl::Due(Past::decode(bytes, &mut at)?),
             MODIFIED => Recrawl::Modified(Time::from_ms(varint::read(bytes, &mut at)?)),
             LINKED => Recrawl::Linked,
+            WANTED => Recrawl::Wanted(Past::decode(bytes, &mut at)?),
             _ => return None,
         };
         (at == bytes.len()).then_some(read)
@@ -61,8 +69,21 @@ impl Recrawl {
     pub fn past(bytes: Option<&[u8]>) -> Option<Past> {
         match bytes.and_then(Recrawl::read)? {
             Recrawl::Due(past) => Some(past),
+            Recrawl::Modified(_) | Recrawl::Linked | Recrawl::Wanted(_) => None,
+        }
+    }
+
+    /// What earlier visits said of the page, whyever it is queued.
+    pub fn known(bytes: Option<&[u8]>) -> Option<Past> {
+        match bytes.and_then(Recrawl::read)? {
+            Recrawl::Due(past) | Recrawl::Wanted(past) => Some(past),
             Recrawl::Modified(_) | Recrawl::Linked => None,
         }
+    }
+
+    /// Whether `bytes` are of a URL that is queued because of its page, and not because somebody wants its seed now.
+    pub fn is_due(bytes: Option<&[u8]>) -> bool {
+        bytes.is_some_and(|bytes| bytes.first() != Some(&WANTED))
     }
 }
 
@@ -74,12 +95,15 @@ mod tests {
     #[test]
     fn reasons_come_back_and_nothing_shorter_or_longer() {
         let past = Past::of_visited(Time::from_ms(7_000), Time::from_ms(9_000), History::default());
-        for reason in [Recrawl::Due(past), Recrawl::Modified(Time::from_ms(1 << 40)), Recrawl::Linked] {
+        let hints = [Recrawl::Modified(Time::from_ms(1 << 40)), Recrawl::Linked];
+        for reason in [Recrawl::Due(past.clone()), Recrawl::Wanted(past)].into_iter().chain(hints) {
             let bytes = reason.to_bytes();
+            assert_eq!(Recrawl::is_due(Some(&bytes)), !matches!(reason, Recrawl::Wanted(_)));
             assert_eq!(Recrawl::read(&bytes), Some(reason));
             assert_eq!(Recrawl::read(&bytes[..bytes.len() - 1]), None);
             assert_eq!(Recrawl::read(&[&bytes, &[0][..]].concat()), None);
         }
-        assert_eq!(Recrawl::read(&[4]), None);
+        assert_eq!(Recrawl::read(&[1]), None);
+        assert_eq!(Recrawl::read(&[6]), None);
     }
 }

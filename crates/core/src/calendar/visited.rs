@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! | fetched s 4 | due s 4 | visits 1 | changes 1 | days 1 | changed days 1 | flags 1 | text 4 |
-//!                                                                              1 gone for good
+//!                                                                              1 gone for good, 2 found
 //! ```
 //! The text is the lower half of its digest: a visit that a hint has brought forward is compared by text too. Visits
 //! and changes are quarters, at most 63; days have eight steps a power of two, from a thousandth of a day on.
@@ -13,6 +13,7 @@ use crate::clock::Time;
 use crate::drum::Value;
 
 const GONE: u8 = 1;
+const FOUND: u8 = 2;
 /// Parts of a visit that are told apart.
 const PARTS: f32 = 4.0;
 /// Steps of a code of days in a power of two, and the days of code 1.
@@ -30,6 +31,8 @@ pub struct Visited {
     pub history: History,
     /// Whether it is not looked for any more.
     pub is_gone: bool,
+    /// Whether any visit has found it.
+    pub is_found: bool,
     /// Digest of its text, the lower half; 0 where it is not known.
     pub text: u32,
 }
@@ -37,12 +40,14 @@ pub struct Visited {
 impl Visited {
     /// What the store keeps of a page of which this is known.
     pub fn of(past: &Past) -> Visited {
-        Visited { fetched: past.fetched, due: past.due, history: past.history, is_gone: false, text: past.text as u32 }
+        let Past { fetched, due, history, is_found, text, .. } = *past;
+        Visited { fetched, due, history, is_gone: false, is_found, text: text as u32 }
     }
 
     /// The same as [`Past`], as far as it goes.
     pub fn to_past(self) -> Past {
-        Past { text: self.text.into(), ..Past::of_visited(self.fetched, self.due, self.history) }
+        let Visited { fetched, due, history, is_found, text, .. } = self;
+        Past { text: text.into(), is_found, ..Past::of_visited(fetched, due, history) }
     }
 }
 
@@ -55,7 +60,7 @@ impl Value for Visited {
         }
         let History { visits, changes, days, changed_days } = self.history;
         let parts = |count: f32| (count * PARTS).round() as u8;
-        let flags = if self.is_gone { GONE } else { 0 };
+        let flags = if self.is_gone { GONE } else { 0 } | if self.is_found { FOUND } else { 0 };
         out.extend([parts(visits), parts(changes), code_of(days), code_of(changed_days), flags]);
         out.extend_from_slice(&self.text.to_le_bytes());
     }
@@ -71,9 +76,10 @@ impl Value for Visited {
             days: days_of(days),
             changed_days: days_of(changed_days),
         };
-        let (is_gone, text) = (flags & GONE != 0, u32::from_le_bytes(text.try_into().ok()?));
-        let visited = Visited { fetched: seconds(fetched), due: seconds(due), history, is_gone, text };
-        (flags & !GONE == 0).then_some(visited)
+        let (is_gone, is_found) = (flags & GONE != 0, flags & FOUND != 0);
+        let text = u32::from_le_bytes(text.try_into().ok()?);
+        let visited = Visited { fetched: seconds(fetched), due: seconds(due), history, is_gone, is_found, text };
+        (flags & !(GONE | FOUND) == 0).then_some(visited)
     }
 }
 
@@ -93,7 +99,7 @@ mod tests {
     fn visited(visits: f32, days: f32) -> Visited {
         let history = History { visits, changes: visits / 2.0, days, changed_days: days / 3.0 };
         let (fetched, due) = (Time::from_ms(1_700_000_000_000), Time::from_ms(1_700_003_600_000));
-        Visited { fetched, due, history, is_gone: visits > 5.0, text: 0x8000_0001 }
+        Visited { fetched, due, history, is_gone: visits > 5.0, is_found: visits < 20.0, text: 0x8000_0001 }
     }
 
     #[test]
@@ -104,12 +110,13 @@ mod tests {
             before.encode(&mut bytes);
             assert_eq!(Some(bytes.len()), Visited::FIXED_BYTES);
             let after = Visited::decode(&bytes).unwrap();
-            let exact = |visited: Visited| (visited.fetched, visited.due, visited.is_gone, visited.text);
+            let exact =
+                |visited: Visited| (visited.fetched, visited.due, visited.is_gone, visited.is_found, visited.text);
             assert_eq!(exact(after), exact(before));
             assert!((after.history.visits - visits).abs() <= 1.0 / 8.0, "{after:?}");
             assert!((after.history.days - days).abs() <= days / 16.0, "{after:?}");
         }
         assert_eq!(Visited::decode(&[0; 16]), None);
-        assert_eq!(Visited::decode(&[2; 17]), None);
+        assert_eq!(Visited::decode(&[4; 17]), None);
     }
 }

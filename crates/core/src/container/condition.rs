@@ -44,21 +44,42 @@ impl Container {
         Ok(None)
     }
 
-    /// The newest version that `fits`, from `newest` on backwards; not further than a condition is looked for.
-    pub fn version_where(&self, newest: KeyRecord, fits: &dyn Fn(&KeyRecord) -> bool) -> Result<Option<KeyRecord>> {
-        let mut at = Some(newest);
-        for _ in 0..VERSIONS_MAX {
-            match at {
-                Some(record) if !fits(&record) => at = self.version_before(&record)?,
-                other => return Ok(other),
-            }
-        }
-        Ok(None)
+    /// The response that has the payload of the newest version of `url` with one, as the index has it now.
+    pub fn newest_payload(&self, key: Fingerprint, url: &str) -> Result<Option<KeyRecord>> {
+        let newest = self.newest(key, url)?;
+        newest.map_or(Ok(None), |newest| self.payload_before(newest))
     }
 
-    /// The key record at `offset`, which another one names.
-    pub fn record_at(&self, offset: u64) -> Result<KeyRecord> {
-        self.keys.read(offset)
+    /// The response that has the payload `sha1`, which a version of `url` has, as the index has it now: nothing where
+    /// the content is lost, or is in another archive. It costs an address page and, where the page is as it was, a key
+    /// record or two.
+    pub fn response_with_payload(&self, key: Fingerprint, url: &str, sha1: &[u8; 20]) -> Result<Option<KeyRecord>> {
+        let newest = self.newest(key, url)?;
+        let has = |record: &KeyRecord| has_payload(record) && record.payload_sha1 == *sha1;
+        newest.map_or(Ok(None), |newest| self.payload_where(newest, &has))
+    }
+
+    /// The response that has the payload of the newest version with one, from `newest` on backwards.
+    pub(super) fn payload_before(&self, newest: KeyRecord) -> Result<Option<KeyRecord>> {
+        self.payload_where(newest, &has_payload)
+    }
+
+    /// The response that has the payload of the newest version that `fits`; not further back than a condition is looked
+    /// for.
+    fn payload_where(&self, newest: KeyRecord, fits: &dyn Fn(&KeyRecord) -> bool) -> Result<Option<KeyRecord>> {
+        let mut at = Some(newest);
+        for _ in 0..VERSIONS_MAX {
+            let Some(record) = at else { return Ok(None) };
+            if fits(&record) {
+                let first = match record.payload_at {
+                    Some(offset) => self.keys.read_if_whole(offset)?,
+                    None => Some(record),
+                };
+                return Ok(first.filter(KeyRecord::is_response));
+            }
+            at = self.version_before(&record)?;
+        }
+        Ok(None)
     }
 
     fn version_before(&self, record: &KeyRecord) -> Result<Option<KeyRecord>> {
@@ -89,6 +110,15 @@ impl Container {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether `record` is that of a page and not of an error, and its payload is in this archive.
+fn has_payload(record: &KeyRecord) -> bool {
+    let is_page = match record.status {
+        304 => record.payload_at.is_some(),
+        status => status < 400,
+    };
+    is_page && !record.is_removed && !record.is_external
 }
 
 fn is_index(found: &Value) -> bool {

@@ -56,7 +56,6 @@ pub(super) fn page<'a>(exchange: &Exchange<'a>, key: Fingerprint, records: &'a R
         has_statements: false,
         is_external: false,
         may_have_versions: true,
-        earlier: None,
         condition: None,
     }
 }

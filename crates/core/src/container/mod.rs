@@ -170,32 +170,6 @@ pub struct NewPage<'a> {
     /// Of the condition that was sent: the record of the response that a 304 refers to. A 304 without a condition
     /// refers to nothing and is stored as it came.
     pub condition: Option<u64>,
-    /// What is known of the versions before: then none of them is looked for.
-    pub earlier: Option<Earlier<'a>>,
-}
-
-/// The versions of a page before the one that is stored, as far as that has to know them.
-#[derive(Clone, Debug)]
-pub struct Earlier<'a> {
-    /// The record of the newest one: offset in key.dat.
-    pub newest_at: u64,
-    /// The response to the same URL that has its payload.
-    pub payload: KnownPayload<'a>,
-}
-
-/// A payload that a response to the URL of a page brought before, as far as a revisit of it has to know it.
-#[derive(Clone, Copy, Debug)]
-pub struct KnownPayload<'a> {
-    /// The record of that response: offset in key.dat.
-    pub record: u64,
-    /// When its request began.
-    pub time: Time,
-    /// Of the payload as it was sent.
-    pub sha1: [u8; 20],
-    /// Length of the payload.
-    pub bytes: u64,
-    /// Its media type.
-    pub mime: &'a str,
 }
 
 /// What became of a page.
@@ -210,14 +184,14 @@ pub struct Stored {
     pub saved: Option<u64>,
     /// Whether it is a revisit because the server said that nothing has changed.
     pub not_modified: bool,
-    /// The record of the same URL that has the payload: offset in key.dat.
-    pub payload_at: Option<u64>,
+    /// Length of the payload, wherever that is.
+    pub payload_bytes: u64,
 }
 
 impl Stored {
     /// Nothing was written; what stands for the page is the record at `record` of key.dat, if anything does.
     pub fn nothing(record: u64) -> Stored {
-        Stored { record, bytes: 0, saved: None, not_modified: false, payload_at: None }
+        Stored { record, bytes: 0, saved: None, not_modified: false, payload_bytes: 0 }
     }
 }
 
@@ -310,12 +284,9 @@ impl Container {
 
     /// Stores a page; where the archive has its payload already, as a revisit.
     pub fn append(&mut self, page: &NewPage<'_>) -> Result<Stored> {
-        let previous = match &page.earlier {
-            Some(earlier) => Some(earlier.newest_at),
-            None if page.may_have_versions => self.newest_offset(page.key, page.url)?,
-            None => None,
-        };
-        let first = self.first_with_payload(page)?;
+        let newest = if page.may_have_versions { self.newest(page.key, page.url)? } else { None };
+        let previous = newest.as_ref().map(|newest| newest.offset);
+        let first = self.first_with_payload(page, newest)?;
         let revisit = first.as_ref().map(|first| self.records_of_revisit(page, first));
         let records = revisit.as_deref().unwrap_or(page.records);
         self.keys.check_room()?;
@@ -333,17 +304,20 @@ impl Container {
             robots: page.robots,
             of_rendering: page.of_rendering,
             is_rendered: page.is_rendered,
-            payload_sha1: first.as_ref().map_or(page.payload_sha1, |first| first.payload_sha1),
-            payload_bytes: first.as_ref().map_or(page.payload_bytes, |first| first.payload_bytes),
+            payload_sha1: first.as_ref().map_or(page.payload_sha1, |first| first.record.payload_sha1),
+            payload_bytes: first.as_ref().map_or(page.payload_bytes, |first| first.record.payload_bytes),
             truncated: page.truncated,
             has_statements: page.has_statements,
             is_external: page.is_external,
-            payload_at: first.as_ref().map(|first| first.record),
+            payload_at: first.as_ref().map(|first| first.record.offset),
             was_revisit: false,
             is_removed: false,
             moved_to: None,
             previous,
-            mime: first.as_ref().filter(|_| page.mime.is_empty()).map_or(page.mime, |first| &first.mime).to_owned(),
+            mime: match &first {
+                Some(first) if page.mime.is_empty() => first.record.mime.clone(),
+                _ => page.mime.to_owned(),
+            },
             url: page.url.to_owned(),
         };
         let bytes = records.len() as u64;
@@ -355,12 +329,8 @@ impl Container {
             _ => None,
         };
         let not_modified = revisit_by == Some(Profile::NotModified);
-        let record = self.index(stored)?;
-        let payload_at = match &first {
-            Some(first) => first.is_of(page.url).then_some(first.record),
-            None => (!page.is_external).then_some(record),
-        };
-        Ok(Stored { record, bytes, saved, not_modified, payload_at })
+        let payload_bytes = stored.payload_bytes;
+        Ok(Stored { record: self.index(stored)?, bytes, saved, not_modified, payload_bytes })
     }
 
     /// Takes a page back in that [`Recovery`] found in a value file, a revisit after [`Container::read_through`].
@@ -393,16 +363,12 @@ impl Container {
             url: page.url.clone(),
         })?;
         let profile = page.refers_to.as_ref().map(|refers_to| refers_to.profile);
-        let payload_at = match &first {
-            Some(first) => (first.url == page.url && !first.robots).then_some(first.offset),
-            None => (!page.is_external).then_some(record),
-        };
         let saved = first
             .filter(|_| profile == Some(Profile::IdenticalPayload))
             .map(|first| first.value_bytes.saturating_sub(page.value_bytes));
         let saved = saved.or(page.is_external.then_some(page.payload_bytes));
         let not_modified = profile == Some(Profile::NotModified);
-        Ok(Stored { record, bytes: page.exchange_bytes, saved, not_modified, payload_at })
+        Ok(Stored { record, bytes: page.exchange_bytes, saved, not_modified, payload_bytes: page.payload_bytes })
     }
 
     fn index(&mut self, record: KeyRecord) -> Result<u64> {

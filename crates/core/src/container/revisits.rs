@@ -4,12 +4,10 @@
 //! needs one key record and one value more than for a page, and a replay in the order of the archive has met the
 //! payload when it comes to the revisit.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
 use super::replayed::RefersTo;
-use super::{Container, KeyRecord, KnownPayload, NewPage, ReplayedPage, values};
-use crate::clock::Time;
+use super::{Container, KeyRecord, NewPage, ReplayedPage, values};
 use crate::disk::{DiskFile, Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::web::warc::{
@@ -22,65 +20,42 @@ pub(super) const VERSIONS_MAX: usize = 64;
 const HEAD_MAX: u64 = 16 << 20;
 
 /// The response that has the payload of a page, as far as a revisit has to know it.
-pub(super) struct First<'a> {
-    /// Its record: offset in key.dat.
-    pub record: u64,
-    url: Cow<'a, str>,
-    /// Whether it answered for a robots.txt.
-    robots: bool,
-    time: Time,
-    pub payload_sha1: [u8; 20],
-    pub payload_bytes: u64,
-    pub mime: Cow<'a, str>,
+pub(super) struct First {
+    /// Its record.
+    pub record: KeyRecord,
     /// What the id of its WARC record follows from, where that is known.
     id_seed: Option<u128>,
 }
 
-impl First<'_> {
-    /// Whether it is a version of the page at `url`.
-    pub fn is_of(&self, url: &str) -> bool {
-        self.url == url && !self.robots
-    }
-}
-
 impl Container {
-    /// The response that has the payload of `page`, if the archive has one.
-    pub(super) fn first_with_payload<'a>(&mut self, page: &'a NewPage<'_>) -> Result<Option<First<'a>>> {
-        let known = page.earlier.as_ref().map(|earlier| earlier.payload).filter(|_| self.retention.all_stays());
-        let profile = page.revisit.map(|draft| draft.profile);
-        let is_it = |known: &KnownPayload<'_>| match profile {
-            Some(Profile::IdenticalPayload) => known.sha1 == page.payload_sha1 && known.bytes == page.payload_bytes,
-            Some(Profile::NotModified) => page.condition == Some(known.record),
-            None => false,
-        };
-        if let Some(known) = known.filter(is_it) {
-            if profile == Some(Profile::IdenticalPayload) {
-                self.digests.insert(&known.sha1, known.record);
-            }
-            return Ok(Some(First {
-                record: known.record,
-                url: page.url.into(),
-                robots: false,
-                time: known.time,
-                payload_sha1: known.sha1,
-                payload_bytes: known.bytes,
-                mime: known.mime.into(),
-                id_seed: Some(id_seed(self.crawl_id, page.url, known.time)),
-            }));
-        }
-        let found = match profile {
-            Some(Profile::IdenticalPayload) => self.response_with(&page.payload_sha1, page.payload_bytes)?,
+    /// The response that has the payload of `page`, if the archive has one; `newest` is the newest version of the page.
+    pub(super) fn first_with_payload(
+        &mut self,
+        page: &NewPage<'_>,
+        newest: Option<KeyRecord>,
+    ) -> Result<Option<First>> {
+        let found = match page.revisit.map(|draft| draft.profile) {
+            Some(Profile::IdenticalPayload) => match self.own_response_with(page, newest)? {
+                Some(own) => Some(own),
+                None => self.response_with(&page.payload_sha1, page.payload_bytes)?,
+            },
             Some(Profile::NotModified) => page.condition.map_or(Ok(None), |offset| self.payload_now(offset))?,
             None => None,
         };
-        found.map(|record| self.first(record)).transpose()
+        let first = |record: KeyRecord| Ok(First { id_seed: self.id_seed_of(&record)?, record });
+        found.map(first).transpose()
     }
 
-    fn first(&self, record: KeyRecord) -> Result<First<'static>> {
-        let id_seed = self.id_seed_of(&record)?;
-        let KeyRecord { offset, url, robots, time, payload_sha1, payload_bytes, mime, .. } = record;
-        let (url, mime) = (url.into(), mime.into());
-        Ok(First { record: offset, url, robots, time, payload_sha1, payload_bytes, mime, id_seed })
+    /// The response that has the payload of `page` for the version before it, where that is the same: the index of
+    /// payloads may have forgotten it. Found is used.
+    fn own_response_with(&mut self, page: &NewPage<'_>, newest: Option<KeyRecord>) -> Result<Option<KeyRecord>> {
+        let own = newest.map_or(Ok(None), |newest| self.payload_before(newest))?;
+        let has = |own: &KeyRecord| own.payload_sha1 == page.payload_sha1 && own.payload_bytes == page.payload_bytes;
+        let own = own.filter(|own| has(own) && !self.retention.is_leaving(own));
+        if let Some(own) = &own {
+            self.digests.insert(&own.payload_sha1, own.offset);
+        }
+        Ok(own)
     }
 
     /// The record of the response that has the payload now which the record at `offset` had when a condition was made
@@ -111,17 +86,17 @@ impl Container {
     }
 
     /// The records of `page` with a revisit of `first` in the place of the response.
-    pub(super) fn records_of_revisit(&mut self, page: &NewPage<'_>, first: &First<'_>) -> Vec<u8> {
+    pub(super) fn records_of_revisit(&mut self, page: &NewPage<'_>, first: &First) -> Vec<u8> {
         let draft = page.revisit.expect("what has no draft is no revisit");
         let mut records = page.records[..page.response.start].to_vec();
         let revisit = Revisit {
             draft,
             url: page.url,
             fetched_at: page.time,
-            payload_sha1: first.payload_sha1,
+            payload_sha1: first.record.payload_sha1,
             first_id_seed: first.id_seed,
-            first_url: &first.url,
-            first_date: &format_date(first.time),
+            first_url: &first.record.url,
+            first_date: &format_date(first.record.time),
         };
         self.encoder.revisit(&revisit, &mut records);
         records

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::wire::{self, Reader};
+use crate::calendar::Recrawl;
 use crate::drum::Aux;
 use crate::fingerprint::Fingerprint;
 
@@ -38,7 +39,7 @@ pub struct QueuedUrl {
     pub seed: u32,
     /// Whether it is fetched although it was seen before.
     pub forced: bool,
-    /// Why it is queued once more where a recrawl wants that: bytes that the frontier only carries.
+    /// Why it is queued once more where a recrawl wants that, and what is known of its page: [`Recrawl`].
     pub recrawl: Option<Arc<[u8]>>,
 }
 
@@ -50,7 +51,12 @@ impl QueuedUrl {
     /// Whether it is fetched again because somebody wants that now, and not because it is due: what it leads to is
     /// wanted too.
     pub fn is_of_round(&self) -> bool {
-        self.forced && self.recrawl.is_none()
+        self.forced && !self.is_due_again()
+    }
+
+    /// Whether its page was visited before, and its time has come again.
+    pub fn is_due_again(&self) -> bool {
+        Recrawl::is_due(self.recrawl.as_deref())
     }
 
     /// Appends the URL in a compact form: four fingerprints, then small numbers and sized strings.

@@ -13,7 +13,7 @@ pub const DUE_PRIORITY: u8 = 0;
 impl Item {
     /// Whether its page was fetched before, and is due again.
     pub(super) fn is_due_again(&self) -> bool {
-        self.url.recrawl.is_some()
+        self.url.is_due_again()
     }
 }
 

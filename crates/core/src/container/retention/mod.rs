@@ -83,9 +83,8 @@ pub(super) struct Retention {
     due: Option<Time>,
     /// Whether something forgotten may still be there.
     owes: bool,
-    /// Bytes that compactions have freed, and whether there were any.
+    /// Bytes that compactions have freed.
     freed: u64,
-    has_rewritten: bool,
     skipped: Vec<u32>,
     stop: Arc<AtomicBool>,
 }
@@ -100,9 +99,8 @@ impl Retention {
             tracing::info!("a compaction of the archive that was interrupted was finished");
         }
         let list = ForgottenList::read(disk, dir)?;
-        let (mut freed, mut has_rewritten) = (0, false);
+        let mut freed = 0;
         for found in values::find(disk, dir)?.iter().filter(|found| found.generation > 0) {
-            has_rewritten = true;
             let bytes = disk.open(&found.path, Mode::Read)?.len()?;
             // a damaged one is told by verify
             freed += rewrite::written_bytes(disk, found).unwrap_or(bytes).saturating_sub(bytes);
@@ -118,7 +116,6 @@ impl Retention {
             leaving: HashSet::new(),
             due: None,
             freed,
-            has_rewritten,
             skipped: Vec::new(),
             stop: Arc::default(),
         })
@@ -137,11 +134,6 @@ impl Retention {
     /// Bytes that were freed.
     pub(super) fn freed(&self) -> u64 {
         self.freed
-    }
-
-    /// Whether every payload stays where it is, so that nobody has to look.
-    pub(super) fn all_stays(&self) -> bool {
-        self.options.keep == Keep::All && !self.has_rewritten && self.list.in_effect().is_empty()
     }
 
     /// Whether nothing new may refer to the payload of `record`: it goes, or its URL is forgotten.
@@ -205,7 +197,6 @@ impl Container {
             }
             Done::Committed(rewritten) => {
                 rewritten.journal.change_keys(&self.keys)?;
-                self.retention.has_rewritten = true;
                 self.retention.leaving.clear();
                 for (sha1, offset) in &rewritten.promoted {
                     self.digests.insert(sha1, *offset);
