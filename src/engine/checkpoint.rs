@@ -38,6 +38,7 @@
 pub mod commit;
 pub mod file;
 pub mod inventory;
+mod last;
 mod schedule;
 mod ship;
 
@@ -60,8 +61,9 @@ use crate::exchange::Head;
 use crate::frontier::FrontierState;
 use crate::record::layout::StoreName;
 use crate::record::{Finish, Snapshot, Statistics};
-pub use commit::{Commit, Last};
+pub use commit::Commit;
 pub use file::{CheckpointFile, Replayed, Sections, checkpoint_path, newest, newest_record, number_of};
+pub use last::Last;
 pub(super) use schedule::Checkpoints;
 pub use ship::ShipJob;
 

@@ -2,10 +2,10 @@
 
 use super::checkpoint::CheckpointJob;
 use super::job::{FetchJob, ResolveJob};
-use super::merge::StoreMerge;
 use super::render_plan::{Answer, AskId};
 use super::rendering::RenderJob;
 use super::rests::HoldSync;
+use super::stores::StoreMerge;
 use crate::calendar::SlotRead;
 use crate::container::CompactionJob;
 use crate::exchange::LinkJob;

@@ -1,8 +1,7 @@
 //! Work on the stores beside the crawl: merges, takes, checkpoints.
 
 use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Sections};
-use super::merge::StoreMerge;
-use super::stores::StoreCuts;
+use super::stores::{StoreCuts, StoreMerge};
 use super::{Engine, Phase};
 use crate::catalog::Batch;
 use crate::clock::Time;

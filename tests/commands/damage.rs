@@ -32,7 +32,7 @@ const HARMS: [Harm; 5] = [
     Harm { name: "emptied", act: |path| fs::write(path, b"").unwrap() },
     Harm { name: "cut in the middle", act: |path| change(path, |bytes| bytes.truncate(bytes.len() / 2)) },
     Harm { name: "a bit flipped in the middle", act: |path| change(path, flip) },
-    Harm { name: "its first half zeroed", act: |path| change(path, |bytes| bytes[..bytes.len() / 2].fill(0)) },
+    Harm { name: "its first half zeroed", act: |path| change(path, zero) },
 ];
 
 fn change(path: &Path, change: impl Fn(&mut Vec<u8>)) {
@@ -46,6 +46,11 @@ fn change(path: &Path, change: impl Fn(&mut Vec<u8>)) {
 fn flip(bytes: &mut Vec<u8>) {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0x10;
+}
+
+fn zero(bytes: &mut Vec<u8>) {
+    let half = bytes.len() / 2;
+    bytes[..half].fill(0);
 }
 
 /// A crawl that was stopped on its way, and of which a page was forgotten; its directory is kept aside.

@@ -31,7 +31,6 @@ use crawler::engine::{Round, mend};
 use crawler::frontier::FrontierState;
 use crawler::record::Statistics;
 use images::{Cut, Image};
-use std::collections::BTreeMap;
 use trace::{Act, Event};
 
 use crate::tools::{Tool, has};

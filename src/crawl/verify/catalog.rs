@@ -9,7 +9,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::container::{Report, Standing};
 use crate::disk::{Disk, Error, Result};
 use crate::drum::verify::is_fault;
-use crate::engine::checkpoint::{Checkpoint, Commit, Sections};
+use crate::engine::checkpoint::{Checkpoint, Commit, Last, Sections};
 use crate::engine::{Identity, mend};
 use crate::record::layout;
 
@@ -43,7 +43,7 @@ pub(super) fn known(disk: &Disk, catalog: &SledCatalog, dir: &Path) -> Result<Kn
     let (identity, commit) = (mend::look(disk, catalog, dir)?, Commit::load(catalog, dir)?);
     let mut known = Known { identity, commit, ..Known::default() };
     let Some(commit) = commit else { return Ok(known) };
-    match commit.read(disk, dir) {
+    match Last::of(commit, disk, dir) {
         Ok(last) => (known.checkpoint, known.sections) = (last.checkpoint, last.sections),
         Err(error) if is_fault(&error) => known.fault = Some(error),
         Err(error) => return Err(error),

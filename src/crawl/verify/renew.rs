@@ -225,7 +225,7 @@ fn renew_checkpoint(
     let (wanted, places) = (stores.take_wanted(), stores.places.take().filter(|_| harm.calendar()));
     let cut = stores.cut.clone();
     drop(stores);
-    // all that is not made anew here is carried over
+    // all that is not rebuilt here is carried over
     let mut sections = cut.sections.clone();
     if !identity.shard().is_whole() {
         let mut exchange = ExchangeState::read(&cut.sections.exchange, &checkpoint_path(dir, number))?;

@@ -7,10 +7,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::Checkpoint;
-use super::file::{self, CheckpointFile, Sections};
 use crate::catalog::{Batch, Catalog};
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Error, Result};
 use crate::record::layout;
 
 /// Key of the commit in the catalog.
@@ -42,23 +40,6 @@ impl Commit {
         catalog.get(KEY)?.map(|bytes| postcard::from_bytes(&bytes).map_err(damaged)).transpose()
     }
 
-    /// Reads the file that is noted. One that is not there, or another one, is damage.
-    pub fn read(self, disk: &Disk, dir: &Path) -> Result<Last> {
-        let Commit { number, length, checksum, clean } = self;
-        let path = file::checkpoint_path(dir, number);
-        let file = CheckpointFile::read(disk, dir, number).map_err(|error| match error.is_not_found() {
-            true => Error::damaged(&path, 0, "the file of the last checkpoint that the catalog knows", "no such file"),
-            false => error,
-        })?;
-        if (file.length, file.checksum) != (length, checksum) {
-            let noted = format!("{length} bytes with the checksum {checksum:08x}, which the catalog has noted");
-            let found = format!("{} bytes with the checksum {:08x}", file.length, file.checksum);
-            return Err(Error::damaged(&path, 0, noted, found));
-        }
-        let checkpoint = file.record?.map(|record| Checkpoint { clean, ..record });
-        Ok(Last { commit: self, checkpoint, sections: file.sections })
-    }
-
     /// Notes that a process goes on from this one, the last: if it is killed before it makes one of its own, the next
     /// process must not take the crawl for one that has rested since.
     pub fn go_on_from(self, catalog: &dyn Catalog) -> Result<()> {
@@ -68,23 +49,5 @@ impl Commit {
         let mut batch = Batch::new();
         Commit { clean: false, ..self }.put(&mut batch);
         catalog.commit(&batch)
-    }
-}
-
-/// The last checkpoint, as a crawl goes on from it.
-#[derive(Debug)]
-pub struct Last {
-    /// By what the catalog knows it.
-    pub commit: Commit,
-    /// What it names; `None` before the first one.
-    pub checkpoint: Option<Checkpoint>,
-    /// What was in RAM.
-    pub sections: Sections,
-}
-
-impl Last {
-    /// The last checkpoint of the crawl in `dir`, by its catalog.
-    pub fn load(disk: &Disk, catalog: &dyn Catalog, dir: &Path) -> Result<Option<Last>> {
-        Commit::load(catalog, dir)?.map(|commit| commit.read(disk, dir)).transpose()
     }
 }

@@ -10,8 +10,8 @@
 //! - Files that a cut does not name any more go by the rule of the [`Ledger`], whosever they are: when the engine has
 //!   heard that the cut is durable. The next merge deletes some of them before it begins, for it needs the room; the
 //!   next checkpoint deletes what is left then, before its syncs. Behind the last checkpoint nothing comes that could
-//!   carry them: the engine deletes what is left. The file of the checkpoint before goes with its own checkpoint, before
-//!   the engine hears of it ([`super`]).
+//!   carry them: the engine deletes what is left. The file of the checkpoint before goes with the checkpoint itself,
+//!   before the engine hears of it ([`super`]).
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -10,6 +10,7 @@
 //! - Jobs of the frontier are counted here too: while one of either kind is out, a file is half written that no cut
 //!   names.
 
+mod merge;
 mod support;
 mod value;
 mod way;
@@ -17,14 +18,14 @@ mod way;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+pub use merge::{StoreMerge, StoreMerged};
 use value::AnyStore;
-pub(super) use value::{BucketMerge, BucketMerged};
+use value::BucketMerge;
 pub(crate) use value::{StoreValue, look_up};
 
 pub use way::{Arrival, known_by};
 
 use super::checkpoint::{Replayed, Sections};
-use super::merge::StoreMerged;
 use super::pair::{Pair, Supported};
 use super::patterns::PatternBudget;
 use super::texts::TextBudget;

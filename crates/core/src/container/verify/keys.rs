@@ -234,10 +234,12 @@ impl Comparison<'_> {
         report.damage(self.keys.path(), record.offset, what);
     }
 
-    /// Whether nothing whole need lie at `offset` before `record`: a crawl that starts cuts key.dat to its checkpoint
-    /// and writes it again. Damage there is told where it lies.
+    /// Returns true where nothing whole need be at `offset` before `record`: a crawl that starts cuts key.dat to its
+    /// checkpoint and writes it again, and the journal of a compaction has the records that it changes. Damage there is
+    /// reported where it is.
     fn may_be_cut(&self, offset: u64, record: &KeyRecord) -> bool {
-        matches!(self.standing, Standing::Running) && offset < record.offset
+        let is_changing = self.journal.is_some_and(|journal| journal.changes(offset));
+        is_changing || matches!(self.standing, Standing::Running) && offset < record.offset
     }
 
     /// Whether the version before is one, and lies before.

@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-use super::stores::{BucketMerge, BucketMerged};
+use super::value::{BucketMerge, BucketMerged};
 use crate::disk::{Removal, Result};
 use crate::record::layout::StoreName;
 
 /// A bucket of one of the stores that is to be merged.
 pub struct StoreMerge {
     /// Files that nothing names any more; they go first, for the merge needs room.
-    pub(super) removal: Removal,
-    pub(super) bucket: Box<dyn BucketMerge>,
+    pub(in crate::engine) removal: Removal,
+    pub(in crate::engine) bucket: Box<dyn BucketMerge>,
 }
 
 impl StoreMerge {
