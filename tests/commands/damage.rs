@@ -128,7 +128,7 @@ fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let (source, target) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
-        if source.is_dir() { copy(&source, &target) } else { drop(fs::copy(&source, &target).unwrap()) }
+        if source.is_dir() { copy(&source, &target) } else { _ = fs::copy(&source, &target).unwrap() }
     }
 }
 
