@@ -31,7 +31,7 @@ struct Kept {
     settings: String,
 }
 
-/// What a start asks again.
+/// The bad answers of before that a start asks for again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recheck {
     /// Bad answers of before are not believed.

@@ -60,7 +60,7 @@ impl Era {
         Era { began, ahead: written.0.since(began) }
     }
 
-    /// Whether the clock was ahead.
+    /// Returns true where the clock was ahead.
     pub fn is_ahead(self) -> bool {
         !self.ahead.is_zero()
     }

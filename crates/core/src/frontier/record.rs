@@ -251,7 +251,7 @@ struct Encoded<'a> {
     failing_since: Stored,
     robots_failing_since: Stored,
     gone: Option<(Stored, Reason)>,
-    /// What a standing has beside these times.
+    /// The standing without these times.
     rest: Standing,
     rules: Option<(&'a [u8], Stored)>,
     /// The list is the rest of the bytes.

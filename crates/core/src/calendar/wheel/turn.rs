@@ -127,7 +127,7 @@ impl Wheel {
         self.first(level, after.saturating_add(1), u64::MAX)
     }
 
-    /// Whether a slot is for such a time.
+    /// Returns true for a slot of such a time.
     pub(super) fn is_absurd(&self, place: Place, now: Time) -> bool {
         place.number > Place::of(place.level, self.last_due(now)).number
     }

@@ -209,7 +209,7 @@ pub(super) struct Partition {
     /// What a merge that is in progress works on.
     pub frozen: Recent,
     pub base: Option<BaseFile>,
-    /// Whether this process has merged it.
+    /// True for a base that this process has merged.
     pub base_is_own: bool,
     pub base_filter: Filter,
     /// Of the supporters of domains in the base.

@@ -53,7 +53,7 @@ pub(super) struct Output<'a> {
     writer: BaseWriter,
     domain: Option<(Fingerprint, DomainTotals)>,
     group: Option<Group>,
-    /// Of the group, if it has one, and who wrote it.
+    /// The record of the group, if it has one, and its writer.
     record: Vec<u8>,
     written_by: Writer,
     active: Vec<(Fingerprint, u64)>,
