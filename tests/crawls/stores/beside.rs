@@ -96,7 +96,7 @@ impl Crawl {
 
     /// All read side by side, each a number of times, and the crawl goes on meanwhile.
     #[track_caller]
-    fn is_read(mut self) {
+    fn assert_read_whole(mut self) {
         let seed = self.site.web.seeds()[0].clone();
         let crawl = &self;
         let done = AtomicUsize::new(0);
@@ -135,16 +135,16 @@ impl Drop for Crawl {
 
 #[test]
 fn readers_of_a_directory_beside_a_crawl_find_it_whole() {
-    Crawl::start(1, 431, None).is_read();
+    Crawl::start(1, 431, None).assert_read_whole();
 }
 
 #[test]
 fn readers_of_several_shards_beside_a_crawl_find_them_whole() {
-    Crawl::start(3, 432, None).is_read();
+    Crawl::start(3, 432, None).assert_read_whole();
 }
 
 #[test]
 fn readers_of_a_server_of_objects_beside_a_crawl_find_it_whole() {
     let Some(server) = Server::start(&MOTO) else { return };
-    Crawl::start(1, 433, Some(&server)).is_read();
+    Crawl::start(1, 433, Some(&server)).assert_read_whole();
 }
