@@ -320,7 +320,7 @@ pub(super) fn standing(dir: &Path) -> anyhow::Result<Standing> {
     for entry in entries {
         let name = entry.map_err(list)?.file_name();
         // a crawl that has just been begun
-        if name == "LOCK" {
+        if name == disk::LOCK_FILE {
             return Ok(Standing::Crawl);
         }
         empty = false;

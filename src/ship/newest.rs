@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::manifest::{Manifest, Object};
 use super::pinned::Pinned;
 use super::{Claim, Names};
+use crate::record::layout::{self, StoreName};
 use crate::store::{Error, ObjectStore, Result};
 
 /// The most listings of a shard that goes on meanwhile. What was read of the checkpoints before is kept, so that each
@@ -18,9 +19,6 @@ pub(super) const TRIES: usize = 20;
 /// Said of a shard whose checkpoints follow too fast.
 pub(super) const GOES_ON: &str =
     "the crawl makes checkpoints faster than they can be read: try again, or once it is paused";
-/// Directories of stores, which have a file of each bucket and generation.
-const STORES: [&str; 6] = ["url-seen", "robots", "dns", "visits", "support", "calendar"];
-
 /// The files of a checkpoint that a command reads. What is left out is read from the store where it is wanted all the
 /// same, as long as it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +34,14 @@ pub enum Reads {
 impl Reads {
     fn includes(self, path: &str) -> bool {
         let leaves_out: &[&str] = match self {
-            Reads::Archive => &["frontier", "logs", "links"],
-            Reads::Url => &["frontier"],
+            Reads::Archive => &[layout::FRONTIER, layout::LOGS, layout::LINKS],
+            Reads::Url => &[layout::FRONTIER],
             Reads::Reports => &[],
         };
         let top = path.split('/').next().unwrap_or(path);
-        !STORES.contains(&top) && !leaves_out.contains(&top)
+        // stores and calendar have a file of each bucket or slot and generation
+        let is_store = top == layout::CALENDAR || StoreName::ALL.iter().any(|store| store.dir_name() == top);
+        !is_store && !leaves_out.contains(&top)
     }
 }
 
@@ -79,7 +79,7 @@ impl Listed {
         Ok(listed)
     }
 
-    /// Whether another manifest is the newest by now.
+    /// Returns true where another manifest is the newest by now.
     pub fn is_superseded(&self, store: &dyn ObjectStore, names: &Names, shard: u32) -> Result<bool> {
         Ok(Listed::of(store, names, shard)?.manifests.last() != self.manifests.last())
     }
@@ -145,7 +145,7 @@ pub fn newest_since(store: &dyn ObjectStore, names: &Names, shard: u32, since: S
 /// What a search has found.
 struct Found {
     whole: Option<Manifest>,
-    /// Whether a manifest is listed that counts, whole or not.
+    /// Set where a manifest is listed that counts, whole or not.
     is_any_listed: bool,
 }
 

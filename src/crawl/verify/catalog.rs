@@ -57,7 +57,7 @@ pub(super) fn read_copy(disk: &Disk, dir: &Path, is_new: bool, report: &mut Repo
     match Identity::read_copy(disk, dir) {
         Ok(identity) => Ok(Some(identity)),
         Err(error) if is_new && error.is_not_found() => {
-            report.unfinished(&dir.join("identity.json"), 0, "missing; the next start writes it");
+            report.unfinished(&dir.join(layout::IDENTITY), 0, "missing; the next start writes it");
             Ok(None)
         }
         Err(error) if error.is_not_found() || matches!(error, Error::Damaged { .. }) => {

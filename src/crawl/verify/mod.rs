@@ -131,12 +131,12 @@ fn is_missing(disk: &Disk, dir: &Path) -> bool {
     disk.list(dir).is_err_and(|error| error.is_not_found())
 }
 
-/// Whether the directory has nothing yet by which a crawl goes on, nor a page.
+/// Returns true where the directory has nothing yet by which a crawl goes on, nor a page.
 fn is_unmade(disk: &Disk, dir: &Path) -> Result<bool> {
     let is_there = |path: PathBuf| Ok::<_, Error>(disk.open_if_there(path)?.is_some());
     Ok(!mend::is_begun(disk, dir)
         && !is_there(Identity::copy_path(dir))?
-        && !is_there(dir.join("pages").join("key.dat"))?)
+        && !is_there(dir.join(layout::PAGES).join("key.dat"))?)
 }
 
 /// Verifies one directory; returns its identity, and what it notes of other shards.
