@@ -7,8 +7,8 @@
 //! has read; this says that nothing was left out on the way, whatever the reason, so it is asked before a crawl counts
 //! as complete, and by `verify`.
 //!
-//! A shard whose link file was dropped by a rebuild, or whose checkpoint is of an earlier program, counts nothing
-//! ([`Account::default`]), and nothing is compared with it.
+//! A shard whose link file was dropped by a rebuild counts no more what it sends ([`Account::stop_counting`]), and
+//! nothing is compared with that.
 
 use std::fmt;
 
@@ -59,7 +59,7 @@ impl Account {
     }
 
     /// The difference between this account, that of `sender`, and the one of `reader`, which has read all of its files.
-    pub fn difference(&self, sender: u32, (reader, of_reader): (u32, &Account)) -> Option<Difference> {
+    pub fn difference(&self, sender: u32, reader: u32, of_reader: &Account) -> Option<Difference> {
         let sent = *self.sent.get(reader as usize)?;
         let read = *of_reader.read.get(sender as usize)?;
         (sent != read).then_some(Difference { sender, reader, sent, read })
@@ -83,16 +83,16 @@ mod tests {
         sender.send(&[0, 7, 2]);
         sender.send(&[0, 1, 0]);
         reader.admit(0, 7);
-        let difference = sender.difference(0, (1, &reader)).unwrap();
+        let difference = sender.difference(0, 1, &reader).unwrap();
         assert_eq!(difference, Difference { sender: 0, reader: 1, sent: 8, read: 7 });
         assert!(difference.to_string().contains("has read 7 of the 8 links"), "{difference}");
         reader.admit(0, 1);
-        assert_eq!(sender.difference(0, (1, &reader)), None);
+        assert_eq!(sender.difference(0, 1, &reader), None);
         reader.admit(0, 1);
-        assert!(sender.difference(0, (1, &reader)).is_some());
-        assert_eq!(sender.difference(0, (1, &Account::default())), None, "a reader that does not count");
+        assert!(sender.difference(0, 1, &reader).is_some());
+        assert_eq!(sender.difference(0, 1, &Account::default()), None, "a reader that does not count");
         sender.stop_counting();
         sender.send(&[0, 1, 0]);
-        assert_eq!(sender.difference(0, (1, &reader)), None);
+        assert_eq!(sender.difference(0, 1, &reader), None);
     }
 }

@@ -160,7 +160,7 @@ impl News {
         heads().flat_map(move |(sender, of_sender)| {
             heads()
                 .filter(move |(reader, _)| *reader != sender)
-                .filter_map(move |(reader, head)| of_sender.account.difference(sender, (reader, &head.account)))
+                .filter_map(move |(reader, head)| of_sender.account.difference(sender, reader, &head.account))
         })
     }
 

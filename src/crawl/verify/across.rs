@@ -54,7 +54,7 @@ pub(super) struct Shards<'a> {
     pub noted: &'a [ShardNoted],
     /// Their last checkpoints, found when all had been looked at; nothing where that cannot be known.
     pub last: &'a [Option<u64>],
-    /// Whether they may go on meanwhile.
+    /// Set where they may go on meanwhile.
     pub running: bool,
 }
 
@@ -172,7 +172,7 @@ fn differences(
     noted.iter().enumerate().filter(move |&(at, _)| at != place).filter_map(move |(at, of)| {
         let sender = of.exchange.as_ref()?;
         let has_read = |kept: &Kept| reader.positions.get(at).is_some_and(|position| position.number > kept.number);
-        let difference = sender.account.difference(at as u32, (place as u32, &reader.account))?;
+        let difference = sender.account.difference(at as u32, place as u32, &reader.account)?;
         // beside a running crawl the reader may have been looked at later, and have read more
         let is_lost = !running || difference.read < difference.sent;
         (is_lost && sender.kept.iter().all(has_read)).then_some(difference)

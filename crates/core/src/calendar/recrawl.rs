@@ -7,8 +7,6 @@
 //! | 4 | Past |                  its time has come
 //! | 5 | Past |                  somebody wants it now
 //! ```
-//! 1 was a [`Past`] with places of the archive. It is no more than that its time has come: what is known of the page is
-//! looked up.
 
 use std::sync::Arc;
 
@@ -73,7 +71,7 @@ impl Recrawl {
         }
     }
 
-    /// What earlier visits said of the page, whyever it is queued.
+    /// The knowledge from earlier visits of the page, whyever it is queued.
     pub fn known(bytes: Option<&[u8]>) -> Option<Past> {
         match bytes.and_then(Recrawl::read)? {
             Recrawl::Due(past) | Recrawl::Wanted(past) => Some(past),
@@ -81,7 +79,8 @@ impl Recrawl {
         }
     }
 
-    /// Whether `bytes` are of a URL that is queued because of its page, and not because somebody wants its seed now.
+    /// Returns true where `bytes` are of a URL that is queued because of its page, and not because somebody wants its
+    /// seed now.
     pub fn is_due(bytes: Option<&[u8]>) -> bool {
         bytes.is_some_and(|bytes| bytes.first() != Some(&WANTED))
     }
