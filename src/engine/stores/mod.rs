@@ -138,23 +138,24 @@ impl Stores {
             }
             // no URL waits for whether a pair of domains is new
             let is_urgent = matches!(need, Need::Starving | Need::All);
-            for store in self.each().into_iter().filter(|store| !is_urgent || store.name() != StoreName::Support) {
-                if let Some(bucket) = store.next_merge(need)? {
-                    self.jobs.is_merging = true;
-                    self.jobs.pace.begin(now);
-                    return Ok(Some(bucket));
-                }
+            let mut stores = self.each().filter(|store| !is_urgent || store.name() != StoreName::Support);
+            let bucket = stores.find_map(|store| store.next_merge(need).transpose());
+            drop(stores);
+            if let Some(bucket) = bucket.transpose()? {
+                self.jobs.is_merging = true;
+                self.jobs.pace.begin(now);
+                return Ok(Some(bucket));
             }
         }
         Ok(None)
     }
 
     /// All that there are, the one that is nearest to the frontier first.
-    fn each(&mut self) -> Vec<&mut dyn AnyStore> {
-        let mut each: Vec<&mut dyn AnyStore> = vec![&mut self.dns, &mut self.robots, &mut self.seen];
-        each.extend(self.visits.as_mut().map(|visits| visits as &mut dyn AnyStore));
-        each.extend(self.support.as_mut().map(|support| support as &mut dyn AnyStore));
-        each
+    fn each(&mut self) -> impl Iterator<Item = &mut dyn AnyStore> {
+        let always: [&mut dyn AnyStore; 3] = [&mut self.dns, &mut self.robots, &mut self.seen];
+        let visits = self.visits.as_mut().map(|visits| visits as &mut dyn AnyStore);
+        let support = self.support.as_mut().map(|support| support as &mut dyn AnyStore);
+        always.into_iter().chain(visits).chain(support)
     }
 
     /// Takes a merge back; its results can be handed on.
@@ -186,7 +187,7 @@ impl Stores {
     /// Cuts the stores and the frontier, and puts down what was in memory.
     pub(super) fn cut(&mut self, sections: &mut Sections) -> Result<StoreCuts> {
         let frontier = self.arrival.frontier.cut(&mut sections.frontier)?;
-        let FrontierCut { state, sync, sync_dirs, superseded, .. } = frontier;
+        let FrontierCut { state, sync, sync_dirs, superseded } = frontier;
         let mut cuts = StoreCuts { stores: BTreeMap::new(), frontier: state, sync, sync_dirs, superseded };
         for store in self.each() {
             let name = store.name();
@@ -206,7 +207,7 @@ impl Stores {
 
     /// Files that no cut ever named and that are not needed any more.
     pub(super) fn take_unneeded(&mut self) -> Vec<PathBuf> {
-        self.each().into_iter().flat_map(|store| store.take_unneeded()).collect()
+        self.each().flat_map(|store| store.take_unneeded()).collect()
     }
 
     /// URLs that wait in any of the stores for a merge to begin.
@@ -247,11 +248,11 @@ impl Stores {
 
     /// What their layers did, for the snapshot.
     pub(super) fn layers(&mut self) -> StoreLayers {
-        self.each().into_iter().map(|store| (store.name(), store.layers())).collect()
+        self.each().map(|store| (store.name(), store.layers())).collect()
     }
 
     /// Bytes of their repositories.
     pub(super) fn bytes(&mut self) -> BTreeMap<StoreName, u64> {
-        self.each().into_iter().map(|store| (store.name(), store.repository_bytes())).collect()
+        self.each().map(|store| (store.name(), store.repository_bytes())).collect()
     }
 }
