@@ -159,7 +159,7 @@ impl Engine {
         }
     }
 
-    /// A checkpoint is durable: what only its forerunners named is deleted.
+    /// A checkpoint is durable: what only its forerunners named may be deleted.
     pub(super) fn checkpointed(&mut self, done: CheckpointDone) -> Result<()> {
         let begun = self.clock.elapsed();
         self.discard_unneeded();

@@ -1,8 +1,8 @@
 //! What a crawl directory consists of: the one list of its stores, directories and files.
 //!
-//! Opening, checkpoints, `verify`, `--rebuild` and copies to a store of objects go over this list, and so do the tests
-//! of damage and that of the table in docs/FORMATS.md. The names are written here and nowhere else, but for those
-//! within a directory, which its owner has.
+//! Opening, checkpoints, `verify`, `--rebuild` and copies to a store of objects go over this list, and so does the test
+//! of the table in docs/FORMATS.md. The names are written here and nowhere else, but for those within a directory,
+//! which its owner has.
 //!
 //! One DRUM store more is a [`StoreName`], its type with `StoreValue` and its field (`engine::stores`), a line where it
 //! is opened (`engine::open`), one where `verify` reads its values (`crawl::verify::stores`), and docs/FORMATS.md.
@@ -160,7 +160,7 @@ pub struct Entry {
     pub place: Place,
     /// What it is.
     pub form: Form,
-    /// Returns true where nothing but a crawl puts files into it: such a file says that this is no new crawl.
+    /// Set where nothing but a crawl puts files into it: such a file says that this is no new crawl.
     pub is_trace: bool,
 }
 

@@ -161,7 +161,7 @@ impl Engine {
                 break;
             }
             match archive.page(&record) {
-                Ok(Some(page)) => self.gather_archived((&record, page), find, &mut seeds, &mut links)?,
+                Ok(Some(page)) => self.gather_archived(&record, page, find, &mut seeds, &mut links)?,
                 Ok(None) => {}
                 Err(error @ Error::Damaged { .. }) => tracing::warn!("{error}: the links of {} are lost", record.url),
                 Err(error) => return Err(error),
@@ -183,7 +183,8 @@ impl Engine {
     /// Puts the pairs of an archived page into `links`; where a seed redirects to it, its domain is one of the `seeds`.
     fn gather_archived(
         &mut self,
-        (record, page): (&KeyRecord, ReplayedPage),
+        record: &KeyRecord,
+        page: ReplayedPage,
         find: &mut Find<'_>,
         seeds: &mut HashSet<Fingerprint>,
         links: &mut Sorter,

@@ -1,4 +1,5 @@
-//! What earlier visits of a page said, as far as its archive does not: when it changed, what a condition sends.
+//! The knowledge of a page from earlier visits, as far as its archive does not have it: when it changed, what a
+//! condition sends.
 //!
 //! ```text
 //! | due s | fetched ms | changed ms | visits f32 | changes f32 | days f32 | changed days f32 | digest 20 | text 8 |
@@ -39,7 +40,7 @@ pub struct Past {
     pub text: u64,
     /// Whether it is a sitemap or a feed.
     pub is_map: bool,
-    /// Whether any visit has found it.
+    /// Set once a visit has found it.
     pub is_found: bool,
     /// What a conditional request sends.
     pub validators: Option<Validators>,
@@ -86,7 +87,7 @@ impl Past {
         }
     }
 
-    /// Whether the payload is known that its last visit found.
+    /// Returns true where the payload is known that its last visit found.
     pub fn has_digest(&self) -> bool {
         self.digest != [0; 20]
     }

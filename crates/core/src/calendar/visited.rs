@@ -31,7 +31,7 @@ pub struct Visited {
     pub history: History,
     /// Whether it is not looked for any more.
     pub is_gone: bool,
-    /// Whether any visit has found it.
+    /// Set once a visit has found it.
     pub is_found: bool,
     /// Digest of its text, the lower half; 0 where it is not known.
     pub text: u32,

@@ -112,7 +112,7 @@ impl Container {
     }
 }
 
-/// Whether `record` is that of a page and not of an error, and its payload is in this archive.
+/// Returns true where `record` is that of a page and not of an error, and its payload is in this archive.
 fn has_payload(record: &KeyRecord) -> bool {
     let is_page = match record.status {
         304 => record.payload_at.is_some(),

@@ -56,7 +56,7 @@ impl Ledger {
         self.free.is_empty()
     }
 
-    /// What may go, `most` files of it: they are out of the ledger then.
+    /// Takes out what may go, `most` files of it.
     pub fn take(&mut self, disk: &Disk, most: usize) -> Removal {
         let taken = self.free.drain(..most.min(self.free.len()));
         Removal::new(disk, taken.collect())

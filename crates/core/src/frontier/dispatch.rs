@@ -152,7 +152,8 @@ impl Frontier {
         host.gone(now).or_else(spent).or_else(|| is_slow().then_some(Reason::Robots))
     }
 
-    /// What budgets say of the URL that is next: a page that is due again was counted when its first visit was over.
+    /// The verdict of the budgets on the URL that is next: a page that is due again was counted when its first visit
+    /// was over.
     fn allowance(&self, index: u32) -> Allowance {
         let is_due = self.first_in_turn(index).is_some_and(Item::is_due_again);
         if is_due { Allowance::Free } else { self.left(index) }
