@@ -212,8 +212,8 @@ pub fn check(disk: &Disk, path: &Path) -> Result<Option<(u64, bool)>> {
     Ok(Some((whole, torn)))
 }
 
-/// The end of a rest, of which is known that it began behind the checkpoint of `cut`. A clock that was ahead has written
-/// what is longer than any rest; of what is not, nobody knows, and it is kept as it is.
+/// The end of a rest that began behind the checkpoint of `cut`. A clock that was ahead has written what is longer than
+/// any rest; of what is not, nobody knows, and it is kept as it is.
 fn believed(until: Stored, cut: Stored, now: Time) -> Time {
     let is_possible = until.told() <= now + BACKOFF_MAX;
     let era = if is_possible { Era::OWN } else { Era::before(now, cut) };

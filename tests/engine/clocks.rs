@@ -1,5 +1,5 @@
-//! A clock that was ahead once, and is right when the crawl goes on: no host waits longer than a day, and a page that is
-//! due again no longer than its longest interval.
+//! A clock that was ahead once, and is right when the crawl goes on: no host waits longer than a day, and a page that
+//! is due again no longer than the longest interval.
 
 use std::cell::{Cell, RefCell};
 

@@ -7,8 +7,8 @@
 //! | the moment | is read as |
 //! |---|---|
 //! | has passed: a last visit, the begin of a round | [`Stored::passed`]: no later than now |
-//! | ends a rest, in a record that says when it was written | [`Era::rest`]: as long after the start of this process as it was after that, and no longer than the longest rest |
-//! | ends the validity of an answer | [`Era::expiry`]: not believed of a clock that was ahead, since nobody knows how old the answer is |
+//! | ends a rest | [`Era::rest`]: as long after the start of this process as after its record was written; bounded |
+//! | ends the validity of an answer | [`Era::expiry`]: not believed of a clock that was ahead: its age is not known |
 //! | is shown, compared with itself, or written again | [`Stored::told`] |
 //!
 //! A rest is counted from the start of the process that reads, and not from the moment at which it is read: otherwise

@@ -205,8 +205,8 @@ impl Wheel {
         Ok(())
     }
 
-    /// Nothing is put down for later than `longest` from now. What says so comes at once: it was put down by a clock that
-    /// was ahead, and would come out when this one shows that date.
+    /// Bounds what is put down: nothing is for later than `longest` from now. A record that says so comes at once, since
+    /// a clock has put it down that was ahead.
     pub fn bound_by(&mut self, longest: Duration) {
         self.longest = longest;
     }

@@ -112,8 +112,8 @@ impl Wheel {
         self.deal(now, late).map(|place| (place, Turn::Deal)).or(give)
     }
 
-    /// The oldest slot whose records are all due: its time has passed, or none can have been put down for a time that is
-    /// so far off.
+    /// The oldest slot whose records are all due: its time has passed, or is so far off that only a clock can have meant
+    /// it that was ahead.
     fn give(&self, now: Time) -> Option<Place> {
         let ended = |level: Level| self.first(level, 0, Place::of(level, now).number);
         let ended = [Level::Minutes, Level::Hours, Level::Days].map(ended);
@@ -132,7 +132,7 @@ impl Wheel {
         place.number > Place::of(place.level, self.last_due(now)).number
     }
 
-    /// The latest moment for which a record may be put down at `now`, or was by a clock that differs by less than a day.
+    /// The latest moment for which a record may be put down at `now`, by a clock that differs by less than a day.
     fn last_due(&self, now: Time) -> Time {
         now + self.longest.saturating_add(DAY)
     }
