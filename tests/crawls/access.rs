@@ -378,3 +378,68 @@ fn a_login_is_a_message_of_json_and_a_401_asks_for_another() {
     assert_eq!((stored.len(), stored.values().all(|&status| status == 200)), (6, true), "{stored:?}");
     assert_eq!(hosts.paths_of(1).iter().filter(|path| *path == "/api/login").count(), 3);
 }
+
+/// A site whose login answers 503 while `away` says so, with four pages behind it, and a site of one page.
+struct Away {
+    hosts: Hosts,
+    crawl: Crawl,
+    away: std::sync::Arc<std::sync::atomic::AtomicU32>,
+}
+
+impl Away {
+    /// The next `times` tries are answered with 503. One try is all that `fetch.retries` permits.
+    fn new(times: u32) -> Away {
+        use std::sync::atomic::Ordering::Relaxed;
+        let away = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(times));
+        let left = away.clone();
+        let hosts = Hosts::start(2, move |asked| match (asked.host, asked.path.as_str()) {
+            (_, "/robots.txt") => Answer::status(404),
+            (2, _) => Answer::page("<title>open to all</title>"),
+            (_, "/login") if left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() => {
+                Answer::status(503)
+            }
+            (_, "/login") => Answer::text("{}").with("set-cookie", "sid=in; Path=/"),
+            _ if asked.cookie("sid") != Some("in") => Answer::status(401),
+            (_, "/") => Answer::page((1..=3).map(|page| format!("<a href=/{page}>{page}</a>")).collect::<String>()),
+            (_, path) => Answer::page(format!("<title>{path}</title>")),
+        });
+        let home = hosts.url(1, "/");
+        let config = format!(
+            "[network]\nallow = [\"127.0.0.0/8\"]\n[fetch]\nretries = 0\n[politeness]\n{RUSH}give_up = \"1s\"\n\
+             linger = \"1s\"\n[[site]]\nprefix = \"{home}\"\n[[site.login]]\nurl = \"{home}login\"\n\
+             json = {{ user = \"me\" }}\nsuccess = {{ cookie = \"sid\", status = 200 }}\n"
+        );
+        let crawl = Crawl::new(&format!("{home}\n{}", hosts.url(2, "/")), &config);
+        Away { hosts, crawl, away }
+    }
+
+    fn stored(&self) -> usize {
+        self.crawl
+            .stored()
+            .iter()
+            .filter(|(url, status)| url.starts_with(&self.hosts.url(1, "/")) && **status == 200)
+            .count()
+    }
+}
+
+#[test]
+fn a_login_that_answers_again_after_more_tries_than_a_page_has_lets_the_crawl_in() {
+    let site = Away::new(1);
+    site.crawl.run(&[]).expect(0, &["complete", "answered 503; tried again in 15s", "logged in at"]);
+    assert_eq!(site.stored(), 4);
+    let skipped = fs::read_to_string(site.crawl.path("crawl/logs/skipped.jsonl")).unwrap_or_default();
+    assert!(!skipped.contains("login"), "{skipped}");
+}
+
+#[test]
+fn a_login_that_is_away_for_good_ends_the_crawl_without_its_pages_and_the_next_start_asks_again() {
+    let site = Away::new(u32::MAX);
+    let ended = site.crawl.run(&[]);
+    ended.expect(0, &["the crawl may end without its pages, which stay queued", "its login cannot be reached"]);
+    assert_eq!((site.stored(), site.crawl.stored().contains_key(&site.hosts.url(2, "/"))), (0, true));
+    let skipped = fs::read_to_string(site.crawl.path("crawl/logs/skipped.jsonl")).unwrap_or_default();
+    assert!(!skipped.contains("login"), "{skipped}");
+    site.away.store(0, std::sync::atomic::Ordering::Relaxed);
+    site.crawl.run(&[]).expect(0, &["complete", "logged in at"]);
+    assert_eq!(site.stored(), 4);
+}

@@ -60,6 +60,11 @@ impl Frontier {
         Some(Held { until: standing.backoff_until, robots_failing_since })
     }
 
+    /// For how long what cannot be reached is asked again, before the crawl goes on without it.
+    pub fn gives_up_after(&self) -> Duration {
+        self.options.give_up
+    }
+
     /// For how long a host rests at least that says that it is overloaded, and does not say for how long.
     pub fn overload_back_off(&self) -> Duration {
         self.options.politeness.backoff_base(Trouble::Overload)

@@ -68,6 +68,15 @@ impl Frontier {
         }
     }
 
+    /// What `host` answers is of no use to the crawl, because of `fault`: it is as good as one that never answered, until
+    /// it answers again.
+    pub fn fall_silent(&mut self, host: HostId, fault: HostFault) {
+        if let Some(index) = self.active.resolve_id(host) {
+            let standing = &mut self.active.host_mut(index).standing;
+            (standing.answered, standing.blame) = (false, Some(fault));
+        }
+    }
+
     pub(super) fn note_answer(&mut self, index: u32) {
         self.end_contact(index, Some(true));
         let standing = &mut self.active.host_mut(index).standing;
