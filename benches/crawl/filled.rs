@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use crawler::catalog::SledCatalog;
-use crawler::clock::{Clock, SystemClock, Time};
+use crawler::clock::{Clock, Stored, SystemClock, Time};
 use crawler::disk::{self, Disk};
 use crawler::drum::{Dispatcher, DrumOptions, DrumState, FrontOptions, Need, Store};
 use crawler::engine::checkpoint::{self, Checkpoint};
 use crawler::engine::values::decode_rules;
 use crawler::engine::{Identity, rests};
 use crawler::fingerprint::Fingerprint;
-use crawler::frontier::{Frontier, FrontierOptions, FrontierState, Hops, Known, QueuedUrl};
+use crawler::frontier::{Frontier, FrontierOptions, FrontierState, Hops, Known, QueuedUrl, SavedFrontier};
 use crawler::record::layout::StoreName;
 use crawler::web::url::{CanonicalUrl, KeyMaker};
 
@@ -103,7 +103,7 @@ fn queued(
     (urls, now): (impl Iterator<Item = QueuedUrl>, Time),
 ) -> disk::Result<(FrontierState, Vec<u8>)> {
     let options = FrontierOptions { partitions: identity.partitions, ..FrontierOptions::default() };
-    let (dir, saved) = (dir.join("frontier"), Some((state, ram)));
+    let (dir, saved) = (dir.join("frontier"), Some(SavedFrontier { state, ram, cut: Stored::new(now) }));
     let mut frontier = Frontier::open(disk.clone(), &dir, options, decode_rules, 1, saved, now, true)?;
     for (number, url) in urls.enumerate() {
         let known = Known { rests_until: Some(now + REST), ..Known::default() };

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crawler::clock::Time;
+use crawler::clock::{Stored, Time};
 use crawler::disk::{Disk, Removal, Result};
 use crawler::frontier::{
-    Budget, Feedback, Frontier, FrontierOptions, FrontierState, NameAnswer, Politeness, RobotsAnswer, Rules, Task,
+    Budget, Feedback, Frontier, FrontierOptions, FrontierState, NameAnswer, Politeness, RobotsAnswer, Rules,
+    SavedFrontier, Task,
 };
 use crawler::outcome::{Blame, Verdict};
 
@@ -110,7 +111,7 @@ impl Owner {
     /// Drops the frontier and opens it again from the last cut.
     pub fn reopen(&mut self, dir: &Path) -> Result<()> {
         let (state, ram) = self.saved.as_ref().expect("a cut was made");
-        let saved = Some((state, &ram[..]));
+        let saved = Some(SavedFrontier { state, ram, cut: Stored::new(self.now) });
         self.frontier = Frontier::open(Disk::real(), dir, options(), decode_rules, 1, saved, self.now, true)?;
         Ok(())
     }

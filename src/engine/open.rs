@@ -26,12 +26,12 @@ use super::texts::TextBudget;
 use super::values::decode_rules;
 use super::{Commons, Engine, Executors, Home, Settings, Shipping};
 use crate::catalog::Catalog;
-use crate::clock::{Clock, Time};
+use crate::clock::{Clock, Stored, Time};
 use crate::container::{Container, ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk, Error};
 use crate::drum::{DrumOptions, FrontOptions, Pace, Store};
 use crate::exchange::Head;
-use crate::frontier::{Frontier, FrontierOptions};
+use crate::frontier::{Frontier, FrontierOptions, SavedFrontier};
 use crate::record::{CrawlLog, Finish, SkippedLog};
 use crate::shard::Shard;
 use crate::web::scope::{Scope, ScopeError, ScopeOptions};
@@ -229,12 +229,13 @@ fn open_stores(
         opening.frontier.clone(),
         decode_rules,
         opening.identity.id as u64 ^ now.ms(),
-        saved.map(|c| (&c.frontier, sections.frontier.as_slice())),
+        saved.map(|c| SavedFrontier { state: &c.frontier, ram: &sections.frontier, cut: Stored::new(c.time) }),
         now,
         past != Past::Killed,
     )?;
     let number = saved.map_or(0, |c| c.number);
-    let (rests, resting) = HoldLog::open(disk.clone(), dir, number, now)?;
+    let behind = saved.map(|c| Stored::new(c.time)).unwrap_or_default();
+    let (rests, resting) = HoldLog::open(disk.clone(), dir, (number, behind), now)?;
     resting.into_iter().for_each(|(origin, until)| frontier.hold(origin, until, now));
     let patterns = open_patterns(opening, &sections, number)?;
     let texts = open_texts(opening, &sections, number)?;

@@ -15,9 +15,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::clock::Time;
+use crate::clock::{Era, Stored, Time};
 use crate::disk::{Disk, DiskFile, HEADER_BYTES, Header, Kind, Mode, Removal, Result};
 use crate::fingerprint::Fingerprint;
+use crate::frontier::BACKOFF_MAX;
 use crate::record::layout::RESTS_PREFIX;
 
 const VERSION: u16 = 1;
@@ -66,8 +67,13 @@ pub(super) fn file_name(number: u64) -> String {
 }
 
 impl HoldLog {
-    /// Opens the log in `dir` behind checkpoint `number`; says which rests hold at `now`.
-    pub fn open(disk: Disk, dir: &Path, number: u64, now: Time) -> Result<(Self, Vec<(Fingerprint, Time)>)> {
+    /// Opens the log in `dir` behind checkpoint `number`, which was cut at `cut`; says which rests hold at `now`.
+    pub fn open(
+        disk: Disk,
+        dir: &Path,
+        (number, cut): (u64, Stored),
+        now: Time,
+    ) -> Result<(Self, Vec<(Fingerprint, Time)>)> {
         let mut rests: BTreeMap<Fingerprint, Time> = BTreeMap::new();
         let mut found = Vec::new();
         for name in disk.list(dir)? {
@@ -75,6 +81,7 @@ impl HoldLog {
             found.push(of);
             if of >= number {
                 for (origin, until) in read(&disk, &dir.join(&name))?.0 {
+                    let until = believed(until, cut, now);
                     let known = rests.entry(origin).or_insert(until);
                     *known = (*known).max(until);
                 }
@@ -172,7 +179,7 @@ pub fn carry_over(disk: &Disk, dir: &Path, from: u64, to: u64) -> Result<()> {
     let mut bytes = header();
     for (number, path) in files(disk, dir)? {
         if number >= from {
-            read(disk, &path)?.0.into_iter().for_each(|(origin, until)| put(&mut bytes, origin, until));
+            read(disk, &path)?.0.into_iter().for_each(|(origin, until)| put(&mut bytes, origin, until.told()));
         }
     }
     if bytes.len() == HEADER_BYTES as usize {
@@ -205,6 +212,14 @@ pub fn check(disk: &Disk, path: &Path) -> Result<Option<(u64, bool)>> {
     Ok(Some((whole, torn)))
 }
 
+/// The end of a rest that began behind the checkpoint of `cut`. A clock that was ahead has written what is longer than
+/// any rest; of what is not, nobody knows, and it is kept as it is.
+fn believed(until: Stored, cut: Stored, now: Time) -> Time {
+    let is_possible = until.told() <= now + BACKOFF_MAX;
+    let era = if is_possible { Era::OWN } else { Era::before(now, cut) };
+    era.rest(until, BACKOFF_MAX)
+}
+
 fn header() -> Vec<u8> {
     Header { kind: Kind::Rests, version: VERSION }.to_bytes().to_vec()
 }
@@ -218,7 +233,7 @@ fn put(out: &mut Vec<u8>, origin: Fingerprint, until: Time) {
 
 /// The whole records of a file, up to the first one that is none: what comes then was being written at a crash. And the
 /// length of the file.
-fn read(disk: &Disk, path: &Path) -> Result<(Vec<(Fingerprint, Time)>, u64)> {
+fn read(disk: &Disk, path: &Path) -> Result<(Vec<(Fingerprint, Stored)>, u64)> {
     let bytes = disk.read(path)?;
     let mut rests = Vec::new();
     let length = bytes.len() as u64;
@@ -234,7 +249,7 @@ fn read(disk: &Disk, path: &Path) -> Result<(Vec<(Fingerprint, Time)>, u64)> {
         if crc32fast::hash(&record[..16]) != sum {
             break;
         }
-        rests.push((Fingerprint::from_bits(word(0)), Time::from_ms(word(8))));
+        rests.push((Fingerprint::from_bits(word(0)), Stored::new(Time::from_ms(word(8)))));
     }
     Ok((rests, length))
 }
@@ -245,6 +260,7 @@ mod tests {
     use crate::disk::simulated::{Restart, SimulatedDisk};
 
     const NOW: Time = Time::from_ms(1_000);
+    const CUT: Stored = Stored::new(NOW);
 
     fn rest(origin: u64, until: u64) -> (Fingerprint, Time) {
         (Fingerprint::from_bits(origin), Time::from_ms(until))
@@ -263,7 +279,7 @@ mod tests {
     #[test]
     fn rests_since_the_last_durable_checkpoint_come_back_longest_first_known() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let (mut log, known) = HoldLog::open(disk.clone(), dir.path(), 4, NOW).unwrap();
+        let (mut log, known) = HoldLog::open(disk.clone(), dir.path(), (4, CUT), NOW).unwrap();
         assert!(known.is_empty() && files(&disk, dir.path()).is_empty());
         log.push(&[rest(1, 5_000), rest(2, 900)]).unwrap();
         log.push(&[rest(1, 4_000), rest(3, 7_000)]).unwrap();
@@ -271,33 +287,33 @@ mod tests {
         assert_eq!(log.cut(5), Some(dir.path().join("rests.g000004")));
         log.push(&[rest(4, 8_000)]).unwrap();
         drop(log);
-        let (mut log, known) = HoldLog::open(disk.clone(), dir.path(), 4, NOW).unwrap();
+        let (mut log, known) = HoldLog::open(disk.clone(), dir.path(), (4, CUT), NOW).unwrap();
         assert_eq!(known, [rest(1, 5_000), rest(3, 7_000), rest(4, 8_000)]);
         assert_eq!(files(&disk, dir.path()), ["rests.g000004"]);
         log.push(&[rest(5, 9_000)]).unwrap();
         remove(&disk, log.cut(5));
         log.committed();
         assert!(files(&disk, dir.path()).is_empty());
-        let (_, known) = HoldLog::open(disk, dir.path(), 5, NOW).unwrap();
+        let (_, known) = HoldLog::open(disk, dir.path(), (5, CUT), NOW).unwrap();
         assert!(known.is_empty());
     }
 
     #[test]
     fn a_file_that_was_being_written_is_read_as_far_as_it_is_whole() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), 0, NOW).unwrap();
+        let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), (0, CUT), NOW).unwrap();
         log.push(&[rest(1, 5_000), rest(2, 6_000)]).unwrap();
         let path = dir.path().join("rests.g000000");
         let whole = disk.read(&path).unwrap();
         for len in 0..=whole.len() {
             std::fs::write(&path, &whole[..len]).unwrap();
-            let (_, known) = HoldLog::open(disk.clone(), dir.path(), 0, NOW).unwrap();
+            let (_, known) = HoldLog::open(disk.clone(), dir.path(), (0, CUT), NOW).unwrap();
             assert_eq!(known.len(), len.saturating_sub(16) / RECORD_BYTES, "{len} bytes");
         }
         let mut garbled = whole.clone();
         garbled[16 + RECORD_BYTES + 3] ^= 1;
         std::fs::write(&path, &garbled).unwrap();
-        assert_eq!(HoldLog::open(disk, dir.path(), 0, NOW).unwrap().1, [rest(1, 5_000)]);
+        assert_eq!(HoldLog::open(disk, dir.path(), (0, CUT), NOW).unwrap().1, [rest(1, 5_000)]);
     }
 
     #[test]
@@ -308,18 +324,18 @@ mod tests {
         put(&mut bytes, Fingerprint::from_bits(7), Time::from_ms(90_000));
         bytes[..HEADER_BYTES as usize].fill(0);
         disk.replace(&path, &bytes).unwrap();
-        assert_eq!(read(&disk, &path).unwrap().0, [rest(7, 90_000)]);
+        assert_eq!(read(&disk, &path).unwrap().0, [(Fingerprint::from_bits(7), Stored::new(Time::from_ms(90_000)))]);
         assert_eq!(check(&disk, &path).unwrap(), Some((0, true)));
         let later = Header { kind: Kind::Rests, version: VERSION + 1 }.to_bytes();
         bytes[..HEADER_BYTES as usize].copy_from_slice(&later);
         disk.replace(&path, &bytes).unwrap();
-        assert!(matches!(HoldLog::open(disk, dir.path(), 3, NOW), Err(crate::disk::Error::Newer { .. })));
+        assert!(matches!(HoldLog::open(disk, dir.path(), (3, CUT), NOW), Err(crate::disk::Error::Newer { .. })));
     }
 
     #[test]
     fn one_sync_is_out_at_a_time_and_only_where_something_is_new() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let (mut log, _) = HoldLog::open(disk, dir.path(), 0, NOW).unwrap();
+        let (mut log, _) = HoldLog::open(disk, dir.path(), (0, CUT), NOW).unwrap();
         assert!(log.next_sync(NOW).is_none());
         log.push(&[rest(1, 5_000)]).unwrap();
         let sync = log.next_sync(NOW).unwrap();
@@ -338,7 +354,7 @@ mod tests {
             let simulated = SimulatedDisk::new(seed);
             let (disk, dir) = (simulated.disk(), Path::new("/crawl"));
             disk.create_dir_all(dir).unwrap();
-            let (mut log, _) = HoldLog::open(disk.clone(), dir, 4, NOW).unwrap();
+            let (mut log, _) = HoldLog::open(disk.clone(), dir, (4, CUT), NOW).unwrap();
             log.push(&[rest(1, 900_000)]).unwrap();
             log.next_sync(NOW).unwrap().run().unwrap();
             log.synced();
@@ -352,7 +368,7 @@ mod tests {
             assert_eq!(log.next_sync_due(), None);
             // the checkpoint is still being written
             simulated.restart(Restart::PowerCut);
-            let (_, known) = HoldLog::open(disk, dir, 4, NOW).unwrap();
+            let (_, known) = HoldLog::open(disk, dir, (4, CUT), NOW).unwrap();
             assert_eq!(known, [rest(1, 900_000), rest(2, 900_000), rest(3, 900_000)], "seed {seed}");
         }
     }
@@ -360,7 +376,7 @@ mod tests {
     #[test]
     fn n07_a_durable_checkpoint_has_the_rests_before_it_and_leaves_nothing_to_sync() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), 4, NOW).unwrap();
+        let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), (4, CUT), NOW).unwrap();
         log.push(&[rest(1, 5_000)]).unwrap();
         let superseded = log.cut(5);
         let sync = log.next_sync(NOW).unwrap();
@@ -374,5 +390,28 @@ mod tests {
         log.committed();
         assert_eq!(log.next_sync_due(), None);
         assert!(files(&disk, dir.path()).is_empty());
+    }
+
+    #[test]
+    fn rests_of_a_clock_that_was_ahead_are_as_long_as_they_were_and_kept_once() {
+        let (hour, now) = (std::time::Duration::from_secs(3_600), Time::from_ms(1 << 40));
+        for days in [0, 3, 400, 3_650] {
+            let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
+            let cut = now + hour * 24 * days;
+            let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), (4, Stored::new(cut)), cut).unwrap();
+            let keys = [1, 2].map(Fingerprint::from_bits);
+            log.push(&[(keys[0], cut + hour), (keys[1], cut + hour * 23)]).unwrap();
+            drop(log);
+            // killed before its first checkpoint, and again
+            for later in [0, 1] {
+                let now = now + hour / 2 * later;
+                let (_, known) = HoldLog::open(disk.clone(), dir.path(), (4, Stored::new(cut)), now).unwrap();
+                let until = now - hour / 2 * later + hour;
+                assert_eq!(known, [(keys[0], until), (keys[1], until + hour * 22)], "{days} days, {later}");
+            }
+        }
+        // nobody can tell it from a rest of 22 hours by the right clock
+        let (cut, until) = (Stored::new(now + hour * 20), now + hour * 22);
+        assert_eq!(believed(Stored::new(until), cut, now), until);
     }
 }

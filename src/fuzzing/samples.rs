@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::stored;
-use crate::clock::Time;
+use crate::clock::{Stored, Time};
 use crate::container::ContainerState;
 use crate::disk::simulated::SimulatedDisk;
 use crate::drum::Value;
@@ -99,7 +99,7 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
 
 pub(super) fn rests() -> Vec<Vec<u8>> {
     let (disk, dir) = (SimulatedDisk::with_dir("crawl"), Path::new("crawl"));
-    let (mut log, _) = HoldLog::open(disk.disk(), dir, 3, Time::ZERO).expect("nothing is there");
+    let (mut log, _) = HoldLog::open(disk.disk(), dir, (3, Stored::default()), Time::ZERO).expect("nothing is there");
     let rest = |bits: u64| (Fingerprint::from_bits(bits), Time::from_ms(5_000 * bits));
     log.push(&[rest(1), rest(2), rest(300)]).expect("memory takes all");
     let whole = disk.get(dir.join("rests.g000003")).expect("the log was written");

@@ -5,6 +5,7 @@
 mod again;
 mod calendar;
 mod checkpoints;
+mod clocks;
 mod cluster_model;
 mod crawled;
 mod damage;

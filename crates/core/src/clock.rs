@@ -3,13 +3,17 @@
 //! Due times are kept over a restart, so they must mean something to the next process (wall time); delays must
 //! hold when somebody sets the machine's clock (monotonic time). [`SystemClock`] reads the wall clock once and adds
 //! the monotonic time that has passed since. The engine never asks the system: it is given a [`Clock`], and a
-//! simulator gives it a virtual one.
+//! simulator gives it a virtual one. What a file says of a moment is a [`Stored`] until it is read by the clock of now.
+
+mod stored;
 
 use std::ops::{Add, Sub};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
+
+pub use stored::{Era, Stored};
 
 /// A moment, in milliseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

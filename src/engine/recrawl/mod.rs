@@ -84,7 +84,7 @@ impl Recrawls {
     ) -> Result<Recrawls> {
         let begins_late = saved.is_none() && !is_new_crawl;
         let saved = saved.map(|state| (state, sections.calendar.as_slice()));
-        let wheel = Wheel::open(disk.clone(), &dir.join(layout::CALENDAR), options.wheel, saved)?;
+        let mut wheel = Wheel::open(disk.clone(), &dir.join(layout::CALENDAR), options.wheel, saved)?;
         let ((counts, sample), learnt): ((VisitCounts, Sample), _) = match saved {
             None => Default::default(),
             Some(_) => postcard::take_from_bytes(&sections.schedule).map_err(|error| {
@@ -93,6 +93,7 @@ impl Recrawls {
         };
         let sample = Some(sample).filter(Sample::is_sound).unwrap_or_default();
         let schedule = Schedule::new(options.schedule.clone(), learnt);
+        wheel.bound_by(schedule.longest());
         Ok(Recrawls { wheel, schedule, options, counts, sample, is_reading: false, opened: now, begins_late })
     }
 

@@ -126,6 +126,8 @@ impl Recrawls {
         (before, past): (Option<&Past>, Past),
         (found, at, now): (Found, Time, Time),
     ) -> Result<bool> {
+        let (before, past) = (before.map(|before| before.clone().as_of(at)), past.as_of(at));
+        let before = before.as_ref();
         let kind = if past.is_map { PageKind::Map } else { PageKind::Page };
         let Some(visits) = &mut stores.visits else { return Ok(false) };
         if !self.schedule.visits(&url.url, kind) {
@@ -152,6 +154,7 @@ impl Recrawls {
         let next = QueuedUrl { forced: true, attempts: 0, via: 0, priority: DUE_PRIORITY, recrawl, ..url.clone() };
         let mut record = Vec::new();
         next.encode(&mut record);
+        self.wheel.bound_by(self.schedule.longest());
         self.wheel.put(plan.due, &record, now)?;
         visits.put(url.key, visited)?;
         Ok(true)

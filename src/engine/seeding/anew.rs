@@ -15,7 +15,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Batch, Catalog};
-use crate::clock::Time;
+use crate::clock::{Stored, Time};
 use crate::disk::Result;
 use crate::engine::past::Past;
 use crate::engine::seeds::SeedStatus;
@@ -26,13 +26,19 @@ const KEY: &str = "anew";
 
 /// As the catalog keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept {
+    since: Stored,
+    settings: String,
+}
+
+/// The bad answers of before that a start asks for again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recheck {
     /// Bad answers of before are not believed.
     pub since: Time,
     /// The settings by which names were resolved.
     settings: String,
     /// Whether these are others than the run before had.
-    #[serde(skip)]
     pub is_changed: bool,
 }
 
@@ -47,15 +53,16 @@ impl Recheck {
     ) -> Result<Recheck> {
         let stored = catalog.get(KEY)?;
         // one that cannot be read says nothing
-        let stored: Option<Recheck> = stored.and_then(|bytes| postcard::from_bytes(&bytes).ok());
+        let stored: Option<Kept> = stored.and_then(|bytes| postcard::from_bytes(&bytes).ok());
         let is_changed = stored.as_ref().is_some_and(|stored| stored.settings != settings);
         let again = force || is_changed || past == Past::Stopped(Finish::OnlySilentHosts);
-        let since = if again { now } else { stored.map_or(Time::ZERO, |stored| stored.since) };
+        let since = if again { now } else { stored.map_or(Time::ZERO, |stored| stored.since.passed(now)) };
         Ok(Recheck { since, settings: settings.to_owned(), is_changed })
     }
 
     pub(in crate::engine) fn put(&self, batch: &mut Batch) {
-        batch.put(KEY, postcard::to_stdvec(self).expect("it consists of plain data"));
+        let kept = Kept { since: Stored::new(self.since), settings: self.settings.clone() };
+        batch.put(KEY, postcard::to_stdvec(&kept).expect("it consists of plain data"));
     }
 }
 

@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-use crate::clock::Time;
+use crate::clock::{Stored, Time};
 use crate::varint;
 use crate::web::validators::Validators;
 
@@ -85,6 +85,15 @@ impl Past {
             validators: None,
             gone: None,
         }
+    }
+
+    /// The same as a visit at `at` believes it: what has happened was no later. The clock that dated it may have been
+    /// ahead. When the payload was fetched is a date of the archive, and stays.
+    #[must_use]
+    pub fn as_of(self, at: Time) -> Past {
+        let passed = |moment: Time| Stored::new(moment).passed(at);
+        let gone = self.gone.map(|gone| Gone { since: passed(gone.since), ..gone });
+        Past { fetched: passed(self.fetched), changed: passed(self.changed), gone, ..self }
     }
 
     /// Returns true where the payload is known that its last visit found.

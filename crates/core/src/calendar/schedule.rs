@@ -168,6 +168,20 @@ pub struct ScheduleOptions {
     pub rules: Vec<Rule>,
 }
 
+impl ScheduleOptions {
+    /// The longest interval that they permit.
+    fn longest(&self) -> Duration {
+        let rules = self.rules.iter().map(|rule| (rule.mode, rule.bounds));
+        let all = rules.chain([(self.mode, self.bounds), (self.mode, self.maps)]);
+        let longest = all.map(|(mode, bounds)| match mode {
+            Mode::Off => Duration::ZERO,
+            Mode::Adaptive { .. } => bounds.max,
+            Mode::Fixed { interval } => interval.max(bounds.min),
+        });
+        longest.max().unwrap_or_default().max(GONE_AFTER).mul_f64(1.0 + JITTER)
+    }
+}
+
 /// What is known of a page's rate of change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
@@ -191,6 +205,8 @@ pub struct Schedule {
     classes: Classes,
     priors: Priors,
     stretch: Stretch,
+    /// The longest wait that it has planned.
+    longest: Duration,
 }
 
 impl Schedule {
@@ -199,12 +215,16 @@ impl Schedule {
     pub fn new(options: ScheduleOptions, saved: &[u8]) -> Schedule {
         let read = postcard::take_from_bytes::<Saved>(saved).ok();
         // what was saved before there was one has none
-        let calm = read.as_ref().and_then(|(_, rest)| postcard::from_bytes(rest).ok()).unwrap_or(0.0);
+        let calm = read.as_ref().and_then(|(_, rest)| postcard::take_from_bytes::<f64>(rest).ok());
+        let (calm, rest) = calm.unwrap_or((0.0, &[]));
+        let longest = postcard::from_bytes(rest).map(Duration::from_millis);
         let Saved { priors, stretch } = read
             .map(|(saved, _)| saved)
             .filter(|saved| saved.priors.is_sound() && saved.stretch.is_sound())
             .unwrap_or_else(|| Saved { priors: Priors::new(), stretch: Stretch::new() });
-        Schedule { options, classes: Classes::new(), priors, stretch: stretch.with_calm(calm) }
+        let stretch = stretch.with_calm(calm);
+        let longest = longest.unwrap_or_else(|_| options.longest().mul_f64(stretch.factor()));
+        Schedule { options, classes: Classes::new(), priors, stretch, longest }
     }
 
     /// What follows from a visit of a page, `past` what those before said. `None`: it is not visited again, because it
@@ -253,7 +273,13 @@ impl Schedule {
     /// Appends to `out` what [`new`](Self::new) reads: at most some 120 KB.
     pub fn cut(&self, out: &mut Vec<u8>) {
         let saved = Saved { priors: self.priors.clone(), stretch: self.stretch };
-        out.extend(postcard::to_stdvec(&(saved, self.stretch.calm())).expect("moments are plain data"));
+        let longest_ms = u64::try_from(self.longest.as_millis()).unwrap_or(u64::MAX);
+        out.extend(postcard::to_stdvec(&(saved, self.stretch.calm(), longest_ms)).expect("moments are plain data"));
+    }
+
+    /// The longest wait that it has planned in this crawl: nothing is due later than that from now on.
+    pub fn longest(&self) -> Duration {
+        self.longest
     }
 
     /// Whether pages of this URL are visited more than once.
@@ -366,10 +392,12 @@ impl Schedule {
     }
 
     /// Pages that are fetched one after the other are not due at once, whatever their intervals are.
-    fn due(&self, visit: &Visit<'_>, wait: Duration) -> Time {
+    fn due(&mut self, visit: &Visit<'_>, wait: Duration) -> Time {
         let part = spread(visit.key.bits() ^ visit.at.ms()) * 2.0 - 1.0;
         let due = visit.at + wait.mul_f64(1.0 + JITTER * part);
-        Time::from_ms(due.ms().div_ceil(1_000) * 1_000)
+        let due = Time::from_ms(due.ms().div_ceil(1_000) * 1_000);
+        self.longest = self.longest.max(due.since(visit.at));
+        due
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Time;
+use crate::clock::{Stored, Time};
 
 /// The part of the way that it goes in the time of a mean interval.
 const SHARE_PER_TURN: f64 = 0.7;
@@ -39,7 +39,8 @@ pub(super) struct Stretch {
     lag: f64,
     /// The mean interval that was planned at the last visits, stretched, in seconds.
     interval: f64,
-    last: Time,
+    /// When the last one started.
+    last: Stored,
     /// For how many mean intervals there has been calm. It stands behind the rest in a checkpoint.
     #[serde(skip)]
     calm: f64,
@@ -48,7 +49,7 @@ pub(super) struct Stretch {
 impl Stretch {
     /// Nothing is stretched.
     pub fn new() -> Self {
-        Stretch { ln: 0.0, lag: 0.0, interval: 0.0, last: Time::ZERO, calm: 0.0 }
+        Stretch { ln: 0.0, lag: 0.0, interval: 0.0, last: Stored::default(), calm: 0.0 }
     }
 
     /// The factor, at least 1.
@@ -71,8 +72,8 @@ impl Stretch {
     /// A visit that was due started.
     pub fn note_start(&mut self, due: Time, started: Time) {
         self.lag += LAG_SHARE_MAX * (started.since(due).as_secs_f64() - self.lag);
-        let passed = started.since(self.last).min(STEP_MAX).as_secs_f64();
-        self.last = self.last.max(started);
+        let passed = started.since(self.last.passed(started)).min(STEP_MAX).as_secs_f64();
+        self.last = Stored::new(started);
         if self.interval > 0.0 {
             let (lag, turns) = (self.lag / self.interval, passed / self.interval);
             self.calm = if lag < CALM { self.calm + turns } else { 0.0 };
@@ -96,5 +97,33 @@ impl Stretch {
     /// Its figures are numbers, in their limits.
     pub fn is_sound(&self) -> bool {
         (0.0..=STRETCH_MAX.ln()).contains(&self.ln) && [self.lag, self.interval].iter().all(|x| (0.0..1e15).contains(x))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_stretch_again_after_a_clock_that_was_ahead() {
+        const DAY: Duration = Duration::from_secs(86_400);
+        let start = Time::from_ms(1 << 40);
+        let late = |mut stretch: Stretch| {
+            stretch.note_interval(DAY);
+            for n in 0..2_000 {
+                let started = start + Duration::from_secs(300) * n;
+                stretch.note_start(started - DAY, started);
+            }
+            stretch.factor()
+        };
+        let right = late(Stretch::new());
+        assert!(right > 1.5, "{right}");
+        for days in [1, 365, 3_650] {
+            let mut ahead = Stretch::new();
+            ahead.note_start(start + DAY * days, start + DAY * days);
+            let saved = postcard::to_stdvec(&ahead).unwrap();
+            let factor = late(postcard::from_bytes(&saved).unwrap());
+            assert!((factor / right - 1.0).abs() < 0.05, "{days} days: {factor}, not {right}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use super::Frontier;
 use super::partition::HostKey;
 use super::record::{HostRecord, Standing};
 use super::wire::{self, Reader};
+use super::writer::Writer;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 
@@ -108,7 +109,7 @@ impl Frontier {
             let host = HostKey { domain: charge.domain, origin };
             let number = self.partition_of(host.domain);
             let partition = &self.cold.partitions[number];
-            let newer = partition.newer_record(origin).and_then(HostRecord::decode);
+            let newer = partition.newer_record(origin).and_then(|record| HostRecord::read(record, Writer::This));
             let fresh = || HostRecord { written: self.now, ..HostRecord::default() };
             let Some(mut record) = newer.or_else(|| (!partition.may_hold(origin)).then(fresh)) else {
                 kept.insert(origin, charge);

@@ -8,10 +8,12 @@ use super::partition::FileState;
 use super::record::HostRecord;
 use super::task::Rules;
 use super::verify::Check;
+use super::writer::Writer;
 use super::{
-    Budget, Frontier, FrontierOptions, FrontierState, Hops, NameAnswer, PartitionState, QueuedUrl, RobotsAnswer, Task,
+    Budget, Frontier, FrontierOptions, FrontierState, Hops, NameAnswer, PartitionState, QueuedUrl, RobotsAnswer,
+    SavedFrontier, Task,
 };
-use crate::clock::Time;
+use crate::clock::{Stored, Time};
 use crate::disk::HEADER_BYTES;
 use crate::disk::simulated::SimulatedDisk;
 use crate::fingerprint::Fingerprint;
@@ -50,15 +52,14 @@ fn decode_rules(bytes: &[u8]) -> Option<Arc<dyn Rules>> {
 /// Opens a frontier of one partition on the files, does its jobs and takes its tasks: as they are, and with their
 /// checksums made right. The last part is the record of a host.
 pub fn frontier([tail, base, ram, record]: [Vec<u8>; 4]) -> bool {
-    if let Some(record) = HostRecord::decode(&record) {
+    if let Some(record) = HostRecord::read(&record, Writer::This) {
         let mut encoded = Vec::new();
         record.encode(&mut encoded);
-        let known = HostRecord::decode(&encoded).expect("a record that was encoded is one");
+        let known = HostRecord::read(&encoded, Writer::This).expect("a record that was encoded is one");
         // of a long list of addresses the first ones are kept
         assert_eq!((known.written, known.standing, &known.rules), (record.written, record.standing, &record.rules));
-        let mut clamped = record;
-        clamped.clamp(NOW);
-        HostRecord::kept(&encoded, NOW);
+        let renewed = HostRecord::renewed(&encoded, Writer::Before(NOW)).expect("a record that was encoded is one");
+        HostRecord::kept(&renewed, NOW);
     }
     let (mut mended_tail, mut mended_base) = (tail.clone(), base.clone());
     mend_frames(&mut mended_tail);
@@ -91,8 +92,8 @@ fn crawl(tail: Vec<u8>, base: Vec<u8>, ram: &[u8]) -> bool {
         let walked = check.partition(0, &mut |_, _, _, _| Ok(()), &mut faults);
         walked.expect("the disk does not fail");
     }
-    let options = options();
-    let opened = Frontier::open(disk, dir, options, decode_rules, 1, Some((&state, ram)), NOW, true);
+    let (options, saved) = (options(), SavedFrontier { state: &state, ram, cut: Stored::new(NOW) });
+    let opened = Frontier::open(disk, dir, options, decode_rules, 1, Some(saved), NOW, true);
     let Ok(mut frontier) = opened else { return false };
     drain(&mut frontier).is_ok_and(|urls| urls > 0)
 }

@@ -14,6 +14,7 @@ use super::record::HostRecord;
 use super::tuning::{
     BASE_FILTER_BYTES_MIN, CHUNK_BYTES_MIN, CHUNK_PART, FILTERS_PART, NO_PLACE_PAUSE, TAKE_PART, URL_BYTES,
 };
+use super::writer::Writer;
 use crate::clock::Time;
 use crate::disk::{Error, Result};
 use crate::fingerprint::ByFingerprint;
@@ -102,10 +103,11 @@ impl Frontier {
             bytes,
             now: self.now,
             forgiven: self.options.forgiven,
+            writer: self.beginning.writer_of_base(partition.base_is_own),
             cursors: partition.cursors.clone(),
             refills,
             active,
-            available: partition.availability(self.now, self.options.forgiven),
+            available: partition.availability(self.options.forgiven),
             domains,
             share,
             round,
@@ -154,6 +156,8 @@ impl Frontier {
             generation,
             path: partition.path(generation, "base"),
             now: self.now,
+            beginning: self.beginning,
+            base_was_own: partition.base_is_own,
             block_bytes: self.options.block_bytes.max(1),
             filter_bytes_max: (self.options.memory / FILTERS_PART / count).max(BASE_FILTER_BYTES_MIN),
             active,
@@ -203,11 +207,13 @@ impl Frontier {
         let Some(first) = taken.items.first() else { return Ok(()) };
         let mut host = Host::of(&first.url);
         let partition = &self.cold.partitions[number];
-        if let Some(bytes) = partition.newer_record(host.origin).or(taken.record.as_deref()) {
-            let Some(mut record) = HostRecord::decode(bytes) else {
+        let newer = partition.newer_record(host.origin).map(|record| (record, Writer::This));
+        let of_base = || Some((taken.record.as_deref()?, self.beginning.writer_of_base(partition.base_is_own)));
+        if let Some((bytes, writer)) = newer.or_else(of_base) {
+            let Some(mut record) = HostRecord::read(bytes, writer) else {
                 return Err(unreadable_record(&self.cold.dir));
             };
-            record.clamp(now);
+            record.forget_expired(now);
             record.forgive(self.options.forgiven, now);
             host.adopt(record, self.decode_rules);
         }

@@ -19,6 +19,7 @@ use super::reputation::{DomainTotals, RoundBudgets, Saved};
 use super::state::{FrontierState, SavedHost, read_host, read_partition};
 use super::task::RulesDecoder;
 use super::wire::Reader;
+use super::writer::Writer;
 use super::{QueuedUrl, Rules};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
@@ -200,7 +201,7 @@ pub fn look_at_hosts(
             Some(record) => Some(record.into()),
             None => partition.record_in_base(state.partitions[number].base, HostKey { domain, origin })?,
         };
-        if let Some(record) = record.as_deref().and_then(HostRecord::decode) {
+        if let Some(record) = record.as_deref().and_then(told) {
             let (mut host, written) = (Host::new(origin, domain, "".into()), record.written);
             host.adopt(record, rules);
             found.insert(origin, HostLook { origin: None, ..HostLook::of(&host, written) });
@@ -291,7 +292,7 @@ fn read_memory(
     for _ in 0..reader.varint()? {
         let (key, until, _) = (reader.fingerprint()?, reader.time()?, reader.u8()?);
         if key == wanted.origin || key == wanted.host {
-            memory.held_until = memory.held_until.max(Some(until));
+            memory.held_until = memory.held_until.max(Some(until.told()));
         }
     }
     Charges::read(reader)?;
@@ -345,7 +346,7 @@ impl Memory {
             Some(totals) => totals,
             None => self.partition.totals_of(base, wanted.domain)?,
         };
-        let cold = record.as_deref().and_then(HostRecord::decode);
+        let cold = record.as_deref().and_then(told);
         let host = match self.host {
             Some(saved) => Some(HostLook::of(&saved.host, then)),
             None => cold.map(|record| {
@@ -370,6 +371,11 @@ impl Memory {
         })?;
         Ok(before)
     }
+}
+
+/// A record as it was written: nothing is decided by it.
+fn told(record: &[u8]) -> Option<HostRecord> {
+    HostRecord::read(record, Writer::This)
 }
 
 impl HostLook {

@@ -66,6 +66,7 @@ mod turns;
 pub mod verify;
 mod waiting;
 mod wire;
+mod writer;
 
 #[cfg(test)]
 mod tests;
@@ -93,6 +94,7 @@ use reputation::Rounds;
 use schedule::Schedule;
 use suspects::Suspects;
 use tuning::COLD_PLACES_PART;
+use writer::Beginning;
 
 pub use activity::Activity;
 pub use busiest::BusyHost;
@@ -109,10 +111,11 @@ pub use received::RequisitePace;
 pub use reputation::{RoundBudgets, RoundLook};
 pub use rounds::{QUARTERS, quarters_of};
 pub use silence::{ColdSilence, Resting, RestingHost};
-pub use state::{FrontierCut, FrontierState, PartitionState};
+pub use state::{FrontierCut, FrontierState, PartitionState, SavedFrontier};
 pub use task::{
     Feedback, Held, HostId, Known, NameAnswer, Permit, Provenance, RobotsAnswer, Rules, RulesDecoder, Task,
 };
+pub use tuning::BACKOFF_MAX;
 pub use turns::DUE_PRIORITY;
 
 /// All queues of a crawl.
@@ -133,6 +136,8 @@ pub struct Frontier {
     sequence: u64,
     /// The latest time that was passed in.
     now: Time,
+    /// When this process began with it.
+    beginning: Beginning,
     holds: Holds,
     /// What was fetched of hosts that are not active, and no record says yet.
     charges: Charges,
@@ -155,13 +160,13 @@ impl Frontier {
         options: FrontierOptions,
         rules: RulesDecoder,
         rng_seed: u64,
-        saved: Option<(&FrontierState, &[u8])>,
+        saved: Option<SavedFrontier<'_>>,
         now: Time,
         clean: bool,
     ) -> Result<Self> {
         disk.create_dir_all(dir)?;
         let partitions = options.partitions.clamp(1, 1 << 16).next_power_of_two();
-        let count = saved.map_or(partitions, |(state, _)| state.partitions.len());
+        let count = saved.map_or(partitions, |saved| saved.state.partitions.len());
         let fresh = saved.is_none() && clean;
         let mut frontier = Frontier {
             addresses: Addresses::with_floor(if fresh { now } else { now + options.politeness.delay_per_ip }),
@@ -178,12 +183,13 @@ impl Frontier {
             options,
             sequence: 1,
             now,
+            beginning: Beginning { at: now, sequence: 1 },
             holds: Holds::new((!clean).then_some(now)),
             charges: Charges::default(),
             rules: None,
         };
-        if let Some((state, ram)) = saved {
-            frontier.restore(state, ram, now)?;
+        if let Some(saved) = saved {
+            frontier.restore(saved, now)?;
         }
         frontier.cold.delete_unknown()?;
         Ok(frontier)

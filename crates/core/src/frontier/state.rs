@@ -17,10 +17,12 @@ use super::QueuedUrl;
 use super::charge::Charges;
 use super::host::{Host, Item};
 use super::partition::{Cursor, FileState, Filter, HostKey, Partition, Recent, Spot};
-use super::record::{HostRecord, is_sane};
+use super::record::HostRecord;
 use super::reputation::{DomainTotals, Saved, SavedDomain};
+use super::tuning::BACKOFF_MAX;
 use super::wire::{self, Reader};
-use crate::clock::Time;
+use super::writer::{Beginning, Writer};
+use crate::clock::{Era, Stored, Time};
 use crate::disk::{Error, Result};
 
 /// The frontier's part of a checkpoint record.
@@ -43,6 +45,17 @@ pub struct PartitionState {
     pub base: Option<FileState>,
     /// The generation that the next file gets.
     pub generation_next: u64,
+}
+
+/// A frontier as a checkpoint has it.
+#[derive(Clone, Copy, Debug)]
+pub struct SavedFrontier<'a> {
+    /// The files of its disk side.
+    pub state: &'a FrontierState,
+    /// The section of what was in memory.
+    pub ram: &'a [u8],
+    /// When it was cut.
+    pub cut: Stored,
 }
 
 /// A consistent cut through the frontier.
@@ -138,7 +151,8 @@ impl Frontier {
     }
 
     /// Takes up what was saved.
-    pub(super) fn restore(&mut self, state: &FrontierState, ram: &[u8], now: Time) -> Result<()> {
+    pub(super) fn restore(&mut self, saved: SavedFrontier<'_>, now: Time) -> Result<()> {
+        let SavedFrontier { state, ram, cut } = saved;
         let path = self.cold.dir.join("active side in the checkpoint file");
         let (bytes, sum) = (ram.len() as u64, crc32fast::hash(ram));
         if (bytes, sum) != (state.ram_bytes, state.ram_crc) {
@@ -149,7 +163,7 @@ impl Frontier {
             return Err(Error::damaged(&path, 0, "a power of two of partitions", state.partitions.len().to_string()));
         }
         let mut reader = Reader::new(ram);
-        let hosts = self.read_ram(state, &mut reader, now);
+        let hosts = self.read_ram(state, &mut reader, Era::before(now, cut), now);
         let hosts =
             hosts.ok_or_else(|| Error::damaged(&path, reader.position() as u64, "a saved frontier", "other bytes"))?;
         for (partition, saved) in self.cold.partitions.iter_mut().zip(&state.partitions) {
@@ -179,10 +193,18 @@ impl Frontier {
         self.enter_rests(now)
     }
 
-    fn read_ram(&mut self, state: &FrontierState, reader: &mut Reader<'_>, now: Time) -> Option<Vec<SavedHost>> {
+    fn read_ram(
+        &mut self,
+        state: &FrontierState,
+        reader: &mut Reader<'_>,
+        era: Era,
+        now: Time,
+    ) -> Option<Vec<SavedHost>> {
         self.sequence = reader.varint()?;
+        self.beginning = Beginning { at: now, sequence: self.sequence };
         for (partition, saved) in self.cold.partitions.iter_mut().zip(&state.partitions) {
             read_partition(reader, partition)?;
+            partition.recent.renew_records(Writer::Before(now))?;
             partition.recent.since = now;
             partition.recent.has_first_contacts = true;
             partition.recent.tails.clone_from(&saved.tails);
@@ -199,15 +221,12 @@ impl Frontier {
         }
         for _ in 0..reader.varint()? {
             let (key, until, under_way) = (reader.fingerprint()?, reader.time()?, reader.u8()? != 0);
-            let rest = self.delay_of_any();
-            // a time that only a set clock can have made says that there was a delay, and not which
-            let (until, is_sane) = if is_sane(until, now) { (until, true) } else { (now, false) };
-            let rest = if under_way || !is_sane { rest } else { Duration::ZERO };
-            self.hold(key, until.max(now + rest), now);
+            let rest = if under_way { self.delay_of_any() } else { Duration::ZERO };
+            self.hold(key, era.rest(until, BACKOFF_MAX).max(now + rest), now);
         }
         self.charges = Charges::read(reader)?;
         if let Some(saved) = Saved::read(reader, state.partitions.len())? {
-            self.go_on_with(saved);
+            self.go_on_with(saved, now);
         }
         reader.is_at_end().then_some(hosts)
     }
@@ -215,9 +234,9 @@ impl Frontier {
 
 impl Frontier {
     /// Takes over what a cut kept of rounds and supporters. Where these are not counted now, their sums stay.
-    fn go_on_with(&mut self, saved: Saved) {
+    fn go_on_with(&mut self, saved: Saved, now: Time) {
         if let Some(rounds) = &mut self.rounds {
-            rounds.go_on(saved.round, saved.limit, saved.begun);
+            rounds.go_on(saved.round, saved.limit, saved.begun.passed(now));
         }
         for (partition, saved) in self.cold.partitions.iter_mut().zip(saved.partitions) {
             partition.take_saved(saved);
@@ -337,8 +356,8 @@ fn put_item(out: &mut Vec<u8>, rank: u16, item: &Item) {
 pub(super) fn read_host(reader: &mut Reader<'_>, now: Time, decode: super::RulesDecoder) -> Option<SavedHost> {
     let (origin, domain) = (reader.fingerprint()?, reader.fingerprint()?);
     let mut host = Host::new(origin, domain, reader.text()?.into());
-    let mut record = HostRecord::decode(reader.sized()?)?;
-    record.clamp(now);
+    let mut record = HostRecord::read(reader.sized()?, Writer::Before(now))?;
+    record.forget_expired(now);
     let written = record.written;
     host.adopt(record, decode);
     host.base_left = reader.varint()?;

@@ -196,7 +196,7 @@ pub(super) const BACKOFF_ROBOTS: Duration = Duration::from_secs(300);
 /// That of all of them where no delay is configured: tests, and one's own server.
 pub(super) const BACKOFF_WITHOUT_DELAYS: Duration = Duration::from_secs(1);
 /// No back-off is longer.
-pub(super) const BACKOFF_MAX: Duration = Duration::from_secs(24 * 3_600);
+pub const BACKOFF_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// Doublings of a back-off that are counted: enough for [`BACKOFF_MAX`] from a second on (2^17 s), and no overflow.
 pub(super) const DOUBLINGS_MAX: u32 = 20;
 /// The share by which a back-off may be longer by chance, so that hosts that failed together do not come back together.
@@ -225,8 +225,6 @@ pub(super) const RULES_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
 pub(super) const ADDRESSES_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// Addresses of a host that are kept.
 pub(super) const ADDRESSES_KEPT: usize = 32;
-/// By how much a clock that is right may differ from the one that wrote a time.
-pub(super) const CLOCK_DRIFT: Duration = Duration::from_secs(3_600);
 
 // What is remembered and swept. Each table is looked through when it has grown to a multiple of what is alive in it, so
 // that sweeping costs a constant for each entry that was made; these numbers keep small tables from being swept all the

@@ -3,7 +3,7 @@
 //! Writing never fails. Reading is done by [`Reader`], which checks every length against what is there and answers
 //! `None` where the bytes end too early: nothing is allocated on the word of a length that was read.
 
-use crate::clock::Time;
+use crate::clock::{Stored, Time};
 use crate::fingerprint::Fingerprint;
 use crate::varint;
 
@@ -103,8 +103,8 @@ impl<'a> Reader<'a> {
         self.u64().map(Fingerprint::from_bits)
     }
 
-    pub(super) fn time(&mut self) -> Option<Time> {
-        self.varint().map(Time::from_ms)
+    pub(super) fn time(&mut self) -> Option<Stored> {
+        self.varint().map(|ms| Stored::new(Time::from_ms(ms)))
     }
 }
 

@@ -124,6 +124,8 @@ pub struct Wheel {
     disk: Disk,
     dir: PathBuf,
     options: WheelOptions,
+    /// The longest time from now for which a record may be put down: a clock that was ahead has put down what is later.
+    longest: Duration,
     /// Slots that have something, in the order of levels and time.
     slots: BTreeMap<Place, Slot>,
     /// Bytes in their buffers.
@@ -161,6 +163,7 @@ impl Wheel {
             disk,
             dir: dir.to_owned(),
             options: WheelOptions { buffer_bytes: options.buffer_bytes.min(frame::BUFFER_BYTES_MAX), ..options },
+            longest: Duration::MAX,
             slots: BTreeMap::new(),
             buffered: 0,
             ready: Ready::default(),
@@ -202,6 +205,12 @@ impl Wheel {
         Ok(())
     }
 
+    /// Bounds what is put down: nothing is for later than `longest` from now. A record that says so comes at once, since
+    /// a clock has put it down that was ahead.
+    pub fn bound_by(&mut self, longest: Duration) {
+        self.longest = longest;
+    }
+
     /// Puts `record` down for `due`.
     pub fn put(&mut self, due: Time, record: &[u8], now: Time) -> Result<()> {
         self.refuse_after_failure()?;
@@ -235,12 +244,14 @@ impl Wheel {
         (figures.records, figures.due_now, figures.due_today, figures.bytes) = (ready, ready, ready, buffered);
         for (place, slot) in &self.slots {
             let records = slot.records();
+            let is_absurd = self.is_absurd(*place, now);
             let next = if place.level == Level::Minutes { place.end() } else { place.start() }.max(now);
+            let next = if is_absurd { now } else { next };
             figures.next = Some(figures.next.map_or(next, |first| first.min(next)));
             figures.records += records;
             figures.bytes += slot.file.as_ref().map_or(0, |file| file.bytes);
-            figures.due_now += if place.end() <= now { records } else { 0 };
-            figures.due_today += if place.start() < now + DAY { records } else { 0 };
+            figures.due_now += if place.end() <= now || is_absurd { records } else { 0 };
+            figures.due_today += if place.start() < now + DAY || is_absurd { records } else { 0 };
         }
         figures
     }

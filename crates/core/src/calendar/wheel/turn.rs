@@ -3,11 +3,11 @@
 use std::ops::Bound;
 use std::time::Duration;
 
-use super::Wheel;
 use super::file::SlotFile;
 use super::frame;
 use super::place::{self, Horizons, Level, Place};
 use super::read::{Piece, SlotDone, SlotRead};
+use super::{DAY, Wheel};
 use crate::clock::Time;
 use crate::disk::{Error, Result};
 
@@ -112,11 +112,29 @@ impl Wheel {
         self.deal(now, late).map(|place| (place, Turn::Deal)).or(give)
     }
 
-    /// The oldest slot whose records are all due.
+    /// The oldest slot whose records are all due: its time has passed, or is so far off that only a clock can have meant
+    /// it that was ahead.
     fn give(&self, now: Time) -> Option<Place> {
         let ended = |level: Level| self.first(level, 0, Place::of(level, now).number);
         let ended = [Level::Minutes, Level::Hours, Level::Days].map(ended);
-        ended.into_iter().flatten().min_by_key(|place| place.end())
+        let oldest = ended.into_iter().flatten().min_by_key(|place| place.end());
+        oldest.or_else(|| Level::ALL.into_iter().find_map(|level| self.first_absurd(level, now)))
+    }
+
+    /// The first slot of `level` for a time that only a clock can have meant that was ahead.
+    fn first_absurd(&self, level: Level, now: Time) -> Option<Place> {
+        let after = Place::of(level, self.last_due(now)).number;
+        self.first(level, after.saturating_add(1), u64::MAX)
+    }
+
+    /// Returns true for a slot of such a time.
+    pub(super) fn is_absurd(&self, place: Place, now: Time) -> bool {
+        place.number > Place::of(place.level, self.last_due(now)).number
+    }
+
+    /// The latest moment for which a record may be put down at `now`, by a clock that differs by less than a day.
+    fn last_due(&self, now: Time) -> Time {
+        now + self.longest.saturating_add(DAY)
     }
 
     /// The slot whose records are to lie in finer ones, the one that begins first.

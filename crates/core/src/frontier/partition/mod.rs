@@ -54,6 +54,7 @@ use super::policy::PartitionSnapshot;
 use super::record::HostRecord;
 use super::reputation::{DomainTotals, Histogram, SavedPartition};
 use super::tuning::{DOMAIN_BYTES, DOMAIN_TOTALS_BYTES};
+use super::writer::Writer;
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -171,6 +172,16 @@ impl Recent {
         }
     }
 
+    /// Renews the records of `writer`.
+    pub(super) fn renew_records(&mut self, writer: Writer) -> Option<()> {
+        self.records_bytes = 0;
+        for (origin, record) in std::mem::take(&mut self.records) {
+            let renewed = HostRecord::renewed(&record, writer)?.into_owned().into_boxed_slice();
+            self.insert_record(origin, renewed);
+        }
+        Some(())
+    }
+
     pub(super) fn insert_record(&mut self, origin: Fingerprint, record: Box<[u8]>) {
         const NODE_BYTES: usize = 48;
         self.records_bytes += record.len() + NODE_BYTES;
@@ -198,6 +209,8 @@ pub(super) struct Partition {
     /// What a merge that is in progress works on.
     pub frozen: Recent,
     pub base: Option<BaseFile>,
+    /// True for a base that this process has merged.
+    pub base_is_own: bool,
     pub base_filter: Filter,
     /// Of the supporters of domains in the base.
     pub supporters: Histogram,
@@ -249,6 +262,7 @@ impl Partition {
             recent: Recent::new(filter_bytes),
             frozen: Recent::default(),
             base: None,
+            base_is_own: true,
             base_filter: Filter::default(),
             supporters: Histogram::default(),
             cursors: Arc::default(),
@@ -427,9 +441,9 @@ impl Partition {
     }
 
     /// From when on hosts with newer records are available.
-    pub(super) fn availability(&self, now: Time, forgiven: Time) -> BTreeMap<Fingerprint, Time> {
+    pub(super) fn availability(&self, forgiven: Time) -> BTreeMap<Fingerprint, Time> {
         let records = self.recent.records.iter();
-        let available = |record| HostRecord::available_in(record, now, forgiven);
+        let available = |record| HostRecord::available_in(record, forgiven, Writer::This);
         records.filter_map(|(&origin, record)| Some((origin, available(record)?))).collect()
     }
 
@@ -457,6 +471,7 @@ impl Partition {
             files.supersede(self.path(old.generation, "base"));
         }
         self.base = done.summary.map(|summary| BaseFile { generation, summary });
+        self.base_is_own = true;
         if self.base.is_some() {
             files.unsynced.insert(self.path(generation, "base"));
         }
@@ -475,6 +490,7 @@ impl Partition {
             let mut base = base::Base::open(&self.disk, &path, state.bytes).map_err(Error::of_named_file)?;
             self.base_filter = base.filter()?;
             self.base = Some(BaseFile { generation: state.generation, summary: base.summary.clone() });
+            self.base_is_own = false;
         }
         Ok(())
     }

@@ -6,12 +6,14 @@ use super::base::{Base, BaseWriter, DirectoryEntry, Spot, Summary};
 use super::entry::{Entry, unreadable};
 use super::filter::Filter;
 use super::key::HostKey;
-use super::scan::{Scan, Stretch, Untouched};
+use super::scan::{OF_BASE, Scan, Stretch, Untouched};
 use crate::clock::Time;
 use crate::disk::{Disk, Result};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::record::HostRecord;
 use crate::frontier::reputation::{DomainTotals, Histogram};
+use crate::frontier::writer::Beginning;
+use crate::frontier::writer::Writer;
 
 /// The base to make.
 #[derive(Debug)]
@@ -19,6 +21,9 @@ pub(in crate::frontier) struct NewBase {
     pub generation: u64,
     pub path: PathBuf,
     pub now: Time,
+    /// By which it is known who wrote a record, and whether the base before was this process's own.
+    pub beginning: Beginning,
+    pub base_was_own: bool,
     pub block_bytes: usize,
     pub filter_bytes_max: usize,
     /// Hosts whose number of URLs is asked for, sorted.
@@ -48,8 +53,9 @@ pub(super) struct Output<'a> {
     writer: BaseWriter,
     domain: Option<(Fingerprint, DomainTotals)>,
     group: Option<Group>,
-    /// Of the group, if it has one.
+    /// The record of the group, if it has one, and its writer.
     record: Vec<u8>,
+    written_by: Writer,
     active: Vec<(Fingerprint, u64)>,
     supporters: Histogram,
     entries: u64,
@@ -73,6 +79,7 @@ impl<'a> Output<'a> {
             domain: None,
             group: None,
             record: Vec::new(),
+            written_by: Writer::This,
             active: Vec::new(),
             supporters: Histogram::default(),
             entries: 0,
@@ -91,8 +98,12 @@ impl<'a> Output<'a> {
                     }
                 }
             }
-            Entry::Record { host, record, .. } => {
+            Entry::Record { host, sequence, record } => {
                 self.group(host)?.has_record = true;
+                self.written_by = match sequence {
+                    OF_BASE => self.writer_of_base(),
+                    _ => self.made.beginning.writer_of(sequence),
+                };
                 self.record.clear();
                 self.record.extend_from_slice(record);
             }
@@ -119,7 +130,7 @@ impl<'a> Output<'a> {
                 Untouched::Host { host, urls, record, .. } => {
                     let start = if *urls > 0 { starts.next() } else { Some(Spot::default()) };
                     let start = start.ok_or_else(|| scan.base.malformed_url(stretch.to))?;
-                    self.host(*host, *urls, start, scan.record(record.clone()))?;
+                    self.host(*host, *urls, start, (scan.record(record.clone()), self.writer_of_base()))?;
                 }
             }
         }
@@ -157,6 +168,10 @@ impl<'a> Output<'a> {
         Ok(new)
     }
 
+    fn writer_of_base(&self) -> Writer {
+        self.made.beginning.writer_of_base(self.made.base_was_own)
+    }
+
     /// The group of `host`, begun if need be.
     fn group(&mut self, host: HostKey) -> Result<&mut Group> {
         if self.group.as_ref().is_none_or(|group| group.host != host) {
@@ -180,20 +195,24 @@ impl<'a> Output<'a> {
     fn close_group(&mut self) -> Result<()> {
         let Some(Group { host, start, urls, has_record }) = self.group.take() else { return Ok(()) };
         let record = std::mem::take(&mut self.record);
-        self.host(host, urls, start, if has_record { &record } else { &[] })?;
+        self.host(host, urls, start, (if has_record { &record } else { &[] }, self.written_by))?;
         self.record = record;
         self.writer.end_entries()
     }
 
     /// A host after its URLs, unless nothing of it is worth keeping. An empty record is none.
-    fn host(&mut self, host: HostKey, urls: u64, start: Spot, record: &[u8]) -> Result<()> {
+    fn host(&mut self, host: HostKey, urls: u64, start: Spot, (record, writer): (&[u8], Writer)) -> Result<()> {
         if urls > 0 && self.made.active.binary_search(&host.origin).is_ok() {
             self.active.push((host.origin, urls));
         }
-        let record = if record.is_empty() {
-            None
-        } else {
-            HostRecord::kept(record, self.made.now).ok_or_else(|| unreadable(&self.made.path))?
+        let unreadable = || unreadable(&self.made.path);
+        let renewed = match record {
+            [] => None,
+            record => Some(HostRecord::renewed(record, writer).ok_or_else(unreadable)?),
+        };
+        let record = match &renewed {
+            None => None,
+            Some(record) => HostRecord::kept(record, self.made.now).ok_or_else(unreadable)?,
         };
         if urls > 0 || record.is_some() {
             let record = record.as_deref().unwrap_or_default();

@@ -11,6 +11,9 @@ use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::reputation::DomainTotals;
 
+/// The sequence of a record that lies in a base: before those of tails.
+pub(super) const OF_BASE: u64 = 0;
+
 /// The unconsumed part of a base, in order.
 pub(super) struct Scan {
     pub base: Base,
@@ -124,7 +127,7 @@ impl Scan {
         match &self.at {
             At::Url => Entry::Url(self.base.url()),
             At::Record { host, record } => {
-                Entry::Record { host: *host, sequence: 0, record: self.block.bytes(record.clone()) }
+                Entry::Record { host: *host, sequence: OF_BASE, record: self.block.bytes(record.clone()) }
             }
             At::Domain { domain, totals } => Entry::Domain { domain: *domain, totals: *totals },
         }

@@ -19,6 +19,7 @@ use crate::frontier::record::HostRecord;
 use crate::frontier::reputation::{DomainTotals, Round};
 use crate::frontier::share::Share;
 use crate::frontier::tuning::READ_AHEAD;
+use crate::frontier::writer::Writer;
 
 /// How far a host is consumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,6 +90,8 @@ pub(in crate::frontier) struct Take {
     pub now: Time,
     /// Records of before are forgiven.
     pub forgiven: Time,
+    /// Who wrote the records of the base.
+    pub writer: Writer,
     pub cursors: Arc<Cursors>,
     pub refills: Vec<Refill>,
     /// Hosts that are not to be chosen, sorted.
@@ -279,7 +282,7 @@ impl Take {
         if candidate.cursor.taken >= candidate.urls || self.active.binary_search(&host.origin).is_ok() {
             return false;
         }
-        let in_base = || HostRecord::available_in(candidate.record, self.now, self.forgiven);
+        let in_base = || HostRecord::available_in(candidate.record, self.forgiven, self.writer);
         let available = self.available.get(&host.origin).copied().or_else(in_base).unwrap_or(Time::ZERO);
         if available > self.now {
             done.wake = Some(done.wake.map_or(available, |wake| wake.min(available)));

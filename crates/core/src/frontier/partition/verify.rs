@@ -15,6 +15,7 @@ use crate::drum::verify::is_fault;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
 use crate::frontier::record::HostRecord;
+use crate::frontier::writer::Writer;
 
 /// Who hears of a queued URL: whether it was taken already, and where it lies.
 pub(in crate::frontier) type Each<'a> = dyn FnMut(&QueuedUrl, bool, &Path, u64) -> Result<()> + 'a;
@@ -112,7 +113,7 @@ impl Partition {
                     item.url.domain
                 }
                 Ok(Entry::Record { host, record, .. }) => {
-                    if HostRecord::decode(record).is_none() {
+                    if HostRecord::read(record, Writer::This).is_none() {
                         return bad(at, "a record of a host that is none");
                     }
                     host.domain
@@ -153,7 +154,7 @@ impl Partition {
                     return Err(Error::damaged(&path, 0, expected, found));
                 }
                 if let DirectoryEntry::Host { host, urls, start, record } = entry {
-                    if !record.is_empty() && HostRecord::decode(record).is_none() {
+                    if !record.is_empty() && HostRecord::read(record, Writer::This).is_none() {
                         let found = format!("another one of origin {:016x}", host.origin.bits());
                         return Err(Error::damaged(&path, 0, "records of hosts in the directory", found));
                     }

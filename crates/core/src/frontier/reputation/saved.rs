@@ -10,7 +10,7 @@
 //! from supporters has none of this.
 
 use super::{DomainTotals, Histogram, Rounds};
-use crate::clock::Time;
+use crate::clock::Stored;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::wire::{self, Reader};
 
@@ -31,7 +31,7 @@ pub(in crate::frontier) type SavedDomain = (Fingerprint, DomainTotals, DomainTot
 pub(in crate::frontier) struct Saved {
     pub round: u32,
     pub limit: u64,
-    pub begun: Time,
+    pub begun: Stored,
     pub partitions: Vec<SavedPartition>,
     pub active: Vec<SavedDomain>,
 }

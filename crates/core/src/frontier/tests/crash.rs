@@ -145,7 +145,7 @@ fn with_files() -> (Crawl, Saved) {
 /// Opens a frontier and drains it; the first error of either.
 fn drain(crawl: &Crawl, saved: &Saved) -> Result<usize> {
     let options = crawl.options.clone();
-    let cut = Some((&saved.state, &saved.ram[..]));
+    let cut = Some(SavedFrontier { state: &saved.state, ram: &saved.ram, cut: Stored::new(START) });
     let mut frontier = Frontier::open(Disk::real(), crawl.dir.path(), options, decode_rules, 7, cut, START, true)?;
     let (mut dropped, mut now) = (0, START);
     while !frontier.is_idle() {
@@ -231,7 +231,7 @@ fn a_damaged_active_side_is_refused() {
         ram[at] = rng.u8(..);
         let mut state = saved.state.clone();
         state.ram_crc = crc32fast::hash(&ram);
-        let cut = Some((&state, &ram[..]));
+        let cut = Some(SavedFrontier { state: &state, ram: &ram, cut: Stored::new(START) });
         let _ =
             Frontier::open(Disk::real(), crawl.dir.path(), crawl.options.clone(), decode_rules, 7, cut, START, true);
     }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::clock::{Clock, ManualClock};
+use crate::clock::{Clock, ManualClock, Stored};
 use crate::outcome::{Blame, Failure, Reason, Verdict, blame_of_failure};
 
 pub(super) const MS: Duration = Duration::from_millis(1);
@@ -378,7 +378,7 @@ impl Crawl {
         self.answers.clear();
         (self.jobs, self.done) = (Vec::new(), Vec::new());
         let now = self.clock.now();
-        let saved = Some((state, ram));
+        let saved = Some(SavedFrontier { state, ram, cut: Stored::new(self.frontier.now) });
         self.frontier =
             Frontier::open(Disk::real(), self.dir.path(), self.options.clone(), decode_rules, 7, saved, now, clean)
                 .unwrap();

@@ -196,3 +196,23 @@ fn what_is_on_its_way_and_does_not_come_holds_up_the_next_round_for_a_minute_and
     assert_eq!(crawl.frontier.round_due(now, true), Some(begun + S * 60));
     assert_eq!(crawl.frontier.round_due(begun + S * 70, true), Some(begun + S * 70));
 }
+
+#[test]
+fn rounds_that_a_clock_began_that_was_ahead_begin_again_after_a_minute() {
+    for days in [1, 365, 3_650] {
+        let mut crawl = Crawl::new(options(few(3, 100)), plain);
+        let now = crawl.clock.now();
+        crawl.clock.advance(S * 86_400 * days);
+        crawl.frontier.begin_round(crawl.clock.now());
+        for n in 0..20 {
+            crawl.push(url(0, n, 1));
+        }
+        let mut ram = Vec::new();
+        let cut = crawl.frontier.cut(&mut ram).unwrap();
+        crawl.clock = ManualClock::new(now);
+        crawl.reopen(&cut.state, &ram, true);
+        assert_eq!(crawl.frontier.round().unwrap().0.begun, now, "{days} days");
+        run(&mut crawl);
+        assert!(crawl.clock.now() < now + S * 3_600, "{days} days");
+    }
+}

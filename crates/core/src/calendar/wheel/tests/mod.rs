@@ -224,3 +224,43 @@ fn a_record_that_is_too_long_is_refused_and_the_wheel_goes_on() {
     drain(&mut wheel, comes_at(start() + DAY), |_, record| taken += usize::from(record == longest)).unwrap();
     assert_eq!(taken, 3);
 }
+
+#[test]
+fn what_a_clock_put_down_that_was_ahead_comes_at_once_and_is_cut_and_opened_again_before_it_came() {
+    let memory = SimulatedDisk::default();
+    let options = WheelOptions { buffer_bytes: 2_000, memory_bytes: 20_000, ..WheelOptions::default() };
+    let (now, longest) = (start(), DAY * 30);
+    for ahead in [DAY * 32, DAY * 400, DAY * 3_650] {
+        let mut wheel = open(&memory, options, None).unwrap();
+        let mut random = fastrand::Rng::with_seed(5);
+        for number in 0..2_000_u64 {
+            let due = now + ahead + Duration::from_secs(random.u64(..30 * 86_400));
+            wheel.put(due, &number.to_le_bytes(), now + ahead).unwrap();
+        }
+        // by a right clock, before and after that
+        wheel.put(now + DAY * 29, &2_000_u64.to_le_bytes(), now).unwrap();
+        let mut left: std::collections::BTreeSet<u64> = (0..2_000).collect();
+        for _ in 0..3 {
+            let mut ram = Vec::new();
+            let cut = wheel.cut(&mut ram).unwrap();
+            wheel = open(&memory, options, Some((&cut.state, &ram))).unwrap();
+            wheel.bound_by(longest);
+            assert!(left.is_empty() || wheel.has_ready() || wheel.next_due(now) == Some(now));
+            if let Some(read) = wheel.next_read(now).unwrap() {
+                wheel.finish_read(read.run().unwrap(), now).unwrap();
+            }
+            for _ in 0..10 {
+                let Some((_, record)) = wheel.pop() else { break };
+                assert!(left.remove(&u64::from_le_bytes(record[..].try_into().unwrap())), "it comes once");
+            }
+        }
+        drain(&mut wheel, now, |_, record| {
+            assert!(left.remove(&u64::from_le_bytes(record.try_into().unwrap())), "it comes once");
+        })
+        .unwrap();
+        let figures = wheel.figures(now);
+        assert_eq!((left.len(), figures.records, figures.due_now), (0, 1, 0), "{ahead:?}");
+        let next = figures.next.unwrap();
+        assert!(next > now + DAY * 27 && next < now + DAY * 30, "what the right clock put down comes in time");
+    }
+}
