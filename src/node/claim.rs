@@ -11,7 +11,7 @@ use super::heads::{Heads, read_manifest};
 use super::note::{Note, Stamp};
 use super::objects::{aside, prefix};
 use super::shipments::{Commit, Shipments};
-use super::{Error, Result};
+use super::{Error, RECOVERED, Result};
 use crate::cluster::{Claimed, HeadRecord, Hold, Ownership};
 use crate::disk::{self, Disk};
 use crate::engine::{Checkpoint, Identity, Lease, mend};
@@ -219,8 +219,8 @@ impl Commit for Heading {
         !self.claimed.hold().is_lost()
     }
 
-    fn may_delete(&self) -> store::Result<bool> {
-        self.grounds.is_newest_era()
+    fn superseded(&self) -> store::Result<Option<&'static str>> {
+        Ok((!self.grounds.is_newest_era()?).then_some(RECOVERED))
     }
 }
 

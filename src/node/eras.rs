@@ -1,7 +1,9 @@
-//! The eras of a crawl on many machines: a new one begins when etcd has lost what it knew of the crawl.
+//! The eras of a crawl whose checkpoints are shipped. On many machines a new one begins when etcd has lost what it knew
+//! of the crawl; without a registry each process that opens the crawl begins one, so that a process of before that was
+//! stopped and wakes deletes nothing that its successor needs.
 //!
 //! ```text
-//! <id>/era/0001            era 1 begins: the process that has put this object recovers the crawl
+//! <id>/era/0001            era 1 begins: the process that has put this object recovers or opens the crawl
 //! <id>/era/0001.heads      the checkpoint from which each shard goes on in era 1
 //! <id>/lists/e1-000002     the second list of seeds, as etcd accepted it
 //! ```
@@ -26,8 +28,9 @@ const BYTES_MAX: u64 = 16 << 20;
 
 /// What the first object of an era says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Begun {
-    era: u32,
+pub struct Begun {
+    /// The era.
+    pub era: u32,
     /// By which its author knows it again.
     random: String,
 }
@@ -56,7 +59,11 @@ impl Eras<'_> {
 
     /// The era that counts.
     pub fn newest(&self) -> Result<u32> {
-        let mut era = 0;
+        self.newest_from(0)
+    }
+
+    /// The era that counts, which is this one or a later one.
+    pub fn newest_from(&self, mut era: u32) -> Result<u32> {
         while !self.is_newest(era)? {
             era += 1;
         }
@@ -68,16 +75,21 @@ impl Eras<'_> {
         Ok(self.store.length(&self.begun(era + 1))?.is_none())
     }
 
-    /// Begins the era; false where another process has done so at the same time.
-    pub fn begin(&self, era: u32, random: u128) -> Result<bool> {
+    /// Begins the era; nothing where another process has done so at the same time.
+    pub fn begin(&self, era: u32, random: u128) -> Result<Option<Begun>> {
         let begun = Begun { era, random: format!("{random:032x}") };
-        let name = self.begun(era);
-        match self.store.put(&name, &json(&begun)) {
-            Err(Error::Taken { .. }) => return Ok(false),
+        match self.store.put(&self.begun(era), &json(&begun)) {
+            Err(Error::Taken { .. }) => return Ok(None),
             put => put?,
         }
         // one of the same length is taken for an earlier sending of the same bytes
-        Ok(self.read::<Begun>(&name)?.is_some_and(|found| found == begun))
+        Ok(self.is_authors(&begun)?.then_some(begun))
+    }
+
+    /// Returns true where the era still has the author that has begun it: a store that does not know conditions lets
+    /// another process that begins it at the same moment write over the object.
+    pub fn is_authors(&self, begun: &Begun) -> Result<bool> {
+        Ok(self.read::<Begun>(&self.begun(begun.era))?.is_some_and(|found| found == *begun))
     }
 
     /// The checkpoints from which the shards go on in this era: it is decided now.
@@ -163,13 +175,15 @@ mod tests {
         assert!(eras.note_list(0, 2, &list("c")).is_err());
         let known = eras.known().unwrap();
         assert_eq!((known.newest, known.era, known.lists), (0, 0, vec![list("a"), list("b")]));
-        assert!(eras.begin(1, 7).unwrap() && eras.begin(1, 7).unwrap());
-        assert!(!eras.begin(1, 8).unwrap(), "another process was faster");
+        let begun = eras.begin(1, 7).unwrap().unwrap();
+        assert_eq!(eras.begin(1, 7).unwrap(), Some(begun.clone()));
+        assert_eq!(eras.begin(1, 8).unwrap(), None, "another process was faster");
+        assert!(eras.is_authors(&begun).unwrap());
         assert!(!eras.is_newest(0).unwrap() && eras.is_newest(1).unwrap());
         eras.note_list(1, 1, &list("a")).unwrap();
         let known = eras.known().unwrap();
         assert_eq!((known.newest, known.era, known.lists.len()), (1, 0, 2), "it has no heads");
-        assert!(eras.begin(2, 9).unwrap());
+        assert!(eras.begin(2, 9).unwrap().is_some());
         eras.note_list(2, 1, &list("a")).unwrap();
         let heads = vec![None, Some(Stamp::new(Claim { era: 0, epoch: 9 }, 4))];
         eras.put_heads(2, &heads).unwrap();

@@ -25,7 +25,7 @@ mod objects;
 mod shipments;
 
 pub use claim::{Commits, Grounds, NodeLease, SessionLease, ShardLease};
-pub use eras::{Eras, Known};
+pub use eras::{Begun, Eras, Known};
 pub use heads::Heads;
 pub use note::{Note, Stamp};
 pub use objects::{aside, prefix, read_json};
@@ -35,6 +35,8 @@ use crate::{disk, store};
 
 /// Why a node of an earlier era goes on no more.
 pub const RECOVERED: &str = "crawler cluster recover has begun a new era of the crawl";
+/// Why a process that works on a crawl alone goes on no more.
+const SUCCEEDED: &str = "another process goes on with the crawl";
 
 /// Why a claimed shard cannot be made ready.
 #[derive(Debug, thiserror::Error)]

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::RECOVERED;
+use super::SUCCEEDED;
+use super::eras::{Begun, Eras};
 use super::note::{Note, Stamp};
 use crate::disk::{self, Disk};
 use crate::engine::checkpoint::inventory;
@@ -35,13 +36,23 @@ pub trait Commit: fmt::Debug + Send {
     fn commit(&self, manifest: &Manifest, checkpoint: &Checkpoint) -> Result<Revision, String>;
     /// Whether the shard is still this process's, as far as is known.
     fn is_held(&self) -> bool;
-    /// Whether what no head names any more may be deleted: not where the crawl has gone on in another registry.
-    fn may_delete(&self) -> store::Result<bool>;
+    /// Why what no head names any more may not be deleted: others have gone on with the crawl.
+    fn superseded(&self) -> store::Result<Option<&'static str>>;
 }
 
 /// The manifest itself is the head: of a crawl that one process at a time works on.
+///
+/// Each process begins an era before it looks for the head, and looks for a later era when it has put a manifest and
+/// before it deletes anything. So either the successor finds that manifest, or this process finds the successor.
 #[derive(Debug)]
-pub struct Alone;
+pub struct Alone {
+    /// Where the crawl is shipped to.
+    pub store: Arc<dyn ObjectStore>,
+    /// Of the objects of the crawl.
+    pub prefix: String,
+    /// The era that this process has begun.
+    pub begun: Begun,
+}
 
 impl Commit for Alone {
     fn commit(&self, _: &Manifest, _: &Checkpoint) -> Result<Revision, String> {
@@ -52,8 +63,10 @@ impl Commit for Alone {
         true
     }
 
-    fn may_delete(&self) -> store::Result<bool> {
-        Ok(true)
+    fn superseded(&self) -> store::Result<Option<&'static str>> {
+        let eras = Eras { store: &*self.store, prefix: &self.prefix };
+        let is_ours = eras.is_newest(self.begun.era)? && eras.is_authors(&self.begun)?;
+        Ok((!is_ours).then_some(SUCCEEDED))
     }
 }
 
@@ -213,9 +226,9 @@ impl Shipping for Shipments {
         *note = Note { committed: note.offered, offered: None };
         note.write(disk, dir)?;
         shipper.counts(manifest, revision);
-        let released = match commit.may_delete() {
-            Ok(false) => return Err(self.lost(dir, RECOVERED)),
-            Ok(true) => shipper.release(),
+        let released = match commit.superseded() {
+            Ok(Some(why)) => return Err(self.lost(dir, why)),
+            Ok(None) => shipper.release(),
             Err(error) => Err(error),
         };
         if let Err(error) = released {

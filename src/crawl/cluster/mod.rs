@@ -4,9 +4,9 @@
 //! begin   store opened ─► crawl known there ─► seeds shipped ─► each shard: claim, head, note ─► Shipments
 //! adopt   store opened ─► crawl found ─► seeds, head of each shard restored ─► a directory that is resumed
 //! ```
-//! Without a registry one process at a time may work on a crawl: each opening takes the epoch behind the greatest one
-//! that the store lists, and the head of a shard is the newest manifest whose objects are all there. A directory whose
-//! crawl has gone on elsewhere is refused.
+//! Without a registry one process at a time may work on a crawl: each opening begins an era, and the head of a shard is
+//! the newest manifest whose objects are all there. A directory whose crawl has gone on elsewhere is refused, and a
+//! process of an earlier era ends with its next checkpoint.
 
 mod adopt;
 mod clerk;
@@ -33,7 +33,8 @@ use crate::config::{Bytes, Config};
 use crate::disk::Disk;
 use crate::engine::{Identity, Sharding, Shipping};
 pub(super) use crate::node::Shipments;
-use crate::node::{Alone, Note, Stamp, prefix};
+use crate::node::{Alone, Begun, Eras, Note, Stamp, prefix};
+use crate::shard::Shard;
 use crate::ship::{Claim, Names, ShipOptions, greatest_claim, newest};
 use crate::store::{self, ObjectStore, StoreOptions};
 pub use adopt::{Adopted, adopt};
@@ -58,11 +59,15 @@ pub(super) fn begin(request: &CrawlRequest, directory: &Directory) -> Result<Opt
     let identity = whole(&directory.shards[0].identity);
     let object = CrawlObject { identity, config: request.config.without_secrets(), shared: false };
     object.put(&*store).map_err(refused)?;
+    let (names, prefix) = (object.names(), object.prefix());
     let crawl = (object.identity.id, object.identity.shards());
     let options = ShipOptions { bytes_per_second: request.config.cluster.bytes_per_second.map(Bytes::get) };
-    let shipments = Shipments::new(store.clone(), object.names(), crawl, (options, thread::sleep));
+    let shipments = Shipments::new(store.clone(), names.clone(), crawl, (options, thread::sleep));
+    let shards = directory.shards.iter().map(|shard| shard.identity.shard());
+    let begun = begin_era(&*store, &prefix, &names, shards)?;
     for shard in &directory.shards {
-        let (claim, head) = claim(&*store, &object.names(), shard.identity.shard().index())?;
+        let place = shard.identity.shard();
+        let head = newest(&*store, &names, place.index()).map_err(refused)?;
         let stamp = head.as_ref().map(|head| Stamp::new(head.claim, head.number));
         if !Note::read(&disk, &shard.dir)?.is_of(stamp) {
             return Err(CrawlError::Usage(format!(
@@ -72,7 +77,8 @@ pub(super) fn begin(request: &CrawlRequest, directory: &Directory) -> Result<Opt
                 store.address()
             )));
         }
-        shipments.own(shard.identity.shard(), (claim, Box::new(Alone)), head, (&disk, &shard.dir))?;
+        let commit = Alone { store: store.clone(), prefix: prefix.clone(), begun: begun.clone() };
+        shipments.own(place, (Claim { era: begun.era, epoch: 0 }, Box::new(commit)), head, (&disk, &shard.dir))?;
     }
     Ok(Some(Arc::new(shipments)))
 }
@@ -89,16 +95,23 @@ pub fn settings(config: &Config, id: Option<&str>) -> Result<Config, CrawlError>
     Ok(CrawlObject::find_shared(&*open_store(config)?, id)?.config)
 }
 
-/// The next claim of a shard, and the manifest of its head.
-fn claim(
+/// Begins the era behind the newest one that the store has of the crawl.
+fn begin_era(
     store: &dyn ObjectStore,
+    prefix: &str,
     names: &Names,
-    shard: u32,
-) -> Result<(Claim, Option<crate::ship::Manifest>), CrawlError> {
-    let before = greatest_claim(store, names, shard).map_err(refused)?;
-    // without a registry nothing can be lost that the store does not have: there is one era
-    let claim = Claim { era: 0, epoch: before.map_or(1, |before| before.epoch + 1) };
-    Ok((claim, newest(store, names, shard).map_err(refused)?))
+    shards: impl Iterator<Item = Shard>,
+) -> Result<Begun, CrawlError> {
+    let mut known = 0;
+    for shard in shards {
+        let claim = greatest_claim(store, names, shard.index()).map_err(refused)?;
+        known = known.max(claim.map_or(0, |claim| claim.era));
+    }
+    let eras = Eras { store, prefix };
+    let era = eras.newest_from(known).map_err(refused)? + 1;
+    let begun = eras.begin(era, options::random()).map_err(refused)?;
+    let another = || CrawlError::Usage(format!("another process goes on with the crawl in {}", store.address()));
+    begun.ok_or_else(another)
 }
 
 /// The identity of the whole crawl that has a shard with this one.

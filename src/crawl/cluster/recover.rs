@@ -77,15 +77,17 @@ pub fn recover(
         refuse_unharmed(&left, known.newest, is_lost)?;
     }
     let era = known.newest + 1;
-    if !eras.begin(era, options::random()).map_err(refused)? {
-        let why = "another crawler cluster recover works on this crawl";
-        return Err(CrawlError::Usage(why.to_owned()));
-    }
+    let another = || CrawlError::Usage("another crawler cluster recover works on this crawl".to_owned());
+    let begun = eras.begin(era, options::random()).map_err(refused)?.ok_or_else(another)?;
     say(&format!("era {era} has begun: nodes of an earlier one commit and delete nothing any more"));
     let are_running = left.iter().any(|(_, remains)| remains.is_the_same && !remains.nodes.is_empty());
     if are_running || !store.address().starts_with("file:") {
         say(&format!("waiting {} seconds for what they have sent to the store", SETTLED.as_secs()));
         thread::sleep(SETTLED);
+        // a store that does not know conditions may have taken another recovery's object in the place of this one
+        if !eras.is_authors(&begun).map_err(refused)? {
+            return Err(another());
+        }
     }
     for (number, list) in (1..).zip(&known.lists) {
         eras.note_list(era, number, list).map_err(refused)?;

@@ -144,3 +144,22 @@ fn a_directory_whose_crawl_has_gone_on_elsewhere_is_refused() {
     wait(first(&site, &store)).expect(2, &["has gone on from another directory"]);
     assert_eq!(site.log().len(), before, "nothing was requested");
 }
+
+#[test]
+fn a_process_that_wakes_behind_its_successor_deletes_nothing_and_ends() {
+    let site = site(1, SimOptions { hosts: 30, pages: 700, ..small(95) });
+    let store = store(&site);
+    let mut stopped = first(&site, &store);
+    site.wait_for_requests_or_end(200, &mut stopped);
+    wait_for_manifests(&site, 1);
+    signal(&stopped, rustix::process::Signal::STOP);
+    let mut successor = start(&site, &["cluster", "run", "--store", &store, "--dir", "second"]);
+    site.wait_for_requests_or_end(450, &mut successor);
+    signal(&stopped, rustix::process::Signal::CONT);
+    wait(stopped).expect(4, &["another process goes on with the crawl"]);
+    wait(successor).expect(0, &[]);
+    for args in [["verify", "--store", &store], ["verify", "--dir", "second"]] {
+        let verified = crawler(&site, &args).output().unwrap();
+        assert!(verified.status.success(), "{args:?}: {}", String::from_utf8_lossy(&verified.stdout));
+    }
+}
