@@ -94,7 +94,7 @@ impl Heads {
             // while this is held nobody claims it here, who shows it otherwise then
             let own = self.wakes.lock().unwrap_or_else(PoisonError::into_inner);
             if !own.contains_key(&shard) {
-                self.view.mount_instead(&dir, &manifest);
+                self.view.mount_links_instead(&dir, &manifest);
             }
         }
         let said = Head { idle: record.idle, read_to: record.read_to, ..manifest.head.clone() };

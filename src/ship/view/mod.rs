@@ -74,10 +74,11 @@ impl StoreView {
         self.put(dir, manifest, kinds, Mount::default());
     }
 
-    /// Shows all files of `manifest` in `dir`, and nothing that the disk beneath has there: that of a shard which
-    /// another node owns now, and whose directory here may have what was never committed.
-    pub fn mount_instead(&self, dir: &Path, manifest: &Manifest) {
-        self.put(dir, manifest, &|_| true, Mount { hides: true, ..Mount::default() });
+    /// Shows the link files of `manifest` in `dir`, and nothing that the disk beneath has there: that of a shard which
+    /// another node owns now, and whose directory here may have what was never committed. Of the shards of others a
+    /// node reads nothing else, and they have more than a thousand files each.
+    pub fn mount_links_instead(&self, dir: &Path, manifest: &Manifest) {
+        self.put(dir, manifest, &|kind| kind == FileKind::Links, Mount { hides: true, ..Mount::default() });
     }
 
     fn put(&self, dir: &Path, manifest: &Manifest, kinds: &dyn Fn(FileKind) -> bool, mut mount: Mount) {
@@ -313,7 +314,7 @@ mod tests {
         // its owner writes it here
         std::fs::write(pages.join("value-00000.warc.gz.open"), b"more").unwrap();
         assert!(!disk.list(&pages).unwrap().contains(&"value-00000.warc.gz".to_owned()));
-        // the shard is another node's: nothing that lies here counts
+        // nothing that lies here counts
         view.mounts.write().unwrap().get_mut(dir.path()).unwrap().hides = true;
         assert_eq!(disk.read(&key).unwrap(), content);
         assert_eq!(disk.list(&pages).unwrap(), ["key.dat", "value-00000.warc.gz"]);
@@ -321,5 +322,31 @@ mod tests {
         assert!(disk.open(&key, Mode::Write).is_err() && disk.remove(&key).is_err());
         view.unmount(dir.path());
         assert_eq!(disk.read(&key).unwrap(), b"newer");
+    }
+
+    #[test]
+    fn of_a_shard_of_others_its_link_files_are_shown_and_nothing_that_lies_here() {
+        let (source, here, disk) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), Disk::real());
+        let store = Arc::new(MemoryStore::default());
+        let claim = Claim { era: 1, epoch: 4 };
+        let mut shipper =
+            Shipper::new(store.clone(), Names::default(), (7, Shard::WHOLE), claim, None, ShipOptions::default());
+        let files =
+            [("pages/key.dat", FileKind::Grows), ("dns/a.repo", FileKind::Whole), ("links/out.g1", FileKind::Links)];
+        for (path, _) in files {
+            for dir in [source.path(), here.path()] {
+                disk.create_dir_all(dir.join(path).parent().unwrap()).unwrap();
+                std::fs::write(dir.join(path), path).unwrap();
+            }
+        }
+        let named = files.map(|(path, kind)| NamedFile::new(path.into(), path.len() as u64, kind));
+        let manifest = shipper.ship(&disk, source.path(), 1, &Head { number: 1, ..Head::default() }, &named).unwrap();
+        let view = StoreView::new(store, Some(disk), 256 << 10);
+        view.mount_links_instead(here.path(), &manifest);
+        assert_eq!(view.mounts.read().unwrap()[here.path()].files.len(), 1);
+        let disk = view.disk();
+        assert_eq!(disk.read(here.path().join("links/out.g1")).unwrap(), b"links/out.g1");
+        assert!(disk.read(here.path().join("pages/key.dat")).unwrap_err().is_not_found());
+        assert!(disk.list(&here.path().join("dns")).unwrap_or_default().is_empty());
     }
 }
