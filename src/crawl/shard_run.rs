@@ -12,6 +12,7 @@ use super::live::{DISPLAY, View};
 use super::{CrawlError, threads};
 use crate::clock::Clock;
 use crate::container::Recovery;
+use crate::engine::recovery::StartReads;
 use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch, ReplyTo, RoundWanted};
 use crate::process::Processor;
 use crate::record::Finish;
@@ -117,7 +118,7 @@ impl ShardRun {
         let ShardRun { engine, processor, .. } = self;
         let mut find =
             |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
-        let replayed = engine.replay(recovery, &mut find, &mut tell_replay())?;
+        let replayed = engine.replay(recovery, &mut find, &mut tell_reads())?;
         let sent = engine.resend(&mut find, &mut tell_resend())?;
         if sent > 0 {
             tracing::warn!("links to other shards were lost: those of {sent} archived pages are sent again");
@@ -182,32 +183,38 @@ fn take_in(engine: &mut Engine, event: Event) -> Result<(), CrawlError> {
     }
 }
 
-/// Progress of a long start, now and then: what `says` makes of what is done and of all.
-fn tell_progress(says: impl Fn(u64, u64) -> String) -> impl FnMut(u64, u64) {
+/// Progress of a long start, now and then: `line` of what is read, of what is done and of all.
+fn tell_progress<R>(line: impl Fn(R, u64, u64) -> String) -> impl FnMut(R, u64, u64) {
     let mut told = Instant::now();
-    move |done, total| {
+    move |reads, done, total| {
         if told.elapsed() > TELL {
             told = Instant::now();
-            tracing::warn!("{}", says(done, total));
+            tracing::warn!("{}", line(reads, done, total));
         }
     }
 }
 
 /// Of the Bloom filters' rebuild.
 fn tell_keys() -> impl FnMut(u64, u64) {
-    tell_progress(|done, total| format!("reading the URLs seen before: {done} of {total} keys"))
+    let mut tell = tell_progress(|(), done, total| format!("reading the URLs seen before: {done} of {total} keys"));
+    move |done, total| tell((), done, total)
 }
 
 /// Of sending links again.
 fn tell_resend() -> impl FnMut(u64, u64) {
-    tell_progress(|done, total| {
+    let mut tell = tell_progress(|(), done, total| {
         format!("sending the links of archived pages to other shards again: {done} of {total} pages")
-    })
+    });
+    move |done, total| tell((), done, total)
 }
 
-/// Of the replay.
-fn tell_replay() -> impl FnMut(u64, u64) {
-    tell_progress(|done, total| {
-        format!("recovering what was stored after the last checkpoint: {done} of {total} bytes")
+/// Of what is read in the archive.
+fn tell_reads() -> impl FnMut(StartReads, u64, u64) {
+    tell_progress(|reads, done, total| match reads {
+        StartReads::Calendar => format!("putting archived pages into the recrawl calendar: {done} of {total} pages"),
+        StartReads::Support => format!("reading the links of archived pages: {done} of {total} pages"),
+        StartReads::Recovery => {
+            format!("recovering what was stored after the last checkpoint: {done} of {total} bytes")
+        }
     })
 }

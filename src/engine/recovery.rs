@@ -50,23 +50,36 @@ pub(super) fn purpose_of<'a>(page: &'a ReplayedPage, hops: &'a Hops) -> Purpose<
     }
 }
 
+/// What a start reads in the archive before the crawl goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartReads {
+    /// Pages, for a calendar that begins late.
+    Calendar,
+    /// Pages, for supporters that are counted late.
+    Support,
+    /// Bytes that came after the last checkpoint.
+    Recovery,
+}
+
+/// Hears of what is read, how much of it was, and how much there is in all.
+pub type StartProgress<'a> = dyn FnMut(StartReads, u64, u64) + 'a;
+
 impl Engine {
-    /// Replays everything that `recovery` finds; returns the number of pages. `progress` hears of bytes done and
-    /// bytes in all.
+    /// Replays everything that `recovery` finds; returns the number of pages.
     pub fn replay(
         &mut self,
         mut recovery: Recovery,
         find: &mut Find<'_>,
-        progress: &mut dyn FnMut(u64, u64),
+        progress: &mut StartProgress<'_>,
     ) -> Result<u64> {
-        self.fill_late_calendar()?;
+        self.fill_late_calendar(progress)?;
         let seeds = self.note_seeds()?;
-        self.count_late_support(seeds, find)?;
+        self.count_late_support(seeds, find, progress)?;
         let mut pages = 0;
         while let Some(page) = recovery.next(&mut self.container)? {
             self.stores.arrival.now = self.clock.now();
             let (done, total) = recovery.progress();
-            progress(done, total);
+            progress(StartReads::Recovery, done, total);
             self.replay_page(page, find)?;
             pages += 1;
             while self.stores.dispatch(super::RESULTS_PER_PUMP)? > 0 {}

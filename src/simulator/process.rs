@@ -238,7 +238,7 @@ impl Member {
             }
             processor.findings(url, purpose, response, scope)
         };
-        engine.replay(recovery, &mut find, &mut |_, _| {})?;
+        engine.replay(recovery, &mut find, &mut |_, _, _| {})?;
         engine.resend(&mut find, &mut |_, _| {})?;
         Ok(())
     }

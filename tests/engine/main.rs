@@ -422,7 +422,7 @@ fn try_open(
     let mut processor = Processor::new(process);
     let mut find =
         |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
-    engine.replay(recovery, &mut find, &mut |_, _| {})?;
+    engine.replay(recovery, &mut find, &mut |_, _, _| {})?;
     Ok(Run { engine, record, clock, past })
 }
 

@@ -2,22 +2,29 @@
 //!
 //! Each page gets a record by its newest version in the archive, as if its first visit had just been planned: due after
 //! an interval from when it was fetched, so at once where that is over. What else a visit needs it looks up in the
-//! archive when it comes. That takes one pass over the archive, before anything else; it is done again after a kill
-//! before the first checkpoint that has the calendar.
+//! archive when it comes. That takes two passes over the archive, before anything else: which version of each page is
+//! its newest is found by sorting, for a look-up in the index would be a random read for each record. It is done again
+//! after a kill before the first checkpoint that has the calendar.
 
 use crate::calendar::{Found, Past};
 use crate::clock::Time;
 use crate::container::{KeyRecord, Reader};
 use crate::disk::Result;
+use crate::disk::sorter::{Sorted, Sorter};
 use crate::engine::Engine;
+use crate::engine::recovery::{StartProgress, StartReads};
 use crate::engine::route::queued;
 use crate::frontier::{Hops, QueuedUrl};
 use crate::record::layout;
 use crate::web::url::CanonicalUrl;
 
+/// Memory in which versions are sorted.
+const SORT_BYTES: usize = 64 << 20;
+const NUMBER_BYTES: usize = 8;
+
 impl Engine {
     /// Puts the pages of the archive into a calendar that is new, up to those that are replayed.
-    pub(in crate::engine) fn fill_late_calendar(&mut self) -> Result<()> {
+    pub(in crate::engine) fn fill_late_calendar(&mut self, progress: &mut StartProgress<'_>) -> Result<()> {
         let is_wanted = self.recrawls.as_mut().is_some_and(|recrawls| std::mem::take(&mut recrawls.begins_late));
         if !is_wanted || self.container.pages() == 0 {
             return Ok(());
@@ -25,26 +32,28 @@ impl Engine {
         tracing::info!("recrawl was switched on: reading the archive for the pages that are there already");
         let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join(layout::PAGES))?;
         let (end, now) = (self.container.key_bytes(), self.clock.now());
+        let mut newest = newest_versions(&archive)?;
+        let mut next = newest.next()?.map(number_at);
         let mut pages: u64 = 0;
-        for record in archive.records() {
+        for (number, record) in (0..).zip(archive.records()) {
             let record = record?;
             if record.offset >= end {
                 break;
             }
-            pages += u64::from(self.put_into_calendar(&archive, &record, now)?);
+            progress(StartReads::Calendar, number, self.container.pages());
+            if next == Some(record.offset) {
+                pages += u64::from(self.put_into_calendar(&archive, &record, now)?);
+                next = newest.next()?.map(number_at);
+            }
         }
         tracing::info!("{pages} pages of the archive were put into the recrawl calendar");
         Ok(())
     }
 
-    /// Plans the next visit of a page, if this is its newest version; says whether it is.
+    /// Plans the next visit of a page by its newest version; says whether it has one.
     fn put_into_calendar(&mut self, archive: &Reader, record: &KeyRecord, now: Time) -> Result<bool> {
         let Ok(url) = CanonicalUrl::parse(&record.url) else { return Ok(false) };
         let keys = self.home.keys.keys(&url);
-        let is_newest = |newest: KeyRecord| newest.offset == record.offset;
-        if record.robots || record.of_rendering || !archive.newest(keys.key, &record.url)?.is_some_and(is_newest) {
-            return Ok(false);
-        }
         // its way from the seed, which limits look at
         let way = archive.page(record)?.map(|page| (page.depth, Hops::parse(&page.hops), page.seed));
         let (depth, hops, seed) = way.unwrap_or_default();
@@ -60,4 +69,33 @@ impl Engine {
         recrawls.put_down(&mut self.stores, &url, (None, past), (found, record.time, now))?;
         Ok(true)
     }
+}
+
+/// The places of the newest versions of all pages of `archive`, in order.
+fn newest_versions(archive: &Reader) -> Result<Sorted> {
+    let mut versions = Sorter::new(SORT_BYTES);
+    for record in archive.records() {
+        let record = record?;
+        if !record.robots && !record.of_rendering {
+            let mut line = record.key.bits().to_be_bytes().to_vec();
+            line.extend(record.offset.to_be_bytes());
+            versions.push(&line)?;
+        }
+    }
+    let (mut versions, mut newest) = (versions.finish()?, Sorter::new(SORT_BYTES));
+    let mut last: Option<(u64, u64)> = None;
+    while let Some(line) = versions.next()? {
+        let (key, offset) = (number_at(line), number_at(&line[NUMBER_BYTES..]));
+        if let Some((_, newest_offset)) = last.filter(|&(of, _)| of != key) {
+            newest.push(&u64::to_be_bytes(newest_offset))?;
+        }
+        last = Some((key, offset));
+    }
+    last.map_or(Ok(()), |(_, offset)| newest.push(&offset.to_be_bytes()))?;
+    newest.finish()
+}
+
+/// The number that `bytes` begin with.
+fn number_at(bytes: &[u8]) -> u64 {
+    u64::from_be_bytes(std::array::from_fn(|at| bytes[at]))
 }

@@ -15,7 +15,7 @@ use crate::container::{KeyRecord, Reader, ReplayedPage};
 use crate::disk::scratch::{Scratch, Writer};
 use crate::disk::sorter::Sorter;
 use crate::disk::{Error, Result};
-use crate::engine::recovery::Find;
+use crate::engine::recovery::{Find, StartProgress, StartReads};
 use crate::engine::{Engine, Purpose, Response};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::quarters_of;
@@ -148,6 +148,7 @@ impl Engine {
         &mut self,
         mut seeds: HashSet<Fingerprint>,
         find: &mut Find<'_>,
+        progress: &mut StartProgress<'_>,
     ) -> Result<()> {
         if !std::mem::take(&mut self.stores.support_begins_late) || self.container.pages() == 0 {
             return Ok(());
@@ -155,8 +156,9 @@ impl Engine {
         tracing::info!("budgets by supporters were switched on: reading the archive for the links of its pages");
         let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join(layout::PAGES))?;
         let (end, mut links) = (self.container.key_bytes(), Sorter::new(SORT_BYTES));
-        for record in archive.records() {
+        for (number, record) in (0..).zip(archive.records()) {
             let record = record?;
+            progress(StartReads::Support, number, self.container.pages());
             if record.offset >= end {
                 break;
             }
