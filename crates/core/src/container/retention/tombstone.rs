@@ -33,9 +33,9 @@ pub struct Tombstone {
     pub sha1: String,
     /// Length of the payload.
     pub bytes: u64,
-    /// Flags of the record: robots.txt, cut short, statements, external, and whether it was a revisit that got its
-    /// payload later.
-    pub flags: [bool; 5],
+    /// Flags of the record: robots.txt, cut short, statements, external, whether it was a revisit that got its payload
+    /// later, of a rendering, rendered.
+    pub flags: [bool; 7],
     /// Of a revisit: the record that it referred to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_at: Option<u64>,
@@ -49,19 +49,47 @@ pub struct Tombstone {
 }
 
 impl Tombstone {
-    /// Of the page of `record`, which is removed.
+    /// The tombstone of the page of `record`, which is removed. All fields are named here, so that none is left out that
+    /// a later version adds.
     pub fn of(record: &KeyRecord, removed: &str, why: &str) -> Tombstone {
+        let KeyRecord {
+            // the URL, the file of the tombstone, and the other records of the URL say these
+            key: _,
+            file: _,
+            generation: _,
+            previous: _,
+            // these say where its content is, which is gone
+            value_offset: _,
+            value_bytes: _,
+            is_removed: _,
+            offset,
+            time,
+            status,
+            robots,
+            of_rendering,
+            is_rendered,
+            payload_sha1,
+            payload_bytes,
+            truncated,
+            has_statements,
+            is_external,
+            payload_at,
+            was_revisit,
+            moved_to,
+            mime,
+            url,
+        } = record;
         Tombstone {
-            at: record.offset,
-            url: record.url.clone(),
-            time: record.time.ms(),
-            status: record.status,
-            mime: record.mime.clone(),
-            sha1: data_encoding::BASE32.encode(&record.payload_sha1),
-            bytes: record.payload_bytes,
-            flags: [record.robots, record.truncated, record.has_statements, record.is_external, record.was_revisit],
-            payload_at: record.payload_at,
-            moved_to: record.moved_to,
+            at: *offset,
+            url: url.clone(),
+            time: time.ms(),
+            status: *status,
+            mime: mime.clone(),
+            sha1: data_encoding::BASE32.encode(payload_sha1),
+            bytes: *payload_bytes,
+            flags: [*robots, *truncated, *has_statements, *is_external, *was_revisit, *of_rendering, *is_rendered],
+            payload_at: *payload_at,
+            moved_to: *moved_to,
             removed: removed.to_owned(),
             why: why.to_owned(),
         }
@@ -69,7 +97,7 @@ impl Tombstone {
 
     /// The record of key.dat of the removed page, of value file `file`; without the version before.
     pub fn key_record(&self, file: (u32, u8), key: Fingerprint) -> Option<KeyRecord> {
-        let [robots, truncated, has_statements, is_external, was_revisit] = self.flags;
+        let [robots, truncated, has_statements, is_external, was_revisit, of_rendering, is_rendered] = self.flags;
         Some(KeyRecord {
             offset: self.at,
             key,
@@ -80,8 +108,8 @@ impl Tombstone {
             time: Time::from_ms(self.time),
             status: self.status,
             robots,
-            of_rendering: false,
-            is_rendered: false,
+            of_rendering,
+            is_rendered,
             payload_sha1: data_encoding::BASE32.decode(self.sha1.as_bytes()).ok()?.try_into().ok()?,
             payload_bytes: self.bytes,
             truncated,
@@ -137,5 +165,46 @@ pub fn encode(
     }
     if !block.is_empty() {
         end(&mut block, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tombstone_says_all_that_key_dat_says_of_a_removed_page() {
+        for set in 0..7 {
+            let is = |number: usize| number == set;
+            let record = KeyRecord {
+                offset: 700,
+                key: Fingerprint::from_bits(9),
+                file: 3,
+                generation: 2,
+                value_offset: 0,
+                value_bytes: 0,
+                time: Time::from_ms(1_764_000_000_000),
+                status: 200,
+                robots: is(0),
+                of_rendering: is(1),
+                is_rendered: is(2),
+                payload_sha1: [7; 20],
+                payload_bytes: 5_000,
+                truncated: is(3),
+                has_statements: is(4),
+                is_external: is(5),
+                payload_at: (!is(6)).then_some(500),
+                was_revisit: is(6),
+                is_removed: true,
+                moved_to: Some(600),
+                previous: None,
+                mime: "text/html".to_owned(),
+                url: "https://a.example/".to_owned(),
+            };
+            let tombstone = Tombstone::of(&record, "2026-11-26T00:00:00Z", "old");
+            let line = serde_json::to_vec(&tombstone).unwrap();
+            let read = parse(&line).unwrap().remove(0);
+            assert_eq!(read.key_record((3, 2), record.key), Some(record), "flag {set}");
+        }
     }
 }
