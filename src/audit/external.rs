@@ -38,7 +38,7 @@ pub const REDIRECTS_MAX: usize = 10;
 /// Servers that were not reached because of this took too long.
 const SLOW: [Cause; 3] = [Cause::Timeout, Cause::TooSlow, Cause::ConnectTimeout];
 /// Servers that were not reached because of this are broken; the rest may be a fault on this side.
-const DEAD: [Cause; 11] = [
+const DEAD: [Cause; 17] = [
     Cause::NoSuchHost,
     Cause::ConnectionRefused,
     Cause::Unreachable,
@@ -50,6 +50,12 @@ const DEAD: [Cause; 11] = [
     Cause::Tls,
     Cause::Disconnected,
     Cause::Protocol,
+    Cause::HeadVersion,
+    Cause::HeadStatus,
+    Cause::HeadField,
+    Cause::HeadLength,
+    Cause::HeadCoding,
+    Cause::HeadTooLarge,
 ];
 
 /// What is to be said of an external link.

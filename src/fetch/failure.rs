@@ -68,6 +68,7 @@ pub(super) fn cause_of(error: &reqwest::Error) -> Cause {
             Failure::Tls if at.is::<InvalidDnsNameError>() => Some(Cause::TlsName),
             Failure::Tls => certificate(innermost(at)),
             Failure::Connect => at.downcast_ref::<io::Error>().and_then(|error| connection(error.kind())),
+            Failure::Protocol => at.downcast_ref::<hyper::Error>().and_then(head),
             _ => None,
         };
         if let Some(finer) = finer {
@@ -86,6 +87,19 @@ fn connection(kind: io::ErrorKind) -> Option<Cause> {
         io::ErrorKind::ConnectionRefused => Some(Cause::ConnectionRefused),
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => Some(Cause::Unreachable),
         io::ErrorKind::TimedOut => Some(Cause::ConnectTimeout),
+        _ => None,
+    }
+}
+
+/// What is wrong with the head of an answer. Most of it the library says in words alone; a test compares them.
+fn head(error: &hyper::Error) -> Option<Cause> {
+    match error.to_string().as_str() {
+        _ if error.is_parse_too_large() => Some(Cause::HeadTooLarge),
+        _ if error.is_parse_status() => Some(Cause::HeadStatus),
+        "invalid HTTP version parsed" => Some(Cause::HeadVersion),
+        "invalid HTTP header parsed" => Some(Cause::HeadField),
+        "invalid content-length parsed" => Some(Cause::HeadLength),
+        "invalid transfer-encoding parsed" | "unexpected transfer-encoding parsed" => Some(Cause::HeadCoding),
         _ => None,
     }
 }

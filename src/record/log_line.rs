@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use crate::clock::Time;
+use crate::outcome::Cause;
+use crate::text::escape::field;
 
 /// One attempt as its line tells it. Texts are escaped as they are in the log.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +58,15 @@ impl<'a> ReadLine<'a> {
     /// Whether `note` is among the annotations.
     pub fn has_note(&self, note: &str) -> bool {
         self.annotations.split(',').any(|word| word == note)
+    }
+
+    /// Why there was no answer, in the most detail that the annotations have: it comes last.
+    pub fn cause(&self) -> Option<Cause> {
+        let is_last = |cause: &Cause| {
+            let before = self.annotations.strip_suffix(&*field(&cause.to_string()));
+            before.is_some_and(|before| before.is_empty() || before.ends_with(','))
+        };
+        Cause::ALL.into_iter().find(is_last)
     }
 
     /// What stands behind `name:` among the annotations.

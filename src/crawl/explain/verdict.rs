@@ -9,7 +9,7 @@ use super::model::{DomainInRound, Explanation, Host, Queue, Recrawl, Skipped, Ve
 use crate::clock::Time;
 use crate::config::Config;
 use crate::outcome::{Failure, Reason, Verdict, judge_answer, words_of_status};
-use crate::record::Doing;
+use crate::record::{Doing, ReadLine};
 use crate::text::figures::{count, date, fraction, size, span};
 
 /// What is known besides the explanation.
@@ -236,7 +236,12 @@ fn given_up(told: &Explanation) -> String {
     match &told.crawl_log {
         Some(line) => {
             let code = line.split_ascii_whitespace().nth(1).unwrap_or("?");
-            let words = code.parse().map_or_else(|_| String::new(), words_of_code);
+            let cause = ReadLine::parse(line.as_bytes()).and_then(|line| line.cause());
+            let words = match cause {
+                Some(cause) if cause.to_string() == cause.failure().to_string() => cause.to_string(),
+                Some(cause) => format!("{}, {cause}", cause.failure()),
+                None => code.parse().map_or_else(|_| String::new(), words_of_code),
+            };
             let colon = if words.is_empty() { "" } else { ": " };
             format!("was requested without an answer, and given up{colon}{words} (code {code} in crawl.log)")
         }
@@ -377,6 +382,11 @@ mod tests {
         told.seen.seen = Some(true);
         told.crawl_log = Some("2026-11-21T00:00:00.000Z    -2          - http://a/ - -".to_owned());
         assert!(said(&told).ends_with("given up: no connection or TLS failed or proxy failed (code -2 in crawl.log)"));
+        let line = "2026-11-21T00:00:00.000Z -2 - http://a/ - - unknown #001 20261121000000000+4 - - no%20connection";
+        told.crawl_log = Some(line.to_owned());
+        assert!(said(&told).ends_with("given up: no connection (code -2 in crawl.log)"), "{}", said(&told));
+        told.crawl_log = Some(format!("{line},connection%20refused"));
+        assert!(said(&told).ends_with("given up: no connection, connection refused (code -2 in crawl.log)"));
         assert_eq!((words_of_code(503).as_str(), words_of_code(-7_777).as_str()), ("Service Unavailable", ""));
         told.skipped = Some(Skipped { reason: "host given up".to_owned(), rule: String::new() });
         assert_eq!(said(&told), "was skipped: host given up");

@@ -12,6 +12,7 @@ use crawler::web::warc::Truncation;
 use crossbeam_channel::{Receiver, unbounded};
 
 use super::client::{Client, Outcome, PATIENCE, options, usual};
+use super::crawl::Plan;
 use super::http::{Connection, HttpServer, page};
 
 /// Between two pieces of something that drips.
@@ -130,6 +131,52 @@ fn what_is_no_http_is_told_from_a_connection_that_broke() {
             connection.send(cut);
         };
         assert_eq!(failure(cutting), Failure::Disconnected, "{cut:?}");
+    }
+}
+
+/// Heads that browsers read and the library refuses, and what is said of each.
+const REFUSED_HEADS: [(&str, &str); 9] = [
+    ("HTTP/1.1  200 OK\r\n", "no status code in its head"),
+    ("HTTP/1.1 200OK\r\n", "no status code in its head"),
+    ("http/1.1 200 OK\r\n", "no version of HTTP in its head that is known"),
+    ("HTTP/2 200 OK\r\n", "no version of HTTP in its head that is known"),
+    ("HTTP/1.1 200 OK\r\nx: a\rb\r\n", "a malformed field in its head"),
+    ("HTTP/1.1 200 OK\r\ncontent-length: 2;\r\n", "a malformed Content-Length in its head"),
+    ("HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999999\r\n", "a malformed Content-Length in its head"),
+    ("HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n", "a Transfer-Encoding in its head that cannot be"),
+    ("MANY", "more or longer fields in its head than can be"),
+];
+
+#[test]
+fn a_head_that_is_refused_costs_one_request_and_what_is_wrong_with_it_is_said() {
+    let server = HttpServer::start("127.0.0.1", |connection| {
+        let Some(head) = connection.request() else { return };
+        let path = head.split(' ').nth(1).unwrap_or_default();
+        let link = |number| format!("<a href=/{number}>x</a><a href=/good{number}>x</a>");
+        let links: String = (0..REFUSED_HEADS.len()).map(link).collect();
+        let number = path.trim_start_matches('/').parse::<usize>().ok();
+        match number.map(|number| REFUSED_HEADS[number].0) {
+            None if path == "/" => connection.send(page("content-type: text/html\r\n", &links)),
+            // so that the host is not given up
+            None if path.starts_with("/good") => connection.send(page("", "good")),
+            None => connection.send("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"),
+            Some("MANY") => {
+                let fields: String = (0..101).map(|number| format!("x-{number}: a\r\n")).collect();
+                connection.send(page(&fields, "ok"))
+            }
+            Some(begin) => connection.send(format!("{begin}connection: close\r\n\r\nok")),
+        };
+    });
+    let seed = server.url("127.0.0.1");
+    let crawled = Plan::of(std::slice::from_ref(&seed)).run();
+    for (number, (head, words)) in REFUSED_HEADS.iter().enumerate() {
+        let url = format!("{seed}{number}");
+        assert_eq!(crawled.lines(&url).len(), 1, "{head:?}: {}", crawled.crawl_log);
+        crawled.expect(&url, &words.replace(' ', "%20"));
+        let explained = crawled.ask(&["explain", &url]);
+        assert!(explained.contains(words), "{head:?}: {explained}");
+        let asked = server.requests().iter().filter(|(_, line)| line.contains(&format!("/{number} "))).count();
+        assert_eq!(asked, 1, "{head:?}");
     }
 }
 

@@ -65,11 +65,23 @@ pub enum Cause {
     AliasLoop,
     /// TLS, as it is spoken here, knows no such name of a host.
     TlsName,
+    /// The head of the answer begins with no version of HTTP that is known.
+    HeadVersion,
+    /// The head has no status code.
+    HeadStatus,
+    /// A field of the head is malformed.
+    HeadField,
+    /// The length that the head announces is malformed.
+    HeadLength,
+    /// The head announces a transfer coding that cannot be.
+    HeadCoding,
+    /// The head has more fields than can be, or longer ones.
+    HeadTooLarge,
 }
 
 impl Cause {
     /// All causes, in the order of their codes in host records.
-    const ALL: [Cause; 26] = [
+    pub const ALL: [Cause; 32] = [
         Cause::NoSuchHost,
         Cause::ServFail,
         Cause::DnsRefused,
@@ -96,6 +108,12 @@ impl Cause {
         Cause::Proxy,
         Cause::AliasLoop,
         Cause::TlsName,
+        Cause::HeadVersion,
+        Cause::HeadStatus,
+        Cause::HeadField,
+        Cause::HeadLength,
+        Cause::HeadCoding,
+        Cause::HeadTooLarge,
     ];
 
     /// What the crawl decides by.
@@ -117,7 +135,13 @@ impl Cause {
             Cause::Timeout => Failure::Timeout,
             Cause::TooSlow => Failure::TooSlow,
             Cause::Disconnected => Failure::Disconnected,
-            Cause::Protocol => Failure::Protocol,
+            Cause::Protocol
+            | Cause::HeadVersion
+            | Cause::HeadStatus
+            | Cause::HeadField
+            | Cause::HeadLength
+            | Cause::HeadCoding
+            | Cause::HeadTooLarge => Failure::Protocol,
             Cause::PrivateAddress => Failure::PrivateAddress,
             Cause::Unconditional304 => Failure::Unconditional304,
             Cause::ProxySilent | Cause::ProxyCredentials | Cause::Proxy => Failure::Proxy,
@@ -167,6 +191,12 @@ impl fmt::Display for Cause {
             Cause::ProxySilent => "the proxy does not answer",
             Cause::ProxyCredentials => "the proxy wants another user or password",
             Cause::NotByProxy => "the proxy makes no connection",
+            Cause::HeadVersion => "no version of HTTP in its head that is known",
+            Cause::HeadStatus => "no status code in its head",
+            Cause::HeadField => "a malformed field in its head",
+            Cause::HeadLength => "a malformed Content-Length in its head",
+            Cause::HeadCoding => "a Transfer-Encoding in its head that cannot be",
+            Cause::HeadTooLarge => "more or longer fields in its head than can be",
             other => return other.failure().fmt(f),
         })
     }
