@@ -4,13 +4,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::page::{self, Head, PAGE_BYTES, Page, PageId, SLOTS_AT};
-use super::{VERSION, double_write};
+use super::{VERSION, damaged_page, double_write, read_whole};
 use crate::container::keys::KeyRecord;
 use crate::disk::{Disk, DiskFile, Error, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
-
-/// A page that a running crawl is writing is whole again after a few reads.
-const TORN_READS_MAX: usize = 100;
 
 /// A slot, and where it lies.
 #[derive(Clone, Copy, Debug)]
@@ -262,14 +259,11 @@ impl AddressCheck {
             return Ok(value);
         }
         let file = id.map_or(&self.buckets, |id| self.file(id));
-        let mut bytes = vec![0; PAGE_BYTES];
-        for _ in 0..if self.live { TORN_READS_MAX } else { 1 } {
-            file.read_exact_at(&mut bytes, position)?;
-            if let Some(value) = decode(&bytes) {
-                return Ok(value);
-            }
-            std::thread::yield_now();
+        if self.live {
+            return read_whole(file, position, decode);
         }
-        Err(Error::damaged(file.path(), position, "a page with its checksum", "another checksum"))
+        let mut bytes = vec![0; PAGE_BYTES];
+        file.read_exact_at(&mut bytes, position)?;
+        decode(&bytes).ok_or_else(|| damaged_page(file, position))
     }
 }

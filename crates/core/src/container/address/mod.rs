@@ -48,6 +48,14 @@ const SAME_READS_MAX: usize = 50;
 const CIRCLES_MAX: usize = 20;
 const VERSION: u16 = 1;
 
+/// How a walk along the pages of a bucket ended.
+enum Walked {
+    /// With the newest record that is wanted, if there is one.
+    Found(Option<KeyRecord>),
+    /// In a circle.
+    Circle(Error),
+}
+
 /// The address file with its overflow pages.
 #[derive(Debug)]
 pub struct AddressFile {
@@ -172,15 +180,16 @@ impl AddressFile {
         let mut head = read_head(&self.buckets)?;
         let mut circles = 0;
         loop {
-            match self.find_by(&head, key, &is_wanted, &record) {
-                Ok(None) => {}
-                Err(Error::Damaged { .. }) if circles < CIRCLES_MAX => {
+            match self.find_by(&head, key, &is_wanted, &record)? {
+                Walked::Found(None) => {}
+                Walked::Found(found) => return Ok(found),
+                Walked::Circle(error) if circles == CIRCLES_MAX => return Err(error),
+                Walked::Circle(_) => {
                     circles += 1;
                     std::thread::yield_now();
                     head = read_head(&self.buckets)?;
                     continue;
                 }
-                found => return found,
             }
             let now = read_head(&self.buckets)?;
             if (now.level, now.split) == (head.level, head.split) {
@@ -196,7 +205,7 @@ impl AddressFile {
         key: Fingerprint,
         is_wanted: &impl Fn(&KeyRecord) -> bool,
         record: &impl Fn(u64) -> Result<Option<KeyRecord>>,
-    ) -> Result<Option<KeyRecord>> {
+    ) -> Result<Walked> {
         let (bucket, level) = head.bucket(key);
         let mut newest: Option<KeyRecord> = None;
         let (mut next, mut walk) = (Some(PageId::bucket(bucket)), Walk::default());
@@ -214,9 +223,12 @@ impl AddressFile {
                     newest = Some(found);
                 }
             }
-            next = walk.step(self.file(id), id, page.overflow())?;
+            match walk.step(self.file(id), id, page.overflow()) {
+                Ok(page) => next = page,
+                Err(error) => return Ok(Walked::Circle(error)),
+            }
         }
-        Ok(newest)
+        Ok(Walked::Found(newest))
     }
 
     /// Takes `slots` in and makes them durable; from then on the file covers `key_bytes` of key.dat. Says how many
@@ -396,9 +408,10 @@ fn read_head(buckets: &DiskFile) -> Result<Head> {
     read_whole(buckets, 0, Head::decode)
 }
 
-/// Reads a page that another thread or process may be writing at this moment.
+/// Reads a page that another thread or process may be writing at this moment. The more often a page stays the same, the
+/// fewer times the writer is let go on: on a busy machine each of them takes as long as all who wait for the processor.
 fn read_whole<T>(file: &DiskFile, position: u64, decode: impl Fn(&[u8]) -> Option<T>) -> Result<T> {
-    let (mut bytes, mut before, mut same) = (vec![0; PAGE_BYTES], Vec::new(), 0);
+    let (mut bytes, mut before, mut same) = (vec![0; PAGE_BYTES], Vec::new(), 0_usize);
     for _ in 0..TORN_READS_MAX {
         file.read_exact_at(&mut bytes, position)?;
         if let Some(value) = decode(&bytes) {
@@ -409,7 +422,13 @@ fn read_whole<T>(file: &DiskFile, position: u64, decode: impl Fn(&[u8]) -> Optio
             break;
         }
         before.clone_from(&bytes);
-        std::thread::yield_now();
+        if same == 0 || same.is_power_of_two() {
+            std::thread::yield_now();
+        }
     }
-    Err(Error::damaged(file.path(), position, "a page with its checksum", "another checksum"))
+    Err(damaged_page(file, position))
+}
+
+fn damaged_page(file: &DiskFile, position: u64) -> Error {
+    Error::damaged(file.path(), position, "a page with its checksum", "another checksum")
 }
