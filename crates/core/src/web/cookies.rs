@@ -19,8 +19,8 @@ use super::secret::{REDACTED, Secret};
 use super::url::CanonicalUrl;
 use crate::clock::Time;
 
-/// Cookies of a domain.
-const PER_DOMAIN_MAX: usize = 60;
+/// Cookies of a domain, as many as Chromium and Firefox keep.
+const PER_DOMAIN_MAX: usize = 180;
 /// Bytes of a cookie with its attributes (RFC 6265, section 6.1).
 const COOKIE_BYTES_MAX: usize = 4_096;
 /// Bytes of all cookies.
@@ -61,6 +61,8 @@ struct Jar {
     bytes: usize,
     used: u64,
     is_secret: bool,
+    /// Set once a cookie found no room, which is said once.
+    is_full: bool,
 }
 
 impl std::fmt::Debug for Jar {
@@ -137,6 +139,11 @@ impl CookieJars {
             // a cookie that the rules refuse is not kept
             is_news &=
                 matches!(jar.store.insert(cookie, request), Ok(StoreAction::Inserted | StoreAction::UpdatedExisting));
+        } else {
+            is_news = false;
+            if !std::mem::replace(&mut jar.is_full, true) {
+                tracing::warn!("{domain} has {PER_DOMAIN_MAX} cookies: more of them are not kept");
+            }
         }
         let size = |cookie: &Cookie<'_>| OVERHEAD + cookie.name().len() + cookie.value().len();
         let bytes = jar.store.iter_any().map(size).sum();
@@ -330,10 +337,14 @@ mod tests {
     #[test]
     fn jars_are_bounded_and_the_one_that_was_not_asked_for_longest_goes_first() {
         let mut jars = CookieJars::default();
-        for number in 0..200 {
+        for number in 0..250 {
             set(&mut jars, "https://a.example/", &[&format!("c{number}=1"), &format!("big={}", "x".repeat(5_000))]);
         }
         assert_eq!(jars.names(&url("https://a.example/")).len(), PER_DOMAIN_MAX);
+        assert!(
+            jars.jars["a.example"].is_full
+                && !jars.keep(&url("https://a.example/"), [&b"c199=2"[..]].into_iter(), false)
+        );
         set(&mut jars, "https://a.example/", &["c7=2"]);
         assert!(sent(&mut jars, "https://a.example/").contains("c7=2"), "a known one is renewed");
         let value = format!("v={}", "x".repeat(4_000));
