@@ -9,7 +9,7 @@
 //! | type | TSV, CSV | JSON lines | SQLite | Parquet |
 //! |---|---|---|---|---|
 //! | text | text | string | `TEXT` | string |
-//! | integer | number | number | `INTEGER` | 64-bit integer |
+//! | integer | number | number | `INTEGER` | integer of 64, 32 or 16 bits |
 //! | time | ISO 8601 | string, ISO 8601 | `TEXT`, ISO 8601 | timestamp in milliseconds, UTC |
 //! | list | JSON | list of strings | `TEXT`, JSON | list of strings |
 //! | JSON | JSON | itself | `TEXT`, JSON | string that is JSON |
@@ -43,6 +43,10 @@ pub enum Type {
     Text,
     /// Whole numbers.
     Integer,
+    /// Whole numbers of 32 bits.
+    Int,
+    /// Whole numbers of 16 bits.
+    Short,
     /// Points in time.
     Time,
     /// Lists of texts.
@@ -58,12 +62,19 @@ pub struct Column {
     pub name: String,
     /// What it holds.
     pub holds: Type,
+    /// Set where every row has a value.
+    pub is_required: bool,
 }
 
 impl Column {
-    /// A column of this name.
+    /// A column of this name, in which a row may have nothing.
     pub fn new(name: &str, holds: Type) -> Column {
-        Column { name: name.to_owned(), holds }
+        Column { name: name.to_owned(), holds, is_required: false }
+    }
+
+    /// The same, in which every row has a value. Formats that say so for a column say it.
+    pub fn required(self) -> Column {
+        Column { is_required: true, ..self }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A table as a file of Apache Parquet.
 //!
-//! Rows are held by columns until they make a row group: [`GROUP_ROWS`] rows, or [`GROUP_BYTES`] bytes of values. Every
-//! column may lack a value. A list is the standard's group of three levels (`list`, `element`), so that readers see a
+//! Rows are held by columns until they make a row group: [`GROUP_ROWS`] rows, or [`GROUP_BYTES`] bytes of values. A
+//! column may lack a value unless it is required. A list is the standard's group of three levels (`list`, `element`), so that readers see a
 //! list of strings.
 
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::mem;
 use std::sync::Arc;
 
 use ::parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
-use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
+use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -33,7 +33,7 @@ pub(super) struct File<'a> {
 /// What rows have in a column. A definition level says whether a value is there, a repetition level whether it goes on
 /// with the list before.
 struct Values {
-    holds: Type,
+    column: Column,
     texts: Vec<ByteArray>,
     integers: Vec<i64>,
     definitions: Vec<i16>,
@@ -52,13 +52,13 @@ impl<'a> File<'a> {
             SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties.build()))
         };
         let writer = open().map_err(told)?;
-        let columns = columns.iter().map(|column| Values::new(column.holds)).collect();
+        let columns = columns.iter().cloned().map(Values::new).collect();
         Ok(File { writer, columns, rows: 0, bytes: 0 })
     }
 
     fn push(&mut self, row: Row) -> Result<()> {
         for (column, value) in self.columns.iter_mut().zip(row) {
-            self.bytes += column.push(value);
+            self.bytes += column.push(value)?;
         }
         self.rows += 1;
         if self.rows >= GROUP_ROWS || self.bytes >= GROUP_BYTES { self.end_group() } else { Ok(()) }
@@ -70,7 +70,8 @@ impl<'a> File<'a> {
         }
         let mut group = self.writer.next_row_group()?;
         for column in &mut self.columns {
-            let values = mem::replace(column, Values::new(column.holds));
+            let empty = Values::new(column.column.clone());
+            let values = mem::replace(column, empty);
             let mut writer = group.next_column()?.ok_or_else(|| ParquetError::General("a column is missing".into()))?;
             values.write(&mut writer)?;
             writer.close()?;
@@ -95,19 +96,20 @@ impl Sink for File<'_> {
 }
 
 impl Values {
-    fn new(holds: Type) -> Values {
+    fn new(column: Column) -> Values {
         let (texts, integers, definitions, repetitions) = Default::default();
-        Values { holds, texts, integers, definitions, repetitions }
+        Values { column, texts, integers, definitions, repetitions }
     }
 
     /// Adds what a row has, and returns how many bytes that takes.
-    fn push(&mut self, value: Value) -> usize {
+    fn push(&mut self, value: Value) -> Result<usize> {
         let before = self.definitions.len();
         let mut bytes = 0;
         match value {
+            Value::Null if self.column.is_required => return Err(self.misfit("nothing, where it has to have a value")),
             Value::Null => self.level(0, 0),
-            Value::Integer(number) => self.integer(number),
-            Value::Time(time) => self.integer(i64::try_from(time.ms()).unwrap_or(i64::MAX)),
+            Value::Integer(number) => self.integer(number)?,
+            Value::Time(time) => self.integer(i64::try_from(time.ms()).unwrap_or(i64::MAX))?,
             Value::List(values) if values.is_empty() => self.level(1, 0),
             Value::List(values) => {
                 for (number, value) in values.into_iter().enumerate() {
@@ -123,31 +125,51 @@ impl Values {
                 self.texts.push(text.into_bytes().into());
             }
         }
-        bytes + (self.definitions.len() - before) * size_of::<ByteArray>()
+        Ok(bytes + (self.definitions.len() - before) * size_of::<ByteArray>())
     }
 
-    fn integer(&mut self, number: i64) {
+    fn integer(&mut self, number: i64) -> Result<()> {
+        let fits = match self.column.holds {
+            Type::Short => i16::try_from(number).is_ok(),
+            Type::Int => i32::try_from(number).is_ok(),
+            _ => true,
+        };
+        if !fits {
+            return Err(self.misfit(&format!("{number}, which is too large for it")));
+        }
         self.level(1, 0);
         self.integers.push(number);
+        Ok(())
+    }
+
+    /// Says that a row has something that the column cannot have.
+    fn misfit(&self, what: &str) -> ParquetError {
+        ParquetError::General(format!("the column {} has {what}", self.column.name))
     }
 
     fn level(&mut self, definition: i16, repetition: i16) {
         self.definitions.push(definition);
-        if self.holds == Type::List {
+        if self.column.holds == Type::List {
             self.repetitions.push(repetition);
         }
     }
 
     fn write(&self, writer: &mut SerializedColumnWriter<'_>) -> Result<()> {
-        match self.holds {
+        match self.column.holds {
             Type::Integer | Type::Time => self.put::<Int64Type>(&self.integers, writer),
+            Type::Int | Type::Short => {
+                // those that do not fit were refused
+                let integers: Vec<i32> = self.integers.iter().map(|&number| number as i32).collect();
+                self.put::<Int32Type>(&integers, writer)
+            }
             Type::Text | Type::List | Type::Json => self.put::<ByteArrayType>(&self.texts, writer),
         }
     }
 
     fn put<T: DataType>(&self, values: &[T::T], writer: &mut SerializedColumnWriter<'_>) -> Result<()> {
-        let repetitions = (self.holds == Type::List).then_some(self.repetitions.as_slice());
-        writer.typed::<T>().write_batch(values, Some(&self.definitions), repetitions).map(|_| ())
+        let repetitions = (self.column.holds == Type::List).then_some(self.repetitions.as_slice());
+        let definitions = (!self.column.is_required).then_some(self.definitions.as_slice());
+        writer.typed::<T>().write_batch(values, definitions, repetitions).map(|_| ())
     }
 }
 
@@ -157,15 +179,18 @@ fn schema(column: &Column) -> Result<Schema> {
         let text = Schema::primitive_type_builder(name, Physical::BYTE_ARRAY);
         text.with_logical_type(Some(logical)).with_repetition(repetition).build()
     };
-    let integer = |logical| {
-        let integer = Schema::primitive_type_builder(&column.name, Physical::INT64);
-        integer.with_logical_type(Some(logical)).with_repetition(Repetition::OPTIONAL).build()
+    let repetition = if column.is_required { Repetition::REQUIRED } else { Repetition::OPTIONAL };
+    let integer = |physical, logical| {
+        let integer = Schema::primitive_type_builder(&column.name, physical);
+        integer.with_logical_type(Some(logical)).with_repetition(repetition).build()
     };
     match column.holds {
-        Type::Text => text(&column.name, LogicalType::String, Repetition::OPTIONAL),
-        Type::Json => text(&column.name, LogicalType::Json, Repetition::OPTIONAL),
-        Type::Integer => integer(LogicalType::integer(64, true)),
-        Type::Time => integer(LogicalType::timestamp(true, TimeUnit::MILLIS)),
+        Type::Text => text(&column.name, LogicalType::String, repetition),
+        Type::Json => text(&column.name, LogicalType::Json, repetition),
+        Type::Integer => integer(Physical::INT64, LogicalType::integer(64, true)),
+        Type::Int => integer(Physical::INT32, LogicalType::integer(32, true)),
+        Type::Short => integer(Physical::INT32, LogicalType::integer(16, true)),
+        Type::Time => integer(Physical::INT64, LogicalType::timestamp(true, TimeUnit::MILLIS)),
         Type::List => {
             let element = text("element", LogicalType::String, Repetition::REQUIRED)?;
             let list = Schema::group_type_builder("list").with_repetition(Repetition::REPEATED);

@@ -64,7 +64,7 @@ fn quoted(name: &str) -> String {
 }
 
 fn sql_type(column: &Column) -> &'static str {
-    if column.holds == Type::Integer { "INTEGER" } else { "TEXT" }
+    if matches!(column.holds, Type::Integer | Type::Int | Type::Short) { "INTEGER" } else { "TEXT" }
 }
 
 impl ToSql for Value {

@@ -128,3 +128,35 @@ fn a_file_of_parquet_has_each_type_and_goes_on_over_row_groups() {
     assert_eq!(rows[2], "{url: \"v\", a \"b\": \"\", n: 0, t: null, l: [], j: \"[]\"}");
     assert!(rows[5].ends_with("n: 7, t: null, l: null, j: null}"));
 }
+
+#[cfg(feature = "parquet")]
+#[test]
+fn a_file_of_parquet_has_narrow_numbers_and_required_columns_and_refuses_what_does_not_fit() {
+    use ::parquet::basic::Repetition;
+    use ::parquet::file::reader::{FileReader, SerializedFileReader};
+
+    let columns = vec![Column::new("status", Type::Short).required(), Column::new("port", Type::Int)];
+    let table = Table::new(Format::Parquet, "pages", columns).unwrap();
+    let write = |rows: Vec<Row>| {
+        let mut out = Vec::new();
+        let mut sink = table.sink(&mut out, None)?;
+        sink.write(table.piece(rows))?;
+        sink.finish()?;
+        Ok::<_, io::Error>(SerializedFileReader::new(bytes::Bytes::from(out)).unwrap())
+    };
+    let file = write(vec![vec![Value::Integer(200), Value::Integer(70_000)], vec![Value::Integer(404), Value::Null]]);
+    let file = file.unwrap();
+    let rows: Vec<String> = file.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
+    assert_eq!(rows, ["{status: 200, port: 70000}", "{status: 404, port: null}"]);
+    let schema = file.metadata().file_metadata().schema_descr();
+    let repetitions: Vec<_> =
+        (0..2).map(|column| schema.column(column).self_type().get_basic_info().repetition()).collect();
+    assert_eq!(repetitions, [Repetition::REQUIRED, Repetition::OPTIONAL]);
+    for row in [
+        vec![Value::Null, Value::Null],
+        vec![Value::Integer(40_000), Value::Null],
+        vec![Value::Integer(1), Value::Integer(1 << 40)],
+    ] {
+        assert!(write(vec![row]).is_err());
+    }
+}

@@ -107,6 +107,8 @@ fn duckdb_reads_the_index_and_finds_the_payload_of_every_page() {
     assert_eq!(rows("SELECT count(*), count(DISTINCT content_digest) FROM pages"), [json!([captures.len(), 6])]);
     assert_eq!(rows("SELECT DISTINCT url_host_name, crawl FROM pages"), [json!(["127.0.0.1", "crawl"])]);
     assert_eq!(rows("SELECT DISTINCT fetch_status, subset FROM pages"), [json!([200, "warc"])]);
+    let types = "SELECT DISTINCT typeof(fetch_status), typeof(url_port), typeof(warc_record_length) FROM pages";
+    assert_eq!(rows(types), [json!(["SMALLINT", "INTEGER", "INTEGER"])], "as in the schema of Common Crawl");
     let places = "SELECT DISTINCT warc_segment, warc_filename, warc_record_offset, warc_record_length FROM pages";
     let kinds = rows(places).into_iter().map(|place| {
         let file = fs::read(site.path("crawl").join(place[0].as_str().unwrap()).join(place[1].as_str().unwrap()));

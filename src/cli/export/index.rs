@@ -1,7 +1,7 @@
 //! `crawler export index`: a table of what is in the archive and where, with the columns of Common Crawl's index.
 //!
-//! Names, their order and what they mean are those of the flat schema of Common Crawl's columnar index, so queries
-//! written for that one read this one. Numbers are of 64 bits.
+//! Names, their order, their types and what they mean are those of the flat schema of Common Crawl's columnar index
+//! (cc-index-schema-flat, without warc_record_id, which came in 2026), so queries written for that one read this one.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -60,8 +60,22 @@ const COLUMNS: [&str; 32] = [
     "crawl",
     "subset",
 ];
-/// Those that are numbers.
-const INTEGERS: [&str; 4] = ["url_port", "fetch_status", "warc_record_offset", "warc_record_length"];
+/// Those in which every row has a value.
+const REQUIRED: [&str; 13] = [
+    "url_surtkey",
+    "url",
+    "url_host_name",
+    "url_protocol",
+    "url_path",
+    "fetch_time",
+    "fetch_status",
+    "warc_filename",
+    "warc_record_offset",
+    "warc_record_length",
+    "warc_segment",
+    "crawl",
+    "subset",
+];
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -108,12 +122,17 @@ impl IndexArgs {
     }
 
     fn table(&self) -> anyhow::Result<Table> {
-        let holds = |name: &str| match name {
-            "fetch_time" => Type::Time,
-            name if INTEGERS.contains(&name) => Type::Integer,
-            _ => Type::Text,
+        let column = |name: &&str| {
+            let holds = match *name {
+                "fetch_time" => Type::Time,
+                "fetch_status" => Type::Short,
+                "url_port" | "warc_record_offset" | "warc_record_length" => Type::Int,
+                _ => Type::Text,
+            };
+            let column = Column::new(name, holds);
+            if REQUIRED.contains(name) { column.required() } else { column }
         };
-        self.table.table("ccindex", COLUMNS.iter().map(|name| Column::new(name, holds(name))).collect())
+        self.table.table("ccindex", COLUMNS.iter().map(column).collect())
     }
 
     fn write(
