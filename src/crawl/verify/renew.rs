@@ -25,6 +25,7 @@ use crate::calendar::wheel;
 use crate::catalog::SledCatalog;
 use crate::container::{self, ContainerState, Rebuilt, Report, STAGED};
 use crate::crawl::dirs::CrawlDirs;
+use crate::crawl::retention;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{DirectoryLock, Disk, Error, Result};
 use crate::drum::verify::{Check, Operation, is_fault};
@@ -98,6 +99,7 @@ pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(Strin
         return Ok(rebuild_one(&disk, (dir, dirs.shard(0)), report, notice)?.0);
     }
     let (mut records, mut of_crawl) = (0, None);
+    retention::restore_lists(&disk, &dirs, notice)?;
     for (place, dir) in dirs.shards().iter().enumerate() {
         if !dir.is_dir() {
             report.damage(dir, 0, "missing: a shard of this crawl; it cannot be rebuilt, and the crawl cannot resume");
