@@ -32,7 +32,7 @@ use crate::drum::verify::{Check, Operation, is_fault};
 use crate::drum::{DrumState, Renewal, Value};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::rests;
-use crate::engine::seeds;
+use crate::engine::seeds::{self, Kept};
 use crate::engine::values::{Addresses, Robots};
 use crate::engine::{ExchangeState, Identity, Pair, Supported, mend};
 use crate::frontier::QueuedUrl;
@@ -193,7 +193,10 @@ fn renew_checkpoint(
                 .to_owned(),
         );
     }
-    let (Some(checkpoint), Some(noted)) = (&known.checkpoint, &rebuilt.noted) else { return Ok(()) };
+    let (Some(checkpoint), Some(noted)) = (&known.checkpoint, &rebuilt.noted) else {
+        let place = copies::CrawlDir { disk, dir, shard: identity.shard() };
+        return copies::check_seeds(&place, known, report);
+    };
     let (number, sections) = (checkpoint.number, std::mem::take(&mut known.sections));
     let mut next = Checkpoint { container: noted.clone(), ..checkpoint.clone() };
     let cut = Cut { checkpoint: next.clone(), sections, path: checkpoint_path(dir, number) };
@@ -254,10 +257,18 @@ fn renew_checkpoint(
     next.statistics.pages_stored = next.statistics.pages_stored.min(pages_stored);
     next.number = number + 1;
     rests::carry_over(disk, dir, number, next.number)?;
-    if let Err(error) = seeds::renew(disk, dir, number, next.number) {
-        faults::tell(report, error);
-        notice("the seeds are damaged, and cannot be rebuilt; the crawl cannot resume".to_owned());
-        return Ok(());
+    match seeds::renew(disk, dir, number, next.number) {
+        Ok(Kept::All) => {}
+        Ok(Kept::Readable) => notice(
+            "outcomes of seeds are lost with a damaged file: such seeds are shown as waiting, and sites that joined \
+             the scope because a seed redirects there may have left it; give their URLs as seeds"
+                .to_owned(),
+        ),
+        Err(error) => {
+            faults::tell(report, error);
+            notice("the seeds are damaged, and cannot be rebuilt; the crawl cannot resume".to_owned());
+            return Ok(());
+        }
     }
     checkpoint::renew(disk, dir, (catalog, identity), &next, &sections)?;
     tidy(disk, dir, &next, &sections)?;
