@@ -23,7 +23,7 @@ use super::stores::{Cut, Harm, Stores};
 use super::{copies, faults};
 use crate::calendar::wheel;
 use crate::catalog::SledCatalog;
-use crate::container::{self, ContainerState, Rebuilt, Report, STAGED};
+use crate::container::{self, ContainerState, Finding, Rebuilt, Report, STAGED, dedup};
 use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::retention;
 use crate::disk::sorter::{Sorted, Sorter};
@@ -95,6 +95,7 @@ pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(Strin
     let disk = Disk::real();
     let _lock = DirectoryLock::acquire(dir)?;
     let dirs = CrawlDirs::find(&disk, dir)?;
+    dedup::remove_damaged(&disk, dir)?;
     if !dirs.is_sharded() {
         return Ok(rebuild_one(&disk, (dir, dirs.shard(0)), report, notice)?.0);
     }
@@ -171,7 +172,7 @@ fn rebuild_one(
 fn tell_moved(noted: Option<&ContainerState>, rebuilt: &Rebuilt, notice: &mut dyn FnMut(String)) {
     if noted.map(|noted| noted.key_bytes) != rebuilt.noted.as_ref().map(|noted| noted.key_bytes) {
         notice(
-            "key.dat has another length now than the last checkpoint noted: the referrer of queued URLs may be wrong"
+            "records of key.dat have moved: the pages on which queued URLs were found are not known any more"
                 .to_owned(),
         );
     }
@@ -199,10 +200,19 @@ fn renew_checkpoint(
     };
     let (number, sections) = (checkpoint.number, std::mem::take(&mut known.sections));
     let mut next = Checkpoint { container: noted.clone(), ..checkpoint.clone() };
+    // what is stored from now on is behind the beginning of the round
+    next.round.from = next.round.from.min(noted.key_bytes);
     let cut = Cut { checkpoint: next.clone(), sections, path: checkpoint_path(dir, number) };
-    let (mut mute, mut still) = (|_: &container::Finding| {}, |_, _| {});
-    let mut unheard = Report::new(&mut mute, &mut still);
-    let mut stores = Stores::new(disk, dir, cut, &mut unheard);
+    let (frontier, mut of_queue) = (dir.join(layout::FRONTIER), Vec::<Finding>::new());
+    let mut tell = |finding: &Finding| {
+        // the queue may be read once more
+        if finding.damage && finding.file.starts_with(&frontier) && !of_queue.contains(finding) {
+            of_queue.push(finding.clone());
+        }
+    };
+    let mut still = |_, _| {};
+    let mut of_stores = Report::new(&mut tell, &mut still);
+    let mut stores = Stores::new(disk, dir, cut, &mut of_stores);
     stores.maker = Some(maker);
     stores.seeds = super::seeds_of(disk, dir)?;
     stores.shard = identity.shard();
@@ -210,13 +220,7 @@ fn renew_checkpoint(
     // pages whose records are lost do not count
     let pages_stored = stores.pages_stored.unwrap_or(noted.pages);
     let mut harm = std::mem::take(&mut stores.harm);
-    if harm.frontier {
-        report.damage(
-            &dir.join(layout::FRONTIER),
-            0,
-            "the queue is damaged, and cannot be rebuilt; verify names the files",
-        );
-    }
+    let is_queue_harmed = harm.frontier;
     cure(&harm).into_iter().for_each(&mut *notice);
     if harm.lost {
         let buckets = next.stores.get(&StoreName::Seen).map_or(0, DrumState::buckets);
@@ -230,6 +234,9 @@ fn renew_checkpoint(
     let (wanted, places) = (stores.take_wanted(), stores.places.take().filter(|_| harm.calendar()));
     let cut = stores.cut.clone();
     drop(stores);
+    if is_queue_harmed {
+        of_queue.iter().for_each(|Finding { file, offset, what, .. }| report.damage(file, *offset, what.clone()));
+    }
     // all that is not rebuilt here is carried over
     let mut sections = cut.sections.clone();
     if !identity.shard().is_whole() {
