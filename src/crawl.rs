@@ -51,13 +51,13 @@ mod treatment;
 pub mod verify;
 mod warnings;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::disk::Disk;
-use crate::engine::{Commons, ListedSeeds, Opening, SeedTable, Settings};
+use crate::engine::{Commons, ListedSeeds, Opening, SeedList, Settings};
 use crate::fetch::Permission;
 use crate::process::{ProcessOptions, Processor};
 use crate::record::Finish;
@@ -100,7 +100,7 @@ pub fn run_by(mut request: CrawlRequest, clock: Arc<dyn Clock>) -> Result<Finish
     let mut ports = runtime.ports(&request)?;
     let shipments = cluster::begin(&request, &directory)?;
     let finish = if ports.len() > 1 {
-        let list = number(&request, seeds)?;
+        let list = number(&request, &directory, seeds)?;
         shipments.iter().try_for_each(|shipments| cluster::ship_seeds(shipments, &request.dir))?;
         let plan = Plan {
             request: &request,
@@ -160,8 +160,9 @@ fn run_alone(
 }
 
 /// Gives the seeds of a crawl with several shards their numbers, durably.
-fn number(request: &CrawlRequest, seeds: ListedSeeds) -> Result<SeedTable, CrawlError> {
-    let mut list = SeedTable::open(&Disk::real(), &request.dir, None)?;
+fn number(request: &CrawlRequest, directory: &Directory, seeds: ListedSeeds) -> Result<SeedList, CrawlError> {
+    let shards: Vec<PathBuf> = directory.shards.iter().map(|shard| shard.dir.clone()).collect();
+    let mut list = SeedList::open(&Disk::real(), &request.dir, &shards)?;
     for seed in seeds {
         list.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()))?;
     }

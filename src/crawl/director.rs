@@ -28,7 +28,7 @@ use super::threads::Port;
 use super::{CrawlError, CrawlRequest};
 use crate::clock::{Clock, Time};
 use crate::disk::Disk;
-use crate::engine::{Commons, ExchangeOptions, RoundWanted, SeedTable};
+use crate::engine::{Commons, ExchangeOptions, RoundWanted, SeedList};
 use crate::exchange::{LocalRegistry, Registry};
 use crate::frontier::Activity;
 use crate::process::ProcessOptions;
@@ -49,7 +49,7 @@ pub(super) struct Plan<'a> {
     pub ceiling: u64,
     /// The seeds file, whose lines the list has.
     pub seeds: Arc<[u8]>,
-    pub list: SeedTable,
+    pub list: SeedList,
     /// Where their checkpoints go that have to survive the machine.
     pub shipments: Option<Arc<Shipments>>,
 }
@@ -60,7 +60,7 @@ struct Director<'a, 'scope> {
     clock: Arc<dyn Clock>,
     registry: Arc<LocalRegistry>,
     shipments: Option<Arc<Shipments>>,
-    list: SeedTable,
+    list: SeedList,
     seats: Vec<Seat<'scope>>,
     told: Receiver<Heard>,
     teller: Teller,

@@ -7,7 +7,7 @@ use super::dirs::CrawlDirs;
 use super::options;
 use crate::catalog::SledCatalog;
 use crate::clock::{Clock, SystemClock};
-use crate::container::retention::list::{Act, ForgottenList};
+use crate::container::retention::list::{self, Act, ForgottenList};
 use crate::container::retention::offline::{self, Compacted};
 use crate::container::retention::plan::Rule;
 use crate::container::{ContainerState, Keep};
@@ -76,6 +76,28 @@ pub fn forgotten(dir: &Path) -> Result<ForgottenList, CrawlError> {
         }
     }
     Ok(longest)
+}
+
+/// Puts the list of another shard in the place of a damaged one: all shards have the same, and the longest has all of
+/// it. A damaged one stays where no other has a single act. `notice` hears of each that was replaced.
+pub(super) fn restore_lists(disk: &Disk, dirs: &CrawlDirs, notice: &mut dyn FnMut(String)) -> Result<(), Error> {
+    let (mut longest, mut damaged) = (ForgottenList::default(), Vec::new());
+    for pages in archives(dirs) {
+        match ForgottenList::read(disk, &pages) {
+            Ok(list) if list.acts().len() > longest.acts().len() => longest = list,
+            Ok(_) => {}
+            Err(Error::Damaged { .. }) => damaged.push(pages),
+            Err(error) => return Err(error),
+        }
+    }
+    if longest.acts().is_empty() {
+        return Ok(());
+    }
+    for pages in damaged {
+        longest.write(disk, &pages)?;
+        notice(format!("{}: damaged; the list of another shard is in its place now", list::path(&pages).display()));
+    }
+    Ok(())
 }
 
 fn archives(dirs: &CrawlDirs) -> impl Iterator<Item = PathBuf> {

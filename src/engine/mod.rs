@@ -94,7 +94,7 @@ pub use request_settings::{CookieUse, RequestSettings};
 pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};
 pub use rests::HoldSync;
 pub use round::{Refetch, Round, RoundWanted};
-pub use seeds::{SeedReader, SeedRecord, SeedStatus, SeedTable};
+pub use seeds::{SeedList, SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use shipping::{Durable, Shipping};
 pub use sites::{Rank, Sites};
 pub use stores::{StoreMerge, StoreMerged};

@@ -312,7 +312,7 @@ fn open_texts(opening: &Opening, sections: &Sections, number: u64) -> disk::Resu
 fn open_seeds(opening: &mut Opening, saved: Option<&Checkpoint>) -> disk::Result<(SeedTable, Intake)> {
     let number = saved.map(|checkpoint| checkpoint.number);
     let share = opening.exchange.as_ref().map(|options| (options.shard, opening.keys.clone()));
-    let mut table = SeedTable::open_share(&opening.disk, &opening.dir, number, share)?;
+    let mut table = SeedTable::open(&opening.disk, &opening.dir, number, share)?;
     let listed = std::mem::replace(&mut opening.seeds, Box::new(std::iter::empty()));
     let intake = Intake::number(&mut table, listed)?;
     Ok((table, intake))

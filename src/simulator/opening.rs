@@ -22,7 +22,7 @@ use crate::clock::{Clock, ManualClock};
 use crate::container::{ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk};
 use crate::engine::{
-    Accounts, Commons, Engine, ExchangeOptions, Executors, Identity, OpenError, Opening, SeedTable, Shipping, mend,
+    Accounts, Commons, Engine, ExchangeOptions, Executors, Identity, OpenError, Opening, SeedList, Shipping, mend,
 };
 use crate::exchange::{LocalRegistry, Registry, Wake};
 use crate::node::{Heads, Shipments};
@@ -131,7 +131,8 @@ impl Machine {
     pub(super) fn number_seeds(&self) -> disk::Result<u32> {
         let disk = self.disk();
         disk.create_dir_all(Path::new(DIR))?;
-        let mut list = SeedTable::open(&disk, Path::new(DIR), None)?;
+        let shards: Vec<PathBuf> = Shard::all(self.case().shards).map(|shard| self.dir_of(shard)).collect();
+        let mut list = SeedList::open(&disk, Path::new(DIR), &shards)?;
         for seed in self.seeds() {
             list.number(seed.as_str(), None)?;
         }

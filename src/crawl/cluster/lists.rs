@@ -9,7 +9,7 @@ use super::crawl_object::refused;
 use crate::cluster::View;
 use crate::crawl::CrawlError;
 use crate::disk;
-use crate::engine::SeedTable;
+use crate::engine::SeedList;
 use crate::exchange::Again;
 use crate::node::Eras;
 use crate::store::{self, Body, ObjectStore};
@@ -20,7 +20,7 @@ pub(super) const SUFFIX: &str = ".txt";
 
 /// The lists that this node has taken in.
 pub(super) struct Lists {
-    table: SeedTable,
+    list: SeedList,
     taken: u32,
     /// Of all lists; the shards of the node share them.
     lines: Arc<[u8]>,
@@ -28,9 +28,9 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// None yet; `table` is the list of the node.
-    pub fn new(table: SeedTable) -> Lists {
-        Lists { table, taken: 0, lines: Arc::default(), again: Vec::new() }
+    /// None yet; `list` is that of the node.
+    pub fn new(list: SeedList) -> Lists {
+        Lists { list, taken: 0, lines: Arc::default(), again: Vec::new() }
     }
 
     /// Takes in those of `known` that are new, durably; whether there were any.
@@ -41,7 +41,7 @@ impl Lists {
         while let Some(list) = known.seeds.get(&(self.taken + 1)) {
             eras.note_list(era, list.number, &list.record).map_err(refused)?;
             let lines = read(store, &list.record.object).map_err(refused)?;
-            let numbers = number(&mut self.table, &lines)?;
+            let numbers = number(&mut self.list, &lines)?;
             if list.record.round > 0 {
                 self.again.push(Again { round: list.record.round, seeds: numbers.into() });
             }
@@ -50,7 +50,7 @@ impl Lists {
             has_news = true;
         }
         if has_news {
-            self.table.make_durable()?;
+            self.list.make_durable()?;
         }
         Ok(has_news)
     }
@@ -62,7 +62,7 @@ impl Lists {
 
     /// Seeds of the crawl.
     pub fn seeds(&self) -> u32 {
-        self.table.len()
+        self.list.len()
     }
 
     /// The lists whose seeds are fetched again.
@@ -76,9 +76,9 @@ impl Lists {
     }
 }
 
-/// Gives the seeds in `lines` the numbers behind those that `table` has; the number of each, also of one that it has.
-pub(super) fn number(table: &mut SeedTable, lines: &[u8]) -> disk::Result<Vec<u32>> {
-    let number = |seed: Seed| table.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()));
+/// Gives the seeds in `lines` the numbers behind those that `list` has; the number of each, also of one that it has.
+pub(super) fn number(list: &mut SeedList, lines: &[u8]) -> disk::Result<Vec<u32>> {
+    let number = |seed: Seed| list.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()));
     SeedLines::of(lines).filter_map(Result::ok).map(number).collect()
 }
 

@@ -10,8 +10,9 @@ use super::lists;
 use crate::cluster::SeedsRecord;
 use crate::disk::simulated::SimulatedDisk;
 use crate::disk::{self, Disk, Mode};
-use crate::engine::SeedTable;
+use crate::engine::SeedList;
 use crate::engine::seeds::list_path;
+use crate::record::layout;
 use crate::store::{self, Body, Error, ObjectStore, Part};
 
 /// What the names of the pieces begin with, below the prefix of the crawl.
@@ -104,12 +105,12 @@ pub(super) fn of_lists(store: &dyn ObjectStore, given: &[SeedsRecord]) -> store:
 fn numbered(files: &[Vec<u8>]) -> disk::Result<Vec<u8>> {
     let (memory, root) = (SimulatedDisk::new(0).disk(), Path::new("/crawl"));
     memory.create_dir_all(root)?;
-    let mut table = SeedTable::open(&memory, root, None)?;
+    let mut list = SeedList::open(&memory, root, &[])?;
     for lines in files {
-        lists::number(&mut table, lines)?;
+        lists::number(&mut list, lines)?;
     }
-    table.make_durable()?;
-    drop(table);
+    list.make_durable()?;
+    drop(list);
     memory.read(list_path(root))
 }
 
@@ -119,8 +120,7 @@ pub(super) fn restore(store: &dyn ObjectStore, prefix: &str, (disk, root): (&Dis
     if list.is_empty() {
         return Ok(());
     }
-    // what becomes of seeds is noted by the shards; beside the list there is an empty file for it
-    drop(SeedTable::open(disk, root, None)?);
+    disk.create_dir_all(&root.join(layout::SEEDS))?;
     disk.replace(&list_path(root), &list).map_err(Error::Disk)
 }
 

@@ -28,7 +28,7 @@ use crate::crawl::runtime::{Network, Runtime};
 use crate::crawl::signals::Signals;
 use crate::crawl::{CrawlError, CrawlRequest, directory, files, memory, options, threads};
 use crate::disk::{self, DirectoryLock, Disk};
-use crate::engine::{Commons, SeedTable, mend};
+use crate::engine::{Commons, SeedList, mend};
 use crate::fetch::Permission;
 use crate::node::{Commits, Eras, Grounds, Heads, NodeLease, SessionLease, Shipments};
 use crate::process::ProcessOptions;
@@ -157,7 +157,7 @@ fn session(
     let ship = ShipOptions { bytes_per_second: crawl.config.cluster.bytes_per_second.map(Bytes::get) };
     let shipments = Shipments::new(store.clone(), object.names(), (object.identity.id, shards), (ship, thread::sleep));
     let shipments = Arc::new(shipments);
-    let mut lists = Lists::new(SeedTable::open(&Disk::real(), &crawl.dir, None)?);
+    let mut lists = Lists::new(SeedList::open(&Disk::real(), &crawl.dir, &[])?);
     lists.take(eras, era, &ownership.heads())?;
     let quotas = Quotas::new(ownership.clone(), ownership.left().map_err(CrawlError::Cluster)?);
     let settings = settings_of(&crawl.config);

@@ -88,7 +88,7 @@ pub(super) fn check_config(place: &CrawlDir<'_>, report: &mut Report<'_>) -> Res
 }
 
 /// Whether the seeds are those that the last checkpoint knows.
-fn check_seeds(place: &CrawlDir<'_>, known: &Known, report: &mut Report<'_>) -> Result<()> {
+pub(super) fn check_seeds(place: &CrawlDir<'_>, known: &Known, report: &mut Report<'_>) -> Result<()> {
     let number = known.commit.map(|commit| commit.number).filter(|&number| number > 0);
     let path = place.dir.join(layout::SEEDS).join("list");
     match seeds::check(place.disk, place.dir, number) {

@@ -23,15 +23,16 @@ use super::stores::{Cut, Harm, Stores};
 use super::{copies, faults};
 use crate::calendar::wheel;
 use crate::catalog::SledCatalog;
-use crate::container::{self, ContainerState, Rebuilt, Report, STAGED};
+use crate::container::{self, ContainerState, Finding, Rebuilt, Report, STAGED, dedup};
 use crate::crawl::dirs::CrawlDirs;
+use crate::crawl::retention;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{DirectoryLock, Disk, Error, Result};
 use crate::drum::verify::{Check, Operation, is_fault};
 use crate::drum::{DrumState, Renewal, Value};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::rests;
-use crate::engine::seeds;
+use crate::engine::seeds::{self, Kept};
 use crate::engine::values::{Addresses, Robots};
 use crate::engine::{ExchangeState, Identity, Pair, Supported, mend};
 use crate::frontier::QueuedUrl;
@@ -94,10 +95,12 @@ pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(Strin
     let disk = Disk::real();
     let _lock = DirectoryLock::acquire(dir)?;
     let dirs = CrawlDirs::find(&disk, dir)?;
+    dedup::remove_damaged(&disk, dir)?;
     if !dirs.is_sharded() {
         return Ok(rebuild_one(&disk, (dir, dirs.shard(0)), report, notice)?.0);
     }
     let (mut records, mut of_crawl) = (0, None);
+    retention::restore_lists(&disk, &dirs, notice)?;
     for (place, dir) in dirs.shards().iter().enumerate() {
         if !dir.is_dir() {
             report.damage(dir, 0, "missing: a shard of this crawl; it cannot be rebuilt, and the crawl cannot resume");
@@ -169,7 +172,7 @@ fn rebuild_one(
 fn tell_moved(noted: Option<&ContainerState>, rebuilt: &Rebuilt, notice: &mut dyn FnMut(String)) {
     if noted.map(|noted| noted.key_bytes) != rebuilt.noted.as_ref().map(|noted| noted.key_bytes) {
         notice(
-            "key.dat has another length now than the last checkpoint noted: the referrer of queued URLs may be wrong"
+            "records of key.dat have moved: the pages on which queued URLs were found are not known any more"
                 .to_owned(),
         );
     }
@@ -191,13 +194,25 @@ fn renew_checkpoint(
                 .to_owned(),
         );
     }
-    let (Some(checkpoint), Some(noted)) = (&known.checkpoint, &rebuilt.noted) else { return Ok(()) };
+    let (Some(checkpoint), Some(noted)) = (&known.checkpoint, &rebuilt.noted) else {
+        let place = copies::CrawlDir { disk, dir, shard: identity.shard() };
+        return copies::check_seeds(&place, known, report);
+    };
     let (number, sections) = (checkpoint.number, std::mem::take(&mut known.sections));
     let mut next = Checkpoint { container: noted.clone(), ..checkpoint.clone() };
+    // what is stored from now on is behind the beginning of the round
+    next.round.from = next.round.from.min(noted.key_bytes);
     let cut = Cut { checkpoint: next.clone(), sections, path: checkpoint_path(dir, number) };
-    let (mut mute, mut still) = (|_: &container::Finding| {}, |_, _| {});
-    let mut unheard = Report::new(&mut mute, &mut still);
-    let mut stores = Stores::new(disk, dir, cut, &mut unheard);
+    let (frontier, mut of_queue) = (dir.join(layout::FRONTIER), Vec::<Finding>::new());
+    let mut tell = |finding: &Finding| {
+        // the queue may be read once more
+        if finding.damage && finding.file.starts_with(&frontier) && !of_queue.contains(finding) {
+            of_queue.push(finding.clone());
+        }
+    };
+    let mut still = |_, _| {};
+    let mut of_stores = Report::new(&mut tell, &mut still);
+    let mut stores = Stores::new(disk, dir, cut, &mut of_stores);
     stores.maker = Some(maker);
     stores.seeds = super::seeds_of(disk, dir)?;
     stores.shard = identity.shard();
@@ -205,13 +220,7 @@ fn renew_checkpoint(
     // pages whose records are lost do not count
     let pages_stored = stores.pages_stored.unwrap_or(noted.pages);
     let mut harm = std::mem::take(&mut stores.harm);
-    if harm.frontier {
-        report.damage(
-            &dir.join(layout::FRONTIER),
-            0,
-            "the queue is damaged, and cannot be rebuilt; verify names the files",
-        );
-    }
+    let is_queue_harmed = harm.frontier;
     cure(&harm).into_iter().for_each(&mut *notice);
     if harm.lost {
         let buckets = next.stores.get(&StoreName::Seen).map_or(0, DrumState::buckets);
@@ -225,6 +234,9 @@ fn renew_checkpoint(
     let (wanted, places) = (stores.take_wanted(), stores.places.take().filter(|_| harm.calendar()));
     let cut = stores.cut.clone();
     drop(stores);
+    if is_queue_harmed {
+        of_queue.iter().for_each(|Finding { file, offset, what, .. }| report.damage(file, *offset, what.clone()));
+    }
     // all that is not rebuilt here is carried over
     let mut sections = cut.sections.clone();
     if !identity.shard().is_whole() {
@@ -252,10 +264,18 @@ fn renew_checkpoint(
     next.statistics.pages_stored = next.statistics.pages_stored.min(pages_stored);
     next.number = number + 1;
     rests::carry_over(disk, dir, number, next.number)?;
-    if let Err(error) = seeds::renew(disk, dir, number, next.number) {
-        faults::tell(report, error);
-        notice("the seeds are damaged, and cannot be rebuilt; the crawl cannot resume".to_owned());
-        return Ok(());
+    match seeds::renew(disk, dir, number, next.number) {
+        Ok(Kept::All) => {}
+        Ok(Kept::Readable) => notice(
+            "outcomes of seeds are lost with a damaged file: such seeds are shown as waiting, and sites that joined \
+             the scope because a seed redirects there may have left it; give their URLs as seeds"
+                .to_owned(),
+        ),
+        Err(error) => {
+            faults::tell(report, error);
+            notice("the seeds are damaged, and cannot be rebuilt; the crawl cannot resume".to_owned());
+            return Ok(());
+        }
     }
     checkpoint::renew(disk, dir, (catalog, identity), &next, &sections)?;
     tidy(disk, dir, &next, &sections)?;

@@ -19,9 +19,8 @@ use super::agreement::{Join, KeyRef};
 use super::faults;
 use super::places::{Noted, Places};
 use crate::calendar::Visited;
-use crate::container::KeyRecord;
-use crate::container::Report;
 use crate::container::keys::KeyFile;
+use crate::container::{ContainerState, KeyRecord, Report};
 use crate::disk::sorter::Sorter;
 use crate::disk::{Disk, Error, Result};
 use crate::drum::verify::{Check, Operation, is_fault};
@@ -512,9 +511,10 @@ impl<'a, 'r> Stores<'a, 'r> {
         let Some(keys) = self.keys()? else { return Ok(()) };
         vias.begin(Sorter::new(0).finish()?)?;
         let mut wrong = Vec::new();
-        let key_bytes = self.cut.checkpoint.container.key_bytes;
+        let ContainerState { key_bytes, moved_bytes, .. } = self.cut.checkpoint.container;
         let mut note = |line: KeyRef| {
-            if (wrong.len() as u64) <= TOLD_MAX {
+            // of what is kept from before a rebuild nobody knows the page
+            if line.key >= moved_bytes && (wrong.len() as u64) <= TOLD_MAX {
                 wrong.push(line);
             }
         };

@@ -2,33 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::records::{Fate, Scan, fates_path, list_path};
-use crate::disk::{Disk, Error, HEADER_BYTES, Kind, Result};
+use super::records::{fates_path, find_mark, list_path};
+use crate::disk::{Disk, HEADER_BYTES, Result};
 
 /// The two files in `dir` up to what checkpoint `number` has of them; without a number, that of a crawl which has made
 /// none yet. A shard has no list of its own.
 pub fn named(disk: &Disk, dir: &Path, number: Option<u64>) -> Result<Vec<(PathBuf, u64)>> {
     let Some(fates) = disk.open_if_there(fates_path(dir))? else { return Ok(Vec::new()) };
-    let mut scan = Scan::begin(&fates, Kind::SeedFates)?;
-    let mut mark = None;
-    while mark.is_none()
-        && number.is_some()
-        && let Some((_, fate)) = scan.next::<Fate>()?
-    {
-        if let Fate::Cut(found) = fate {
-            mark = Some(found).filter(|found| Some(found.checkpoint) == number);
-        }
-    }
-    let (fates_bytes, list_bytes) = match (number, mark) {
-        (Some(number), None) => {
-            let expected = format!("the mark of checkpoint {number}");
-            return Err(Error::damaged(fates.path(), scan.at(), expected, "no whole record"));
-        }
-        (_, mark) => (if mark.is_some() { scan.at() } else { HEADER_BYTES }, mark.map(|mark| mark.list_bytes)),
-    };
+    let found = number.map(|number| find_mark(&fates, number, |_, _| {})).transpose()?;
+    let (fates_bytes, list_bytes) = found.map_or((HEADER_BYTES, HEADER_BYTES), |(end, mark)| (end, mark.list_bytes));
     let mut files = vec![(fates.path().to_owned(), fates_bytes)];
     if let Some(list) = disk.open_if_there(list_path(dir))? {
-        files.push((list.path().to_owned(), list_bytes.unwrap_or(HEADER_BYTES)));
+        files.push((list.path().to_owned(), list_bytes));
     }
     Ok(files)
 }

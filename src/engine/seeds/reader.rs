@@ -284,7 +284,7 @@ pub fn bytes_in(disk: &Disk, places: &SeedPlaces<'_>) -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::SeedTable;
+    use super::super::{SeedList, SeedTable};
     use super::*;
     use crate::disk::Error;
 
@@ -297,14 +297,15 @@ mod tests {
     fn seeds(urls: &[&str], note: impl Fn(&mut [SeedTable])) -> Vec<SeedRecord> {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
         let fates: Vec<PathBuf> = (0..3).map(|shard| dir.path().join(format!("part{shard}"))).collect();
-        let mut tables: Vec<_> = fates.iter().map(|dir| SeedTable::open(&disk, dir, None).unwrap()).collect();
-        let mut list = SeedTable::open(&disk, dir.path(), None).unwrap();
+        let mut tables: Vec<_> = fates.iter().map(|dir| SeedTable::open(&disk, dir, None, None).unwrap()).collect();
+        let mut list = SeedList::open(&disk, dir.path(), &[]).unwrap();
         for url in urls {
             list.number(url, None).unwrap();
             tables.iter_mut().for_each(|table| _ = table.number(url, None).unwrap());
         }
         note(&mut tables);
-        tables.iter_mut().chain([&mut list]).for_each(|table| _ = table.cut(1).unwrap());
+        tables.iter_mut().for_each(|table| _ = table.cut(1).unwrap());
+        list.make_durable().unwrap();
         let places = SeedPlaces { list: dir.path(), fates: &fates, owner: Box::new(owner) };
         let mut found = Vec::new();
         let mut each = |number: u32, seed| {

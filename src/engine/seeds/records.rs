@@ -164,6 +164,17 @@ impl<'a> Scan<'a> {
         Ok(Some((at, record)))
     }
 
+    /// The next whole record, whatever is before it; `None` where none follows.
+    pub(super) fn next_whole<T: DeserializeOwned>(&mut self) -> Result<Option<(u64, T)>> {
+        loop {
+            match self.next() {
+                Ok(None) | Err(Error::Damaged { .. }) if self.fill(1)? => self.passed += 1,
+                Err(Error::Damaged { .. }) => return Ok(None),
+                other => return other,
+            }
+        }
+    }
+
     /// Has so many bytes in memory from the next record on, if the file has as many.
     fn fill(&mut self, bytes: usize) -> Result<bool> {
         if self.block.len() - self.passed >= bytes {
@@ -180,6 +191,19 @@ impl<'a> Scan<'a> {
         self.block.truncate(known + got);
         Ok(self.block.len() >= bytes)
     }
+}
+
+/// Where the fates in `file` that belong to checkpoint `number` end, and its mark; damage where there is no whole one.
+pub(super) fn find_mark(file: &DiskFile, number: u64, mut each: impl FnMut(u64, Fate)) -> Result<(u64, Mark)> {
+    let mut scan = Scan::begin(file, Kind::SeedFates)?;
+    while let Some((at, fate)) = scan.next::<Fate>()? {
+        match fate {
+            Fate::Cut(mark) if mark.checkpoint == number => return Ok((scan.at(), mark)),
+            fate => each(at, fate),
+        }
+    }
+    let found = "no whole record; crawler verify --rebuild keeps the outcomes of seeds that can be read";
+    Err(Error::damaged(file.path(), scan.at(), format!("the mark of checkpoint {number}"), found))
 }
 
 /// The record at `offset` of `file`, which has to be there.
@@ -266,5 +290,19 @@ mod tests {
         }
         bytes.extend([0; 600]);
         assert_eq!(whole(&bytes), 4, "zeros are no records");
+        // behind what is damaged the others are found
+        bytes.extend(&bytes[ends[2]..ends[3]].to_vec());
+        for at in 16..ends[3] {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 0x10;
+            std::fs::write(&path, flipped).unwrap();
+            let file = disk.open(&path, Mode::Read).unwrap();
+            let mut scan = Scan::begin(&file, Kind::Seeds).unwrap();
+            let mut count = 0;
+            while scan.next_whole::<ListedSeed>().unwrap().is_some() {
+                count += 1;
+            }
+            assert_eq!(count, 4, "flipped at {at}");
+        }
     }
 }

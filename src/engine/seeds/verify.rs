@@ -1,77 +1,95 @@
-//! Whether the two files are as the last checkpoint says, and their mark for one that is rebuilt.
+//! Checking whether the two files are as the last checkpoint says.
 
 use std::path::Path;
 
-use super::records::{Fate, ListedSeed, Mark, Scan, fates_path, open_list, put};
+use super::records::{Fate, ListedSeed, Mark, Scan, fates_path, find_mark, open_list};
 use crate::disk::{Disk, DiskFile, Error, Kind, Mode, Result};
 
 /// What is wrong, with what was only being written at a crash: path, offset, what, and whether it is damage.
 pub type Finding = (std::path::PathBuf, u64, String, bool);
 
-/// Checks the files in `dir` against checkpoint `number`, or none; `None` where the directory has no list.
+/// The whole records of the list.
+pub(super) struct WholeList {
+    pub(super) bytes: u64,
+    pub(super) seeds: u32,
+    /// The length of the file.
+    file_bytes: u64,
+}
+
+impl WholeList {
+    pub(super) fn of(list: &DiskFile) -> Result<WholeList> {
+        let (mut scan, mut seeds) = (Scan::begin(list, Kind::Seeds)?, 0);
+        while scan.next::<ListedSeed>()?.is_some() {
+            seeds += 1;
+        }
+        Ok(WholeList { bytes: scan.at(), seeds, file_bytes: list.len()? })
+    }
+
+    /// What is missing of the list that `mark` counts, if anything is.
+    pub(super) fn lacks(&self, mark: &Mark) -> Option<String> {
+        let is_short = self.bytes < mark.list_bytes || self.seeds < mark.seeds;
+        is_short.then(|| {
+            format!(
+                "no whole record: {} seeds of {}; the others cannot be rebuilt, and without their numbers the crawl \
+                 cannot resume",
+                self.seeds, mark.seeds
+            )
+        })
+    }
+
+    /// Returns true where something is behind the whole records.
+    pub(super) fn has_more(&self) -> bool {
+        self.file_bytes > self.bytes
+    }
+}
+
+/// Checks the files in `dir` against checkpoint `number`; without one only the list, for the next start makes the other
+/// file anew. `None` where the directory has no list.
 pub fn check(disk: &Disk, dir: &Path, number: Option<u64>) -> Result<Option<Vec<Finding>>> {
     let Some(list) = open_list(disk, dir)? else { return Ok(None) };
+    let whole = WholeList::of(&list)?;
     let mut findings = Vec::new();
-    let mut tell = |file: &DiskFile, at: u64, what: String, damage| {
-        findings.push((file.path().to_owned(), at, what, damage));
-    };
-    let (mut scan, mut seeds) = (Scan::begin(&list, Kind::Seeds)?, 0_u32);
-    while scan.next::<ListedSeed>()?.is_some() {
-        seeds += 1;
-    }
-    let whole = scan.at();
-    let fates = disk.open(fates_path(dir), Mode::Read)?;
-    let mut scan = Scan::begin(&fates, Kind::SeedFates)?;
-    let (mut mark, mut cut) = (None, scan.at());
-    while mark.is_none()
-        && number.is_some()
-        && let Some((at, fate)) = scan.next::<Fate>()?
-    {
-        match fate {
-            Fate::Status(seed, _) | Fate::Redirect(seed, _) | Fate::Round(seed, _) if seed >= seeds => {
-                tell(&fates, at, format!("the fate of seed {seed}, which does not exist"), true);
-            }
-            Fate::Cut(found) if Some(found.checkpoint) == number => mark = Some(found),
-            _ => {}
-        }
-        cut = scan.at();
-    }
-    if let (None, Some(number)) = (mark, number) {
-        let what = format!("no whole record, and the mark of checkpoint {number} should follow; it cannot be rebuilt");
-        tell(&fates, cut, what, true);
-    } else if fates.len()? > cut {
-        tell(&fates, cut, "unfinished: data after the last checkpoint will be truncated".to_owned(), false);
-    }
-    let Mark { list_bytes, seeds: known, .. } = mark.unwrap_or_default();
-    if whole < list_bytes || seeds < known {
-        let what = format!("no whole record: {seeds} seeds of {known}; the others cannot be rebuilt");
-        tell(&list, whole, what, true);
-    } else if list.len()? > whole {
-        tell(&list, whole, "unfinished: a seed that was being written".to_owned(), false);
+    let mark = number.map(|number| check_fates(disk, dir, (number, whole.seeds), &mut findings)).transpose()?;
+    if let Some(what) = whole.lacks(&mark.unwrap_or_default()) {
+        findings.push((list.path().to_owned(), whole.bytes, what, true));
+    } else if whole.has_more() {
+        let what = "unfinished: a seed that was being written".to_owned();
+        findings.push((list.path().to_owned(), whole.bytes, what, false));
     }
     Ok(Some(findings))
 }
 
-/// Marks checkpoint `to` where `from` was the last one: the seeds are the same. Nothing is done in a directory without
-/// a list.
-pub fn renew(disk: &Disk, dir: &Path, from: u64, to: u64) -> Result<()> {
-    if open_list(disk, dir)?.is_none() {
-        return Ok(());
-    }
-    let file = disk.open(fates_path(dir), Mode::Write)?;
-    let mut scan = Scan::begin(&file, Kind::SeedFates)?;
-    while let Some((_, fate)) = scan.next::<Fate>()? {
-        if let Fate::Cut(mark) = fate
-            && mark.checkpoint == from
-        {
-            let mut record = Vec::new();
-            put(&mut record, &Fate::Cut(Mark { checkpoint: to, ..mark }));
-            let at = scan.at();
-            file.set_len(at)?;
-            file.sync()?;
-            file.write_all_at(&record, at)?;
-            return file.sync();
+/// Checks the fates in `dir`, of a list with so many seeds; returns the mark of checkpoint `number`, an empty one where
+/// there is none.
+fn check_fates(disk: &Disk, dir: &Path, (number, seeds): (u64, u32), findings: &mut Vec<Finding>) -> Result<Mark> {
+    let path = fates_path(dir);
+    let fates = match disk.open(&path, Mode::Read) {
+        Err(error) if error.is_not_found() => {
+            let what = "missing; --rebuild makes it again, without the outcomes of seeds";
+            findings.push((path, 0, what.to_owned(), true));
+            return Ok(Mark::default());
         }
+        opened => opened?,
+    };
+    let found = find_mark(&fates, number, |at, fate| match fate {
+        Fate::Status(seed, _) | Fate::Redirect(seed, _) | Fate::Round(seed, _) if seed >= seeds => {
+            let what = format!("the fate of seed {seed}, which does not exist");
+            findings.push((path.clone(), at, what, true));
+        }
+        _ => {}
+    });
+    match found {
+        Ok((end, mark)) => {
+            if fates.len()? > end {
+                let what = "unfinished: data after the last checkpoint will be truncated".to_owned();
+                findings.push((path, end, what, false));
+            }
+            Ok(mark)
+        }
+        Err(Error::Damaged { offset, expected, found, .. }) => {
+            findings.push((path, offset, format!("expected {expected}, found {found}"), true));
+            Ok(Mark::default())
+        }
+        Err(error) => Err(error),
     }
-    Err(Error::damaged(file.path(), scan.at(), format!("the mark of checkpoint {from}"), "no whole record"))
 }

@@ -208,6 +208,9 @@ pub struct ContainerState {
     pub pages: u64,
     /// Bytes of all value files as they were written, whatever compactions have freed since.
     pub total_bytes: u64,
+    /// Length of key.dat up to which a rebuild has moved records; 0 where none has. An offset below it that somebody has
+    /// kept from before names nobody.
+    pub moved_bytes: u64,
 }
 
 /// A cut of the container.
@@ -234,6 +237,8 @@ pub struct Container {
     /// As many of the one as of the other fit into their memory.
     fresh_max: usize,
     pages: u64,
+    /// As [`ContainerState`] has it.
+    moved_bytes: u64,
     digests: Digests,
     /// Writes revisits.
     encoder: Encoder,
@@ -274,6 +279,7 @@ impl Container {
             frozen: Arc::default(),
             fresh_max,
             pages: saved.map_or(0, |state| state.pages),
+            moved_bytes: saved.map_or(0, |state| state.moved_bytes),
             digests,
             encoder,
             crawl_id,
@@ -383,6 +389,9 @@ impl Container {
 
     /// The page whose record lies at `offset` of key.dat, and which a history names `via`, to be read by somebody else.
     pub fn referrer(&self, offset: u64, via: u64) -> Referrer {
+        if offset < self.moved_bytes {
+            return Referrer::Nobody;
+        }
         Referrer::Record(KeyPlace::new(self.keys.file().clone(), offset, via))
     }
 
@@ -443,6 +452,7 @@ impl Container {
             key_bytes: self.keys.len(),
             pages: self.pages,
             total_bytes: self.values.total_bytes(),
+            moved_bytes: self.moved_bytes,
         };
         self.retention.cut(&state);
         let job = SyncJob {

@@ -15,8 +15,8 @@
 //! A resumed crawl cuts key.dat to the length that its last checkpoint notes, and takes the exchanges behind the noted
 //! place of the value files back in. So [`Rebuilt::noted`] has the length of key.dat before the first exchange behind
 //! that place. Nothing is lost where all value files are whole: the records are the same, and lie where they lay. Where
-//! records were damaged, later ones move up; queued URLs name the page that they were found on by its old place, so for
-//! them `via` may be wrong.
+//! records were damaged, later ones move up. Queued URLs name the page that they were found on by its old place, so
+//! [`ContainerState::moved_bytes`] says that such a place names nobody.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -25,6 +25,7 @@ use super::ContainerState;
 use super::address::AddressFile;
 use super::keys::{KeyFile, KeyRecord};
 use super::retention::journal::settle_for_rebuild;
+use super::retention::list::ForgottenList;
 use super::retention::tombstone::Tombstone;
 use super::verify::walk::{Exchange, Walk};
 use super::verify::{Report, Standing};
@@ -79,6 +80,7 @@ pub(super) fn rebuild_in_intervals(
     report: &mut Report<'_>,
 ) -> Result<Rebuilt> {
     settle_for_rebuild(disk, dir)?;
+    ForgottenList::check(disk, dir, report)?;
     let standing = Standing::Stopped { noted: noted.cloned(), clean: false };
     let staged = dir.join(STAGED);
     let mut index = Index::create(disk, &staged, interval_slots)?;
@@ -115,7 +117,11 @@ pub(super) fn rebuild_in_intervals(
         disk.open(&found.path, Mode::Read)?.sync()?;
     }
     put_in_place(disk, dir, &staged)?;
-    let noted = noted.map(|noted| ContainerState { key_bytes, pages, ..noted.clone() });
+    let noted = noted.map(|noted| {
+        let has_moved = key_bytes != noted.key_bytes;
+        let moved_bytes = if has_moved { noted.key_bytes.max(key_bytes) } else { 0 }.max(noted.moved_bytes);
+        ContainerState { key_bytes, pages, moved_bytes, ..noted.clone() }
+    });
     Ok(Rebuilt { records, noted, disk: disk.clone(), dir: dir.to_owned() })
 }
 

@@ -1,10 +1,18 @@
-//! Verifying the dedup index: every block, and the order of all entries.
+//! Verifying the dedup index: every block, and the order of all entries. A rebuild removes a damaged one.
 
 use std::path::Path;
 
 use super::{BLOCK_BYTES, DedupIndex, FILE};
-use crate::container::Report;
+use crate::container::{Finding, Report};
 use crate::disk::{Disk, Error, Result};
+
+/// Removes the index of the crawl in `dir` if it is damaged: the next start makes it from its archives.
+pub fn remove_damaged(disk: &Disk, dir: &Path) -> Result<()> {
+    let (mut tell, mut still) = (|_: &Finding| {}, |_, _| {});
+    let mut unheard = Report::new(&mut tell, &mut still);
+    check(disk, dir, &mut unheard)?;
+    if unheard.summary.findings > 0 { disk.remove(&dir.join(FILE)) } else { Ok(()) }
+}
 
 /// Checks the index of the crawl in `dir`, if it has one. Damage costs no page: the next run rebuilds it.
 pub fn check(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()> {

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::{Deserialize, Serialize};
 
 pub use build::{Builder, Built};
-pub use check::check;
+pub use check::{check, remove_damaged};
 
 use crate::clock::Time;
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result};

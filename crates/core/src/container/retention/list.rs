@@ -1,7 +1,9 @@
 //! `forgotten.jsonl`: what an operator had removed, when and why, and what was taken back.
 //!
-//! A line for each act, in the order in which they came; the file is replaced as a whole, so that either the old list
-//! or the new one is there after a crash. It is the record of a removal that stays: nothing is ever taken out of it.
+//! A line for each act, in the order in which they came, below a first line with their number and checksum; the file is
+//! replaced as a whole, so that either the old list or the new one is there after a crash. It is the record of a removal
+//! that stays: nothing is ever taken out of it, and a list that is cut or changed by a single bit is not read at all. It
+//! has no second copy, so a crawl whose list is damaged does not start, and nothing of its archive is shown.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,12 +11,32 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Time;
+use crate::container::Report;
 use crate::disk::{Disk, Error, Result};
 use crate::web::forgotten::Forgotten;
 use crate::web::warc::format_date;
 
 /// Its name, in the directory of the archive.
 const FILE: &str = "forgotten.jsonl";
+/// What an operator can do about a damaged one.
+const REMEDY: &str = "it has no second copy, and the crawl does not start without it, lest a removed page come back: \
+                      put a copy in its place, or move it away and run crawler forget again for each of its lines";
+
+/// The first line of the file.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    /// The number of lines behind it.
+    acts: usize,
+    /// The checksum of these, with their line ends.
+    crc32: u32,
+}
+
+impl Head {
+    fn of(lines: &[u8]) -> Head {
+        Head { acts: lines.iter().filter(|&&byte| byte == b'\n').count(), crc32: crc32fast::hash(lines) }
+    }
+}
 
 /// One act.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,15 +94,34 @@ impl ForgottenList {
             Err(error) if error.is_not_found() => return Ok(ForgottenList::default()),
             Err(error) => return Err(error),
         };
-        let (mut list, mut offset) = (ForgottenList::default(), 0);
-        for line in content.split_inclusive(|&byte| byte == b'\n') {
-            let act = serde_json::from_slice(line)
-                .map_err(|error| Error::damaged(&path(dir), offset, "a line of JSON", error.to_string()))?;
-            list.acts.push(act);
-            offset += line.len() as u64;
+        let damaged = |expected: &str, found: String| Error::damaged(&path(dir), 0, expected, found);
+        let head_end = content.iter().position(|&byte| byte == b'\n').map_or(content.len(), |at| at + 1);
+        let (head, lines) = content.split_at(head_end);
+        let head: Head = serde_json::from_slice(head)
+            .map_err(|error| damaged("a first line with the number of acts and their checksum", error.to_string()))?;
+        let found = Head::of(lines);
+        if found != head {
+            let said = |head: &Head| format!("{} acts with checksum {}", head.acts, head.crc32);
+            return Err(damaged(&said(&head), said(&found)));
         }
+        let act =
+            |line| serde_json::from_slice(line).map_err(|error| damaged("an act in each line", error.to_string()));
+        let acts = lines.split_inclusive(|&byte| byte == b'\n').map(act).collect::<Result<_>>()?;
+        let mut list = ForgottenList { acts, ..ForgottenList::default() };
         list.settle();
         Ok(list)
+    }
+
+    /// Tells of damage to the list of the archive in `dir`.
+    pub fn check(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()> {
+        match ForgottenList::read(disk, dir) {
+            Ok(_) => Ok(()),
+            Err(Error::Damaged { path, offset, expected, found }) => {
+                report.damage(&path, offset, format!("expected {expected}, found {found}; {REMEDY}"));
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Adds `acts`, and makes the list of the archive in `dir` durable. One that changes nothing is left out; says how
@@ -97,14 +138,19 @@ impl ForgottenList {
         if self.acts.len() == before {
             return Ok(0);
         }
-        let mut content = Vec::new();
-        for act in &self.acts {
-            content.extend(serde_json::to_vec(act).expect("an act consists of plain data"));
-            content.push(b'\n');
-        }
-        disk.replace(&path(dir), &content)?;
+        self.write(disk, dir)?;
         self.settle();
         Ok(self.acts.len() - before)
+    }
+
+    /// Makes the list durable as that of the archive in `dir`.
+    pub fn write(&self, disk: &Disk, dir: &Path) -> Result<()> {
+        let mut lines = Vec::new();
+        self.acts.iter().for_each(|act| put_line(&mut lines, act));
+        let mut content = Vec::new();
+        put_line(&mut content, &Head::of(&lines));
+        content.extend(lines);
+        disk.replace(&path(dir), &content)
     }
 
     fn settle(&mut self) {
@@ -147,6 +193,11 @@ impl ForgottenList {
     }
 }
 
+fn put_line(out: &mut Vec<u8>, line: &impl Serialize) {
+    out.extend(serde_json::to_vec(line).expect("a line consists of plain data"));
+    out.push(b'\n');
+}
+
 /// Where the list of the archive in `dir` lies.
 pub fn path(dir: &Path) -> PathBuf {
     dir.join(FILE)
@@ -155,6 +206,7 @@ pub fn path(dir: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::container::Finding;
 
     #[test]
     fn an_act_is_in_effect_until_it_is_taken_back_and_stays_in_the_list() {
@@ -176,10 +228,32 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_list_is_told_with_its_place() {
+    fn a_list_that_is_cut_or_changed_anywhere_is_damage_and_not_a_shorter_list() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        std::fs::write(path(dir.path()), "{\"date\":\"x\",\"url\":\"y\"}\n{\"da").unwrap();
-        let error = ForgottenList::read(&disk, dir.path()).unwrap_err();
-        assert!(matches!(&error, Error::Damaged { offset: 23, .. }), "{error}");
+        let acts = ["http://a.example/x", "http://b.example/y"].map(|url| Act::url(url, Time::from_ms(1_000), "why"));
+        ForgottenList::default().add(&disk, dir.path(), &acts).unwrap();
+        let whole = std::fs::read(path(dir.path())).unwrap();
+        let is_damaged = |content: &[u8], how: &str| {
+            std::fs::write(path(dir.path()), content).unwrap();
+            let read = ForgottenList::read(&disk, dir.path());
+            assert!(matches!(read, Err(Error::Damaged { .. })), "{how}: {read:?}");
+            let mut found = Vec::new();
+            let (mut tell, mut still) = (|finding: &Finding| found.push(finding.file.clone()), |_, _| {});
+            ForgottenList::check(&disk, dir.path(), &mut Report::new(&mut tell, &mut still)).unwrap();
+            assert_eq!(found, [path(dir.path())], "{how}");
+        };
+        for at in 0..whole.len() {
+            is_damaged(&whole[..at], &format!("cut at {at}"));
+            for bit in 0..8 {
+                let mut flipped = whole.clone();
+                flipped[at] ^= 1 << bit;
+                is_damaged(&flipped, &format!("bit {bit} of byte {at} flipped"));
+            }
+        }
+        // as it was before it had a checksum
+        let acts = whole.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+        is_damaged(&whole[acts..], "without its first line");
+        std::fs::write(path(dir.path()), &whole).unwrap();
+        assert_eq!(ForgottenList::read(&disk, dir.path()).unwrap().acts().len(), 2);
     }
 }

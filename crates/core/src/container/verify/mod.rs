@@ -27,6 +27,7 @@ use std::path::Path;
 
 use super::keys::KeyFile;
 use super::retention::journal::Journal;
+use super::retention::list::ForgottenList;
 use super::{ContainerState, unfinished};
 use crate::disk::{Disk, Error, Result};
 use crate::web::url::KeyMaker;
@@ -104,6 +105,7 @@ fn verify_in_chunks(
         }
         Err(error) => return Err(error),
     }
+    ForgottenList::check(disk, dir, report)?;
     let journal = in_progress(disk, dir, standing, report)?;
     // the length of key.dat first: what it leads to is in the value files by then
     let keys = match KeyFile::open_damaged(disk, dir) {

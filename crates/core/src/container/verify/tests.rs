@@ -7,6 +7,7 @@ use super::*;
 use crate::clock::Time;
 use crate::container::rebuild::{rebuild, rebuild_in_intervals};
 use crate::container::{Container, ContainerOptions, Reader, WarcInfo, fixture};
+use crate::disk::HEADER_BYTES;
 use crate::fingerprint::Fingerprinter;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::{Compression, Encoder, Exchange, Record, RecordReader};
@@ -406,8 +407,18 @@ fn a_rebuild_leaves_damaged_pages_out_and_the_crawl_goes_on_behind_them() {
     let found = damage(archive.path(), &archive.stopped(true));
     assert_eq!(found.len(), 1, "{found:?}");
     archive.container = open(archive.path(), 1 << 20, Compression::Gzip, archive.noted.as_ref());
+    // what a queued URL has noted before the records moved names nobody, and not the page that is there now
+    let mut referrer = archive.container.referrer(HEADER_BYTES, 1);
+    referrer.resolve().unwrap();
+    assert_eq!(referrer.url(), None);
+    archive.store(&format!("http://new.example/{}", "x".repeat(200)), "as long as what is lost");
     archive.store("http://new.example/", "new");
+    let newest = archive.container.newest(key_of("http://new.example/"), "http://new.example/").unwrap().unwrap();
+    let mut referrer = archive.container.referrer(newest.offset, 1);
+    referrer.resolve().unwrap();
+    assert_eq!(referrer.url(), Some("http://new.example/"));
     archive.close();
+    assert_eq!(archive.noted.as_ref().unwrap().moved_bytes, old.key_bytes);
     assert_eq!(damage(archive.path(), &archive.stopped(true)).len(), 1);
     assert!(versions(archive.path()).iter().any(|(url, _)| url == "http://new.example/"));
 }
