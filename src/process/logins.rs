@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::Processor;
+use super::{Processor, asked_to_wait};
 use crate::engine::{
     CookieUse, FetchJob, Findings, LoginFindings, LoginStep, Message, Processed, Response, Room, Target,
 };
@@ -54,7 +54,7 @@ impl Processor {
         let mime = mime::essence(response.content_type().as_deref());
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
-        let (retry_after, has_statements, room) = (None, false, Room::default());
+        let (retry_after, has_statements, room) = (asked_to_wait(&response), false, Room::default());
         let (to_render, rendered, resource) = (None, None, None);
         Processed {
             job,

@@ -8,7 +8,9 @@
 //! made for the sake of others. A robots.txt is asked for where the store does not know it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::Patience;
 use crate::container::Stored as StoredPage;
 use crate::disk::Result;
 use crate::engine::Engine;
@@ -28,8 +30,8 @@ const REDIRECTS_MAX: u8 = 10;
 enum Failure {
     /// It will not work this way.
     Refused(String),
-    /// It may work another time.
-    Unanswered(String),
+    /// It may work another time, when the server may have said.
+    Unanswered { why: String, retry_after: Option<Duration> },
 }
 
 /// What is the same for all steps of a login.
@@ -121,7 +123,7 @@ impl Engine {
             self.logins.succeeded(&login.plan);
             return Ok(());
         }
-        match self.next_step(&login, is_form, (status, redirect), (&url, findings)) {
+        match self.next_step(&login, is_form, (status, redirect, processed.retry_after), (&url, findings)) {
             Ok((step, to)) => {
                 let redirects = login.redirects + u8::from(!matches!(step, LoginStep::Submit(_)));
                 self.take_step(Login { redirects, ..login }, step, to, via);
@@ -136,12 +138,13 @@ impl Engine {
         &self,
         login: &Login,
         is_form: bool,
-        (status, redirect): (u16, Option<CanonicalUrl>),
+        (status, redirect, retry_after): (u16, Option<CanonicalUrl>, Option<Duration>),
         (url, findings): (&CanonicalUrl, Option<Box<LoginFindings>>),
     ) -> std::result::Result<(LoginStep, CanonicalUrl), Failure> {
         let home = login.plan.url.origin();
         if status >= 500 || status == 429 {
-            return Err(Failure::Unanswered(format!("{} answered {status}", url.as_str())));
+            let why = format!("{} answered {status}", url.as_str());
+            return Err(Failure::Unanswered { why, retry_after });
         }
         if let Some(to) = redirect {
             if login.redirects >= REDIRECTS_MAX {
@@ -181,7 +184,7 @@ impl Engine {
     ) -> Result<()> {
         let Some(rules) = rules.map(Arc::new) else {
             let why = format!("the robots.txt of {} cannot be had", url.origin());
-            self.login_failed(&login.plan, Failure::Unanswered(why));
+            self.login_unanswered(&login.plan, why);
             return Ok(());
         };
         let now = self.stores.arrival.now;
@@ -204,15 +207,16 @@ impl Engine {
 
     /// A step cannot be taken, for a reason that may pass.
     pub(in crate::engine) fn login_unanswered(&mut self, plan: &Arc<LoginPlan>, why: String) {
-        self.login_failed(plan, Failure::Unanswered(why));
+        self.login_failed(plan, Failure::Unanswered { why, retry_after: None });
     }
 
     fn login_failed(&mut self, plan: &Arc<LoginPlan>, failure: Failure) {
-        let (why, is_refused) = match &failure {
-            Failure::Refused(why) => (why, true),
-            Failure::Unanswered(why) => (why, false),
-        };
-        self.logins.failed(plan, (why, is_refused), self.settings.retries, self.stores.arrival.now);
+        let (now, give_up) = (self.stores.arrival.now, self.stores.arrival.frontier.gives_up_after());
+        let patience = Patience { retries: self.settings.retries, give_up };
+        match failure {
+            Failure::Refused(why) => self.logins.refused(plan, &why, patience, now),
+            Failure::Unanswered { why, retry_after } => self.logins.unreached(plan, (&why, retry_after), patience, now),
+        }
     }
 
     /// Whether `processed` is what a site shows to those who are not logged in, and its URL is to be asked for again;
