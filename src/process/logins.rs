@@ -38,9 +38,7 @@ pub(super) fn archived<'a>(job: &FetchJob, headers: &'a [Header]) -> Cow<'a, [He
 impl Processor {
     /// A step of a login with what its answer says.
     pub(super) fn login_step(&mut self, job: FetchJob, mut response: Response, mut findings: Findings) -> Processed {
-        if let Target::Login { plan, step, .. } = &job.target
-            && !matches!(step, LoginStep::Robots { .. })
-        {
+        if let Target::Login { plan, step, .. } = &job.target {
             let page = self.text(&response);
             let form = match (&plan.message, step) {
                 (Message::Form { selector, .. }, LoginStep::Form) => form(&page, selector),

@@ -17,6 +17,8 @@
 
 mod flow;
 
+pub(super) use flow::WaitingStep;
+
 use std::sync::Arc;
 use std::time::Duration;
 
