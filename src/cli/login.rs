@@ -126,6 +126,7 @@ fn of_one_page(mut config: Config) -> Config {
     config.cluster.store = "off".to_owned();
     // one try that is refused is enough to know
     config.fetch.retries = 1;
+    (config.politeness.give_up, config.politeness.linger) = (Duration::ZERO, Duration::ZERO);
     config.container.dedup_against = Vec::new();
     config.report.console = "off".to_owned();
     config.report.metrics = "off".to_owned();

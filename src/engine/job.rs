@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::login_plan::{LoginPlan, LoginStep, Submission};
-use super::render_plan::{Found, RenderWish, Rendered, Resource, ResourceStep};
+use super::render_plan::{Found, RenderWish, Rendered, Resource};
 use super::request_settings::RequestSettings;
 use super::texts::Likeness;
 use crate::calendar::Past;
@@ -92,13 +92,15 @@ pub enum Target {
         redirects: u8,
         /// The URL that waits for it.
         provenance: Provenance,
+        /// Whether it is asked for on behalf of others than the queue of its host.
+        for_others: bool,
     },
     /// What a page asks for that is rendered.
     Resource {
         /// The number of the rendering that asked first.
         rendering: u64,
-        /// It, or the robots.txt that it waits for.
-        step: ResourceStep,
+        /// Its fields of the head.
+        fields: Vec<(String, String)>,
         /// How it was found: by the page, and as what that embeds.
         provenance: Provenance,
     },
@@ -116,18 +118,17 @@ pub enum Target {
 }
 
 impl Target {
+    /// Whether no queue asks for it, but a login or a page that is rendered.
+    pub fn is_errand(&self) -> bool {
+        matches!(self, Target::Resource { .. } | Target::Login { .. } | Target::Robots { for_others: true, .. })
+    }
+
     /// What the answer is looked at for.
     pub fn purpose(&self) -> Purpose<'_> {
         match self {
             Target::Page { url, .. } => Purpose::Page { depth: url.depth, hops: &url.hops },
             Target::Robots { origin, provenance: Provenance { depth, hops, .. }, .. } => {
                 Purpose::Robots { origin, depth: *depth, hops }
-            }
-            Target::Login { step: LoginStep::Robots { origin, .. }, provenance, .. } => {
-                Purpose::Robots { origin, depth: provenance.depth, hops: &provenance.hops }
-            }
-            Target::Resource { step: ResourceStep::Robots { origin, .. }, provenance, .. } => {
-                Purpose::Robots { origin, depth: provenance.depth, hops: &provenance.hops }
             }
             Target::Resource { provenance, .. } => Purpose::Page { depth: provenance.depth, hops: &provenance.hops },
             Target::Login { .. } => Purpose::Login,
@@ -139,7 +140,7 @@ impl FetchJob {
     /// Fields of the head that scripts of a page have set which asks for it.
     pub fn page_fields(&self) -> &[(String, String)] {
         match &self.target {
-            Target::Resource { step: ResourceStep::Get(fields), .. } => fields,
+            Target::Resource { fields, .. } => fields,
             _ => &[],
         }
     }

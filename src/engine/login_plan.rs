@@ -35,15 +35,6 @@ pub enum Message {
 /// The next request of a login.
 #[derive(Debug)]
 pub enum LoginStep {
-    /// The robots.txt of the origin that the step inside goes to.
-    Robots {
-        /// The step that waits for it.
-        then: Box<LoginStep>,
-        /// Where that goes.
-        url: CanonicalUrl,
-        /// Its origin, whose rules these are.
-        origin: Box<str>,
-    },
     /// The page with the form.
     Form,
     /// The form, or the message.

@@ -12,6 +12,7 @@
 mod accounts;
 mod allowance;
 mod answers;
+mod asked_rules;
 mod books;
 pub mod checkpoint;
 mod commons;
@@ -87,7 +88,7 @@ pub use pair::{Pair, Supported};
 pub use past::Past;
 pub use quota::Quota;
 pub use recrawl::{RecrawlOptions, learnt};
-pub use render_plan::{Answer, Ask, AskId, Found, Refusal, RenderMode, RenderWish, Rendered, Resource, ResourceStep};
+pub use render_plan::{Answer, Ask, AskId, Found, Refusal, RenderMode, RenderWish, Rendered, Resource};
 pub use rendering::{RenderJob, RenderPatterns, RenderSettings, RenderState, RenderVerdict, RenderWork};
 pub use reply::{Addressed, ReplyTo};
 pub use request_settings::{CookieUse, RequestSettings};
@@ -112,6 +113,7 @@ use crate::shard::Shard;
 use crate::web::cookies::CookieJars;
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
+use asked_rules::AskedRules;
 use books::Books;
 use checkpoint::Checkpoints;
 use course::Course;
@@ -218,6 +220,8 @@ pub struct Engine {
     cookies: CookieJars,
     /// Who is logged in where.
     logins: Logins,
+    /// Rules of origins that are asked for, or are known to it alone.
+    asked_rules: AskedRules,
     /// Pages that are rendered.
     renderings: Renderings,
     /// When pages are fetched again, where they are.

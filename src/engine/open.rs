@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::asked_rules::AskedRules;
 use super::books::Books;
 use super::checkpoint::{self, Checkpoint, Checkpoints, Last, Sections};
 use super::course::Course;
@@ -194,6 +195,7 @@ impl Engine {
             course: Course::new(now, statistics.elapsed, quota),
             cookies,
             logins: Logins::default(),
+            asked_rules: AskedRules::default(),
             renderings: Renderings::new(rendering),
             books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
             checkpoints: Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests),

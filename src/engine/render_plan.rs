@@ -205,19 +205,3 @@ pub struct Resource {
     /// The body.
     pub body: Vec<u8>,
 }
-
-/// The next request for what a page asks for.
-#[derive(Debug)]
-pub enum ResourceStep {
-    /// The robots.txt of the origin that it goes to.
-    Robots {
-        /// What waits for it.
-        url: CanonicalUrl,
-        /// Its fields.
-        fields: Vec<(String, String)>,
-        /// Its origin, whose rules these are.
-        origin: Box<str>,
-    },
-    /// It itself, with these fields of the head.
-    Get(Vec<(String, String)>),
-}

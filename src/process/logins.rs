@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::Processor;
+use super::{Processor, asked_to_wait};
 use crate::engine::{
     CookieUse, FetchJob, Findings, LoginFindings, LoginStep, Message, Processed, Response, Room, Target,
 };
@@ -38,9 +38,7 @@ pub(super) fn archived<'a>(job: &FetchJob, headers: &'a [Header]) -> Cow<'a, [He
 impl Processor {
     /// A step of a login with what its answer says.
     pub(super) fn login_step(&mut self, job: FetchJob, mut response: Response, mut findings: Findings) -> Processed {
-        if let Target::Login { plan, step, .. } = &job.target
-            && !matches!(step, LoginStep::Robots { .. })
-        {
+        if let Target::Login { plan, step, .. } = &job.target {
             let page = self.text(&response);
             let form = match (&plan.message, step) {
                 (Message::Form { selector, .. }, LoginStep::Form) => form(&page, selector),
@@ -54,7 +52,7 @@ impl Processor {
         let mime = mime::essence(response.content_type().as_deref());
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
-        let (retry_after, has_statements, room) = (None, false, Room::default());
+        let (retry_after, has_statements, room) = (asked_to_wait(&response), false, Room::default());
         let (to_render, rendered, resource) = (None, None, None);
         Processed {
             job,

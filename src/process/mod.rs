@@ -25,6 +25,7 @@ use referrers::Referrers;
 pub use rendered::{RenderOutcome, RenderedPage, read_as_rendered};
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::container::dedup::DedupIndex;
 use crate::disk;
@@ -107,6 +108,12 @@ impl std::fmt::Debug for Processor {
     }
 }
 
+/// For how long the server asks to be left alone.
+fn asked_to_wait(response: &Response) -> Option<Duration> {
+    let came = response.started + response.duration;
+    response.header("retry-after").and_then(|value| retry_after(&value, came))
+}
+
 /// Whether links are looked for in an answer of `status`: a page came, whatever else that says.
 fn brings_a_page(status: u16) -> bool {
     (200..300).contains(&status)
@@ -157,8 +164,7 @@ impl Processor {
         let statements = self.statements(&job, &response, &mut findings);
         let records = self.records(&job, &response, findings.canonical.as_deref(), &statements)?;
         let mime = mime::essence(response.content_type().as_deref());
-        let retry_after =
-            response.header("retry-after").and_then(|value| retry_after(&value, response.started + response.duration));
+        let retry_after = asked_to_wait(&response);
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
         let (has_statements, room) = (!statements.is_empty(), Room::default());

@@ -11,9 +11,7 @@ use std::sync::Arc;
 
 use super::{Processor, count};
 use crate::disk;
-use crate::engine::{
-    FetchJob, Findings, Found, FoundLink, Processed, Rendered, Resource, ResourceStep, Response, Room, Target,
-};
+use crate::engine::{FetchJob, Findings, Found, FoundLink, Processed, Rendered, Resource, Response, Room, Target};
 use crate::fingerprint::Fingerprint;
 use crate::outcome::Reason;
 use crate::web::coding;
@@ -238,7 +236,7 @@ impl Processor {
 
     /// What a page gets that has asked for the URL of `job`; none for the robots.txt that it waits for.
     pub(super) fn resource(&mut self, job: &FetchJob, response: &Response) -> Option<Arc<Resource>> {
-        let Target::Resource { step: ResourceStep::Get(_), .. } = &job.target else { return None };
+        let Target::Resource { .. } = &job.target else { return None };
         let coding = response.content_encoding();
         let decoded_max = coding::within_ratio(response.body.len(), self.options.decoded_max);
         let body = match coding.as_deref() {

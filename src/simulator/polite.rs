@@ -16,9 +16,9 @@ pub(super) fn judge(machine: &Machine) -> Result<(), Violation> {
     let mut requests: Vec<&Request> = network.log.iter().collect();
     requests.sort_by_key(|request| (request.start, request.end));
     requisites(machine, &requests)?;
+    rules(machine, &requests)?;
     requests.retain(|request| !request.is_for_page);
     hosts_and_addresses(machine, &requests)?;
-    rules(machine, &requests)?;
     rates(machine, &requests)
 }
 
@@ -181,7 +181,7 @@ fn rules(machine: &Machine, requests: &[&Request]) -> Result<(), Violation> {
     let mut by_end: Vec<&Request> = requests.iter().copied().filter(|r| r.url.ends_with("/robots.txt")).collect();
     by_end.sort_by_key(|request| request.end);
     let mut answers = by_end.into_iter().peekable();
-    for request in requests.iter().filter(|request| pages.contains_key(&request.url)) {
+    for request in requests.iter().filter(|request| !request.is_for_page && pages.contains_key(&request.url)) {
         while let Some(answer) = answers.next_if(|answer| answer.end <= request.start) {
             match answer.status {
                 // the rules are those of another place then, which is asked for its own sake too

@@ -16,7 +16,7 @@ use super::network::{Network, by_web};
 use crate::clock::{Clock, ManualClock, Time};
 use crate::container::Recovery;
 use crate::disk;
-use crate::engine::{Accounts, Engine, Event, Past, Phase, Processed, Purpose, Response, StopBy, Target};
+use crate::engine::{Accounts, Engine, Event, Past, Phase, Processed, Purpose, Response, StopBy};
 use crate::process::Processor;
 use crate::record::{Finish, Statistics};
 use crate::web::url::CanonicalUrl;
@@ -145,7 +145,7 @@ impl Process {
             let answered = match &event {
                 // it has no end yet, or is no URL of the crawl
                 Event::Page(page) if page.to_render.is_some() => None,
-                Event::Page(page) if matches!(page.job.target, Target::Resource { .. }) => None,
+                Event::Page(page) if page.job.target.is_errand() => None,
                 Event::Page(page) => {
                     let named = named_by(page);
                     let Response { status, truncated, started, .. } = page.response;

@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 
 use crate::hosts::{Answer, Asked, Hosts};
 use crate::site::{Crawl, Ended, RUSH, wait};
@@ -377,4 +379,72 @@ fn a_login_is_a_message_of_json_and_a_401_asks_for_another() {
     let stored = crawl.stored();
     assert_eq!((stored.len(), stored.values().all(|&status| status == 200)), (6, true), "{stored:?}");
     assert_eq!(hosts.paths_of(1).iter().filter(|path| *path == "/api/login").count(), 3);
+}
+
+/// A site with four pages behind a login that answers 503 as often as `away` says, and a page that is open to all.
+struct Away {
+    hosts: Hosts,
+    crawl: Crawl,
+    away: Arc<AtomicU32>,
+}
+
+impl Away {
+    /// The next `times` tries are answered with 503, and `fields`. One try is all that `fetch.retries` permits.
+    fn new(times: u32, fields: &'static [(&'static str, &'static str)]) -> Away {
+        let away = Arc::new(AtomicU32::new(times));
+        let left = away.clone();
+        let hosts = Hosts::start(2, move |asked| match asked.path.as_str() {
+            "/robots.txt" => Answer::status(404),
+            "/open" => Answer::page("<title>open to all</title>"),
+            "/login" if left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() => {
+                fields.iter().fold(Answer::status(503), |answer, (name, value)| answer.with(name, *value))
+            }
+            "/login" => Answer::text("{}").with("set-cookie", "sid=in; Path=/"),
+            _ if asked.cookie("sid") != Some("in") => Answer::status(401),
+            "/in/" => Answer::page((1..=3).map(|page| format!("<a href=/in/{page}>{page}</a>")).collect::<String>()),
+            path => Answer::page(format!("<title>{path}</title>")),
+        });
+        let (login, site) = (hosts.url(1, "/login"), hosts.url(1, "/in/"));
+        let config = format!(
+            "[network]\nallow = [\"127.0.0.0/8\"]\n[fetch]\nretries = 0\n[politeness]\n{RUSH}give_up = \"1s\"\n\
+             linger = \"1s\"\n[[site]]\nprefix = \"{site}\"\n[[site.login]]\nurl = \"{login}\"\n\
+             json = {{ user = \"me\" }}\nsuccess = {{ cookie = \"sid\", status = 200 }}\n"
+        );
+        let crawl = Crawl::new(&format!("{site}\n{}", hosts.url(1, "/open")), &config);
+        Away { hosts, crawl, away }
+    }
+
+    /// How many pages behind the login the archive has, and how many that need none.
+    fn stored(&self) -> (usize, usize) {
+        let good = self.crawl.stored().into_iter().filter(|(_, status)| *status == 200);
+        let is_behind = |(url, _): &(String, u16)| url.starts_with(&self.hosts.url(1, "/in/"));
+        let (behind, open): (Vec<_>, Vec<_>) = good.partition(is_behind);
+        (behind.len(), open.len())
+    }
+
+    /// No page was given up because of the login.
+    fn assert_none_is_skipped(&self) {
+        let skipped = fs::read_to_string(self.crawl.path("crawl/logs/skipped.jsonl")).unwrap_or_default();
+        assert!(!skipped.contains("login"), "{skipped}");
+    }
+}
+
+#[test]
+fn a_login_that_answers_again_after_more_tries_than_a_page_has_lets_the_crawl_in() {
+    let site = Away::new(1, &[("retry-after", "16")]);
+    site.crawl.run(&[]).expect(0, &["complete", "answered 503; tried again in 16s", "logged in at"]);
+    assert_eq!(site.stored(), (4, 1));
+    site.assert_none_is_skipped();
+}
+
+#[test]
+fn a_login_that_is_away_for_good_costs_its_own_pages_only_and_the_next_start_asks_again() {
+    let site = Away::new(u32::MAX, &[]);
+    let ended = site.crawl.run(&[]);
+    ended.expect(0, &["the crawl may end without its pages, which stay queued", "its login cannot be reached"]);
+    assert_eq!(site.stored(), (0, 1), "the host goes on with what needs no login");
+    site.assert_none_is_skipped();
+    site.away.store(0, Relaxed);
+    site.crawl.run(&[]).expect(0, &["complete", "logged in at"]);
+    assert_eq!(site.stored(), (4, 1));
 }

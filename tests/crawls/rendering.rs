@@ -1,6 +1,7 @@
 //! Crawls whose pages are rendered by the Chromium of the system: applications of one page, beside static ones.
 
 mod application;
+mod rules;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;

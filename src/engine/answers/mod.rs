@@ -8,6 +8,8 @@ mod names;
 mod pages;
 mod robots;
 
+pub(super) use robots::robots_txt;
+
 use super::Engine;
 use super::job::{FetchFailed, FetchJob, Findings, Processed, Target};
 use super::recrawl::Compared;
@@ -33,6 +35,9 @@ impl Engine {
         }
         if matches!(processed.job.target, Target::Login { .. }) {
             return self.login_answered(processed, worker);
+        }
+        if matches!(processed.job.target, Target::Robots { for_others: true, .. }) {
+            return self.errand_answered(processed, worker);
         }
         if self.is_turned_away(&processed, has_new_cookie) {
             return self.page_turned_away(processed, worker);
@@ -101,12 +106,13 @@ impl Engine {
         }
         let moved = matches!(failed.job.target, Target::Robots { redirects: 1.., .. });
         let blame = if moved { HostFault::RobotsMoved(failed.cause) } else { HostFault::Host(failed.cause) };
-        if !matches!(failed.job.target, Target::Login { .. } | Target::Resource { .. }) {
+        if !failed.job.target.is_errand() {
             self.stores.arrival.frontier.blame(failed.job.host, blame);
         }
         tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
         match failed.job.target {
             Target::Page { .. } => self.page_failed(failed, worker),
+            Target::Robots { for_others: true, .. } => self.errand_failed(&failed, worker),
             Target::Robots { .. } => self.robots_not_answered(failed, worker),
             Target::Login { .. } => self.login_not_answered(failed, worker),
             Target::Resource { .. } => self.resource_not_answered(failed, worker),

@@ -38,6 +38,8 @@ impl Engine {
         let sessions = match self.enter(settings.as_deref(), (host, &url), now) {
             Entrance::Open(sessions) => sessions,
             Entrance::Wait(until) => return self.stores.arrival.frontier.put_back(host, until, now),
+            Entrance::Later(until) => return self.stores.arrival.frontier.put_aside(host, until, now),
+            Entrance::Unreached(until) => return self.wait_unreached(host, until, now),
             Entrance::Shut => return self.turn_back(host, url, now),
         };
         let Some(past) = self.begin_visit(&url)? else {

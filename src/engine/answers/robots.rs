@@ -7,8 +7,9 @@ use std::time::Duration;
 use crate::container::{Referrer, Stored as StoredPage};
 use crate::disk::Result;
 use crate::engine::Engine;
+use crate::engine::asked_rules::Turn;
 use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
-use crate::engine::render_plan::{RenderWish, ResourceStep};
+use crate::engine::render_plan::RenderWish;
 use crate::engine::values::{Robots, RobotsAnswer as Stored, Term};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostId, Provenance, RobotsAnswer};
@@ -20,7 +21,7 @@ use crate::web::url::CanonicalUrl;
 const ROBOTS_REDIRECTS_MAX: u8 = 5;
 
 /// The robots.txt of an origin.
-fn robots_txt(origin: &str) -> CanonicalUrl {
+pub(in crate::engine) fn robots_txt(origin: &str) -> CanonicalUrl {
     CanonicalUrl::parse(&format!("{origin}/robots.txt")).expect("an origin makes a URL")
 }
 
@@ -36,9 +37,22 @@ impl Engine {
         let key = self.home.keys.keys(&url).origin;
         if !self.obeys_robots(url.host()) {
             let rules = Arc::new(RobotsRules::allow_all());
-            return self.tell_rules(host, rules, Duration::ZERO, 0);
+            let expires = self.stores.arrival.now + self.settings.robots_cache;
+            return self.tell_rules(host, RobotsAnswer::Rules { rules, expires, duration: Duration::ZERO, bytes: 0 });
         }
-        let target = Target::Robots { origin: url.origin().into(), key, redirects: 0, provenance };
+        match self.queue_asks(key, host) {
+            Turn::Ask => {}
+            Turn::Wait => {
+                // the request is made by another, and must find the place that the queue has taken at the host
+                let arrival = &mut self.stores.arrival;
+                arrival.frontier.robots_moved(host, Duration::ZERO, arrival.now);
+                return Ok(());
+            }
+            Turn::Take(answer) => return self.take_over(host, *answer),
+            Turn::Unavailable => return self.rules_unreachable(host, key, Duration::ZERO, None),
+        }
+        let origin = url.origin().into();
+        let target = Target::Robots { origin, key, redirects: 0, provenance, for_others: false };
         self.fetch_robots(host, target, url, addresses, Referrer::Nobody)
     }
 
@@ -52,7 +66,7 @@ impl Engine {
     ) -> Result<()> {
         // what a page asks for is archived like a page
         let id_seed = match &target {
-            Target::Resource { step: ResourceStep::Get(_), .. } => self.container.crawl_id(),
+            Target::Resource { .. } => self.container.crawl_id(),
             _ => self.requests.id_seed(),
         };
         let (scope, condition) = (self.scope.clone(), None);
@@ -88,34 +102,65 @@ impl Engine {
         findings: Findings,
         stored: &StoredPage,
     ) -> Result<()> {
+        if let Target::Robots { redirects, key, .. } = processed.job.target {
+            self.end_hop(redirects, key, &processed.job.url, processed.response.duration);
+        }
+        let redirect = findings.redirect.as_ref().map(|(target, _)| target.clone());
+        match self.follow_robots(&processed, redirect) {
+            true => Ok(()),
+            false => self.robots_read(processed, findings, stored),
+        }
+    }
+
+    /// Follows the redirect that a request for robots.txt was answered with, and says whether there was one to follow.
+    pub(in crate::engine) fn follow_robots(&mut self, processed: &Processed, redirect: Option<CanonicalUrl>) -> bool {
+        let Processed { job, response, .. } = processed;
+        let Target::Robots { origin, key, redirects, provenance, for_others } = &job.target else { return false };
+        let may_follow = (300..400).contains(&response.status) && *redirects < ROBOTS_REDIRECTS_MAX;
+        let Some(target) = redirect.filter(|_| may_follow) else { return false };
+        if !for_others {
+            let arrival = &mut self.stores.arrival;
+            arrival.frontier.robots_moved(job.host, response.duration, arrival.now);
+        }
+        // the pinned addresses are those of the host that answered
+        let addresses = (target.host() == job.url.host()).then(|| job.addresses.clone());
+        let provenance = Provenance { hops: provenance.hops.then('R'), ..provenance.clone() };
+        // the rules are those of the first origin: a replay knows it by this
+        let via = job.via.url().unwrap_or(job.url.as_str()).to_owned();
+        let (origin, redirects) = (origin.clone(), redirects + 1);
+        let hop = Target::Robots { origin, key: *key, redirects, provenance, for_others: *for_others };
+        self.add_hop(job.host, hop, Referrer::Url(via), target, addresses);
+        true
+    }
+
+    /// Takes the rules of an origin from the last answer to the request for its robots.txt.
+    pub(in crate::engine) fn robots_read(
+        &mut self,
+        processed: Processed,
+        findings: Findings,
+        stored: &StoredPage,
+    ) -> Result<()> {
         let Processed { job, response, records, retry_after, .. } = processed;
-        let FetchJob { host, target, url, addresses, via, .. } = job;
-        let Target::Robots { origin, key, redirects, provenance } = target else { return Ok(()) };
+        let FetchJob { host, target, url, .. } = job;
+        let Target::Robots { origin, key, provenance, .. } = target else { return Ok(()) };
         let (duration, bytes) = (response.duration, records.payload_bytes);
         let is_redirect = (300..400).contains(&response.status);
-        let follow = is_redirect && redirects < ROBOTS_REDIRECTS_MAX;
-        self.end_hop(redirects, key, &url, duration);
-        if let Some((target, _)) = findings.redirect.filter(|_| follow) {
-            // the pinned addresses are those of the host that answered
-            let addresses = (target.host() == url.host()).then_some(addresses);
-            let provenance = Provenance { hops: provenance.hops.then('R'), ..provenance };
-            // the rules are those of the first origin: a replay knows it by this
-            let via = via.url().unwrap_or(url.as_str()).to_owned();
-            let hop = Target::Robots { origin, key, redirects: redirects + 1, provenance };
-            self.add_hop(host, (hop, via), target, addresses, duration);
-            return Ok(());
-        }
+        // what is taken over came some time ago
+        let from = (response.started + duration).min(self.stores.arrival.now);
+        let term = Term { from, until: from + self.settings.robots_cache };
         self.stores.arrival.frontier.heard(host);
         match RobotsRules::of_answer(response.status, findings.rules) {
             Some(rules) => {
                 let politeness = self.stores.arrival.frontier.politeness_for(robots_txt(&origin).host());
                 self.books.tell_crawl_delay(&origin, &rules, &politeness);
-                self.rules_known(host, key, Arc::new(rules), duration, bytes)?;
+                self.rules_known(host, key, Arc::new(rules), term, duration, bytes)?;
                 self.books.count_dropped_links(url.as_str(), &findings.dropped);
                 self.route_sitemaps(&provenance, stored.record, findings.links)
             }
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
-            None if is_redirect => self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), duration, bytes),
+            None if is_redirect => {
+                self.rules_known(host, key, Arc::new(RobotsRules::allow_all()), term, duration, bytes)
+            }
             None => {
                 let fault = HostFault::of_robots(response.status, response.is_interrupted());
                 self.stores.arrival.frontier.blame(host, fault);
@@ -129,21 +174,21 @@ impl Engine {
         host: HostId,
         origin: Fingerprint,
         rules: Arc<RobotsRules>,
+        term: Term,
         duration: Duration,
         bytes: u64,
     ) -> Result<()> {
-        let now = self.stores.arrival.now;
         self.books.statistics.robots_fetched += 1;
-        let term = Term { from: now, until: now + self.settings.robots_cache };
+        let expires = term.until;
         self.stores.robots.put(origin, Robots::new(Stored::Rules(rules.clone()), term))?;
-        self.tell_rules(host, rules, duration, bytes)
+        self.tell_rules(host, RobotsAnswer::Rules { rules: rules.clone(), expires, duration, bytes })?;
+        self.rules_told(origin, Some(&rules))
     }
 
     /// The frontier hears the rules of a host, whether they were asked for or not.
-    fn tell_rules(&mut self, host: HostId, rules: Arc<RobotsRules>, duration: Duration, bytes: u64) -> Result<()> {
+    fn tell_rules(&mut self, host: HostId, rules: RobotsAnswer) -> Result<()> {
         let now = self.stores.arrival.now;
-        let expires = now + self.settings.robots_cache;
-        self.stores.arrival.frontier.robots(host, RobotsAnswer::Rules { rules, expires, duration, bytes }, now)
+        self.stores.arrival.frontier.robots(host, rules, now)
     }
 
     /// The robots.txt of `origin` brought no answer. Where the origin was only guessed, from seeds without a scheme,
@@ -164,11 +209,12 @@ impl Engine {
             self.admit_fallback(number, forced)?;
         }
         let arrival = &mut self.stores.arrival;
-        arrival.frontier.robots(host, RobotsAnswer::NoServer, arrival.now)
+        arrival.frontier.robots(host, RobotsAnswer::NoServer, arrival.now)?;
+        self.rules_told(key, None)
     }
 
     /// Nothing follows from the answer, or none came. That holds until the frontier asks again.
-    fn rules_unreachable(
+    pub(in crate::engine) fn rules_unreachable(
         &mut self,
         host: HostId,
         origin: Fingerprint,
@@ -179,10 +225,12 @@ impl Engine {
         let arrival = &mut self.stores.arrival;
         let now = arrival.now;
         arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration, retry_after }, now)?;
-        let Some(held) = arrival.frontier.held(host) else { return Ok(()) };
-        let since = held.robots_failing_since.unwrap_or(now);
-        let term = Term { from: now, until: held.until };
-        self.stores.robots.put(origin, Robots::new(Stored::Unreachable { since }, term))
+        if let Some(held) = arrival.frontier.held(host) {
+            let since = held.robots_failing_since.unwrap_or(now);
+            let term = Term { from: now, until: held.until };
+            self.stores.robots.put(origin, Robots::new(Stored::Unreachable { since }, term))?;
+        }
+        self.rules_told(origin, None)
     }
 
     pub(super) fn robots_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
@@ -195,7 +243,8 @@ impl Engine {
         if failure == Failure::PrivateAddress && redirects == 0 && !is_guess {
             // an address as a host: no name server was asked who would have said so before
             let arrival = &mut self.stores.arrival;
-            return arrival.frontier.robots(job.host, RobotsAnswer::PrivateAddress, arrival.now);
+            arrival.frontier.robots(job.host, RobotsAnswer::PrivateAddress, arrival.now)?;
+            return self.rules_told(key, None);
         }
         self.robots_failed(job.host, &origin, key, duration)
     }

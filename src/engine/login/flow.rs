@@ -4,17 +4,19 @@
 //! [robots.txt] ─► page with the form ─► form ─► redirects ─► the sign of success
 //!                                  JSON ─┘
 //! ```
-//! The steps wait among the hops of robots.txt (`requests::hops`), which know how a request waits for its turn that is
-//! made for the sake of others. A robots.txt is asked for where the store does not know it.
+//! The steps wait among the hops (`requests::hops`), which know how a request waits for its turn that is made for the
+//! sake of others. A robots.txt is asked for where nobody knows it (`asked_rules`).
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::container::Stored as StoredPage;
+use super::Patience;
+use crate::container::{Referrer, Stored as StoredPage};
 use crate::disk::Result;
 use crate::engine::Engine;
+use crate::engine::asked_rules::{Known, Waiter};
 use crate::engine::job::{FetchFailed, FetchJob, LoginFindings, Processed, Target};
 use crate::engine::login_plan::{LoginPlan, LoginStep, Message, Submission};
-use crate::engine::values::{Robots, RobotsAnswer, Term};
 use crate::frontier::{HostId, Provenance};
 use crate::web::login::Told;
 use crate::web::robots::RobotsRules;
@@ -28,11 +30,21 @@ const REDIRECTS_MAX: u8 = 10;
 enum Failure {
     /// It will not work this way.
     Refused(String),
-    /// It may work another time.
-    Unanswered(String),
+    /// It may work another time, when the server may have said.
+    Unanswered { why: String, retry_after: Option<Duration> },
+}
+
+/// A step that waits for the rules of the origin where it goes.
+#[derive(Debug)]
+pub(in crate::engine) struct WaitingStep {
+    login: Login,
+    step: LoginStep,
+    url: CanonicalUrl,
+    via: String,
 }
 
 /// What is the same for all steps of a login.
+#[derive(Debug)]
 struct Login {
     host: HostId,
     plan: Arc<LoginPlan>,
@@ -54,21 +66,31 @@ impl Engine {
 
     /// The next request of a login is to go to `url`, if robots.txt has nothing against it.
     fn take_step(&mut self, login: Login, step: LoginStep, url: CanonicalUrl, via: String) {
-        let now = self.stores.arrival.now;
-        let known = self.stores.robots.peek(self.home.keys.keys(&url).origin);
-        let rules = known.as_ref().and_then(|known| known.fresh(now)).map(|(answer, _)| answer);
-        match rules {
-            _ if !self.obeys_robots(url.host()) => self.queue_step(login, step, url, via),
-            Some(RobotsAnswer::Rules(rules)) => {
-                let rules = rules.clone();
-                self.step_by_rules(login, step, (url, via), &rules);
-            }
-            _ => {
-                let robots = robots_txt(&url);
-                let step = LoginStep::Robots { then: Box::new(step), origin: url.origin().into(), url };
-                self.queue_step(login, step, robots, via);
+        if !self.obeys_robots(url.host()) {
+            return self.queue_step(login, step, url, via);
+        }
+        match self.rules_for(&url) {
+            Known::Rules(rules) => self.step_by_rules(login, step, (url, via), &rules),
+            Known::Unavailable => self.without_rules(&login.plan, &url),
+            Known::Nothing => {
+                let (at, host, provenance) = (url.clone(), login.host, login.provenance.clone());
+                let waiter = Waiter::Login(Box::new(WaitingStep { login, step, url, via }));
+                self.ask_rules(&at, waiter, host, provenance);
             }
         }
+    }
+
+    /// The rules of the origin came, or cannot be had, where a step goes.
+    pub(in crate::engine) fn login_rules(&mut self, waiting: WaitingStep, rules: Option<&Arc<RobotsRules>>) {
+        let WaitingStep { login, step, url, via } = waiting;
+        match rules {
+            Some(rules) => self.step_by_rules(login, step, (url, via), rules),
+            None => self.without_rules(&login.plan, &url),
+        }
+    }
+
+    fn without_rules(&mut self, plan: &Arc<LoginPlan>, url: &CanonicalUrl) {
+        self.login_unanswered(plan, format!("the robots.txt of {} cannot be had", url.origin()));
     }
 
     fn step_by_rules(
@@ -89,7 +111,8 @@ impl Engine {
 
     fn queue_step(&mut self, login: Login, step: LoginStep, url: CanonicalUrl, via: String) {
         let Login { host, plan, provenance, redirects } = login;
-        self.add_step(host, (Target::Login { plan, step, redirects, provenance }, via), url);
+        let target = Target::Login { plan, step, redirects, provenance };
+        self.add_hop(host, target, Referrer::Url(via), url, None);
     }
 
     /// A step was answered.
@@ -98,15 +121,11 @@ impl Engine {
         self.end_step(&processed.job.url, processed.response.duration);
         let findings = processed.findings.login.take();
         let redirect = processed.findings.redirect.take().map(|(target, _)| target);
-        let rules = processed.findings.rules.take();
         let FetchJob { host, url, target, .. } = processed.job;
         let Target::Login { plan, step, redirects, provenance } = target else { return Ok(()) };
         let login = Login { host, plan, provenance, redirects };
         let status = processed.response.status;
         let via = url.as_str().to_owned();
-        if let LoginStep::Robots { then, url, .. } = step {
-            return self.login_robots(login, *then, (url, via), RobotsRules::of_answer(status, rules));
-        }
         let is_form = matches!(step, LoginStep::Form);
         let cookies = self.cookies.names(&url);
         let told = Told {
@@ -121,7 +140,7 @@ impl Engine {
             self.logins.succeeded(&login.plan);
             return Ok(());
         }
-        match self.next_step(&login, is_form, (status, redirect), (&url, findings)) {
+        match self.next_step(&login, is_form, (status, redirect, processed.retry_after), (&url, findings)) {
             Ok((step, to)) => {
                 let redirects = login.redirects + u8::from(!matches!(step, LoginStep::Submit(_)));
                 self.take_step(Login { redirects, ..login }, step, to, via);
@@ -136,12 +155,13 @@ impl Engine {
         &self,
         login: &Login,
         is_form: bool,
-        (status, redirect): (u16, Option<CanonicalUrl>),
+        (status, redirect, retry_after): (u16, Option<CanonicalUrl>, Option<Duration>),
         (url, findings): (&CanonicalUrl, Option<Box<LoginFindings>>),
     ) -> std::result::Result<(LoginStep, CanonicalUrl), Failure> {
         let home = login.plan.url.origin();
         if status >= 500 || status == 429 {
-            return Err(Failure::Unanswered(format!("{} answered {status}", url.as_str())));
+            let why = format!("{} answered {status}", url.as_str());
+            return Err(Failure::Unanswered { why, retry_after });
         }
         if let Some(to) = redirect {
             if login.redirects >= REDIRECTS_MAX {
@@ -171,27 +191,6 @@ impl Engine {
         ))
     }
 
-    /// The robots.txt came that a step waits for.
-    fn login_robots(
-        &mut self,
-        login: Login,
-        step: LoginStep,
-        (url, via): (CanonicalUrl, String),
-        rules: Option<RobotsRules>,
-    ) -> Result<()> {
-        let Some(rules) = rules.map(Arc::new) else {
-            let why = format!("the robots.txt of {} cannot be had", url.origin());
-            self.login_failed(&login.plan, Failure::Unanswered(why));
-            return Ok(());
-        };
-        let now = self.stores.arrival.now;
-        let term = Term { from: now, until: now + self.settings.robots_cache };
-        let origin = self.home.keys.keys(&url).origin;
-        self.stores.robots.put(origin, Robots::new(RobotsAnswer::Rules(rules.clone()), term))?;
-        self.step_by_rules(login, step, (url, via), &rules);
-        Ok(())
-    }
-
     /// A step was not answered.
     pub(in crate::engine) fn login_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
         self.books.statistics.count_failure(failed.failure);
@@ -204,15 +203,16 @@ impl Engine {
 
     /// A step cannot be taken, for a reason that may pass.
     pub(in crate::engine) fn login_unanswered(&mut self, plan: &Arc<LoginPlan>, why: String) {
-        self.login_failed(plan, Failure::Unanswered(why));
+        self.login_failed(plan, Failure::Unanswered { why, retry_after: None });
     }
 
     fn login_failed(&mut self, plan: &Arc<LoginPlan>, failure: Failure) {
-        let (why, is_refused) = match &failure {
-            Failure::Refused(why) => (why, true),
-            Failure::Unanswered(why) => (why, false),
-        };
-        self.logins.failed(plan, (why, is_refused), self.settings.retries, self.stores.arrival.now);
+        let (now, give_up) = (self.stores.arrival.now, self.stores.arrival.frontier.gives_up_after());
+        let patience = Patience { retries: self.settings.retries, give_up };
+        match failure {
+            Failure::Refused(why) => self.logins.refused(plan, &why, patience, now),
+            Failure::Unanswered { why, retry_after } => self.logins.unreached(plan, (&why, retry_after), patience, now),
+        }
     }
 
     /// Whether `processed` is what a site shows to those who are not logged in, and its URL is to be asked for again;
@@ -230,10 +230,6 @@ impl Engine {
         let leads_back = processed.findings.redirect.as_ref().is_some_and(|(_, keys)| keys.key == url.key);
         leads_back && (has_new_cookie || self.would_send_another_cookie(processed))
     }
-}
-
-fn robots_txt(url: &CanonicalUrl) -> CanonicalUrl {
-    url.join("/robots.txt").unwrap_or_else(|_| url.clone())
 }
 
 fn json(members: &[(String, Secret)]) -> Submission {

@@ -1,7 +1,8 @@
 //! Sites that ask for a login: who is logged in, and what a page of theirs waits for.
 //!
-//! - A page of a site with logins is asked for only while all of them hold. Until then it goes back to its queue, whose
-//!   host is left alone for a moment.
+//! - A page of a site with logins is asked for only while all of them hold. While one is under way, it goes back to its
+//!   queue, whose host is left alone for a moment. Until one may be tried again, the page waits by itself: its host goes
+//!   on with pages that need no login.
 //! - A login is a row of requests ([`flow`]): the page with its form, the form, redirects behind it. Each waits for its
 //!   turn at the host where it goes, and for that host's robots.txt, as every other request. They are counted and
 //!   logged, and never archived: their bodies are secret.
@@ -9,10 +10,14 @@
 //! - An answer that has the sign of a lost session is not stored. Its URL is asked for again behind a new login; as
 //!   often as one that failed, and then it is stored as it comes.
 //! - A login that was refused twice is not tried a third time, lest it lock somebody out: the site's pages are given
-//!   up. One that brings no answer is tried as often as a page, at growing intervals.
+//!   up.
+//! - A login that cannot be reached is tried again, at growing intervals. After `politeness.give_up` its site's hosts
+//!   count as hosts that never answered: the crawl may end without them, and their URLs stay queued.
 //! - Nothing of this is in a checkpoint: a crawl that is started again logs in again.
 
 mod flow;
+
+pub(super) use flow::WaitingStep;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,17 +29,17 @@ use super::request_settings::{CookieUse, RequestSettings};
 use super::route::queued;
 use crate::clock::Time;
 use crate::disk::Result;
-use crate::frontier::{HostId, Provenance, QueuedUrl};
-use crate::outcome::Reason;
+use crate::frontier::{BACKOFF_MAX, HostId, Provenance, QueuedUrl};
+use crate::outcome::{HostFault, Reason};
 use crate::web::cookies::CookieField;
 use crate::web::url::CanonicalUrl;
 
 /// A page that waits for a login is looked at again after so long.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Before a login is tried again that was not answered; each time four times as long.
-const UNANSWERED_WAIT: Duration = Duration::from_secs(15);
+const UNREACHED_WAIT: Duration = Duration::from_secs(15);
 /// But no longer than this.
-const UNANSWERED_WAIT_MAX: Duration = Duration::from_secs(3_600);
+const UNREACHED_WAIT_MAX: Duration = Duration::from_secs(3_600);
 /// Before a login is tried again that was refused.
 const REFUSED_WAIT: Duration = Duration::from_secs(30);
 /// So often is one tried that is refused.
@@ -51,7 +56,27 @@ struct Session {
     /// How often it has been logged in.
     epoch: u32,
     refused: u32,
-    unanswered: u32,
+    unreached: Option<Unreached>,
+}
+
+/// A login that cannot be reached.
+#[derive(Clone, Copy, Debug)]
+struct Unreached {
+    /// The first failure in a row.
+    since: Time,
+    /// How many there were.
+    tries: u32,
+    /// Whether that has been so for too long.
+    is_given_up: bool,
+}
+
+/// What a login is given up by.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    /// So often at least it is tried again.
+    retries: u8,
+    /// For so long at least, where it cannot be reached.
+    give_up: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,7 +93,12 @@ enum State {
 pub(super) enum Entrance {
     /// It may, by the sessions of these epochs.
     Open(u32),
+    /// A login is under way: its queue is looked at again then.
     Wait(Time),
+    /// A login may be tried again then, and not before.
+    Later(Time),
+    /// The same, and it could not be reached for so long that the page's host is as good as one that never answered.
+    Unreached(Time),
     Shut,
 }
 
@@ -77,7 +107,7 @@ impl Logins {
         let place = self.0.iter().position(|session| Arc::ptr_eq(&session.plan, plan) || session.plan == *plan);
         let place = place.unwrap_or_else(|| {
             let plan = plan.clone();
-            self.0.push(Session { plan, state: State::Out(Time::ZERO), epoch: 0, refused: 0, unanswered: 0 });
+            self.0.push(Session { plan, state: State::Out(Time::ZERO), epoch: 0, refused: 0, unreached: None });
             self.0.len() - 1
         });
         &mut self.0[place]
@@ -101,25 +131,49 @@ impl Logins {
     fn succeeded(&mut self, plan: &Arc<LoginPlan>) {
         let session = self.session(plan);
         session.epoch += 1;
-        (session.state, session.refused, session.unanswered) = (State::In, 0, 0);
+        (session.state, session.refused, session.unreached) = (State::In, 0, None);
         tracing::info!("logged in at {}", plan.url.as_str());
     }
 
-    /// A try has failed: by an answer that refuses it, or without one.
-    fn failed(&mut self, plan: &Arc<LoginPlan>, (why, is_refused): (&str, bool), retries: u8, now: Time) {
+    /// A try was refused.
+    fn refused(&mut self, plan: &Arc<LoginPlan>, why: &str, patience: Patience, now: Time) {
         let session = self.session(plan);
-        *(if is_refused { &mut session.refused } else { &mut session.unanswered }) += 1;
-        let is_last =
-            session.refused >= u32::from(retries).clamp(1, REFUSED_MAX) || session.unanswered > u32::from(retries);
-        let wait = match is_refused {
-            true => REFUSED_WAIT,
-            false => {
-                (UNANSWERED_WAIT * 4_u32.pow(session.unanswered.saturating_sub(1).min(8))).min(UNANSWERED_WAIT_MAX)
-            }
-        };
-        session.state = if is_last { State::Shut } else { State::Out(now + wait) };
-        let next = if is_last { "its pages are given up".to_owned() } else { format!("tried again in {wait:?}") };
-        tracing::warn!("the login at {} failed: {why}; {next}", plan.url.as_str());
+        (session.refused, session.unreached) = (session.refused + 1, None);
+        let is_last = session.refused >= u32::from(patience.retries).clamp(1, REFUSED_MAX);
+        session.state = if is_last { State::Shut } else { State::Out(now + REFUSED_WAIT) };
+        match is_last {
+            true => tell_failure(plan, why, "its pages are given up"),
+            false => tell_failure(plan, why, &format!("tried again in {REFUSED_WAIT:?}")),
+        }
+    }
+
+    /// A try brought no answer that says anything, but perhaps for how long to wait.
+    fn unreached(&mut self, plan: &Arc<LoginPlan>, failure: (&str, Option<Duration>), patience: Patience, now: Time) {
+        let (why, retry_after) = failure;
+        let session = self.session(plan);
+        let mut unreached = session.unreached.unwrap_or(Unreached { since: now, tries: 0, is_given_up: false });
+        let wait = (UNREACHED_WAIT * 4_u32.pow(unreached.tries.min(8))).min(UNREACHED_WAIT_MAX);
+        let wait = retry_after.map_or(wait, |asked| wait.max(asked.min(BACKOFF_MAX)));
+        unreached.tries = unreached.tries.saturating_add(1);
+        let is_too_often = unreached.tries > u32::from(patience.retries);
+        let is_news = !unreached.is_given_up && is_too_often && now.since(unreached.since) >= patience.give_up;
+        unreached.is_given_up |= is_news;
+        (session.state, session.unreached) = (State::Out(now + wait), Some(unreached));
+        let next = format!("tried again in {wait:?}");
+        match is_news {
+            true => tell_failure(plan, why, &format!("the crawl may end without its pages, which stay queued; {next}")),
+            false => tell_failure(plan, why, &next),
+        }
+    }
+}
+
+fn tell_failure(plan: &LoginPlan, why: &str, next: &str) {
+    tracing::warn!("the login at {} failed: {why}; {next}", plan.url.as_str());
+}
+
+impl Session {
+    fn is_given_up(&self) -> bool {
+        self.unreached.is_some_and(|unreached| unreached.is_given_up)
     }
 }
 
@@ -139,7 +193,8 @@ impl Engine {
                 State::In => epochs += session.epoch,
                 State::UnderWay => return Entrance::Wait(now + LOOK_AGAIN),
                 State::Shut => return Entrance::Shut,
-                State::Out(from) if from > now => return Entrance::Wait(from),
+                State::Out(from) if from > now && session.is_given_up() => return Entrance::Unreached(from),
+                State::Out(from) if from > now => return Entrance::Later(from),
                 State::Out(_) => {
                     session.state = State::UnderWay;
                     let plan = plan.clone();
@@ -150,6 +205,13 @@ impl Engine {
             }
         }
         Entrance::Open(epochs)
+    }
+
+    /// A page of a site whose login cannot be reached, and may be tried again at `until`.
+    pub(super) fn wait_unreached(&mut self, host: HostId, until: Time, now: Time) -> Result<()> {
+        let frontier = &mut self.stores.arrival.frontier;
+        frontier.fall_silent(host, HostFault::Login);
+        frontier.put_back(host, until, now)
     }
 
     /// A page of a site whose login failed for good.

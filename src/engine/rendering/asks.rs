@@ -5,34 +5,30 @@
 //!                                            │ waits with others                                         │
 //! answer ◄───────────────────────────────────┴───────────────────────────────────────────────────────────┘
 //! ```
-//! The steps wait among the hops of robots.txt (`requests::hops`), as those of logins do. A request of a page is the
-//! host's like any other: it is counted, logged, signed, and made with the settings of its site. It has one attempt.
-//!
-//! The rules of an origin that the crawl has not asked itself are kept here, and in memory: the crawl asks for them
-//! again when it comes to a page there, since it takes the sitemaps from them.
+//! The steps wait among the hops (`requests::hops`), as those of logins do. A request of a page is the host's like any
+//! other: it is counted, logged, signed, and made with the settings of its site. It has one attempt. The rules of its
+//! origin are asked for where nobody knows them (`asked_rules`).
 
 use std::sync::Arc;
 
 use super::Renderings;
-use crate::container::Stored as StoredPage;
+use crate::container::Referrer;
 use crate::disk::Result;
 use crate::engine::Engine;
-use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
-use crate::engine::render_plan::{Answer, Ask, AskId, Refusal, ResourceStep};
+use crate::engine::asked_rules::{Known, Waiter};
+use crate::engine::job::{FetchFailed, Findings, Processed, Target};
+use crate::engine::render_plan::{Answer, Ask, AskId, Refusal};
 use crate::engine::route::queued;
-use crate::engine::values::RobotsAnswer;
-use crate::frontier::{Provenance, QueuedUrl};
+use crate::frontier::{HostId, Provenance, QueuedUrl};
 use crate::outcome::{Cause, Failure};
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
 
-/// Origins whose rules are known here only.
-const RULES_MAX: usize = 1_024;
-
 /// Something that is asked for.
-struct Wanted {
+#[derive(Debug)]
+pub(in crate::engine) struct Wanted {
     rendering: u64,
-    url: CanonicalUrl,
+    pub url: CanonicalUrl,
     fields: Vec<(String, String)>,
     provenance: Provenance,
     via: String,
@@ -85,28 +81,25 @@ impl Engine {
 
     /// The next request for `wanted` is queued, if robots.txt has nothing against it.
     fn want(&mut self, wanted: Wanted) {
-        let now = self.stores.arrival.now;
-        let obeys = self.settings.rendering.obey_robots && self.obeys_robots(wanted.url.host());
-        let known = self.stores.robots.peek(self.key_of(&wanted.url).origin);
-        let rules = known.as_ref().and_then(|known| known.fresh(now)).map(|(answer, _)| answer);
-        let own = || self.renderings.rules.get(&self.key_of(&wanted.url).origin).filter(|(_, until)| *until > now);
+        if !self.settings.rendering.obey_robots || !self.obeys_robots(wanted.url.host()) {
+            return self.queue_resource(wanted);
+        }
+        match self.rules_for(&wanted.url) {
+            Known::Rules(rules) => self.want_by_rules(wanted, &rules),
+            Known::Unavailable => self.refuse_waiting(&wanted.url, Refusal::Robots),
+            Known::Nothing => {
+                let (at, host) = (wanted.url.clone(), self.host_of(wanted.rendering));
+                let provenance = wanted.provenance.clone();
+                self.ask_rules(&at, Waiter::Page(Box::new(wanted)), host, provenance);
+            }
+        }
+    }
+
+    /// The rules came, or cannot be had, of the origin of something that is asked for.
+    pub(in crate::engine) fn page_rules(&mut self, wanted: Wanted, rules: Option<&Arc<RobotsRules>>) {
         match rules {
-            _ if !obeys => self.queue_resource(wanted),
-            None if let Some((rules, _)) = own() => {
-                let rules = rules.clone();
-                self.want_by_rules(wanted, &rules);
-            }
-            Some(RobotsAnswer::Rules(rules)) => {
-                let rules = rules.clone();
-                self.want_by_rules(wanted, &rules);
-            }
-            Some(RobotsAnswer::Unreachable { .. }) => self.refuse_waiting(&wanted.url, Refusal::Robots),
-            None => {
-                let robots = wanted.url.join("/robots.txt").unwrap_or_else(|_| wanted.url.clone());
-                let Wanted { rendering, url, fields, provenance, via } = wanted;
-                let step = ResourceStep::Robots { origin: url.origin().into(), url, fields };
-                self.queue_step_of_page((rendering, step, provenance), robots, via);
-            }
+            Some(rules) => self.want_by_rules(wanted, rules),
+            None => self.refuse_waiting(&wanted.url, Refusal::Robots),
         }
     }
 
@@ -119,17 +112,14 @@ impl Engine {
 
     fn queue_resource(&mut self, wanted: Wanted) {
         let Wanted { rendering, url, fields, provenance, via } = wanted;
-        self.queue_step_of_page((rendering, ResourceStep::Get(fields), provenance), url, via);
+        let host = self.host_of(rendering);
+        let target = Target::Resource { rendering, fields, provenance };
+        self.add_hop(host, target, Referrer::Url(via), url, None);
     }
 
-    fn queue_step_of_page(
-        &mut self,
-        (rendering, step, provenance): (u64, ResourceStep, Provenance),
-        url: CanonicalUrl,
-        via: String,
-    ) {
-        let host = self.renderings.pages.get(&rendering).map_or(crate::frontier::HostId::NONE, |page| page.host);
-        self.add_step(host, (Target::Resource { rendering, step, provenance }, via), url);
+    /// The queue of the page of a rendering.
+    fn host_of(&self, rendering: u64) -> HostId {
+        self.renderings.pages.get(&rendering).map_or(HostId::NONE, |page| page.host)
     }
 
     /// A step was answered.
@@ -137,12 +127,7 @@ impl Engine {
         self.end_step(&processed.job.url, processed.response.duration);
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         let keys = processed.keys;
-        let is_rules = matches!(&processed.job.target, Target::Resource { step: ResourceStep::Robots { .. }, .. });
-        self.replay_rest(keys.host, &processed.response, is_rules);
-        if let Target::Resource { step: ResourceStep::Robots { .. }, .. } = &processed.job.target {
-            self.books.log_answer(&processed, (&StoredPage::nothing(0), Some("forRendering")), worker)?;
-            return self.rules_of_resource(processed, findings.rules);
-        }
+        self.replay_rest(keys.host, &processed.response, false);
         let stored = self.store(&processed)?;
         self.books.count_stored(&stored);
         self.books.log_answer(&processed, (&stored, Some("forRendering")), worker)?;
@@ -155,43 +140,18 @@ impl Engine {
         self.route_found(&of_page, (Findings { redirect: None, ..findings }, false), stored.record)
     }
 
-    /// The robots.txt came that something waits for.
-    fn rules_of_resource(&mut self, processed: Processed, rules: Option<RobotsRules>) -> Result<()> {
-        let (status, via) = (processed.response.status, processed.job.via.url().unwrap_or_default().to_owned());
-        let Target::Resource { rendering, step, provenance } = processed.job.target else { return Ok(()) };
-        let ResourceStep::Robots { url, fields, .. } = step else { return Ok(()) };
-        let Some(rules) = RobotsRules::of_answer(status, rules).map(Arc::new) else {
-            self.refuse_waiting(&url, Refusal::Robots);
-            return Ok(());
-        };
-        let until = self.stores.arrival.now + self.settings.robots_cache;
-        let origin = self.key_of(&url).origin;
-        if self.renderings.rules.len() >= RULES_MAX {
-            self.renderings.rules.clear();
-        }
-        self.renderings.rules.insert(origin, (rules.clone(), until));
-        self.want_by_rules(Wanted { rendering, url, fields, provenance, via }, &rules);
-        Ok(())
-    }
-
     /// A step was not answered.
     pub(in crate::engine) fn resource_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
         self.books.statistics.count_failure(failed.failure);
         self.books.log_failure(&failed, failed.failure.code(), worker)?;
         self.end_step(&failed.job.url, failed.duration);
-        let FetchJob { target, url, .. } = failed.job;
-        self.resource_failed(target, &url, failed.cause);
+        self.resource_failed(&failed.job.url, failed.cause);
         Ok(())
     }
 
     /// A step cannot be taken.
-    pub(in crate::engine) fn resource_failed(&mut self, target: Target, url: &CanonicalUrl, cause: Cause) {
-        match target {
-            Target::Resource { step: ResourceStep::Robots { url, .. }, .. } => {
-                self.refuse_waiting(&url, Refusal::Robots);
-            }
-            _ => self.refuse_waiting(url, Refusal::Failed(cause.failure())),
-        }
+    pub(in crate::engine) fn resource_failed(&mut self, url: &CanonicalUrl, cause: Cause) {
+        self.refuse_waiting(url, Refusal::Failed(cause.failure()));
     }
 
     /// All who wait for `url` get nothing.

@@ -51,22 +51,19 @@ mod pages;
 mod shape;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) use asks::resource_url;
+pub(super) use asks::{Wanted, resource_url};
 pub use decide::{RenderPatterns, Verdict as RenderVerdict};
 pub use pages::{RenderJob, RenderWork};
 
 use serde::{Deserialize, Serialize};
 
 use super::render_plan::{AskId, RenderMode};
-use crate::clock::Time;
 use crate::engine::job::Processed;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostId, Provenance, RequisitePace};
 use crate::record::RenderFigures;
-use crate::web::robots::RobotsRules;
 
 /// Pages that wait for a browser beside those that have one.
 const WAITING_MAX: usize = 64;
@@ -132,8 +129,6 @@ pub(super) struct Renderings {
     bytes: usize,
     /// Patterns of which a page is being tried, and the pages that wait for what comes of that.
     trials: BTreeMap<u64, Vec<(u64, Box<Processed>)>>,
-    /// Rules of origins that only pages have asked for, and until when they hold.
-    rules: HashMap<Fingerprint, (Arc<RobotsRules>, Time)>,
     /// URLs that are asked for, and who waits for each.
     wanted: HashMap<Fingerprint, Vec<AskId>>,
     pub patterns: RenderPatterns,

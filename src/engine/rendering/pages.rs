@@ -206,6 +206,9 @@ impl Engine {
         for hop in self.requests.take_resource_hops() {
             self.refuse_waiting(&hop, Refusal::Stopping);
         }
+        let (wanted, left) = self.asked_rules.leave_pages();
+        left.into_iter().for_each(|origin| self.requests.drop_errand(origin));
+        wanted.into_iter().for_each(|wanted| self.refuse_waiting(&wanted.url, Refusal::Stopping));
         Ok(())
     }
 

@@ -1,7 +1,9 @@
-//! Redirects of robots.txt: each hop is a request like any other, and waits for its turn at the host where it leads.
+//! Requests that no queue makes: redirects of robots.txt, what logins and pages that are rendered ask for. Each is a
+//! request like any other, and waits for its turn at the host where it leads.
 //!
 //! The origin whose rules are asked for waits in the frontier for the answer to its [`Task::Robots`], so that there is
-//! at most one hop for each active host. A hop is not saved: after a restart robots.txt is asked for from the start.
+//! at most one redirect for each active host. A hop is not saved: after a restart robots.txt is asked for from the
+//! start.
 //!
 //! [`Task::Robots`]: crate::frontier::Task::Robots
 
@@ -14,22 +16,30 @@ use crate::container::Referrer;
 use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::job::{ResolveJob, Target};
-use crate::engine::render_plan::ResourceStep;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asked, Contact, HostId, NameAnswer};
 use crate::outcome::{Cause, HostFault};
 use crate::web::url::{CanonicalUrl, Keys};
 
-/// A redirect of a robots.txt that is not followed yet.
+/// A request that is not made yet.
 #[derive(Debug)]
 pub(super) struct Hop {
     host: HostId,
     target: Target,
-    /// The robots.txt that was asked for first.
-    via: String,
+    /// The robots.txt that was asked for first, or the page that asks.
+    via: Referrer,
     url: CanonicalUrl,
+    /// Whether a page asks for it that is rendered.
+    is_of_page: bool,
     addresses: Addresses,
     pub due: Time,
+}
+
+impl Hop {
+    /// Whether it asks for the robots.txt of `origin` on behalf of others than its queue.
+    fn is_errand_of(&self, origin: Fingerprint) -> bool {
+        matches!(&self.target, Target::Robots { key, for_others: true, .. } if *key == origin)
+    }
 }
 
 #[derive(Debug)]
@@ -51,7 +61,7 @@ enum Step {
 impl super::Requests {
     /// When the first may be asked for of what pages ask for.
     pub fn next_resource_due(&self) -> Option<Time> {
-        let of_pages = self.hops.iter().filter(|hop| matches!(hop.target, Target::Resource { .. }));
+        let of_pages = self.hops.iter().filter(|hop| hop.is_of_page);
         of_pages.map(|hop| hop.due).min().filter(|&due| due < Time::MAX)
     }
 
@@ -61,36 +71,50 @@ impl super::Requests {
             std::mem::take(&mut self.hops).into_iter().partition(|hop| matches!(hop.target, Target::Resource { .. }));
         self.hops = others;
         let of_pages: Vec<Hop> = of_pages;
-        let url = |hop: Hop| match hop.target {
-            Target::Resource { step: ResourceStep::Robots { url, .. }, .. } => url,
-            _ => hop.url,
-        };
-        of_pages.into_iter().map(url).collect()
+        of_pages.into_iter().map(|hop| hop.url).collect()
+    }
+
+    /// The robots.txt of `origin` need not be asked for on behalf of others.
+    pub fn drop_errand(&mut self, origin: Fingerprint) {
+        let before = self.hops.len();
+        self.hops.retain(|hop| !hop.is_errand_of(origin));
+        if self.hops.len() < before {
+            // others may have waited for the answer that it had asked for
+            self.look_at_names();
+        }
+    }
+
+    /// A page that is rendered waits for the robots.txt of `origin`, too.
+    pub fn hasten_errand(&mut self, origin: Fingerprint) {
+        let errands = self.hops.iter_mut().filter(|hop| hop.is_errand_of(origin));
+        errands.for_each(|hop| hop.is_of_page = true);
+    }
+
+    /// Those that waited for an answer of name servers look for it where it is kept.
+    fn look_at_names(&mut self) {
+        let waits = |hop: &&mut Hop| hop.due == Time::MAX && matches!(hop.addresses, Addresses::Unknown);
+        self.hops.iter_mut().filter(waits).for_each(|hop| hop.due = Time::ZERO);
     }
 }
 
 impl Engine {
-    /// The robots.txt that `host` waits for is said to be at `url`; `addresses` are those of its name, if it is the
-    /// name that was asked just now.
+    /// `url` is to be asked for on behalf of `host`; `addresses` are those of its name, if it is the name that was asked
+    /// just now.
     pub(in crate::engine) fn add_hop(
         &mut self,
         host: HostId,
-        (target, via): (Target, String),
+        target: Target,
+        via: Referrer,
         url: CanonicalUrl,
         addresses: Option<Arc<[IpAddr]>>,
-        duration: Duration,
     ) {
-        let arrival = &mut self.stores.arrival;
-        arrival.frontier.robots_moved(host, duration, arrival.now);
-        let due = arrival.now;
-        let addresses = addresses.filter(|list| !list.is_empty()).map_or(Addresses::Unknown, Addresses::Known);
-        self.requests.hops.push(Hop { host, target, via, url, addresses, due });
-    }
-
-    /// A step of a login is to be taken, on behalf of a page of `host`.
-    pub(in crate::engine) fn add_step(&mut self, host: HostId, (target, via): (Target, String), url: CanonicalUrl) {
         let due = self.stores.arrival.now;
-        self.requests.hops.push(Hop { host, target, via, url, addresses: Addresses::Unknown, due });
+        let addresses = addresses.filter(|list| !list.is_empty()).map_or(Addresses::Unknown, Addresses::Known);
+        let is_of_page = match &target {
+            Target::Robots { key, .. } => self.asked_rules.is_urgent(*key),
+            target => matches!(target, Target::Resource { .. }),
+        };
+        self.requests.hops.push(Hop { host, target, via, url, is_of_page, addresses, due });
     }
 
     /// A step of a login at `url` is over: the host where it went rests now.
@@ -105,7 +129,7 @@ impl Engine {
     pub(in crate::engine) fn follow_hop(&mut self, now: Time, of_pages: bool) -> Result<bool> {
         let mut number = 0;
         while let Some(hop) = self.requests.hops.get(number) {
-            if hop.due > now || of_pages && !matches!(hop.target, Target::Resource { .. }) {
+            if hop.due > now || of_pages && !hop.is_of_page {
                 number += 1;
                 continue;
             }
@@ -122,7 +146,10 @@ impl Engine {
                 }
                 Step::Go(addresses) => {
                     let Hop { host, target, via, url, .. } = self.requests.hops.remove(number);
-                    self.fetch_robots(host, target, url, addresses, Referrer::Url(via))?;
+                    if let Target::Robots { key, for_others: true, .. } = &target {
+                        self.asked_rules.begin(*key);
+                    }
+                    self.fetch_robots(host, target, url, addresses, via)?;
                     return Ok(true);
                 }
                 Step::Fail(cause) => self.fail_hop(number, cause)?,
@@ -165,7 +192,7 @@ impl Engine {
         };
         let keys = self.home.keys.keys(&hop.url);
         let asked = self.asked(keys, hop.url.host());
-        let is_of_page = matches!(hop.target, Target::Resource { .. });
+        let is_of_page = hop.is_of_page;
         let frontier = &mut self.stores.arrival.frontier;
         let began = match is_of_page {
             true => frontier.begin_requisite(asked, (addresses[0], self.settings.rendering.pace), now),
@@ -198,6 +225,7 @@ impl Engine {
         self.books.statistics.count_failure(cause.failure());
         let Hop { host, target, url, .. } = self.requests.hops.remove(number);
         match target {
+            Target::Robots { key, for_others: true, .. } => self.errand_over(key, None, None),
             Target::Robots { origin, key, .. } => {
                 self.stores.arrival.frontier.blame(host, HostFault::RobotsMoved(cause));
                 self.robots_failed(host, &origin, key, Duration::ZERO)
@@ -207,7 +235,7 @@ impl Engine {
                 Ok(())
             }
             Target::Resource { .. } => {
-                self.resource_failed(target, &url, cause);
+                self.resource_failed(&url, cause);
                 Ok(())
             }
             Target::Page { .. } => Ok(()),
@@ -223,8 +251,7 @@ impl Engine {
         let asked = |hop: &Hop| hop.host == host && hop.url.host() == name && matches!(hop.addresses, Addresses::Asked);
         let Some(number) = self.requests.hops.iter().position(asked) else { return Ok(()) };
         // those that waited for the same answer look for it where it is kept now
-        let waits = |hop: &&mut Hop| hop.due == Time::MAX && matches!(hop.addresses, Addresses::Unknown);
-        self.requests.hops.iter_mut().filter(waits).for_each(|hop| hop.due = Time::ZERO);
+        self.requests.look_at_names();
         match answer {
             Ok(list) if !list.is_empty() => {
                 let hop = &mut self.requests.hops[number];

@@ -100,7 +100,13 @@ impl Client {
         let job = FetchJob {
             settings: None,
             host: HostId::NONE,
-            target: Target::Robots { origin: "".into(), key: Fingerprint::from_bits(0), redirects: 0, provenance },
+            target: Target::Robots {
+                origin: "".into(),
+                key: Fingerprint::from_bits(0),
+                redirects: 0,
+                provenance,
+                for_others: false,
+            },
             url: CanonicalUrl::parse(url).unwrap(),
             addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
             scope: Arc::new(Scope::new(&scope, std::iter::empty()).unwrap()),

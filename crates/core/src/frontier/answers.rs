@@ -60,6 +60,11 @@ impl Frontier {
         Some(Held { until: standing.backoff_until, robots_failing_since })
     }
 
+    /// For how long what cannot be reached is asked again before the crawl goes on without it.
+    pub fn gives_up_after(&self) -> Duration {
+        self.options.give_up
+    }
+
     /// For how long a host rests at least that says that it is overloaded, and does not say for how long.
     pub fn overload_back_off(&self) -> Duration {
         self.options.politeness.backoff_base(Trouble::Overload)
@@ -187,12 +192,24 @@ impl Frontier {
     /// Instead of the answer to a [`Task::Fetch`](super::Task::Fetch): the URL waits for something else, and is the
     /// first of its host again. The host was not asked, and is not before `until`.
     pub fn put_back(&mut self, host: HostId, until: Time, now: Time) -> Result<()> {
+        self.not_asked(host, until, now, |item| Item::again(item.url, item.sequence))
+    }
+
+    /// The same, but the URL alone waits until then: its host goes on with others.
+    pub fn put_aside(&mut self, host: HostId, until: Time, now: Time) -> Result<()> {
+        self.sequence += 1;
+        let (until, number) = (until.clamp(now, now + BACKOFF_MAX), self.sequence);
+        self.not_asked(host, now, now, |item| Item::again_at(item.url, until, number))
+    }
+
+    /// The URL of a request that was not made goes where `place` says, and its host rests until `until`.
+    fn not_asked(&mut self, host: HostId, until: Time, now: Time, place: impl FnOnce(Item) -> Item) -> Result<()> {
         self.now = self.now.max(now);
         let Some((index, item)) = self.land(host) else { return Ok(()) };
         self.end_contact(index, None);
         let domain = self.active.host(index).domain;
         self.landed_of(domain, 0, now);
-        self.buffer(index, Item::again(item.url, item.sequence));
+        self.buffer(index, place(item));
         let host = self.active.host_mut(index);
         host.standing.due = until.clamp(now, now + BACKOFF_MAX);
         host.name_key.into_iter().for_each(|name| self.names.withdraw(name));

@@ -68,6 +68,14 @@ impl Frontier {
         }
     }
 
+    /// Takes `host` for one that never answered, because of `fault`, until a request to it is answered again.
+    pub fn fall_silent(&mut self, host: HostId, fault: HostFault) {
+        if let Some(index) = self.active.resolve_id(host) {
+            let standing = &mut self.active.host_mut(index).standing;
+            (standing.answered, standing.blame) = (false, Some(fault));
+        }
+    }
+
     pub(super) fn note_answer(&mut self, index: u32) {
         self.end_contact(index, Some(true));
         let standing = &mut self.active.host_mut(index).standing;
@@ -158,5 +166,6 @@ fn keep_longest(hosts: &mut Vec<&Host>, count: usize) {
 
 /// Whether a host has URLs or requests.
 fn has_work(host: &Host) -> bool {
-    host.place != WaitState::Idle && (!host.buffer.is_empty() || !host.is_at_rest() || host.has_cold())
+    let has_urls = !host.buffer.is_empty() || !host.waiting.is_empty() || host.has_cold();
+    host.place != WaitState::Idle && (has_urls || !host.is_at_rest())
 }

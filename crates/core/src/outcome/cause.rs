@@ -213,6 +213,8 @@ pub enum HostFault {
     RobotsStatus(u16),
     /// Its robots.txt came in a content coding that cannot be undone.
     RobotsCoding,
+    /// The login that its pages need cannot be reached.
+    Login,
 }
 
 impl HostFault {
@@ -230,6 +232,7 @@ impl HostFault {
             HostFault::RobotsMoved(cause) => (1, of(cause)),
             HostFault::RobotsStatus(status) => (2, status),
             HostFault::RobotsCoding => (3, 0),
+            HostFault::Login => (4, 0),
         }
     }
 
@@ -241,6 +244,7 @@ impl HostFault {
             1 => cause().map(HostFault::RobotsMoved),
             2 => Some(HostFault::RobotsStatus(value)),
             3 => Some(HostFault::RobotsCoding),
+            4 => Some(HostFault::Login),
             _ => None,
         }
     }
@@ -255,6 +259,7 @@ impl fmt::Display for HostFault {
             HostFault::RobotsStatus(200..300) => f.write_str("robots.txt breaks off"),
             HostFault::RobotsStatus(status) => write!(f, "robots.txt is answered with {status}"),
             HostFault::RobotsCoding => f.write_str("robots.txt cannot be decoded"),
+            HostFault::Login => f.write_str("its login cannot be reached"),
         }
     }
 }

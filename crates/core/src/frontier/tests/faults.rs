@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::frontier::tuning::WAITING_MAX;
+use crate::outcome::{Cause, HostFault};
 
 /// A 500 at the first two attempts for one page of each host.
 fn one_bad_page(host: u64) -> Site {
@@ -167,4 +168,62 @@ fn n17_waiting_urls_of_a_host_whose_budget_is_spent_are_dropped_at_once() {
     assert!(crawl.clock.now().since(START) < S * 20);
     let dropped = crawl.out.iter().filter(|(_, reason)| *reason == Some(Reason::HostPages));
     assert_eq!(dropped.count(), 10);
+}
+
+/// Asks for the first page of a host, whose name and rules are asked for before.
+fn first_task(crawl: &mut Crawl) -> (HostId, QueuedUrl) {
+    loop {
+        let now = crawl.clock.now();
+        match crawl.frontier.next(now).unwrap() {
+            Some(Task::Resolve { host, .. }) => {
+                let answer = NameAnswer::Found([IpAddr::V4(Ipv4Addr::new(203, 0, 113, 1))].into());
+                crawl.frontier.resolved(host, answer, now + S * 86_400, now).unwrap();
+            }
+            Some(Task::Robots { host, .. }) => {
+                let (rules, expires) = (Arc::new(TestRules(None)), now + S * 86_400);
+                crawl.frontier.heard(host);
+                let answer = RobotsAnswer::Rules { rules, expires, duration: MS, bytes: 1 };
+                crawl.frontier.robots(host, answer, now).unwrap();
+            }
+            Some(Task::Fetch { host, url, .. }) => return (host, url),
+            Some(Task::Drop { url, reason }) => panic!("{url:?}: {reason:?}"),
+            None => crawl.clock.advance(crawl.frontier.next_due().unwrap().since(now)),
+        }
+    }
+}
+
+#[test]
+fn a_url_that_is_put_aside_waits_alone_and_costs_its_host_no_delay() {
+    let mut crawl = Crawl::new(small_options(), plain);
+    (0..2).for_each(|n| crawl.push(url(1, n, 1)));
+    let (host, first) = first_task(&mut crawl);
+    let now = crawl.clock.now();
+    crawl.frontier.put_aside(host, now + S * 30, now).unwrap();
+    let (host, second) = first_task(&mut crawl);
+    assert!(crawl.clock.now() < now + S && second.key != first.key, "its host was not asked, and need not rest");
+    crawl.frontier.withdraw(host, crawl.clock.now()).unwrap();
+    assert!(!crawl.frontier.only_silent_active(), "a host that waits for the time of a URL has answered");
+    let (_, again) = first_task(&mut crawl);
+    assert_eq!((crawl.clock.now(), again.key), (now + S * 30, first.key));
+}
+
+#[test]
+fn a_host_whose_urls_wait_by_themselves_is_waited_for_beside_one_that_never_answered() {
+    let mut crawl = Crawl::new(small_options(), one_bad_page);
+    (0..5).for_each(|n| crawl.push(url(1, n, 1)));
+    while crawl.out.len() < 4 {
+        assert!(crawl.step());
+    }
+    assert_eq!(crawl.frontier.queued(), 1, "one URL waits by itself");
+    crawl.push(url(2, 0, 1));
+    let now = crawl.clock.now();
+    let silent = loop {
+        match crawl.frontier.next(now).unwrap() {
+            Some(Task::Resolve { host, .. }) => break host,
+            task => assert!(task.is_none(), "{task:?}"),
+        }
+    };
+    crawl.frontier.blame(silent, HostFault::Host(Cause::Dns));
+    crawl.frontier.resolved(silent, NameAnswer::Unanswered, now + S, now).unwrap();
+    assert!(!crawl.frontier.only_silent_active());
 }
