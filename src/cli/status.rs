@@ -262,6 +262,9 @@ fn text(told: &Told<'_>, dir: &Path, now: Time) -> String {
     if let Some(phase) = told.phase {
         table.row("limited by", Bottleneck::of(phase, &snapshot.gauges));
     }
+    if let Some(wait) = snapshot.gauges.constraints.disk_wait.filter(|_| told.is_live) {
+        table.row("waiting", wait);
+    }
     figures(&mut table, &snapshot.statistics, &snapshot.gauges);
     let left = match (told.left, made) {
         (_, None) => "known with the first checkpoint".to_owned(),

@@ -48,6 +48,8 @@ impl Ending {
     /// Tells the closing statistics, and writes the reports. A crawl that came to its end with nothing is an error.
     pub fn tell(self, request: &CrawlRequest, runtime: &mut Runtime) -> Result<Finish, CrawlError> {
         let Ending { finish, statistics, gauges, doing, oddities } = self;
+        // first, while the display says that the crawl ends: nobody waits for anything after the statistics
+        let written = reports::put_at_the_end(&request.dir);
         runtime.display.finish(&statistics, &gauges, doing, statistics.elapsed);
         if request.logs_json() {
             closing::event(&statistics, &gauges, &finish, &request.closing());
@@ -59,7 +61,7 @@ impl Ending {
             let object = closing_json::object(&statistics, &gauges, finish, &request.closing());
             closing_json::write(&object, path)?;
         }
-        tell_reports(request, reports::put_at_the_end(&request.dir));
+        tell_reports(request, written);
         if matches!(finish, Finish::Complete | Finish::OnlySilentHosts) && statistics.pages_stored == 0 {
             return Err(CrawlError::NothingFetched(nothing::why(&statistics, &request.dir)));
         }

@@ -4,8 +4,8 @@ use super::{Accounts, Engine, Phase, SeedTable};
 use crate::clock::Time;
 use crate::frontier::{Activity, BusyHost};
 use crate::record::{
-    Constraints, CrawlLimits, Doing, Finish, Gauges, Live, Oddities, QueuedHost, QueuedHosts, Rates, Snapshot, State,
-    Statistics, StoreBytes,
+    Constraints, CrawlLimits, DiskWait, Doing, Finish, Gauges, Live, Oddities, QueuedHost, QueuedHosts, Rates,
+    Snapshot, State, Statistics, StoreBytes,
 };
 
 impl Engine {
@@ -105,6 +105,10 @@ impl Engine {
             merging: self.stores.are_merging(),
             refilling: frontier.starving(now),
             seeding: self.seeding.intake.is_waiting(),
+            disk_wait: frontier.cold_wait(now).map(|wait| DiskWait {
+                ms: u64::try_from(wait.until.since(now).as_millis()).unwrap_or(u64::MAX),
+                is_rest: wait.is_rest,
+            }),
             lookups: (self.requests.under_way() as u64).saturating_sub(self.requests.pages()),
         }
     }

@@ -25,6 +25,7 @@ mod fault;
 mod figures;
 mod hosts;
 mod identity;
+mod idleness;
 mod job;
 mod lease;
 mod login;
@@ -77,6 +78,7 @@ pub use executors::Executors;
 pub use fault::Fault;
 pub use hosts::{Hosts, without_root};
 pub use identity::{Identity, Sharding};
+pub use idleness::Idleness;
 pub use job::{
     FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, LoginFindings, Processed, Purpose, ResolveJob,
     Response, Room, Target, Unresolved,
@@ -285,6 +287,7 @@ impl Engine {
             let frontier = &self.stores.arrival.frontier;
             self.books.crawl_log.note(frontier.politeness(), frontier.treatments_told(), now)?;
             self.request(now)?;
+            self.note_idle_workers(now);
             self.requests.settle(self.stores.arrival.frontier.has_ready(now), now);
             self.course.quota.give_back();
         } else {

@@ -188,15 +188,11 @@ impl Engine {
         Ok(())
     }
 
-    /// When the next round of budgets begins, if nothing happens before: workers have nothing to do, and nothing is on
-    /// its way that could be fetched in this one, or was so for a while.
+    /// When the next round of budgets begins, if nothing happens before.
     pub(super) fn budget_round_due(&self, now: Time) -> Option<Time> {
         let is_on_its_way = self.stores.are_dispatching() || self.stores.are_merging() || self.stores.waiting() > 0;
-        let is_fed = is_on_its_way || self.seeding.intake.is_waiting() || !self.stores.arrival.dropped.is_empty();
-        let due = self.stores.arrival.frontier.round_due(now, is_fed).filter(|_| self.course.is_crawling())?;
-        // a single worker is busy or idle
-        let is_spare = self.requests.under_way() == 0 || self.requests.are_few(now);
-        is_spare.then_some(due)
+        let is_fed = is_on_its_way || self.requests.under_way() > 0 || self.seeding.intake.is_waiting();
+        self.stores.arrival.frontier.round_due(now, is_fed).filter(|_| self.course.is_crawling())
     }
 
     /// Begins it when its time has come.

@@ -2,8 +2,9 @@
 //!
 //! It is read off gauges of one moment and decides nothing. The rules, in their order: a crawl that makes no requests
 //! is limited by the cause of that; where hosts are ready, by what keeps their requests back (configured rates,
-//! workers); where none is ready, by what it waits for: the delays of hosts, answers, merges, the queue on disk. A host
-//! that waits for its delay counts before merges that have other hosts in them: politeness is what would remain.
+//! workers); where none is ready, by what it waits for: the delays of hosts, answers, the next round of budgets, merges,
+//! the queue on disk, or the delays and rests of the hosts that lie there. A host that waits for its delay counts before
+//! merges that have other hosts in them: politeness is what would remain.
 
 use std::fmt;
 
@@ -31,6 +32,8 @@ pub enum Bottleneck {
     Answers,
     /// Nearly all that is in flight are look-ups of names and robots.txt.
     Names,
+    /// No host is ready, and hosts wait for the next round of budgets.
+    Round,
     /// No host is ready, and URLs wait for a merge of the stores.
     Merges,
     /// No host is ready, and URLs come from the queue on disk; or a checkpoint has to be durable first.
@@ -53,7 +56,7 @@ pub enum Bottleneck {
 
 impl Bottleneck {
     /// All of them.
-    pub const ALL: [Bottleneck; 17] = [
+    pub const ALL: [Bottleneck; 18] = [
         Bottleneck::Workers,
         Bottleneck::Cores,
         Bottleneck::Line,
@@ -62,6 +65,7 @@ impl Bottleneck {
         Bottleneck::BackOff,
         Bottleneck::Answers,
         Bottleneck::Names,
+        Bottleneck::Round,
         Bottleneck::Merges,
         Bottleneck::Disk,
         Bottleneck::Rates,
@@ -123,20 +127,25 @@ impl Bottleneck {
 
     /// What a crawl waits for in which no host is ready.
     fn of_waiting(gauges: &Gauges) -> Bottleneck {
-        let Constraints { merging, refilling, seeding, lookups, .. } = gauges.constraints;
+        let Constraints { merging, refilling, seeding, lookups, disk_wait, .. } = gauges.constraints;
         let waits_for_merge = merging || gauges.keys_pending > 0;
+        let resting_hosts = gauges.rounds.map_or(0, |rounds| rounds.resting_hosts);
         if gauges.resting.as_ref().is_some_and(|resting| resting.is_all) && gauges.in_flight == 0 {
             Bottleneck::BackOff
-        } else if gauges.hosts_waiting > 0 {
+        } else if gauges.hosts_waiting > resting_hosts {
             Bottleneck::Politeness
         } else if gauges.in_flight > 0 && lookups >= gauges.in_flight {
             Bottleneck::Names
         } else if gauges.in_flight > 0 || gauges.hosts_ready > 0 {
             Bottleneck::Answers
+        } else if gauges.rounds.is_some_and(|rounds| rounds.has_resting) {
+            Bottleneck::Round
         } else if waits_for_merge {
             Bottleneck::Merges
         } else if seeding {
             Bottleneck::Seeds
+        } else if let Some(wait) = disk_wait {
+            if wait.is_rest { Bottleneck::BackOff } else { Bottleneck::Politeness }
         } else if refilling || gauges.queued > 0 {
             Bottleneck::Disk
         } else if gauges.calendar.is_some_and(|calendar| calendar.is_waiting()) {
@@ -157,6 +166,7 @@ impl Bottleneck {
             Bottleneck::BackOff => "back-off",
             Bottleneck::Answers => "answers",
             Bottleneck::Names => "names",
+            Bottleneck::Round => "round",
             Bottleneck::Merges => "merges",
             Bottleneck::Disk => "disk",
             Bottleneck::Rates => "rates",
@@ -182,6 +192,7 @@ impl fmt::Display for Bottleneck {
             Bottleneck::BackOff => "back-off: every host rests after failures or on request",
             Bottleneck::Answers => "servers: all hosts are being asked",
             Bottleneck::Names => "DNS and robots.txt: hosts wait for their first answers",
+            Bottleneck::Round => "the round of budgets: hosts wait for the next one",
             Bottleneck::Merges => "merges: links wait for the lookup in the stores",
             Bottleneck::Disk => "disk: requests wait for the queue or a checkpoint",
             Bottleneck::Rates => "the configured rate (politeness.requests_per_second, bytes_per_second)",
@@ -198,7 +209,7 @@ impl fmt::Display for Bottleneck {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Resting, Workers};
+    use crate::record::{DiskWait, Resting, RoundFigures, Workers};
 
     /// Gauges of a crawl with these numbers of hosts ready and waiting, and of requests in flight.
     fn gauges(hosts_ready: u64, hosts_waiting: u64, in_flight: u64) -> Gauges {
@@ -224,6 +235,13 @@ mod tests {
         use Bottleneck::*;
         let rests = |is_all| Some(Resting { hosts: 3, is_all, ..Resting::default() });
         let idle = || with(gauges(0, 0, 0), |gauges| gauges.queued = 0);
+        let round = |resting_hosts| Some(RoundFigures { resting_hosts, has_resting: true, ..RoundFigures::default() });
+        let on_disk = |is_rest| {
+            with(gauges(0, 0, 0), |gauges| {
+                gauges.constraints.refilling = true;
+                gauges.constraints.disk_wait = Some(DiskWait { ms: 40_000, is_rest });
+            })
+        };
         let table = [
             ("all workers are busy and hosts are ready", full(gauges(9, 4, 64)), Workers),
             ("the number of workers was found", bound(WorkersBound::Ceiling), Workers),
@@ -248,6 +266,16 @@ mod tests {
             ("its name is looked up", with(gauges(0, 0, 1), |g| g.constraints.lookups = 1), Names),
             ("a host waits beside a merge", with(gauges(0, 1, 0), |g| g.constraints.merging = true), Politeness),
             ("only a merge is left to wait for", with(gauges(0, 0, 0), |g| g.constraints.merging = true), Merges),
+            ("all hosts wait for the next round", with(gauges(0, 350, 0), |g| g.rounds = round(350)), Round),
+            (
+                "beside a merge too",
+                with(with(gauges(0, 350, 0), |g| g.rounds = round(350)), |g| g.keys_pending = 40),
+                Round,
+            ),
+            ("those that do are on disk", with(gauges(0, 0, 0), |g| g.rounds = round(0)), Round),
+            ("others wait for their delays", with(gauges(0, 351, 0), |g| g.rounds = round(350)), Politeness),
+            ("hosts on disk wait for their delays", on_disk(false), Politeness),
+            ("hosts on disk rest", on_disk(true), BackOff),
             ("keys wait for a merge", with(idle(), |g| g.keys_pending = 5), Merges),
             ("URLs are on disk", with(gauges(0, 0, 0), |g| g.constraints.refilling = true), Disk),
             ("URLs are nowhere else", gauges(0, 0, 0), Disk),

@@ -1,7 +1,12 @@
 //! What holds a crawl back, and what its end may come by: the part of its gauges that [`Bottleneck`](super::Bottleneck)
 //! and [`TimeLeft`](super::TimeLeft) are told from.
 
+use std::fmt;
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
+
+use crate::text::figures::span;
 
 /// The limits of a whole crawl that its end may come by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,13 +36,53 @@ pub struct Constraints {
     pub seeding: bool,
     /// Requests in flight that bring no page: DNS and robots.txt.
     pub lookups: u64,
+    /// Hosts on disk wait, and nothing there comes before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_wait: Option<DiskWait>,
+}
+
+/// The time before which no host on disk may be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskWait {
+    /// Milliseconds from now on.
+    pub ms: u64,
+    /// Whether they rest, which takes longer than any delay.
+    pub is_rest: bool,
+}
+
+impl DiskWait {
+    /// The same as a duration.
+    pub fn duration(self) -> Duration {
+        Duration::from_millis(self.ms)
+    }
+
+    /// The wait of two shards: the first host that may be asked ends it.
+    fn and(self, other: DiskWait) -> DiskWait {
+        if other.ms < self.ms { other } else { self }
+    }
+}
+
+/// One sentence for a line of the display.
+impl fmt::Display for DiskWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the first host on disk may be asked in {}", span(self.duration()))
+    }
 }
 
 impl Constraints {
     /// Those of a crawl of which other shards have `other`.
     pub(super) fn and(self, other: &Constraints) -> Constraints {
-        let Constraints { workers_busy, rate_limited, page_limit, checkpoint, merging, refilling, seeding, lookups } =
-            *other;
+        let Constraints {
+            workers_busy,
+            rate_limited,
+            page_limit,
+            checkpoint,
+            merging,
+            refilling,
+            seeding,
+            lookups,
+            disk_wait,
+        } = *other;
         Constraints {
             workers_busy: self.workers_busy || workers_busy,
             rate_limited: self.rate_limited || rate_limited,
@@ -47,6 +92,7 @@ impl Constraints {
             refilling: self.refilling || refilling,
             seeding: self.seeding || seeding,
             lookups: self.lookups + lookups,
+            disk_wait: self.disk_wait.into_iter().chain(disk_wait).reduce(DiskWait::and),
         }
     }
 }
@@ -57,9 +103,12 @@ mod tests {
 
     #[test]
     fn what_holds_one_shard_back_holds_back_the_crawl() {
-        let one = Constraints { merging: true, lookups: 2, ..Constraints::default() };
-        let both = one.and(&Constraints { checkpoint: true, lookups: 3, ..Constraints::default() });
-        let expected = Constraints { merging: true, checkpoint: true, lookups: 5, ..Constraints::default() };
+        let wait = |ms| Some(DiskWait { ms, is_rest: ms > 9 });
+        let one = Constraints { merging: true, lookups: 2, disk_wait: wait(20), ..Constraints::default() };
+        let other = Constraints { checkpoint: true, lookups: 3, disk_wait: wait(5), ..Constraints::default() };
+        let both = one.and(&other);
+        let disk_wait = wait(5);
+        let expected = Constraints { merging: true, checkpoint: true, lookups: 5, disk_wait, ..Constraints::default() };
         assert_eq!(both, expected);
     }
 }

@@ -30,7 +30,7 @@ mod workers;
 
 pub use bottleneck::Bottleneck;
 pub use calendar::{CalendarFigures, VisitCounts};
-pub use constraints::{Constraints, CrawlLimits};
+pub use constraints::{Constraints, CrawlLimits, DiskWait};
 pub use crawl_log::{CrawlLog, LogLine, PolitenessNote, SAME_TEXT};
 pub use finish::Finish;
 pub use histogram::Histogram;

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{Gauges, Statistics};
+use super::{DiskWait, Gauges, Statistics};
 use crate::text::figures::{short, span};
 
 /// Slower than this no pace is told from standing still.
@@ -43,7 +43,8 @@ impl TimeLeft {
         };
         let queued = gauges.queued + gauges.in_flight;
         let by_hosts = Duration::from_millis(gauges.longest_queue_ms);
-        let queue = at_pace(queued).map(|time| time.max(by_hosts)).filter(|_| queued > 0);
+        let on_disk = gauges.constraints.disk_wait.map_or(Duration::ZERO, DiskWait::duration);
+        let queue = at_pace(queued).map(|time| time.max(by_hosts).max(on_disk)).filter(|_| queued > 0);
         let pages = gauges.limits.pages.map(|limit| (limit, limit.saturating_sub(statistics.pages())));
         let time = gauges.limits.time_s.map(|limit| Duration::from_secs(limit).saturating_sub(statistics.elapsed));
         let all = [
@@ -70,7 +71,7 @@ impl fmt::Display for TimeLeft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::CrawlLimits;
+    use crate::record::{Constraints, CrawlLimits};
 
     #[test]
     fn what_comes_first_is_told_and_nothing_where_nothing_is_known() {
@@ -90,5 +91,14 @@ mod tests {
         assert_eq!(of(10, Some(100), None, 0, 5.0), told("about 2s for 10 queued URLs, more for new links"));
         assert_eq!(of(1_000, Some(100), None, 0, 0.0), None, "a crawl that stands still");
         assert_eq!(of(0, None, None, 0, 9.0), None, "nothing is queued");
+    }
+
+    #[test]
+    fn a_host_that_rests_on_disk_takes_as_long_as_it_rests() {
+        let disk_wait = Some(DiskWait { ms: 3_600_000, is_rest: true });
+        let constraints = Constraints { disk_wait, ..Constraints::default() };
+        let gauges = Gauges { queued: 2, constraints, ..Gauges::default() };
+        let left = TimeLeft::of(&Statistics::default(), &gauges, 1.0).map(|left| left.to_string());
+        assert_eq!(left.as_deref(), Some("about 1h 00m for 2 queued URLs, more for new links"));
     }
 }

@@ -89,6 +89,7 @@ impl Moment<'_> {
                 (Bottleneck::Calendar, Some(calendar)) => ("waiting", format!("up to date; {}", calendar.next())),
                 (bottleneck, _) => ("limited", format!("by {bottleneck}")),
             });
+            lines.extend(gauges.constraints.disk_wait.map(|wait| ("waiting", wait.to_string())));
         }
         lines.extend(gauges.calendar.map(|calendar| ("calendar", calendar.line())));
         lines.push(("answers", self.answers()));
@@ -189,6 +190,7 @@ impl Moment<'_> {
             hosts_resting = gauges.resting.as_ref().map_or(0, |resting| resting.hosts),
             in_flight = gauges.in_flight,
             limited_by = self.bottleneck().code(),
+            disk_wait_s = gauges.constraints.disk_wait.map(|wait| wait.duration().as_secs()),
             due_now = gauges.calendar.map(|calendar| calendar.due_now),
             visits = gauges.calendar.map(|calendar| calendar.visits.visits),
             visits_changed = gauges.calendar.map(|calendar| calendar.visits.changed),
@@ -218,10 +220,12 @@ impl Moment<'_> {
         let left = self.left().map(|left| format!(" left={}", span(left.time).replace(' ', "")));
         let rounds = gauges.rounds.map(|rounds| format!(" round={} resting={}", rounds.number, rounds.resting_hosts));
         let rounds = rounds.unwrap_or_default();
+        let disk_wait = gauges.constraints.disk_wait;
+        let disk_wait = disk_wait.map(|wait| format!(" disk_wait={}", span(wait.duration()).replace(' ', "")));
         let calendar = gauges.calendar.map(calendar).unwrap_or_default();
         format!(
             "{} state={} pages={}{} now={}/s average={}/s in={}/s requisites={} queued={} ready={} waiting={} \
-             in_flight={}{} limited_by={}{}{rounds}{calendar} 2xx={ok} 3xx={moved} 4xx={refused} 5xx={broken} \
+             in_flight={}{} limited_by={}{}{}{rounds}{calendar} 2xx={ok} 3xx={moved} 4xx={refused} 5xx={broken} \
              errors={} left_out={} stored={} free={}",
             span(self.elapsed).replace(' ', ""),
             self.doing,
@@ -237,6 +241,7 @@ impl Moment<'_> {
             gauges.in_flight,
             workers.unwrap_or_default(),
             self.bottleneck().code(),
+            disk_wait.unwrap_or_default(),
             left.unwrap_or_default(),
             statistics.failures_total(),
             statistics.dropped_total(),

@@ -1,10 +1,11 @@
 //! The hosts report: a row a host name, over all its origins, judged by the log.
 //!
 //! The lines of crawl.log and the queue are sorted by host on disk, in bounded memory, so that it does not matter how
-//! many hosts there are. The rows are sorted once more: those with violations first, then by requests.
+//! many hosts there are. The rows are ranked: those with violations first, then by requests. Where all are wanted, they
+//! are sorted on disk once more; else the first ones are kept in memory.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::path::Path;
 use std::time::Duration;
 
@@ -67,10 +68,12 @@ impl Totals {
     }
 }
 
-/// Calls `each` with the row of every host of the crawl in these directories.
+/// Calls `each` with the row of every host of the crawl in these directories, or of the first `hosts_max` alone; the
+/// totals are those of all.
 pub(super) fn for_each(
     disk: &Disk,
     dirs: &CrawlDirs,
+    hosts_max: Option<usize>,
     each: &mut dyn FnMut(&HostRow) -> std::result::Result<(), super::ReportError>,
 ) -> std::result::Result<Totals, super::ReportError> {
     let mut sorter = Sorter::new(SORTER_BYTES);
@@ -84,18 +87,64 @@ pub(super) fn for_each(
         })?;
     }
     let notes = Notes::read(disk, dirs)?;
-    let mut ranked = Sorter::new(SORTER_BYTES);
+    let mut ranked = Ranked::new(hosts_max);
     by_host(sorter.finish()?, &notes, &mut |row| {
         totals.add(&row);
-        ranked.push(&rank(&row))
+        ranked.push(rank(&row))
     })?;
-    let mut ranked = ranked.finish()?;
-    while let Some(line) = ranked.next()? {
-        if let Some(row) = line.get(RANK_BYTES..).and_then(|row| serde_json::from_slice::<HostRow>(row).ok()) {
-            each(&row)?;
+    ranked.for_each(
+        &mut |line| match serde_json::from_slice::<HostRow>(line.get(RANK_BYTES..).unwrap_or_default()) {
+            Ok(row) => each(&row),
+            Err(_) => Ok(()),
+        },
+    )?;
+    Ok(totals)
+}
+
+/// Rows by their rank.
+enum Ranked {
+    /// All of them, sorted on disk.
+    All(Sorter),
+    /// The first ones, of which the last is on top.
+    First { rows: BinaryHeap<Vec<u8>>, most: usize },
+}
+
+impl Ranked {
+    fn new(hosts_max: Option<usize>) -> Self {
+        match hosts_max {
+            None => Ranked::All(Sorter::new(SORTER_BYTES)),
+            Some(most) => Ranked::First { rows: BinaryHeap::new(), most },
         }
     }
-    Ok(totals)
+
+    fn push(&mut self, row: Vec<u8>) -> Result<()> {
+        match self {
+            Ranked::All(sorter) => sorter.push(&row)?,
+            Ranked::First { rows, most } => {
+                rows.push(row);
+                if rows.len() > *most {
+                    rows.pop();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn for_each(
+        self,
+        each: &mut dyn FnMut(&[u8]) -> std::result::Result<(), super::ReportError>,
+    ) -> std::result::Result<(), super::ReportError> {
+        match self {
+            Ranked::All(sorter) => {
+                let mut sorted = sorter.finish()?;
+                while let Some(line) = sorted.next()? {
+                    each(line)?;
+                }
+                Ok(())
+            }
+            Ranked::First { rows, .. } => rows.into_sorted_vec().iter().try_for_each(|row| each(row)),
+        }
+    }
 }
 
 const RANK_BYTES: usize = 16;

@@ -73,7 +73,7 @@ pub fn left(dir: &Path) -> Result<Left, ReportError> {
     let config = options::read_copy(&disk, dirs.home())?.unwrap_or_default();
     let politeness = options::frontier(&config, 1).politeness;
     let (mut left, mut waiting) = (Left::default(), 0_u64);
-    hosts::for_each(&disk, &dirs, &mut |row: &HostRow| {
+    hosts::for_each(&disk, &dirs, None, &mut |row: &HostRow| {
         if row.remaining == 0 {
             return Ok(());
         }

@@ -11,7 +11,8 @@
 //! All of them are made on demand by `crawler report`, beside a crawl that runs or on one that stopped: nothing is
 //! locked and nothing but `reports/` is written. Memory is bounded whatever the numbers of hosts and pages; that of
 //! `seeds` is some twenty bytes a seed, with several shards some forty. At the end of a crawl those that take long are
-//! left out: `crawler report` makes them then. Nothing depends on the files. Of a crawl of several shards they are made
+//! left out: `crawler report` makes them then. A file has the first ten thousand hosts alone: a trap has millions.
+//! Nothing depends on the files. Of a crawl of several shards they are made
 //! from what all shards have, and lie in the directory of the crawl.
 
 mod domains;
@@ -44,8 +45,10 @@ pub use left::{Left, left, left_reads};
 pub(super) use remaining::for_each_host as for_each_queued_host;
 pub use tally::HostRow;
 
-/// What of logs and queue is read at the end of a crawl, at most: a second or two.
-const AT_THE_END_BYTES: u64 = 256 << 20;
+/// What of logs and queue is read at the end of a crawl, at most. Four times as much took 7 to 12 s.
+const AT_THE_END_BYTES: u64 = 64 << 20;
+/// Hosts in a file of the report, at most; a pipe gets all of them.
+const HOSTS_IN_FILE: usize = 10_000;
 /// What is read of the seeds at a checkpoint, at most: some ten thousand of them.
 const AT_CHECKPOINTS_BYTES: u64 = 2 << 20;
 const BUFFER_BYTES: usize = 256 << 10;
@@ -122,6 +125,8 @@ struct Out<'a> {
     form: Form,
     /// Whether it is of a crawl in a store: whether one runs is not known then.
     is_of_store: bool,
+    /// Rows of hosts, at most; none where there is no limit.
+    hosts_max: Option<usize>,
 }
 
 impl Out<'_> {
@@ -145,7 +150,8 @@ impl Out<'_> {
 
 /// Writes the report `name` of the crawl in `dir` to `to`.
 pub fn write(name: Name, dir: &Path, to: &mut dyn Write, form: Form) -> Result<(), ReportError> {
-    write_at(name, dir, to, form, true)
+    let out = Out { to, form, is_of_store: false, hosts_max: None };
+    write_out(name, (&Disk::real(), dir), out, true)
 }
 
 /// The same of a crawl in a store, which `disk` shows in `dir`.
@@ -155,14 +161,10 @@ pub fn write_stored(
     to: &mut dyn Write,
     form: Form,
 ) -> Result<(), ReportError> {
-    write_out(name, (disk, dir), Out { to, form, is_of_store: true }, true)
+    write_out(name, (disk, dir), Out { to, form, is_of_store: true, hosts_max: None }, true)
 }
 
 /// The same; at a checkpoint of the crawl, that one is not read for it (`is_alone`).
-fn write_at(name: Name, dir: &Path, to: &mut dyn Write, form: Form, is_alone: bool) -> Result<(), ReportError> {
-    write_out(name, (&Disk::real(), dir), Out { to, form, is_of_store: false }, is_alone)
-}
-
 fn write_out(name: Name, (disk, dir): (&Disk, &Path), mut out: Out<'_>, is_alone: bool) -> Result<(), ReportError> {
     let dirs = CrawlDirs::open(disk, dir)?;
     let now = date(SystemClock::new().now());
@@ -198,7 +200,8 @@ fn put_at(name: Name, dir: &Path, is_alone: bool) -> Result<(), ReportError> {
     let file = disk.open(&aside, Mode::Create)?;
     file.set_len(0)?;
     let mut file = FileOut { writer: Writer::new(file, 0, BUFFER_BYTES), fault: None };
-    let written = write_at(name, dir, &mut file, Form::Text, is_alone);
+    let out = Out { to: &mut file, form: Form::Text, is_of_store: false, hosts_max: Some(HOSTS_IN_FILE) };
+    let written = write_out(name, (&disk, dir), out, is_alone);
     let flushed = file.writer.flush();
     let done = match file.fault {
         Some(fault) => Err(fault.into()),
@@ -283,7 +286,8 @@ fn write_hosts(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> Result<(), R
         "503",
         "kept",
     ))?;
-    let totals = hosts::for_each(disk, dirs, &mut |row| {
+    let hosts_max = out.hosts_max;
+    let totals = hosts::for_each(disk, dirs, hosts_max, &mut |row| {
         let optional = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
         let kept = format!("{}/{}", row.retry_after - row.retry_after_broken.min(row.retry_after), row.retry_after);
         out.row(
@@ -309,6 +313,11 @@ fn write_hosts(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> Result<(), R
             ),
         )
     })?;
+    let left_out = hosts_max.map_or(0, |most| totals.hosts.saturating_sub(most as u64));
+    if left_out > 0 {
+        let dir = shell_word(dirs.root());
+        out.text(format_args!("\n{left_out} hosts with fewer requests: crawler report hosts --dir {dir} has them\n"))?;
+    }
     out.text(format_args!("{}", tail(&totals)))
 }
 

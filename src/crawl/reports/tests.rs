@@ -75,6 +75,24 @@ fn every_host_has_its_row_over_all_files_of_the_log() {
 }
 
 #[test]
+fn the_file_of_the_hosts_has_the_first_ten_thousand_and_says_how_many_more_there_are() {
+    let dir = tempfile::tempdir().unwrap();
+    logged(dir.path(), 10_020, &["crawlDelay:2"]);
+    put(Name::Hosts, dir.path()).unwrap();
+    let text = std::fs::read_to_string(path(dir.path(), Name::Hosts)).unwrap();
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains(".example ")).collect();
+    assert_eq!(rows.len(), 10_000);
+    assert!(rows[0].contains(" h5.example "), "the one that was asked too early: {}", rows[0]);
+    assert!(
+        text.contains("20 hosts with fewer requests: crawler report hosts --dir "),
+        "{}",
+        &text[text.len() - 900..]
+    );
+    assert!(text.contains("10020 hosts, 30060 requests"), "the totals are those of all");
+    assert_eq!(self::rows(Name::Hosts, dir.path()).len(), 10_020);
+}
+
+#[test]
 fn who_was_asked_too_early_comes_first() {
     let dir = tempfile::tempdir().unwrap();
     logged(dir.path(), 10, &["crawlDelay:2"]);

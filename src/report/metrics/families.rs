@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::text::{Exposition, Kind};
-use crate::record::{Doing, Layers, Live, ShardLive, WorkersBound};
+use crate::record::{Bottleneck, Doing, Layers, Live, ShardLive, WorkersBound};
 use Kind::{Counter, Gauge};
 
 /// What the system says of this process; nothing where it does not tell.
@@ -151,6 +151,19 @@ fn hosts(out: &mut Exposition, live: &Live) {
     .labelled(&[("state", "idle")], {
         gauges.hosts_active.saturating_sub(gauges.hosts_ready).saturating_sub(gauges.hosts_waiting)
     });
+    out.family("crawler_limited_by", Gauge, "1 for what limits the crawl at this moment, 0 for everything else.");
+    let limit = Bottleneck::of_live(live);
+    for bottleneck in Bottleneck::ALL {
+        out.labelled(&[("by", bottleneck.code())], u64::from(bottleneck == limit));
+    }
+    if let Some(wait) = gauges.constraints.disk_wait {
+        out.family(
+            "crawler_disk_wait_seconds",
+            Gauge,
+            "Time before which no host on disk may be asked, while none is ready.",
+        )
+        .value(wait.duration().as_secs_f64());
+    }
     out.family("crawler_active_hosts_bytes", Gauge, "Memory of the hosts in memory and their URLs.")
         .value(gauges.hosts_active_bytes);
     out.family("crawler_robots_fetched_total", Counter, "robots.txt files whose rules are known.")

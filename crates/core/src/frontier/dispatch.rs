@@ -302,6 +302,7 @@ impl Frontier {
         self.begin_knock(index, ip, now);
         let delay = self.delay_of(index);
         let host = self.active.host_mut(index);
+        self.use_round();
         host.asked = host.asked.saturating_add(1);
         host.standing.due = host.standing.due.max(now + delay);
         if let Some(name) = host.name_key {

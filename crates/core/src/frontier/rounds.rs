@@ -5,13 +5,15 @@
 //! pass it over. So a round costs what its hosts cost that come up again: those in memory are looked at once, and of
 //! the partitions those are walked in which a walk has passed over such hosts.
 
+use std::time::Duration;
+
 use super::Frontier;
 use super::budget::{Allowance, Domain};
 use super::host::{Item, WaitState};
 use super::partition::RoundLeft;
 use super::reputation::{DomainTotals, Histogram, RoundBudgets, RoundLook, Rounds};
 use super::schedule::Lane;
-use super::tuning::ROUND_AT_LEAST;
+use super::tuning::ROUND_LEAST_MAX;
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::fingerprint::{ByFingerprint, Fingerprint};
@@ -128,6 +130,13 @@ impl Frontier {
         self.domains.get_mut(domain).added.use_up(round, 0, 1);
     }
 
+    /// A request is made.
+    pub(super) fn use_round(&mut self) {
+        if let Some(rounds) = &mut self.rounds {
+            rounds.patience.use_up();
+        }
+    }
+
     /// The lane of a domain in the schedule, and what a turn costs it.
     pub(super) fn lane_of(&self, domain: Fingerprint) -> Lane {
         let cost = self.rounds.as_ref().zip(self.domains.get(domain));
@@ -164,45 +173,81 @@ impl Frontier {
         self.active.resting_hosts > 0 || self.cold.partitions.iter().any(rests)
     }
 
-    /// When the next round may begin, if nothing else happens: at once, where no host with budget comes up soon and
-    /// nothing is on its way here, and otherwise a while after this one began, for the case that the crawl has workers
-    /// to spare then. What is on its way may be long in coming: no merge may be worth it, for a few keys in a large
-    /// store. `None` where nothing waits for it, and while hosts with budget are ready or may be found.
+    /// All requests have begun that can at `now`; `has_idle_workers` if some workers are left that may make more.
+    pub fn note_workers(&mut self, has_idle_workers: bool, now: Time) {
+        let is_idle = has_idle_workers && self.rounds.is_some() && !self.has_ready(now) && self.has_resting();
+        if let Some(rounds) = &mut self.rounds {
+            rounds.patience.note(is_idle, now);
+        }
+    }
+
+    /// The round that goes on, while something waits for the next one and that may begin by what was asked for so far.
+    pub fn round_that_may_end(&self) -> Option<u32> {
+        let rounds = self.rounds.as_ref().filter(|rounds| rounds.patience.is_used())?;
+        self.has_resting().then_some(rounds.now.number)
+    }
+
+    /// When the next round begins, if nothing else happens: where a worker is idle, no host with budget is ready, and
+    /// something waits for the next round. What else may bring such a host, here or, with `is_fed`, on its way to the
+    /// frontier, holds it up for a small part of the round alone ([`reputation`](super::reputation)).
     pub fn round_due(&self, now: Time, is_fed: bool) -> Option<Time> {
         let rounds = self.rounds.as_ref()?;
+        let ends = rounds.patience.ends()?;
+        if self.has_ready(now) || !self.has_resting() {
+            return None;
+        }
+        let over = if is_fed || self.feeds_itself(now) { ends } else { now };
+        Some(over.max(rounds.now.begun + self.round_least(rounds)).max(now))
+    }
+
+    /// The time between the beginnings of two rounds, at least.
+    fn round_least(&self, rounds: &Rounds) -> Duration {
+        let pages = u32::try_from(rounds.now.budgets().pages_min.max(1)).unwrap_or(u32::MAX);
+        self.options.politeness.delay_min.saturating_mul(pages).min(ROUND_LEAST_MAX)
+    }
+
+    /// Whether hosts with budget come up by themselves, or may be found on the disk side.
+    fn feeds_itself(&self, now: Time) -> bool {
+        self.active.busy > 0 || self.is_cold_side_at_work(now)
+    }
+
+    /// Whether something is done on the disk side that may bring a host, or can be now.
+    pub(super) fn is_cold_side_at_work(&self, now: Time) -> bool {
         let may_find = |partition: &super::Partition| {
             let walks = partition.base_left() > 0 && partition.walk.due().is_some_and(|due| due <= now);
             walks || partition.busy || partition.recent.urls > 0 && partition.is_tail_wanted()
         };
-        if self.cold.jobs_out > 0 || self.has_ready(now) || !self.has_resting() {
-            return None;
-        }
-        if self.cold.partitions.iter().any(may_find) {
-            return None;
-        }
-        Some(if self.active.busy == 0 && !is_fed { now } else { (rounds.now.begun + ROUND_AT_LEAST).max(now) })
+        self.cold.jobs_out > 0 || self.cold.partitions.iter().any(may_find)
     }
 
     /// Begins the next round: everything that rests has its budget again.
     pub fn begin_round(&mut self, now: Time) {
         self.now = self.now.max(now);
-        let supporters = self.supporters();
+        self.look_at_supporters(Rounds::has_news);
         let Some(rounds) = &mut self.rounds else { return };
-        rounds.begin(&supporters, now);
+        rounds.begin(now);
         self.wake_resting(now);
+    }
+
+    /// Looks up what supporters are worth, where that is `wanted`; says whether it was done.
+    fn look_at_supporters(&mut self, wanted: fn(&Rounds) -> bool) -> bool {
+        if !self.rounds.as_ref().is_some_and(wanted) {
+            return false;
+        }
+        let supporters = self.supporters();
+        self.rounds.as_mut().into_iter().for_each(|rounds| rounds.look(&supporters));
+        true
     }
 
     /// Looks up again what supporters are worth, where many have come since that was done: what rests may have more
     /// in this round than it had. Whether it was done.
     pub fn follow_supporters(&mut self, now: Time) -> bool {
         self.now = self.now.max(now);
-        if !self.rounds.as_ref().is_some_and(Rounds::is_look_due) {
-            return false;
+        let is_looked_up = self.look_at_supporters(Rounds::is_look_due);
+        if is_looked_up {
+            self.wake_resting(now);
         }
-        let supporters = self.supporters();
-        self.rounds.as_mut().into_iter().for_each(|rounds| rounds.look(&supporters));
-        self.wake_resting(now);
-        true
+        is_looked_up
     }
 
     /// Everything that rests comes up again, in memory and on disk.

@@ -10,12 +10,13 @@
 //! Guarantees:
 //! - a domain has no more pages in a round than its budget was when the last of them began, pages in flight included,
 //!   and its hosts' robots.txt are asked for no more often than that;
-//! - a round begins only where something rests, and when no host with budget comes up soon and no URL is on its way,
-//!   or, where the crawl has workers to spare and no host is ready, a while after the last one
-//!   ([`Frontier::round_due`]);
+//! - a round begins only where something rests, a worker is idle, and no host with budget is ready. URLs on their way
+//!   and hosts that wait for their delays hold it up for a hundredth of the time that the last one took
+//!   ([`Patience`]). Between two rounds lies the time in which one host has the least budget by its delay, so that a
+//!   domain of many hosts without supporters gets no more than one host would ([`Frontier::round_due`]);
 //! - supporters, pages and what was used of the round are sums that merges add up in passing ([`DomainTotals`]);
 //! - how many supporters are worth the most follows from a histogram of all merged domains ([`Histogram`]), looked up
-//!   when a round begins and whenever an eighth more supporters have come ([`Rounds::is_look_due`]), so that its cost
+//!   where new ones came and a round begins, and whenever an eighth more supporters have come ([`Rounds::is_look_due`]), so that its cost
 //!   is nothing beside theirs.
 //!
 //! Cost: some ten bytes in a tail for a new supporter, a histogram of some hundred bytes for each partition. Where
@@ -27,11 +28,13 @@
 //! found by a histogram, not by a sort.
 
 mod histogram;
+mod patience;
 mod round;
 mod saved;
 mod totals;
 
 pub(super) use histogram::Histogram;
+use patience::Patience;
 pub(super) use round::{Round, Rounds};
 pub(super) use saved::{Saved, SavedDomain, SavedPartition};
 pub(super) use totals::DomainTotals;

@@ -1,6 +1,6 @@
 //! The round that goes on, and what a domain may have in it.
 
-use super::{DomainTotals, Histogram};
+use super::{DomainTotals, Histogram, Patience, Saved};
 use crate::clock::Time;
 
 /// Of the domains with supporters, one of so many is among those that get the most, however many may be: in a crawl of
@@ -104,20 +104,28 @@ impl RoundBudgets {
 #[derive(Clone, Debug)]
 pub(in crate::frontier) struct Rounds {
     pub now: Round,
+    /// How long it may keep workers idle.
+    pub patience: Patience,
     /// Supporters that came since the frontier was opened, and with how many the limit is looked up again.
     heard: u64,
     look_at: u64,
+    /// How many of them had come when the limit was looked up last.
+    looked: u64,
 }
 
 impl Rounds {
     /// The first round, in which nobody knows what supporters are worth.
     pub(in crate::frontier) fn first(budgets: RoundBudgets, now: Time) -> Self {
-        Rounds { now: Round { number: 1, limit: 0, begun: now, budgets }, heard: 0, look_at: LOOK_AFTER }
+        let round = Round { number: 1, limit: 0, begun: now, budgets };
+        Rounds { now: round, patience: Patience::of_new_round(now), heard: 0, look_at: LOOK_AFTER, looked: 0 }
     }
 
-    /// Goes on with a round that was saved.
-    pub(in crate::frontier) fn go_on(&mut self, number: u32, limit: u64, begun: Time) {
-        (self.now.number, self.now.limit, self.now.begun) = (number, limit, begun);
+    /// Goes on at `now` with a round that was saved.
+    pub(in crate::frontier) fn go_on(&mut self, saved: &Saved, now: Time) {
+        self.now.number = saved.round;
+        self.now.limit = saved.limit;
+        self.now.begun = saved.begun.passed(now);
+        self.patience = Patience::of_old_round(now);
     }
 
     /// One more supporter has come.
@@ -135,13 +143,19 @@ impl Rounds {
         let top = self.now.budgets.top_domains.min(supporters.domains().div_ceil(TOP_PART));
         self.now.limit = supporters.limit(top).map_or(0, |limit| limit.max(LIMIT_MIN));
         self.look_at = self.heard + self.heard / 8 + LOOK_AFTER;
+        self.looked = self.heard;
     }
 
-    /// Begins the next round at `now`, with what `supporters` say.
-    pub(in crate::frontier) fn begin(&mut self, supporters: &Histogram, now: Time) {
-        self.look(supporters);
+    /// Whether supporters have come since the limit was looked up.
+    pub(in crate::frontier) fn has_news(&self) -> bool {
+        self.heard > self.looked
+    }
+
+    /// Begins the next round at `now`.
+    pub(in crate::frontier) fn begin(&mut self, now: Time) {
         self.now.number = self.now.number.saturating_add(1);
         self.now.begun = now;
+        self.patience = Patience::of_new_round(now);
     }
 }
 
@@ -215,10 +229,11 @@ mod tests {
         let mut histogram = Histogram::default();
         (1..=200).for_each(|supporters| histogram.count(supporters));
         let mut rounds = Rounds::first(RoundBudgets::default(), Time::ZERO);
-        rounds.begin(&histogram, Time::from_ms(5));
+        rounds.look(&histogram);
+        rounds.begin(Time::from_ms(5));
         // two of two hundred: 199 and 200, which share the bucket that begins with 192
         assert_eq!((rounds.now.number, rounds.now.limit, rounds.now.begun), (2, 192, Time::from_ms(5)));
-        rounds.begin(&Histogram::default(), Time::from_ms(6));
+        rounds.look(&Histogram::default());
         assert_eq!(rounds.now.limit, 0);
     }
 

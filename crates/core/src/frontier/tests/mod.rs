@@ -158,6 +158,8 @@ pub(super) struct Crawl {
     pub worked: usize,
     pub slots: usize,
     pub jobs: Vec<PartitionJob>,
+    /// Something that never comes is on its way to the frontier.
+    pub is_fed: bool,
     pub done: Vec<PartitionDone>,
 }
 
@@ -212,6 +214,7 @@ impl Crawl {
             worked: 0,
             slots: 1_000,
             jobs: Vec::new(),
+            is_fed: false,
             done: Vec::new(),
         }
     }
@@ -337,13 +340,21 @@ impl Crawl {
     /// Goes on to the next moment at which something happens; false when nothing is left to happen.
     pub fn step(&mut self) -> bool {
         self.dispatch();
+        let now = self.clock.now();
+        if self.frontier.round_due(now, self.is_fed).is_some_and(|due| due <= now) {
+            self.frontier.begin_round(now);
+        }
         self.work();
         self.dispatch();
         let answer = self.answers.keys().next().map(|&(time, _)| time);
+        self.frontier.note_workers(self.answers.len() < self.slots, now);
+        let round = self.frontier.round_due(now, self.is_fed);
         let due = self.frontier.next_due().filter(|_| self.answers.len() < self.slots);
-        let Some(next) = answer.into_iter().chain(due).min() else { return false };
-        let now = self.clock.now();
-        assert!(answer.is_some() || next > now, "the frontier says that something is due but has nothing");
+        let Some(next) = answer.into_iter().chain(due).chain(round).min() else { return false };
+        assert!(
+            answer.is_some() || round.is_some() || next > now,
+            "the frontier says that something is due but has nothing"
+        );
         self.clock.advance(next.since(now));
         while let Some((&(time, n), _)) = self.answers.first_key_value()
             && time <= self.clock.now()
