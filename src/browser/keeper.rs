@@ -4,8 +4,9 @@
 //! is sent when the thread ends that started it. Profiles that a killed crawler left are removed by the next one: each
 //! is locked for as long as somebody uses it.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, Permissions, TryLockError};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -122,8 +123,9 @@ fn begin(
     temporary_dir: &Path,
 ) -> std::io::Result<(Child, Pipes, Pid, Profile)> {
     remove_left(temporary_dir);
-    let dir = tempfile::Builder::new().prefix(PROFILE).tempdir_in(temporary_dir)?;
-    let file = File::create(dir.path().join(LOCK))?;
+    let own = Permissions::from_mode(0o700);
+    let dir = tempfile::Builder::new().prefix(PROFILE).permissions(own).tempdir_in(temporary_dir)?;
+    let file = File::create_new(dir.path().join(LOCK))?;
     file.try_lock()?;
     let profile = Profile { _lock: file, dir };
     let mut child = confinement.command(program, profile.dir.path())?.spawn()?;

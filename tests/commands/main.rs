@@ -13,6 +13,7 @@ mod export;
 mod follow;
 mod identity;
 mod metrics;
+mod outputs;
 mod packages;
 mod readers;
 mod recipes;

@@ -9,16 +9,17 @@
 //! memory where they are; for a large archive the index is rebuilt instead, in a directory for temporary files that
 //! lasts as long as the crawl is open.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use tempfile::TempDir;
 
 use super::crawl_object::{CrawlObject, refused};
 use super::{open_store, seeds};
 use crate::config::Config;
 use crate::container::make_addresses;
-use crate::crawl::{CrawlError, figures, options};
-use crate::disk::{self, Disk, Readers, create_crawl_dir};
+use crate::crawl::{CrawlError, figures};
+use crate::disk::{Disk, scratch};
 use crate::engine::seeds::list_path;
 use crate::engine::{Identity, checkpoint};
 use crate::node::{Eras, Known};
@@ -44,7 +45,7 @@ pub struct StoredCrawl {
     view: Arc<StoreView>,
     /// Where the view has it: named as the store is, or as the directory with its index.
     dir: PathBuf,
-    index: Option<Temporary>,
+    index: Option<TempDir>,
     /// The checkpoints that are shown, by shard.
     shown: Vec<Option<(Claim, u64)>>,
 }
@@ -63,7 +64,7 @@ impl StoredCrawl {
         }
         let keys: u64 = manifests.iter().flatten().map(key_bytes).sum();
         if keys > KEYS_IN_MEMORY_BYTES {
-            crawl.index = Some(Temporary::new()?);
+            crawl.index = Some(scratch::directory()?);
             crawl.begin();
         }
         for (shard, manifest) in crawl.shards().zip(&manifests) {
@@ -108,7 +109,7 @@ impl StoredCrawl {
         let under = self.index.as_ref().map(|_| Disk::real());
         self.view = StoreView::new(self.store.clone(), under, CACHE_BYTES);
         self.dir = match &self.index {
-            Some(temporary) => temporary.0.clone(),
+            Some(temporary) => temporary.path().to_owned(),
             None => PathBuf::from(format!("{}/{}", self.address(), self.object.id())),
         };
         let json = |value: serde_json::Result<Vec<u8>>| value.expect("an identity and settings are plain data");
@@ -213,22 +214,4 @@ fn stamp_of(manifest: &Manifest) -> (Claim, u64) {
 /// Bytes of the key records.
 fn key_bytes(manifest: &Manifest) -> u64 {
     manifest.file("pages/key.dat").map_or(0, |keys| keys.bytes())
-}
-
-/// A directory that is removed with what it holds.
-#[derive(Debug)]
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn new() -> disk::Result<Temporary> {
-        let dir = std::env::temp_dir().join(format!("crawler-{:032x}", options::random()));
-        create_crawl_dir(&dir, Readers::Owner)?;
-        Ok(Temporary(dir))
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
