@@ -19,6 +19,7 @@ use crate::disk::scratch;
 use crate::record::ReadLine;
 use crate::report::Screen;
 use crate::text::escape::Escaped;
+use crate::web::secret::SecretAddress;
 use crate::web::url::CanonicalUrl;
 
 /// A login takes no longer, whatever its site does.
@@ -123,7 +124,7 @@ fn of_one_page(mut config: Config) -> Config {
     config.crawl.disk_floor = Bytes::mib(1);
     config.scope.favicon = false;
     config.robots.sitemaps = false;
-    config.cluster.store = "off".to_owned();
+    config.cluster.store = SecretAddress::new("off");
     // one try that is refused is enough to know
     config.fetch.retries = 1;
     config.container.dedup_against = Vec::new();

@@ -20,6 +20,7 @@ mod recipes;
 mod refetch;
 mod reports;
 mod robots;
+mod secrets;
 mod security;
 mod shards;
 #[path = "../site/mod.rs"]

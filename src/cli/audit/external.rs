@@ -142,7 +142,7 @@ impl Check<'_> {
     fn request(&self, config: Config, screen: Screen) -> anyhow::Result<CrawlRequest> {
         // a crawl that is stopped says which command goes on with it
         let path = self.output.join("external.toml");
-        Aside::put(&path, config.without_secrets().to_toml().as_bytes())?;
+        Aside::put(&path, config.to_toml().as_bytes())?;
         Ok(CrawlRequest {
             config,
             config_path: Some(path),
@@ -255,7 +255,7 @@ mod tests {
         let site = &config.site[0];
         assert_eq!((site.delay_min, site.user_agent.as_deref()), (Some(Duration::from_secs(9)), Some("other")));
         assert_eq!((&site.auth, &site.headers, site.obey), (&None, &None, None));
-        let written = config.without_secrets().to_toml();
+        let written = config.to_toml();
         let read = Config::parse(&written, "external.toml").unwrap();
         assert_eq!(read, config.without_secrets(), "what is written gives the same settings");
         assert!(["sesame", "X-Own", "session"].iter().all(|secret| !written.contains(secret)), "{written}");

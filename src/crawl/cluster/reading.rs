@@ -27,6 +27,7 @@ use crate::record::layout;
 use crate::shard::Shard;
 use crate::ship::{self, Checked, Claim, Manifest, Pinned, Reads, Since, StoreView};
 use crate::store::{self, ObjectStore};
+use crate::web::secret::SecretAddress;
 
 /// Memory of what was read.
 const CACHE_BYTES: usize = 64 << 20;
@@ -53,7 +54,7 @@ pub struct StoredCrawl {
 impl StoredCrawl {
     /// The crawl in the store at `url` whose id begins with `id`; the only crawl there, where none is named. The last
     /// checkpoint of each shard is shown, and what a command `reads` of it stays as it is.
-    pub fn open(url: &str, id: Option<&str>, reads: Reads) -> Result<StoredCrawl, CrawlError> {
+    pub fn open(url: &SecretAddress, id: Option<&str>, reads: Reads) -> Result<StoredCrawl, CrawlError> {
         let mut crawl = StoredCrawl::find(url, id)?;
         let mut manifests = Vec::new();
         for shard in crawl.shards() {
@@ -90,9 +91,9 @@ impl StoredCrawl {
     }
 
     /// The same, with nothing of its shards yet.
-    pub fn find(url: &str, id: Option<&str>) -> Result<StoredCrawl, CrawlError> {
+    pub fn find(url: &SecretAddress, id: Option<&str>) -> Result<StoredCrawl, CrawlError> {
         let mut config = Config::default();
-        url.clone_into(&mut config.cluster.store);
+        config.cluster.store.clone_from(url);
         config.check().map_err(|error| CrawlError::Usage(error.to_string()))?;
         let store = Arc::new(Pinned::new(open_store(&config)?, KEPT_BYTES));
         let object = CrawlObject::find(&*store, id)?;
