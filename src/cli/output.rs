@@ -7,7 +7,7 @@ use super::exit::UsageError;
 use crate::config::parse_bytes;
 use crate::disk::sorter::MEMORY_MIN;
 use crate::disk::{Aside, Error};
-use crate::text::escape::Escaped;
+use crate::text::escape::{self, Escaped};
 
 /// Memory for sorting what is written, as an option says it.
 pub(super) fn memory(text: &str) -> Result<usize, String> {
@@ -16,9 +16,11 @@ pub(super) fn memory(text: &str) -> Result<usize, String> {
 }
 
 /// An open output. A file takes its name in [`Output::finish`]; without that it is removed.
+/// A terminal sees the codes of what it would obey.
 pub(super) struct Output(BufWriter<Target>);
 
 enum Target {
+    Terminal(io::Stdout),
     Standard(io::Stdout),
     File(Aside),
 }
@@ -29,10 +31,11 @@ impl Output {
     pub(super) fn open(path: &Path, crawl: &Path, binary: bool) -> anyhow::Result<Self> {
         if path == Path::new("-") {
             let out = io::stdout();
-            if binary && out.is_terminal() {
-                return Err(UsageError::because("the output is not text: use --output FILE or a pipe"));
-            }
-            return Ok(Output::to(Target::Standard(out)));
+            return match out.is_terminal() {
+                true if binary => Err(UsageError::because("the output is not text: use --output FILE or a pipe")),
+                true => Ok(Output::to(Target::Terminal(out))),
+                false => Ok(Output::to(Target::Standard(out))),
+            };
         }
         if path.file_name().is_none() {
             return Err(UsageError::because(format!("{} does not name a file", shown(path))));
@@ -57,7 +60,7 @@ impl Output {
 
     fn file(&self) -> Option<&Aside> {
         match self.0.get_ref() {
-            Target::Standard(_) => None,
+            Target::Terminal(_) | Target::Standard(_) => None,
             Target::File(aside) => Some(aside),
         }
     }
@@ -76,7 +79,7 @@ impl Output {
     pub(super) fn finish(mut self) -> anyhow::Result<()> {
         self.flush()?;
         match self.0.into_inner().map_err(io::IntoInnerError::into_error)? {
-            Target::Standard(_) => Ok(()),
+            Target::Terminal(_) | Target::Standard(_) => Ok(()),
             Target::File(aside) => Ok(aside.into_place()?),
         }
     }
@@ -106,6 +109,11 @@ fn shown(path: &Path) -> String {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if matches!(self.0.get_ref(), Target::Terminal(_)) {
+            // a text comes in whole pieces
+            self.0.write_all(escape::shown(bytes).as_bytes())?;
+            return Ok(bytes.len());
+        }
         self.0.write(bytes)
     }
 
@@ -117,14 +125,14 @@ impl Write for Output {
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Target::Standard(out) => out.write(bytes),
+            Target::Terminal(out) | Target::Standard(out) => out.write(bytes),
             Target::File(aside) => aside.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Target::Standard(out) => out.flush(),
+            Target::Terminal(out) | Target::Standard(out) => out.flush(),
             Target::File(aside) => aside.flush(),
         }
     }
