@@ -19,6 +19,7 @@ use tokio::sync::{oneshot, watch};
 use super::RenderFailure;
 use super::launch::Confinement;
 use super::memory::children;
+use crate::disk::open_file;
 
 /// What the names of profiles begin with.
 const PROFILE: &str = "crawler-browser-";
@@ -146,7 +147,7 @@ fn remove_left(temporary_dir: &Path) {
             continue;
         }
         // one without the file is being made
-        let Ok(file) = File::options().write(true).open(entry.path().join(LOCK)) else { continue };
+        let Ok(file) = open_file(&entry.path().join(LOCK)) else { continue };
         if !matches!(file.try_lock(), Err(TryLockError::WouldBlock | TryLockError::Error(_))) {
             let _ = std::fs::remove_dir_all(entry.path());
         }

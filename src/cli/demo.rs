@@ -196,7 +196,7 @@ fn as_typed(dir: &Path, aside: PathBuf) -> PathBuf {
 
 /// Whether an earlier demo made `dir`.
 fn is_demo(dir: &Path) -> bool {
-    fs::read(dir.join(MARK_FILE)).is_ok_and(|text| text.starts_with(MARK.as_bytes()))
+    Disk::real().read(dir.join(MARK_FILE)).is_ok_and(|text| text.starts_with(MARK.as_bytes()))
 }
 
 /// A web whose largest host takes some eight seconds at one request in [`DELAY`].

@@ -1,14 +1,15 @@
 //! Files that commands write where the user says: each appears as a whole, and nothing goes through a link that
-//! somebody put there before.
+//! somebody put there before. And files that they read: a pipe in the place of one keeps nobody waiting.
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crawler::simweb::SimOptions;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use crate::site::{RUSH, Site};
+use crate::site::{RUSH, Site, wait};
 
 /// Command lines, and the files that they write.
 const OUTPUTS: [(&str, &[&str]); 15] = [
@@ -83,4 +84,42 @@ fn an_output_that_is_no_file_keeps_its_name() {
     assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stderr).contains("not a regular file"));
     assert!(std::os::unix::net::UnixStream::connect(&socket).is_ok());
+}
+
+/// All regular files below `dir`.
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
+        match entry.file_type().unwrap() {
+            kind if kind.is_dir() => found.extend(files(&entry.path())),
+            kind if kind.is_file() => found.push(entry.path()),
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_of_a_crawl_directory_keeps_no_command_waiting() {
+    let site = Site::new(SimOptions { seed: 3, hosts: 1, pages: 3, ..SimOptions::default() }.smooth(), RUSH);
+    site.crawl.run(&[]).expect(0, &[]);
+    let url = site.web.seeds()[0].clone();
+    let get = format!("get {url}");
+    let explain = format!("explain {url}");
+    let aside = site.crawl.path("aside");
+    for path in files(&site.crawl.path("crawl")) {
+        fs::rename(&path, &aside).unwrap();
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        for line in
+            ["status", "list", "report hosts", "export cdxj", "verify", "follow --once", "ctl status", &get, &explain]
+        {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+            command.args(line.split(' ')).current_dir(site.crawl.dir.path()).stdin(Stdio::null());
+            let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+            let ended = wait(child);
+            assert!(!ended.said.contains("panicked"), "{line} with a pipe at {}: {}", path.display(), ended.said);
+        }
+        fs::remove_file(&path).unwrap();
+        fs::rename(&aside, &path).unwrap();
+    }
 }

@@ -1,13 +1,14 @@
 //! The catalog of a crawl directory for anyone who verifies: a copy of it, for opening sled writes.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use tempfile::TempDir;
 
 use crate::catalog::SledCatalog;
 use crate::container::{Report, Standing};
-use crate::disk::{Disk, Error, Result, scratch};
+use crate::disk::{Disk, Error, Result, open_file, scratch};
 use crate::drum::verify::is_fault;
 use crate::engine::checkpoint::{Checkpoint, Commit, Last, Sections};
 use crate::engine::{Identity, mend};
@@ -109,7 +110,8 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
         if entry.file_type().map_err(fault("read", &source))?.is_dir() {
             copy_directory(&source, &target)?;
         } else {
-            fs::copy(&source, &target).map_err(fault("copy", &source))?;
+            let copy = || io::copy(&mut open_file(&source)?, &mut fs::File::create_new(&target)?);
+            copy().map_err(fault("copy", &source))?;
         }
     }
     Ok(())

@@ -36,6 +36,7 @@ pub use header::{HEADER_BYTES, Header, Kind};
 pub use ledger::{Ledger, Removal};
 pub use lock::{DirectoryLock, LOCK_FILE};
 pub use private::{Readers, create_crawl_dir, refuse_links};
+pub use real::open_file;
 pub use writer::Writer;
 
 /// How a file is opened.
