@@ -8,11 +8,14 @@
 //! - Lines have 120 columns at most.
 //! - Every file says at its top what it owns.
 //! - Words that the glossary (docs/GLOSSARY.md) replaces are not used.
+//! - Files are made by those that follow no link.
 //!
 //! Code that only tests have may name anything. Each check has a test by its side that plants a violation.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "tidy/files.rs"]
+mod files;
 #[path = "tidy/layers.rs"]
 mod layers;
 #[path = "tidy/lines.rs"]
@@ -73,6 +76,11 @@ fn words_of_the_glossary_are_used() {
     let glossary = sources.remove(at);
     let terms = words::terms(&glossary.text).unwrap();
     none(&words::replaced(&sources, &terms));
+}
+
+#[test]
+fn files_are_made_where_no_link_is_followed() {
+    none(&files::made_elsewhere(&rust()));
 }
 
 /// A tree of two rooms, `lower` above `upper` in the table, with `files` beside.
@@ -137,6 +145,15 @@ fn a_circle_is_found_between_two_around_three_and_through_a_reexport() {
     some(&layers::circles(&planted(&[parent, none_yet, ("src/lower/b.rs", ""), folder])), "in lower: b needs a");
     let (lower, upper) = (("src/lower.rs", "use crate::upper::X;"), ("src/upper.rs", "use crate::lower::Y;"));
     some(&layers::circles(&planted(&[lower, upper])), "in the crate: lower needs upper");
+}
+
+#[test]
+fn a_file_that_is_made_elsewhere_is_found_and_one_of_a_test_is_not() {
+    let code = "// File::create(x)\nfn f() {\n    fs::write(path, text)\n}\n\
+                #[cfg(test)]\nmod tests {\n    fn g() {\n        File::create(path)\n    }\n}\n";
+    let problems = files::made_elsewhere(&planted(&[("src/upper/mod.rs", code), ("tests/x.rs", code)]));
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    some(&problems, "src/upper/mod.rs:3: fs::write(");
 }
 
 #[test]

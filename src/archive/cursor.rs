@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{Error, Result};
 use crate::clock::Time;
 use crate::container::KeyRecord;
-use crate::disk::Disk;
+use crate::disk::{Aside, Disk};
 
 /// The version of the file.
 const VERSION: u16 = 1;
@@ -130,15 +130,7 @@ impl Cursor {
         let stored = Stored { version: VERSION, crawl: self.crawl.clone(), shards };
         let mut json = serde_json::to_vec(&stored).expect("numbers and texts always have a JSON form");
         json.push(b'\n');
-        Ok(Disk::real().replace(&named_with_its_directory(path.as_ref()), &json)?)
-    }
-}
-
-/// A bare name lies in the working directory, which has to be synced too.
-fn named_with_its_directory(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => Path::new(".").join(path),
-        _ => path.to_owned(),
+        Ok(Aside::put(path.as_ref(), &json)?)
     }
 }
 
@@ -200,11 +192,5 @@ mod tests {
         for wrong in ["0", "0-", "-1", "a-16", "0-0", "0-16;1-16"] {
             assert!(wrong.parse::<Cursor>().is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn a_bare_name_is_one_in_the_working_directory() {
-        assert_eq!(named_with_its_directory(Path::new("c.json")), Path::new("./c.json"));
-        assert_eq!(named_with_its_directory(Path::new("/a/c.json")), Path::new("/a/c.json"));
     }
 }

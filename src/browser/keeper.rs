@@ -4,8 +4,9 @@
 //! is sent when the thread ends that started it. Profiles that a killed crawler left are removed by the next one: each
 //! is locked for as long as somebody uses it.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, Permissions, TryLockError};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +19,7 @@ use tokio::sync::{oneshot, watch};
 use super::RenderFailure;
 use super::launch::Confinement;
 use super::memory::children;
+use crate::disk::open_file;
 
 /// What the names of profiles begin with.
 const PROFILE: &str = "crawler-browser-";
@@ -122,8 +124,9 @@ fn begin(
     temporary_dir: &Path,
 ) -> std::io::Result<(Child, Pipes, Pid, Profile)> {
     remove_left(temporary_dir);
-    let dir = tempfile::Builder::new().prefix(PROFILE).tempdir_in(temporary_dir)?;
-    let file = File::create(dir.path().join(LOCK))?;
+    let own = Permissions::from_mode(0o700);
+    let dir = tempfile::Builder::new().prefix(PROFILE).permissions(own).tempdir_in(temporary_dir)?;
+    let file = File::create_new(dir.path().join(LOCK))?;
     file.try_lock()?;
     let profile = Profile { _lock: file, dir };
     let mut child = confinement.command(program, profile.dir.path())?.spawn()?;
@@ -144,7 +147,7 @@ fn remove_left(temporary_dir: &Path) {
             continue;
         }
         // one without the file is being made
-        let Ok(file) = File::options().write(true).open(entry.path().join(LOCK)) else { continue };
+        let Ok(file) = open_file(&entry.path().join(LOCK)) else { continue };
         if !matches!(file.try_lock(), Err(TryLockError::WouldBlock | TryLockError::Error(_))) {
             let _ = std::fs::remove_dir_all(entry.path());
         }

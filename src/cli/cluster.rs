@@ -18,6 +18,7 @@ use crate::crawl::cluster::{NodeRequest, Operated};
 use crate::crawl::{CrawlRequest, GivenLimits, cluster, copied_config};
 use crate::report::Screen;
 use crate::text::figures::count;
+use crate::web::secret::{Secret, SecretAddress};
 
 /// The longest that an operator waits for one answer of etcd, and for a clear one.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
@@ -59,10 +60,10 @@ struct Place {
     config: Option<PathBuf>,
     /// The store: s3://, gs://, az:// or file://
     #[arg(long, value_name = "URL")]
-    store: Option<String>,
+    store: Option<SecretAddress>,
     /// A member of etcd, such as http://10.0.0.1:2379; several with commas between them, or one by one
     #[arg(long, value_name = "URL", value_delimiter = ',')]
-    registry: Vec<String>,
+    registry: Vec<SecretAddress>,
 }
 
 /// Which crawl, and where it is.
@@ -120,8 +121,8 @@ fn etcd(config: &Config) -> anyhow::Result<EtcdOptions> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let certificate = variable("ETCDCTL_CERT").zip(variable("ETCDCTL_KEY"));
     let user = variable("ETCDCTL_USER").map(|user| match user.split_once(':') {
-        Some((user, password)) => (user.to_owned(), password.to_owned()),
-        None => (user, variable("ETCDCTL_PASSWORD").unwrap_or_default()),
+        Some((user, password)) => (user.to_owned(), Secret::new(password)),
+        None => (user, Secret::new(variable("ETCDCTL_PASSWORD").unwrap_or_default())),
     });
     Ok(EtcdOptions {
         endpoints: config.cluster.registry.clone(),

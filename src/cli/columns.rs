@@ -11,7 +11,7 @@ use super::archive::{Archive, Entry, redirect};
 use super::compare::Step;
 use crate::archive::History;
 use crate::outcome::words_of_status;
-use crate::text::escape::Escaped;
+use crate::text::escape::{Escaped, InLine};
 use crate::text::figures::{iso_ms, size};
 use crate::web::url::CanonicalUrl;
 
@@ -196,15 +196,14 @@ impl Columns {
     /// The line of `entry`. No value forges a line or a column.
     pub fn line(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<String> {
         let told = Told { archive, entry, history: OnceCell::new() };
-        let escaped = |value: anyhow::Result<String>| Ok(Escaped(&value?).to_string());
         let columns = self.columns.iter();
         Ok(match self.width {
             Some(width) => {
-                let values = columns.map(|column| escaped(column.words(&told)));
+                let values = columns.map(|column| Ok(Escaped(&column.words(&told)?).to_string()));
                 self.table_line(values.collect::<anyhow::Result<_>>()?, width)
             }
             None => {
-                let values = columns.map(|column| escaped(column.value(&told)));
+                let values = columns.map(|column| Ok(InLine(&column.value(&told)?).to_string()));
                 values.collect::<anyhow::Result<Vec<_>>>()?.join("\t")
             }
         })

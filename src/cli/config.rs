@@ -10,6 +10,7 @@ use super::run::LimitArgs;
 use crate::config::{Config, Origin};
 use crate::crawl::sites;
 use crate::text::escape::is_terminal_control;
+use crate::web::secret::SecretAddress;
 use crate::web::url::CanonicalUrl;
 
 #[derive(Debug, Args)]
@@ -39,12 +40,14 @@ pub(super) struct ConfigArgs {
 impl ConfigArgs {
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
         let (config, origins) = self.limits.configure(self.config.as_deref())?;
-        let (safe, tables) = (config.without_secrets(), self.tables(&config)?);
-        let there = |of: &Config| if self.of_url.is_some() { sites::overlaid(of, &tables) } else { of.clone() };
-        let (shown, whole) = (there(&safe), there(&config));
+        let tables = self.tables(&config)?;
+        let shown = if self.of_url.is_some() { sites::overlaid(&config, &tables) } else { config.clone() };
         let is_less = |key: &str| match key.strip_prefix("site.").and_then(|key| key.strip_suffix(".proxy")) {
-            Some(number) => number.parse().is_ok_and(|at: usize| shown.site[at].proxy != whole.site[at].proxy),
-            None => key == "fetch.proxy" && shown.fetch.proxy != whole.fetch.proxy,
+            Some(number) => {
+                let proxy = |at: usize| shown.site[at].proxy.as_ref();
+                number.parse().is_ok_and(|at| proxy(at).is_some_and(SecretAddress::has_secrets))
+            }
+            None => key == "fetch.proxy" && shown.fetch.proxy.has_secrets(),
         };
         let comment = |key: &str, _: &str| {
             let by_site = tables.iter().find_map(|&number| {
@@ -58,7 +61,7 @@ impl ConfigArgs {
         let mut out = io::stdout().lock();
         out.write_all(inert(&shown.to_toml_with(comment)).as_bytes())?;
         let priority = tables.iter().find_map(|&number| {
-            let site = &safe.site[usize::from(number)];
+            let site = &config.site[usize::from(number)];
             site.priority
                 .map(|_| origins.of(&format!("site.{number}.priority")))
                 .map(|origin| (site.line(number.into()), origin))

@@ -25,8 +25,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, LogFormat};
 use crate::console::{Console, DEFAULT_ADDRESS, RecentWarnings};
 use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, console, signals};
-use crate::disk::Disk;
-use crate::disk::{self, DirectoryLock};
+use crate::disk::{self, Aside, DirectoryLock, Disk};
 use crate::record::Finish;
 use crate::report::Screen;
 use crate::report::closing::shell_word;
@@ -167,7 +166,7 @@ impl DemoArgs {
              {TITLES_FILE}     a table of all titles\n\n\
              The web that was crawled ended with the command. You can delete this directory.\n"
         );
-        fs::write(&path, mark).map_err(|e| disk::Error::io("write", &path, e))?;
+        Aside::put(&path, mark.as_bytes())?;
         simulate::write_start(web, config, &self.dir)
     }
 
@@ -176,7 +175,7 @@ impl DemoArgs {
         let path = self.dir.join(TITLES_FILE);
         let mut table = Vec::new();
         ExtractArgs::of_titles(&self.crawl_dir()).print_to(archive, &mut table, &mut io::stderr())?;
-        fs::write(&path, &table).map_err(|e| disk::Error::io("write", &path, e))?;
+        Aside::put(&path, &table)?;
         let text = String::from_utf8_lossy(&table);
         let first: Vec<String> = text.lines().take(LINES_SHOWN).map(|line| format!("    {line}\n")).collect();
         say(&format!(
@@ -197,7 +196,7 @@ fn as_typed(dir: &Path, aside: PathBuf) -> PathBuf {
 
 /// Whether an earlier demo made `dir`.
 fn is_demo(dir: &Path) -> bool {
-    fs::read(dir.join(MARK_FILE)).is_ok_and(|text| text.starts_with(MARK.as_bytes()))
+    Disk::real().read(dir.join(MARK_FILE)).is_ok_and(|text| text.starts_with(MARK.as_bytes()))
 }
 
 /// A web whose largest host takes some eight seconds at one request in [`DELAY`].

@@ -83,8 +83,8 @@ pub(super) struct ExtractArgs {
     /// TOML file of fields to print for each page, with lines such as heading = "h1"
     #[arg(long, value_name = "FILE", conflicts_with_all = ["select", "attr"])]
     fields: Option<PathBuf>,
-    /// Print this field of each page: name=SELECTOR, or name=/EXPRESSION/ in its source; may be given several
-    /// times
+    /// Print this field of each page: name=SELECTOR, name=/EXPRESSION/ in its source, or name={ header = "x" }, a table
+    /// as in --fields; may be given several times
     #[arg(long = "field", value_name = "FIELD", value_parser = Field::parse, conflicts_with_all = ["select", "attr"])]
     more: Vec<Field>,
     /// Add these facts of each page, separated by commas, such as language,words,json-ld

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::disk::Aside;
 use crate::simulator::{self, Broken, Held, Mistake};
 
 /// A line of progress comes this often.
@@ -107,7 +108,7 @@ pub(super) fn run(
     if let Some(path) = checksums {
         let logs = logs.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let lines: String = logs.iter().map(|(seed, log)| format!("{seed} {log:016x}\n")).collect();
-        std::fs::write(path, lines)?;
+        Aside::put(path, lines.as_bytes())?;
     }
     let take_overs = match machines.nodes {
         1 => String::new(),

@@ -8,7 +8,7 @@ use url::Url;
 use super::archive::{Archive, Entry, Response, essence};
 use super::exit::{Exit, UsageError};
 use super::{ArchiveArg, OpenArchive};
-use crate::text::escape::{Escaped, is_terminal_control};
+use crate::text::escape::{Escaped, shown};
 use crate::web::seeds::parse_request;
 use crate::web::url::{CanonicalUrl, UrlError};
 
@@ -209,20 +209,6 @@ fn is_binary(entry: &Entry, bytes: &[u8]) -> bool {
     let mime = essence(&entry.mime);
     let of_type = BINARY_TYPES.iter().any(|known| mime.starts_with(known)) && mime != "image/svg+xml";
     (of_type && !bytes.is_empty()) || memchr::memchr(0, &bytes[..bytes.len().min(PROBE_BYTES)]).is_some()
-}
-
-/// Bytes of a page as a terminal may see them: lines and tabs stay, what it would obey is shown by its code.
-fn shown(bytes: &[u8]) -> String {
-    let mut shown = String::with_capacity(bytes.len());
-    for c in String::from_utf8_lossy(bytes).chars() {
-        match c {
-            '\n' | '\t' => shown.push(c),
-            '\r' => {}
-            _ if is_terminal_control(c) => shown.push_str(&Escaped(c.encode_utf8(&mut [0; 4])).to_string()),
-            _ => shown.push(c),
-        }
-    }
-    shown
 }
 
 #[cfg(test)]

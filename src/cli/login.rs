@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -15,10 +15,11 @@ use super::{CrawlFn, run};
 use crate::config::{Bytes, Config};
 use crate::console::RecentWarnings;
 use crate::crawl::{CrawlRequest, GivenLimits, Verbosity, sites};
-use crate::disk;
+use crate::disk::scratch;
 use crate::record::ReadLine;
 use crate::report::Screen;
 use crate::text::escape::Escaped;
+use crate::web::secret::SecretAddress;
 use crate::web::url::CanonicalUrl;
 
 /// A login takes no longer, whatever its site does.
@@ -71,7 +72,7 @@ impl TestArgs {
             let problem = format!("no [[site.login]] of {} holds for {}", self.config.display(), url.as_str());
             return Err(UsageError::because(problem));
         }
-        let place = Place::new()?;
+        let place = scratch::directory()?;
         let (screen, warnings) = (Screen::stderr(), RecentWarnings::default());
         run::log_to(&screen, Verbosity::Quiet, config.report.log_format, Some(warnings.clone()))?;
         let request = CrawlRequest {
@@ -81,7 +82,7 @@ impl TestArgs {
             seeds_path: None,
             urls: vec![url.as_str().to_owned()],
             seeds: url.as_str().into(),
-            dir: place.0.clone(),
+            dir: place.path().to_owned(),
             force: false,
             until_fresh: false,
             json_path: None,
@@ -91,7 +92,7 @@ impl TestArgs {
         };
         // without a page it ends with an error, and the log says why
         let ended = crawl(request);
-        let log = fs::read_to_string(place.0.join("logs/crawl.log")).unwrap_or_default();
+        let log = fs::read_to_string(place.path().join("logs/crawl.log")).unwrap_or_default();
         if log.is_empty() {
             ended?;
         }
@@ -123,7 +124,7 @@ fn of_one_page(mut config: Config) -> Config {
     config.crawl.disk_floor = Bytes::mib(1);
     config.scope.favicon = false;
     config.robots.sitemaps = false;
-    config.cluster.store = "off".to_owned();
+    config.cluster.store = SecretAddress::new("off");
     // one try that is refused is enough to know
     config.fetch.retries = 1;
     (config.politeness.give_up, config.politeness.linger) = (Duration::ZERO, Duration::ZERO);
@@ -140,29 +141,5 @@ fn step(line: &ReadLine<'_>) -> &'static str {
         () if line.is_prerequisite() && line.url.ends_with("/robots.txt") => "robots.txt",
         () if line.is_prerequisite() => "login",
         () => "page",
-    }
-}
-
-/// A directory for one crawl, for this user alone, and gone behind it.
-struct Place(PathBuf);
-
-impl Place {
-    fn new() -> anyhow::Result<Place> {
-        let path = std::env::temp_dir().join(format!("crawler-login-{}", std::process::id()));
-        let create = |path: &Path| {
-            let mut builder = fs::DirBuilder::new();
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.create(path)
-        };
-        create(&path).map_err(|error| disk::Error::io("create", &path, error))?;
-        Ok(Place(path))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // what stays is in the directory for what nobody needs
-        let _ = fs::remove_dir_all(&self.0);
     }
 }

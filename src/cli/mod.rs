@@ -67,6 +67,7 @@ use crate::crawl::{CrawlError, CrawlRequest};
 use crate::disk::Disk;
 use crate::report::closing::shell_word;
 use crate::ship::Reads;
+use crate::web::secret::SecretAddress;
 
 /// Runs a crawl to its end.
 pub type CrawlFn = fn(CrawlRequest) -> Result<crate::record::Finish, CrawlError>;
@@ -169,7 +170,7 @@ struct ArchiveArg {
     dir: DirArg,
     /// Read the crawl from a store that it ships to, in the place of --dir
     #[arg(long, value_name = "URL", conflicts_with = "dir")]
-    store: Option<String>,
+    store: Option<SecretAddress>,
     /// Which crawl, by the first digits of its id, where the store has several
     #[arg(long, value_name = "ID", requires = "store")]
     crawl: Option<String>,
@@ -191,7 +192,7 @@ impl ArchiveArg {
 
     /// The crawl in the store, of which a command `reads` this; nothing where a directory is read.
     fn stored(&self, reads: Reads) -> anyhow::Result<Option<StoredCrawl>> {
-        let open = |store: &String| StoredCrawl::open(store, self.crawl.as_deref(), reads);
+        let open = |store: &SecretAddress| StoredCrawl::open(store, self.crawl.as_deref(), reads);
         Ok(self.store.as_ref().map(open).transpose()?)
     }
 
@@ -199,7 +200,10 @@ impl ArchiveArg {
     fn words(&self) -> (String, String) {
         match &self.store {
             None => (format!("--dir {}", shell_word(&self.dir.dir)), self.dir.dir.display().to_string()),
-            Some(store) => (format!("--store {}", shell_word(Path::new(store))), store.clone()),
+            Some(store) => {
+                let store = store.to_string();
+                (format!("--store {}", shell_word(Path::new(&store))), store)
+            }
         }
     }
 }

@@ -1,14 +1,13 @@
 //! Where what a command writes goes: standard output, or a file that appears when it is whole.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::exit::UsageError;
 use crate::config::parse_bytes;
-use crate::disk::Error;
 use crate::disk::sorter::MEMORY_MIN;
-use crate::text::escape::Escaped;
+use crate::disk::{Aside, Error};
+use crate::text::escape::{self, Escaped};
 
 /// Memory for sorting what is written, as an option says it.
 pub(super) fn memory(text: &str) -> Result<usize, String> {
@@ -16,16 +15,14 @@ pub(super) fn memory(text: &str) -> Result<usize, String> {
     bytes.filter(|&bytes| bytes >= MEMORY_MIN).ok_or("write a size of at least 1MiB, such as 64MiB".to_owned())
 }
 
-/// An open output. A file is written aside and takes its name in [`Output::finish`]; without that it is removed.
-pub(super) struct Output {
-    out: BufWriter<Box<dyn Write + Send>>,
-    file: Option<Aside>,
-}
+/// An open output. A file takes its name in [`Output::finish`]; without that it is removed.
+/// A terminal sees the codes of what it would obey.
+pub(super) struct Output(BufWriter<Target>);
 
-/// A file that is being written.
-struct Aside {
-    path: PathBuf,
-    aside: PathBuf,
+enum Target {
+    Terminal(io::Stdout),
+    Standard(io::Stdout),
+    File(Aside),
 }
 
 impl Output {
@@ -34,13 +31,15 @@ impl Output {
     pub(super) fn open(path: &Path, crawl: &Path, binary: bool) -> anyhow::Result<Self> {
         if path == Path::new("-") {
             let out = io::stdout();
-            if binary && out.is_terminal() {
-                return Err(UsageError::because("the output is not text: use --output FILE or a pipe"));
-            }
-            return Ok(Output { out: BufWriter::with_capacity(256 << 10, Box::new(out)), file: None });
+            return match out.is_terminal() {
+                true if binary => Err(UsageError::because("the output is not text: use --output FILE or a pipe")),
+                true => Ok(Output::to(Target::Terminal(out))),
+                false => Ok(Output::to(Target::Standard(out))),
+            };
         }
-        let named = path.file_name();
-        let name = named.ok_or_else(|| UsageError::because(format!("{} does not name a file", shown(path))))?;
+        if path.file_name().is_none() {
+            return Err(UsageError::because(format!("{} does not name a file", shown(path))));
+        }
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if let (Ok(dir), Ok(crawl)) = (dir.canonicalize(), crawl.canonicalize())
             && dir.starts_with(crawl)
@@ -48,48 +47,59 @@ impl Output {
             let path = shown(path);
             return Err(UsageError::because(format!("{path} is in the crawl directory; exports do not write there")));
         }
-        let mut aside = name.to_owned();
-        aside.push(".part");
-        let aside = Aside { path: path.to_owned(), aside: dir.join(aside) };
         if path.is_dir() {
             return Err(UsageError::because(format!("{} is a directory; name a file in it", shown(path))));
         }
-        let file = File::create(&aside.aside).map_err(|e| refusal(path, dir, &aside.aside, e))?;
-        Ok(Output { out: BufWriter::with_capacity(256 << 10, Box::new(file)), file: Some(aside) })
+        let aside = Aside::create(path).map_err(|error| refusal(path, dir, error))?;
+        Ok(Output::to(Target::File(aside)))
+    }
+
+    fn to(target: Target) -> Self {
+        Output(BufWriter::with_capacity(256 << 10, target))
+    }
+
+    fn file(&self) -> Option<&Aside> {
+        match self.0.get_ref() {
+            Target::Terminal(_) | Target::Standard(_) => None,
+            Target::File(aside) => Some(aside),
+        }
     }
 
     /// The name of the file, where it is one.
     pub(super) fn name(&self) -> Option<String> {
-        Some(self.file.as_ref()?.path.file_name()?.to_string_lossy().into_owned())
+        Some(self.file()?.place().file_name()?.to_string_lossy().into_owned())
     }
 
     /// Where the file is until it is whole, if it is one.
     pub(super) fn aside(&self) -> Option<&Path> {
-        Some(&self.file.as_ref()?.aside)
+        Some(self.file()?.path())
     }
 
     /// Writes what is left and gives the file its name.
     pub(super) fn finish(mut self) -> anyhow::Result<()> {
         self.flush()?;
-        if let Some(file) = &self.file {
-            fs::rename(&file.aside, &file.path).map_err(|e| Error::io("write", &file.path, e))?;
-            self.file = None;
+        match self.0.into_inner().map_err(io::IntoInnerError::into_error)? {
+            Target::Terminal(_) | Target::Standard(_) => Ok(()),
+            Target::File(aside) => Ok(aside.into_place()?),
         }
-        Ok(())
     }
 }
 
-/// Why the file `aside` of the output `path` cannot be made in `dir`, and what to do.
-fn refusal(path: &Path, dir: &Path, aside: &Path, error: io::Error) -> anyhow::Error {
+/// Why the output `path` cannot be made in `dir`, and what to do.
+fn refusal(path: &Path, dir: &Path, error: Error) -> anyhow::Error {
+    let Error::Io { source, .. } = &error else { return error.into() };
     let (path, dir) = (shown(path), shown(dir));
-    match error.kind() {
+    match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => UsageError::because(format!(
             "cannot write {path}: no such directory: {dir}; make it (mkdir -p), or choose another --output"
         )),
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            UsageError::because(format!("cannot write {path}: {error}; choose another --output"))
+            UsageError::because(format!("cannot write {path}: {source}; choose another --output"))
         }
-        _ => Error::io("create", aside, error).into(),
+        io::ErrorKind::InvalidInput => {
+            UsageError::because(format!("cannot write {path}: {source}; - is standard output"))
+        }
+        _ => error.into(),
     }
 }
 
@@ -99,24 +109,39 @@ fn shown(path: &Path) -> String {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write(bytes)
+        if matches!(self.0.get_ref(), Target::Terminal(_)) {
+            // a text comes in whole pieces
+            self.0.write_all(escape::shown(bytes).as_bytes())?;
+            return Ok(bytes.len());
+        }
+        self.0.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        self.0.flush()
     }
 }
 
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Some(file) = &self.file {
-            let _ = fs::remove_file(&file.aside);
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Target::Terminal(out) | Target::Standard(out) => out.write(bytes),
+            Target::File(aside) => aside.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Target::Terminal(out) | Target::Standard(out) => out.flush(),
+            Target::File(aside) => aside.flush(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

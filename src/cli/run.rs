@@ -26,6 +26,7 @@ use crate::disk::{self, DirectoryLock, Disk};
 use crate::report::closing::shell_word;
 use crate::report::{JsonScreen, Screen};
 use crate::text::figures::{iso_ms, stamp};
+use crate::web::secret::SecretAddress;
 use crate::web::seeds::{LINE_BYTES_MAX, without_user_information};
 
 /// Longest seeds file: some ten million URLs.
@@ -103,7 +104,7 @@ pub(super) struct LimitArgs {
     ///
     /// The crawl then survives its machine: crawler cluster run goes on with it elsewhere.
     #[arg(long, value_name = "URL")]
-    store: Option<String>,
+    store: Option<SecretAddress>,
 }
 
 impl LimitArgs {

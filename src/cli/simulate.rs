@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use clap::Args;
 
 use super::UsageError;
 use super::faults::Machines;
+use crate::disk::Aside;
 use crate::simweb::{
     Expected, FarmKind, Limits, Request, Shares, SimOptions, SimWeb, Timeline, TrapKind, judge, largest_concurrency,
 };
@@ -299,11 +300,11 @@ where
     E: std::error::Error + Send + Sync + 'static,
 {
     let write = || -> anyhow::Result<()> {
-        let mut file = BufWriter::new(fs::File::create(path)?);
+        let mut file = BufWriter::new(Aside::create(path)?);
         for line in lines {
             writeln!(file, "{}", line?.as_ref())?;
         }
-        Ok(file.flush()?)
+        Ok(file.into_inner().map_err(IntoInnerError::into_error)?.into_place()?)
     };
     write().with_context(|| format!("cannot write {}", path.display()))
 }

@@ -100,6 +100,7 @@ pub(super) fn is_referred(name: &str, value: &str) -> Result<(), String> {
 impl Setting for Auth {
     const EXPECTED: &'static str = "a table with user and password or password_file, or with bearer or bearer_file";
     const EXAMPLE: &'static str = "{ user = \"me\", password = \"${SITE_PASSWORD}\" }";
+    const IS_SECRET: bool = true;
 
     fn from_toml(value: &DeValue<'_>) -> Option<Self> {
         let mut auth = Auth::default();
@@ -230,6 +231,7 @@ impl Setting for Logins {
         "[[site.login]] tables with url, fields or json, success, and, where needed, form and lost";
     const EXAMPLE: &'static str =
         "[{ url = \"https://example.org/login\", fields = { user = \"me\" }, success = { cookie = \"sid\" } }]";
+    const IS_SECRET: bool = true;
 
     fn from_toml(value: &DeValue<'_>) -> Option<Self> {
         let tables = value.as_array()?.iter();

@@ -17,6 +17,7 @@ use crate::web::mime::is_token;
 use crate::web::name_server::NameServer;
 use crate::web::proxy::ProxyUrl;
 use crate::web::request::{is_own_field, is_secret_field};
+use crate::web::secret::SecretAddress;
 
 /// A key whose value breaks a limit.
 pub(super) struct Limit {
@@ -289,7 +290,8 @@ fn fetch(config: &Config) -> Checked {
     let spool = fetch.spool_max >= fetch.max_body;
     require(spool, "fetch.spool_max", "must be at least fetch.max_body: a whole body must fit")?;
     require(fetch.retries <= 20, "fetch.retries", "must be at most 20")?;
-    ProxyUrl::parse(&fetch.proxy).map_or_else(|error| require(false, "fetch.proxy", error.to_string()), |_| Ok(()))?;
+    ProxyUrl::parse(fetch.proxy.expose())
+        .map_or_else(|error| require(false, "fetch.proxy", error.to_string()), |_| Ok(()))?;
     headers(config)?;
     require(config.robots.max_bytes >= ROBOTS_BYTES_MIN, "robots.max_bytes", "must be at least \"500KiB\" (RFC 9309)")?;
     require(config.robots.max_bytes <= Bytes::mib(64), "robots.max_bytes", "must be at most \"64MiB\"")?;
@@ -409,16 +411,23 @@ fn stores(config: &Config) -> Checked {
 
 fn cluster(config: &Config) -> Checked {
     let cluster = &config.cluster;
-    let is_known = ["file:///", "s3://", "gs://", "az://"].iter().any(|scheme| cluster.store.starts_with(scheme));
+    let is_known =
+        ["file:///", "s3://", "gs://", "az://"].iter().any(|scheme| cluster.store.expose().starts_with(scheme));
     let problem = "write \"off\", or where checkpoints are shipped to: \"file:///mnt/crawls\", \"s3://bucket/crawls\", \
                    \"gs://...\" or \"az://...\"";
     require(cluster.store == "off" || is_known, "cluster.store", problem)?;
+    let problem = "must be a bucket and a prefix alone, or a directory, without @, ? and #: credentials come from the \
+                   environment";
+    require(!cluster.store.has_secrets(), "cluster.store", problem)?;
     at_least(cluster.commit_interval, "1s", "cluster.commit_interval")?;
     at_least(cluster.behind_max, "1s", "cluster.behind_max")?;
     at_least(cluster.lease, "2s", "cluster.lease")?;
-    let is_address = |member: &String| member.starts_with("http://") || member.starts_with("https://");
+    let is_address = |member: &SecretAddress| ["http://", "https://"].iter().any(|at| member.expose().starts_with(at));
     let members = cluster.registry.iter().all(is_address);
     require(members, "cluster.registry", "write members of etcd, such as [\"http://10.0.0.1:2379\"]")?;
+    let problem = "must be members of etcd without user, password and query: ETCDCTL_USER and ETCDCTL_PASSWORD of the \
+                   environment say who asks";
+    require(!cluster.registry.iter().any(SecretAddress::has_secrets), "cluster.registry", problem)?;
     let is_word = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
     let named = is_word(&cluster.name) && cluster.name.len() <= 100;
     require(named, "cluster.name", "must be at most 100 letters, digits, -, _ and .")?;

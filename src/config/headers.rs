@@ -15,6 +15,7 @@ pub struct Headers(pub BTreeMap<String, String>);
 impl Setting for Headers {
     const EXPECTED: &'static str = "a table of names and values, both strings";
     const EXAMPLE: &'static str = "{ \"X-Api-Version\" = \"2\" }";
+    const IS_SECRET: bool = true;
 
     fn from_toml(value: &DeValue<'_>) -> Option<Self> {
         named(value, String::from_toml).map(Headers)

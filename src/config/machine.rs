@@ -57,9 +57,15 @@ impl Config {
         if !own.site.is_empty() && !is_same {
             ignored.push(format!("[[{SITE}]] ({})", origins.of(&format!("{SITE}.0"))));
         }
-        let config = Config::parse(&text, "the settings of the crawl")?;
+        let mut config = Config::parse(&text, "the settings of the crawl")?;
         let site = if is_same { &own.site } else { &self.site };
-        Ok((Config { site: site.clone(), ..config }, ignored))
+        config.site.clone_from(site);
+        // what is written has no secrets
+        let of = |key: &str| if origins.of(key) == Origin::Default { self } else { own };
+        config.fetch.proxy.clone_from(&of("fetch.proxy").fetch.proxy);
+        config.cluster.store.clone_from(&of("cluster.store").cluster.store);
+        config.cluster.registry.clone_from(&of("cluster.registry").cluster.registry);
+        Ok((config, ignored))
     }
 }
 
@@ -87,6 +93,10 @@ mod tests {
         assert_eq!(config, expected);
         let (same, ignored) = crawl.on_machine(&Config::default(), &Origins::default()).unwrap();
         assert_eq!((same, ignored.len()), (crawl, 0));
+        let proxy = "[fetch]\nproxy = \"socks5://me:x@127.0.0.1:1\"\n";
+        let (of_machine, origins) = Config::parse_with_origins(proxy, "own.toml").unwrap();
+        let (config, _) = crawl.on_machine(&of_machine, &origins).unwrap();
+        assert_eq!(config.fetch.proxy, "socks5://me:x@127.0.0.1:1", "a password is not lost on the way");
         let table = |proxy: &str| format!("[[site]]\nhost = \"a.example\"\nproxy = \"{proxy}\"\n");
         let of_crawl = Config::parse(&table("socks5://127.0.0.1:1"), "crawl").unwrap();
         for (proxy, is_taken) in [("socks5://me:x@127.0.0.1:1", true), ("socks5://me:x@127.0.0.1:2", false)] {

@@ -43,7 +43,6 @@ pub use site::{Priority, Site};
 pub use value::{Bytes, Workers, parse_bytes, parse_duration, parse_keep, show_duration};
 pub use written::{Origin, Origins};
 
-use crate::web::proxy::without_credentials;
 pub(crate) use nearest::nearest;
 use section::Section;
 
@@ -207,14 +206,13 @@ impl Config {
         agent
     }
 
-    /// These settings as they may be written down and passed on: without the names and passwords of proxies.
+    /// These settings as they are written down and passed on: without the secrets in addresses.
     pub fn without_secrets(&self) -> Config {
         let mut config = self.clone();
         let of_sites = config.site.iter_mut().filter_map(|site| site.proxy.as_mut());
-        for proxy in of_sites.chain([&mut config.fetch.proxy]) {
-            if let Some(shown) = without_credentials(proxy) {
-                *proxy = shown;
-            }
+        let of_all = [&mut config.fetch.proxy, &mut config.cluster.store];
+        for address in of_sites.chain(of_all).chain(&mut config.cluster.registry) {
+            *address = address.without_secrets();
         }
         config
     }
@@ -328,7 +326,8 @@ fn read_section(
             Some(Ok(())) => drop(places.insert(full, place)),
             Some(Err(mismatch)) => {
                 let example = format!("{} = {}", key.get_ref(), mismatch.example);
-                let found = describe(value.get_ref());
+                let is_hidden = mismatch.is_secret && value.get_ref().is_str();
+                let found = if is_hidden { "a string".to_owned() } else { describe(value.get_ref()) };
                 return Err(ConfigError::WrongType { place, key: full, found, expected: mismatch.expected, example });
             }
         }

@@ -22,6 +22,7 @@ use crate::frontier::{self, FrontierOptions, RoundBudgets};
 use crate::signature::{AgentForm, Component};
 use crate::web::html::LAZY_ATTRIBUTES;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
+use crate::web::secret::SecretAddress;
 use crate::web::warc::Compression;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -283,7 +284,7 @@ section! {
         /// More fields of the head of every request.
         headers: Headers = Headers::default(),
         /// URL of a proxy for all requests; empty or `none` for none.
-        proxy: String = String::new(),
+        proxy: SecretAddress = SecretAddress::default(),
         /// File with root certificates in PEM that are trusted beside Mozilla's; empty for none.
         ca_file: String = String::new(),
     }
@@ -479,13 +480,13 @@ section! {
     /// How a crawl survives its machine.
     Cluster {
         /// Where checkpoints are shipped to: `s3://`, `gs://`, `az://` or `file://`; or `off`.
-        store: String = "off".to_owned(),
+        store: SecretAddress = SecretAddress::new("off"),
         /// Time between two checkpoints of a crawl that ships them: what the loss of a machine repeats at most.
         commit_interval: Duration = MINUTE,
         /// How long a store may be away before no more requests are made.
         behind_max: Duration = MINUTE * 10,
         /// Members of the etcd that says which machine owns a shard: `http://host:2379`; none for one machine.
-        registry: Vec<String> = Vec::new(),
+        registry: Vec<SecretAddress> = Vec::new(),
         /// The name of this machine among the others; empty for its host name.
         name: String = String::new(),
         /// How many shards this machine takes in relation to others; 0 for as many as it has cores.

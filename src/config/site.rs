@@ -30,6 +30,7 @@ use super::value::{Bytes, Mismatch, OneOrMore, Setting};
 use crate::browser::Consent;
 use crate::engine::RenderMode;
 use crate::signature::AgentForm;
+use crate::web::secret::SecretAddress;
 
 /// Which keys of a table are settings of hosts as a whole, not of single URLs.
 pub(super) const HOST_KEYS: [&str; 11] = [
@@ -136,7 +137,7 @@ site! {
     /// As `identity.signature_agent_form`.
     signature_agent_form: AgentForm,
     /// As `fetch.proxy`, robots.txt included.
-    proxy: String,
+    proxy: SecretAddress,
     /// As `fetch.max_body`.
     max_body: Bytes,
     /// As `fetch.timeout_head`.

@@ -9,6 +9,7 @@ use toml::de::DeValue;
 
 use crate::container::Keep;
 use crate::signature::Component;
+use crate::web::secret::SecretAddress;
 
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -62,6 +63,8 @@ impl fmt::Display for Bytes {
 pub(super) struct Mismatch {
     pub expected: &'static str,
     pub example: &'static str,
+    /// Whether what was found may be a secret.
+    pub is_secret: bool,
 }
 
 /// A type that a key can have.
@@ -70,6 +73,8 @@ pub(super) trait Setting: Sized {
     const EXPECTED: &'static str;
     /// What to write, in TOML.
     const EXAMPLE: &'static str;
+    /// Whether a value may have a secret in it, and is not repeated.
+    const IS_SECRET: bool = false;
 
     /// The value, where it has this type.
     fn from_toml(value: &DeValue<'_>) -> Option<Self>;
@@ -79,7 +84,11 @@ pub(super) trait Setting: Sized {
 
     /// The value, or what was expected.
     fn read(value: &DeValue<'_>) -> Result<Self, Mismatch> {
-        Self::from_toml(value).ok_or(Mismatch { expected: Self::EXPECTED, example: Self::EXAMPLE })
+        Self::from_toml(value).ok_or(Mismatch {
+            expected: Self::EXPECTED,
+            example: Self::EXAMPLE,
+            is_secret: Self::IS_SECRET,
+        })
     }
 }
 
@@ -318,6 +327,35 @@ impl Setting for String {
 
     fn to_toml(&self) -> String {
         written(self)
+    }
+}
+
+impl Setting for SecretAddress {
+    const EXPECTED: &'static str = String::EXPECTED;
+    const EXAMPLE: &'static str = "\"https://example.org\"";
+    const IS_SECRET: bool = true;
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        value.as_str().map(SecretAddress::new)
+    }
+
+    /// Without its secrets, unlike all others.
+    fn to_toml(&self) -> String {
+        written(&self.to_string())
+    }
+}
+
+impl Setting for Vec<SecretAddress> {
+    const EXPECTED: &'static str = "a list of strings";
+    const EXAMPLE: &'static str = "[\"https://example.org\"]";
+    const IS_SECRET: bool = true;
+
+    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
+        value.as_array()?.iter().map(|item| SecretAddress::from_toml(item.get_ref())).collect()
+    }
+
+    fn to_toml(&self) -> String {
+        format!("[{}]", self.iter().map(SecretAddress::to_toml).collect::<Vec<_>>().join(", "))
     }
 }
 

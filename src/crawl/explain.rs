@@ -78,7 +78,7 @@ fn explain_on(disk: &Disk, dir: &Path, url: &CanonicalUrl, config: Option<Config
         ..Explanation::default()
     };
     let now = SystemClock::new().now();
-    let config = settings(disk, dirs.home(), config, &mut explanation)?.without_secrets();
+    let config = settings(disk, dirs.home(), config, &mut explanation)?;
     let tables = sites::index(&config)?.of_url(url.as_str());
     let there = sites::overlaid(&config, &tables);
     explanation.sites = tables.iter().map(|&number| config.site[usize::from(number)].line(number.into())).collect();

@@ -43,8 +43,7 @@ const CA_CERTIFICATES_MAX: usize = 4_096;
 /// Puts a copy of the settings into the crawl directory, for those who explain later what this run decides. Secrets
 /// stay out of it.
 pub(super) fn write_copy(config: &Config, disk: &Disk, dir: &Path) -> disk::Result<()> {
-    let mut json =
-        serde_json::to_vec_pretty(&config.without_secrets()).expect("a configuration consists of plain data");
+    let mut json = serde_json::to_vec_pretty(config).expect("a configuration consists of plain data");
     json.push(b'\n');
     disk.replace(&dir.join(layout::SETTINGS), &json)
 }
@@ -409,7 +408,7 @@ fn warcinfo(config: &Config) -> WarcInfo {
             ("http-header-user-agent".to_owned(), config.user_agent()),
             ("robots".to_owned(), if config.robots.obey { "obey" } else { "ignore" }.to_owned()),
         ],
-        config: config.without_secrets().to_toml(),
+        config: config.to_toml(),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::node;
 use crate::report::closing::{Closing, LineOptions, peak_memory};
 use crate::report::{Mode, Progress, Screen};
 use crate::shard::Shard;
+use crate::web::secret::SecretAddress;
 
 /// How much is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +37,7 @@ pub struct GivenLimits {
     /// `crawl.max_depth`.
     pub max_depth: Option<u16>,
     /// `cluster.store`.
-    pub store: Option<String>,
+    pub store: Option<SecretAddress>,
 }
 
 impl GivenLimits {
@@ -117,7 +118,7 @@ impl CrawlRequest {
             urls: &self.urls,
             config: self.config_path.as_deref(),
             options: LineOptions { max_pages, max_time, max_depth, force: self.force },
-            store: store.as_deref(),
+            store: store.as_ref(),
             memory_bytes: peak_memory(),
         }
     }

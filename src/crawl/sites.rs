@@ -263,7 +263,7 @@ pub(super) fn request(config: &Config, signer: Option<&Arc<Signer>>) -> RequestS
         consent: config.render.consent,
         clicks: config.render.click.clone(),
         // one that cannot be read was refused with the settings
-        proxy: ProxyUrl::parse(&fetch.proxy).ok().flatten(),
+        proxy: ProxyUrl::parse(fetch.proxy.expose()).ok().flatten(),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::record::layout;
 use crate::record::limited::setting;
 use crate::record::{CalendarFigures, Finish, Gauges, Oddities, Statistics, Workers};
 use crate::text::figures::{brief, count, rate, size, span};
+use crate::web::secret::SecretAddress;
 
 /// Names of hosts, domains and patterns beyond a limit that are told.
 const LIMITED_TOLD: usize = 10;
@@ -28,7 +29,7 @@ pub struct Closing<'a> {
     /// What else the command line said about what is crawled.
     pub options: LineOptions,
     /// `--store`.
-    pub store: Option<&'a str>,
+    pub store: Option<&'a SecretAddress>,
     /// Peak memory of this process, from [`peak_memory`].
     pub memory_bytes: Option<u64>,
 }
@@ -263,7 +264,7 @@ pub(super) fn resume_line(closing: &Closing<'_>, finish: Finish) -> String {
         let _ = write!(line, " --config {}", shell_word(config));
     }
     if let Some(store) = closing.store {
-        let _ = write!(line, " --store {}", shell_word(Path::new(store)));
+        let _ = write!(line, " --store {}", shell_text(&store.to_string()));
     }
     line + &closing.options.but_for(finish)
 }

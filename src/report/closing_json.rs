@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::closing::{Closing, resume_line};
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Aside, Error, Result};
 use crate::record::{Finish, Gauges, Statistics};
 use crate::text::escape::json_escaped;
 
@@ -67,8 +67,7 @@ pub fn write(object: &Value, path: &Path) -> Result<()> {
             _ => Ok(()),
         };
     }
-    // a bare name has no parent that could be synced
-    Disk::real().replace(&Path::new(".").join(path), text.as_bytes())
+    Aside::put(path, text.as_bytes())
 }
 
 #[cfg(test)]

@@ -7,17 +7,15 @@ use url::Url;
 
 use super::remote::{Provider, RemoteStore};
 use super::{Error, FileStore, ObjectStore, Result, StoreOptions, name};
+use crate::web::secret::SecretAddress;
 
 /// The store at `address`. Nothing is asked of it yet: a bucket that is not there, or credentials that are refused, are
 /// told by the first call.
 pub fn open(address: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>> {
     let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
     let is_harmless = !rest.contains(['@', '?', '#']) && !rest.contains(char::is_control);
-    let fault = |detail: &str| {
-        // a password in an address is not to be seen
-        let shown = if is_harmless { address.to_owned() } else { format!("{scheme}://...") };
-        Error::Address { address: shown, detail: detail.to_owned() }
-    };
+    let fault =
+        |detail: &str| Error::Address { address: SecretAddress::new(address).to_string(), detail: detail.to_owned() };
     if !is_harmless && ["s3", "gs", "az"].contains(&scheme) {
         return Err(fault("it must be a bucket and a prefix alone; credentials come from the environment"));
     }

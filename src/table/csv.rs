@@ -1,6 +1,6 @@
 //! Values of CSV as spreadsheets read them (RFC 4180), formulas made harmless.
 
-use crate::text::escape::{Cell, Escaped, is_formula};
+use crate::text::escape::{Cell, InLine, is_formula};
 
 /// Ends a line.
 pub const LINE_END: &str = "\r\n";
@@ -18,7 +18,7 @@ pub fn text(text: &str) -> String {
     }
     for part in text.split_inclusive(['\n', '\t']) {
         let line = part.trim_end_matches(['\n', '\t']);
-        shown.push_str(&Escaped(line.strip_suffix('\r').unwrap_or(line)).to_string());
+        shown.push_str(&InLine(line.strip_suffix('\r').unwrap_or(line)).to_string());
         shown.push_str(&part[line.len()..]);
     }
     quoted(shown)

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Column, Format, Piece, Row, Sink, Table, Value, csv};
-use crate::text::escape::{Cell, Escaped, json_line};
+use crate::text::escape::{Cell, InLine, json_line};
 use crate::text::figures::iso_ms;
 
 impl Table {
@@ -28,7 +28,7 @@ impl Table {
         let line = match self.format {
             Format::JsonLines => return None,
             Format::Csv => joined(names.map(csv::cell), ",", csv::LINE_END),
-            _ => joined(names.map(|name| Escaped(name).to_string()), "\t", "\n"),
+            _ => joined(names.map(|name| InLine(name).to_string()), "\t", "\n"),
         };
         self.has_heading.then_some(line)
     }

@@ -1,7 +1,8 @@
 //! Text from the web made safe for terminals and for logs of one line an event.
 //!
 //! Control characters of both sets (ESC and the C1 ones that terminals obey too), line ends, and the characters that
-//! turn or hide text (BiDi, zero width, line separators) are shown by their code. All else stays as it is.
+//! turn or hide text (BiDi, zero width, line separators) are shown by their code. All else stays as it is. Tables in
+//! files and pipes keep the characters that turn or hide text: Persian, Indic scripts and emoji are written with them.
 
 use std::fmt::{self, Write};
 
@@ -25,7 +26,28 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// Shows a text as a cell of a table that spreadsheets open too: escaped, and with `'` in front where they would take
+/// Shows a text as a part of a line in a file: line ends, tabs and control characters are escaped, all else is as it
+/// is, joiners and marks of direction too.
+#[derive(Clone, Copy, Debug)]
+pub struct InLine<'a>(pub &'a str);
+
+impl fmt::Display for InLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for piece in self.0.split_inclusive(ends_or_obeyed) {
+            let text = piece.trim_end_matches(ends_or_obeyed);
+            f.write_str(text)?;
+            Escaped(&piece[text.len()..]).fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether `c` ends a line, parts columns, or is a control character, which no text is written with.
+fn ends_or_obeyed(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Shows a text as a cell of a table that spreadsheets open too: in a line, and with `'` in front where they would take
 /// it for a formula. A formula reads files and calls out; a page only has to be titled like one.
 ///
 /// Source: OWASP, "CSV Injection". Differences: blanks and quotation marks before the sign count too, since programs
@@ -38,13 +60,13 @@ impl fmt::Display for Cell<'_> {
         if is_formula(self.0) {
             f.write_char('\'')?;
         }
-        Escaped(self.0).fmt(f)
+        InLine(self.0).fmt(f)
     }
 }
 
 /// Whether a spreadsheet would take `text` for a formula.
 pub fn is_formula(text: &str) -> bool {
-    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '"');
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '"' || is_terminal_control(c));
     let mut rest = text.chars();
     match rest.next() {
         Some('=' | '@' | '\u{ff1d}' | '\u{ff0b}' | '\u{ff0d}' | '\u{ff20}') => true,
@@ -68,6 +90,20 @@ pub fn is_terminal_control(c: char) -> bool {
 /// `text` with everything escaped.
 pub fn escaped(text: &str) -> String {
     Escaped(text).to_string()
+}
+
+/// Bytes of a text as a terminal may see them: lines and tabs stay, what it would obey is shown by its code.
+pub fn shown(bytes: &[u8]) -> String {
+    let mut shown = String::with_capacity(bytes.len());
+    for c in String::from_utf8_lossy(bytes).chars() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            '\r' => {}
+            _ if is_terminal_control(c) => shown.push_str(&Escaped(c.encode_utf8(&mut [0; 4])).to_string()),
+            _ => shown.push(c),
+        }
+    }
+    shown
 }
 
 /// `text` as one field of a line whose fields are parted by blanks: blanks are percent-encoded, nothing is `-`.
@@ -137,6 +173,26 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_has_the_characters_that_text_is_written_with_and_a_terminal_sees_their_codes() {
+        for text in [
+            "می\u{200c}خواهم",
+            "क्\u{200d}ष",
+            "👩\u{200d}🚀 ❤\u{fe0f}",
+            "Donau\u{ad}dampf",
+            "C\u{200e}++ \u{200f}שלום",
+            "a\u{2060}b",
+            "x\u{feff}y",
+            "🏴\u{e0067}\u{e007f}",
+            "ᠠ\u{180e}ᠠ",
+            "\u{600}\u{661}",
+        ] {
+            assert_eq!((InLine(text).to_string().as_str(), Cell(text).to_string().as_str()), (text, text));
+            assert!(!shown(text.as_bytes()).chars().any(is_terminal_control));
+        }
+        assert_eq!(Cell("a\tb\r\nc\x1b[2J\u{9b}\u{2028}d").to_string(), "a\\tb\\r\\nc\\x1b[2J\\x9b\\u{2028}d");
+    }
+
+    #[test]
     fn n24_what_a_spreadsheet_takes_for_a_formula_is_a_text_in_a_cell() {
         for formula in [
             "=1+1",
@@ -156,8 +212,10 @@ mod tests {
             "\u{ff0d}1",
             "\u{ff20}x",
             "-1\n",
+            "\u{feff}=1",
+            "\u{200b}\u{202e}=1",
         ] {
-            assert_eq!(Cell(formula).to_string(), format!("'{}", Escaped(formula)));
+            assert_eq!(Cell(formula).to_string(), format!("'{}", InLine(formula)));
         }
         for text in
             ["", "1", "-5", "+3.5%", "-1,000.00", "a=b", "https://a/?=1", "'=1", "[\"=1\"]", "<b>=1</b>", "größer"]

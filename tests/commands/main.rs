@@ -13,12 +13,14 @@ mod export;
 mod follow;
 mod identity;
 mod metrics;
+mod outputs;
 mod packages;
 mod readers;
 mod recipes;
 mod refetch;
 mod reports;
 mod robots;
+mod secrets;
 mod security;
 mod shards;
 #[path = "../site/mod.rs"]

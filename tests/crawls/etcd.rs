@@ -20,6 +20,7 @@ use crawler::cluster::{
     Beginning, Claimed, CrawlName, EtcdCrawl, EtcdOptions, EtcdOwnership, HeadRecord, NodeOptions, NodeRecord,
     Ownership, QuotaRecord, SeedsRecord, View,
 };
+use crawler::web::secret::SecretAddress;
 use server::Members;
 
 /// Long enough for a machine that has other things to do.
@@ -33,6 +34,7 @@ fn name() -> CrawlName {
 }
 
 fn options(endpoints: Vec<String>) -> EtcdOptions {
+    let endpoints = endpoints.into_iter().map(SecretAddress::new).collect();
     EtcdOptions { endpoints, timeout: Duration::from_secs(3), ..EtcdOptions::default() }
 }
 

@@ -175,12 +175,8 @@ fn s15_nothing_that_a_terminal_obeys_comes_through_a_command() {
         &["get", &format!("http://[{ESC}{C1}")],
         &["get", &root, "--version", "77"],
         &["export", "urls"],
-        &["export", "links"],
         &["export", "links", "--json"],
         &["export", "cdxj", "--all"],
-        &["extract"],
-        &["extract", "--text"],
-        &["extract", "--select", "title"],
         &["extract", "--select", "h1", "--jsonl"],
         &["extract", "--fields", ESC],
         &["extract", "--select", ESC],
@@ -192,6 +188,19 @@ fn s15_nothing_that_a_terminal_obeys_comes_through_a_command() {
     }
     for url in crawled.urls() {
         assert_all_inert(&format!("explain {url}"), &crawled.run(&["explain", &url]));
+    }
+    // texts of tables keep what turns or hides text, where no terminal is: people write with it
+    for args in [
+        &["export", "links"][..],
+        &["extract"],
+        &["extract", "--text"],
+        &["extract", "--text", "--format", "csv"],
+        &["extract", "--select", "title"],
+        &["list", "--columns", "url,title"],
+    ] {
+        let table = String::from_utf8(crawled.run(args).stdout).unwrap();
+        let obeyed = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
+        assert!(!table.contains(obeyed) && table.lines().count() > 3, "{args:?}: {table:?}");
     }
 }
 
@@ -223,7 +232,7 @@ fn s15_on_a_terminal_the_same_holds_but_for_the_display_itself() {
     let crawl = format!("{bin} -v --seeds seeds.txt --config crawler.toml --dir seen");
     let line = format!(
         "{crawl}; {bin} list; {text}; {page}; {page}mime --headers; \
-         {page}reason --headers; {bin} export urls; {bin} explain {}",
+         {page}reason --headers; {bin} export urls; {bin} export links; {bin} extract --text; {bin} explain {}",
         crawled.urls().last().unwrap().replace('\'', "%27")
     );
     let mut command = Command::new("script");

@@ -13,8 +13,8 @@
 //! The check is as polite as the crawl was: it has its identity, its delays and its network. What is meant for the
 //! crawl's own servers (logins, headers, cookies, `robots.obey = false`) stays with it.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs;
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -28,8 +28,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::{Bytes, Config, Site};
 use crate::crawl::extent::Extent;
 use crate::crawl::{CrawlError, CrawlRequest, GivenLimits, Verbosity, signals};
-use crate::disk::Disk;
-use crate::disk::Error;
+use crate::disk::{Aside, Disk, Error};
 use crate::engine::Identity;
 use crate::record::Finish;
 use crate::report::Screen;
@@ -128,9 +127,9 @@ impl Check<'_> {
     fn list(&self, audit: &mut Audit, extent: &Extent) -> anyhow::Result<u64> {
         let path = self.seeds();
         let fault = |error: io::Error| Error::io("write", &path, error);
-        let mut out = BufWriter::new(File::create(&path).map_err(fault)?);
+        let mut out = BufWriter::new(Aside::create(&path)?);
         let urls = audit.external(&|url| extent.is_outside(url), &mut out).map_err(super::refusal)?;
-        out.flush().map_err(fault)?;
+        out.into_inner().map_err(|error| fault(error.into_error()))?.into_place()?;
         Ok(urls)
     }
 
@@ -143,8 +142,7 @@ impl Check<'_> {
     fn request(&self, config: Config, screen: Screen) -> anyhow::Result<CrawlRequest> {
         // a crawl that is stopped says which command goes on with it
         let path = self.output.join("external.toml");
-        let written = fs::write(&path, config.without_secrets().to_toml());
-        written.map_err(|error| Error::io("write", &path, error))?;
+        Aside::put(&path, config.to_toml().as_bytes())?;
         Ok(CrawlRequest {
             config,
             config_path: Some(path),
@@ -257,7 +255,7 @@ mod tests {
         let site = &config.site[0];
         assert_eq!((site.delay_min, site.user_agent.as_deref()), (Some(Duration::from_secs(9)), Some("other")));
         assert_eq!((&site.auth, &site.headers, site.obey), (&None, &None, None));
-        let written = config.without_secrets().to_toml();
+        let written = config.to_toml();
         let read = Config::parse(&written, "external.toml").unwrap();
         assert_eq!(read, config.without_secrets(), "what is written gives the same settings");
         assert!(["sesame", "X-Own", "session"].iter().all(|secret| !written.contains(secret)), "{written}");

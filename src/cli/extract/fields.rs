@@ -71,16 +71,31 @@ impl Field {
         Field { name: fact.name().to_owned(), source: Source::Fact(fact), regex: None, all: false }
     }
 
-    /// As it is written on the command line: `name=SELECTOR`, or `name=/EXPRESSION/` for the source of the page.
+    /// As it is written on the command line: `name=SELECTOR`, `name=/EXPRESSION/` for the source of the page, or
+    /// `name={...}`, a table as in a file.
     pub(super) fn parse(text: &str) -> Result<Field, String> {
         let (name, what) = text.split_once('=').unwrap_or_default();
         if name.is_empty() || what.is_empty() {
             return Err("write name=SELECTOR, such as heading=h1, or name=/EXPRESSION/".to_owned());
         }
+        if what.starts_with('{') {
+            return Field::of_table(name, what);
+        }
         let Some(regex) = what.strip_prefix('/').and_then(|what| what.strip_suffix('/')) else {
             return Ok(Field::text(name, selector(what)?));
         };
         Ok(Field { name: name.to_owned(), source: Source::Page, regex: Some(expression(regex)?), all: false })
+    }
+
+    /// As `table`, an inline table of TOML, says it.
+    fn of_table(name: &str, table: &str) -> Result<Field, String> {
+        let text = format!("field = {table}");
+        let read = DeTable::parse(&text).map_err(|e| format!("{table} is no table: {}", e.message()))?;
+        let mut values = read.get_ref().iter().map(|(_, value)| one(name, value.get_ref(), &value.span()));
+        match (values.next(), values.next()) {
+            (Some(field), None) => field.map_err(|wrong| wrong.problem),
+            _ => Err(format!("{table} is no table of one line")),
+        }
     }
 
     /// The text of the first element that is selected.
@@ -216,7 +231,12 @@ fn expression(text: &str) -> Result<Regex, String> {
 
 /// The selector written as `css`.
 pub(super) fn selector(css: &str) -> Result<Selector, String> {
-    Selector::parse(css).map_err(|e| format!("{css:?} is not a CSS selector: {e}"))
+    Selector::parse(css).map_err(|e| {
+        let why = e.to_string();
+        // for some, the parser has no word but that its developer should hear of it
+        let why = if why.starts_with("Unexpected") { String::new() } else { format!(": {why}") };
+        format!("{css:?} is not a CSS selector{why}")
+    })
 }
 
 #[cfg(test)]
@@ -242,8 +262,15 @@ mod tests {
         assert!(matches!(field.source, Source::Elements(_, Form::Text)) && field.name == "price");
         let field = Field::parse("id=/id=([0-9]+)/").unwrap();
         assert!(matches!(field.source, Source::Page) && field.regex.unwrap().as_str() == "id=([0-9]+)");
-        for wrong in ["", "h1", "=h1", "a=", "a=p >", "a=/(/"] {
-            assert!(Field::parse(wrong).is_err(), "{wrong}");
+        let field = Field::parse("s={header=\"X-Robots\"}").unwrap();
+        assert!(matches!(field.source, Source::Header(header) if header == "x-robots") && field.name == "s");
+        let field = Field::parse("all={ css = 'a', attr = 'href', all = true }").unwrap();
+        assert!(matches!(field.source, Source::Elements(_, Form::Attr(_))) && field.all);
+        for wrong in
+            ["", "h1", "=h1", "a=", "a=p >", "a=/(/", "a={", "a={}", "a={x=1}", "a={css='p'}\nb='p'", "a=x{", "a=}"]
+        {
+            let refused = Field::parse(wrong).map(drop).unwrap_err();
+            assert!(!refused.contains("report"), "{wrong}: {refused}");
         }
     }
 

@@ -1,12 +1,13 @@
 //! Bodies as files: one for each content, named by its digest, whole or not there.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
-use crate::disk::{self, Disk};
+use crate::disk::{self, Aside, Disk};
 
 /// A directory of bodies: `DIR/ab/abcdef…`, by SHA-256 of the content.
 #[derive(Debug)]
@@ -37,12 +38,9 @@ impl Bodies {
             disk.create_dir_all(&dir)?;
             self.unsynced.push(self.dir.clone());
         }
-        let aside = dir.join(format!("{name}.{}.tmp", std::process::id()));
-        let file = disk.open(&aside, disk::Mode::Create)?;
-        file.set_len(0)?;
-        file.write_all_at(body, 0)?;
-        file.sync()?;
-        disk.rename(&aside, &path)?;
+        let mut aside = Aside::create(&path)?;
+        aside.write_all(body).and_then(|()| aside.sync()).map_err(|e| disk::Error::io("write", &path, e))?;
+        aside.into_place()?;
         self.unsynced.push(dir);
         Ok(path)
     }

@@ -5,8 +5,9 @@
 //! has the URL in its command line, and need not read anything.
 //!
 //! What pages say never reaches a shell: the text of a batch goes to the program's input, and where the URL is put
-//! into a command line (`{}`), that is taken apart into words here and run without a shell. A URL is one word, whatever
-//! it has in it, and begins with `http`, so that it is no option.
+//! into a command line (`{}`), that is taken apart into words here and run without a shell. A URL is one word of its
+//! own, whatever it has in it, and begins with `http`, so that it is no option. Within a longer word it is refused: that
+//! word may be a script (`sh -c '... {} ...'`), of which the URL would be a part.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
@@ -16,6 +17,9 @@ use super::batch::{Batch, Failure};
 
 /// What stands for the URL.
 const URL: &str = "{}";
+/// What to write in the place of a script that has the URL in it.
+const SAFELY: &str = "a URL can have anything in it, and what reads the word would obey it. Write {} as a word of its \
+                      own, and let a script take it as an argument: sh -c 'COMMAND \"$1\"' sh {}";
 
 /// A command line that a shell runs for each batch.
 #[derive(Debug)]
@@ -44,17 +48,32 @@ impl EachPage {
             return Ok(None);
         }
         let words = words(command).map_err(|why| UsageError::because(format!("--exec {command:?}: {why}")))?;
+        let refuse = |why: &str| Err(UsageError::because(format!("--exec: {why}")));
         match words.first() {
-            Some(program) if !program.contains(URL) => Ok(Some(EachPage(words))),
-            _ => Err(UsageError::because("--exec: a page cannot say which program is run; put a name before {}")),
+            Some(program) if !program.contains(URL) => {}
+            _ => return refuse("a page cannot say which program is run; put a name before {}"),
         }
+        if let Some(longer) = words.iter().find(|word| word.contains(URL) && *word != URL) {
+            return refuse(&format!("{{}} is within {longer:?}: {SAFELY}"));
+        }
+        if is_script(&words) {
+            return refuse(&format!("a shell would run the URL itself: {SAFELY}"));
+        }
+        Ok(Some(EachPage(words)))
     }
 
     pub fn deliver(&self, url: &str, line: &[u8]) -> Result<(), Failure> {
         let mut command = Command::new(&self.0[0]);
-        command.args(self.0[1..].iter().map(|word| word.replace(URL, url)));
+        command.args(self.0[1..].iter().map(|word| if word == URL { url } else { word }));
         feed(command, line, false)
     }
+}
+
+/// Whether the URL is what a shell is to run: `sh -c {}`.
+fn is_script(words: &[String]) -> bool {
+    let is_shell = words.iter().any(|word| word.ends_with("sh"));
+    let asks = |option: &String| option.starts_with('-') && !option.starts_with("--") && option.ends_with('c');
+    is_shell && words.windows(2).any(|pair| asks(&pair[0]) && pair[1] == URL)
 }
 
 /// Runs `command` with `input`, all of which it has to read if so said, and waits for its end.
@@ -122,13 +141,36 @@ mod tests {
     fn s3_what_a_url_says_is_one_word_and_no_shell_sees_it() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("out");
-        let program = format!("sh -c 'printf \"%s|\" \"$@\" > {}' sh {{}} --url={{}}", out.display());
+        let program = format!("sh -c 'printf \"%s|\" \"$@\" > {}' sh {{}} --url {{}}", out.display());
         let each = EachPage::parse(&program).unwrap().unwrap();
         let url = "http://a.example/$(touch%20x)';`id`;\"{}";
         each.deliver(url, b"{}\n").unwrap();
-        assert_eq!(std::fs::read_to_string(&out).unwrap(), format!("{url}|--url={url}|"));
+        assert_eq!(std::fs::read_to_string(&out).unwrap(), format!("{url}|--url|{url}|"));
         assert!(EachPage::parse("{} a").is_err());
         assert!(EachPage::parse("cat").unwrap().is_none());
+    }
+
+    #[test]
+    fn s3_a_url_is_no_part_of_a_longer_word_which_may_be_a_script() {
+        for command in [
+            "sh -c 'echo {} >> urls'",
+            "sh -c \"touch '{}'\"",
+            "env bash -ec {}",
+            "/bin/sh -c {}",
+            "python3 -c 'print(\"{}\")'",
+            "ssh host 'index {}'",
+            "index --url={}",
+            "index {}{}",
+        ] {
+            let refused = EachPage::parse(command).unwrap_err();
+            assert!(
+                refused.is::<UsageError>() && refused.to_string().contains("sh -c 'COMMAND"),
+                "{command}: {refused}"
+            );
+        }
+        for command in ["index {}", "index --url {}", "index \"{}\" {}", "sh -c 'index \"$1\"' sh {}", "wc -c {}"] {
+            assert!(EachPage::parse(command).unwrap().is_some(), "{command}");
+        }
     }
 
     #[test]

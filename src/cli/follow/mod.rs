@@ -33,6 +33,7 @@ use super::{parts, run};
 use crate::archive::{Cursor, Error, Follower, Page};
 use crate::disk;
 use crate::text::escape::Escaped;
+use crate::web::secret::SecretAddress;
 use batch::Batch;
 use bodies::Bodies;
 use line::{Field, Lines};
@@ -107,7 +108,7 @@ pub(super) struct FollowArgs {
     exec: Option<String>,
     /// Web server that gets the lines
     #[arg(long, value_name = "URL", requires = "secret_file")]
-    webhook: Option<String>,
+    webhook: Option<SecretAddress>,
     /// File with the secret that signs batches, 16 bytes or more, readable by its owner alone; whsec_BASE64 is decoded
     #[arg(long, value_name = "FILE", requires = "webhook")]
     secret_file: Option<PathBuf>,

@@ -10,6 +10,7 @@ use super::exec::{EachPage, Reader};
 use super::webhook::Webhook;
 use crate::text::escape::Escaped;
 use crate::text::figures::brief;
+use crate::web::secret::SecretAddress;
 
 /// Where batches go.
 pub(super) enum Target {
@@ -33,7 +34,7 @@ impl Target {
     }
 
     /// The server of `--webhook`.
-    pub fn webhook(url: &str, secret: &Path, retries: Option<u32>) -> anyhow::Result<Target> {
+    pub fn webhook(url: &SecretAddress, secret: &Path, retries: Option<u32>) -> anyhow::Result<Target> {
         Ok(Target::Webhook(Box::new(Webhook::new(url, secret)?), retries))
     }
 

@@ -30,6 +30,7 @@ use super::batch::{Batch, Failure};
 use crate::clock::{Clock, SystemClock};
 use crate::disk;
 use crate::web::retry_after::retry_after;
+use crate::web::secret::SecretAddress;
 
 /// A server that does not answer in this time has failed.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -50,9 +51,10 @@ pub(super) struct Webhook {
 
 impl Webhook {
     /// The server at `url`; batches are signed with the secret in a file.
-    pub fn new(url: &str, secret: &Path) -> anyhow::Result<Webhook> {
-        let refuse = |why: &str| UsageError::because(format!("--webhook {url}: {why}"));
-        let url = Url::parse(url).map_err(|e| refuse(&e.to_string()))?;
+    pub fn new(address: &SecretAddress, secret: &Path) -> anyhow::Result<Webhook> {
+        // what is wrong with it may be where a secret is
+        let refuse = |why: &str| UsageError::because(format!("--webhook: {why}"));
+        let url = Url::parse(address.expose()).map_err(|e| refuse(&e.to_string()))?;
         match url.scheme() {
             "https" => {}
             "http" if is_this_machine(&url) => {}
@@ -187,7 +189,7 @@ mod tests {
         for url in
             ["https://example.com/x", "http://127.0.0.1:9/", "http://127.9.9.9/", "http://[::1]/", "http://localhost/"]
         {
-            assert!(Webhook::new(url, &path).is_ok(), "{url}");
+            assert!(Webhook::new(&SecretAddress::new(url), &path).is_ok(), "{url}");
         }
         for url in [
             "http://example.com/",
@@ -197,7 +199,8 @@ mod tests {
             "x",
             "https://me:secret@example.com/",
         ] {
-            assert!(Webhook::new(url, &path).is_err_and(|e| e.is::<UsageError>()), "{url}");
+            let refused = Webhook::new(&SecretAddress::new(url), &path).map(drop).unwrap_err();
+            assert!(refused.is::<UsageError>() && !refused.to_string().contains(url), "{refused}");
         }
     }
 

@@ -18,7 +18,7 @@ use clap::{Args, Subcommand};
 use super::exit::{Exit, UsageError};
 use crate::clock::{Clock, SystemClock, Time};
 use crate::config::{Config, parse_duration};
-use crate::disk::Disk;
+use crate::disk::{Aside, Disk};
 use crate::signature::{DIRECTORY_PATH, DIRECTORY_TYPE, KeyDirectory, SigningKey};
 
 /// The key directory among the keys, by the name under which it is served.
@@ -82,7 +82,7 @@ impl KeysArg {
     }
 
     fn write(&self, directory: &KeyDirectory) -> anyhow::Result<()> {
-        Ok(Disk::real().replace(&self.directory_path(), directory.to_json().as_bytes())?)
+        Ok(Aside::put(&self.directory_path(), directory.to_json().as_bytes())?)
     }
 
     /// The private keys, the oldest one first.

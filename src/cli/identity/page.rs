@@ -12,7 +12,7 @@ use clap::Args;
 use super::{DIRECTORY_PATH, settings};
 use crate::cli::exit::Exit;
 use crate::config::Config;
-use crate::disk::Disk;
+use crate::disk::Aside;
 use crate::web::mailbox::address_of;
 
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ impl PageArgs {
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
         let page = page(&settings(self.config.as_deref())?, &self.about, &self.address);
         match &self.output {
-            Some(path) => Disk::real().replace(path, page.as_bytes())?,
+            Some(path) => Aside::put(path, page.as_bytes())?,
             None => io::stdout().lock().write_all(page.as_bytes())?,
         }
         Ok(Exit::Done)

@@ -16,6 +16,7 @@ use super::error::{EtcdError, Result, of_answer, wants_token, with_causes};
 use super::options::{EtcdOptions, StartError};
 use super::tls;
 use super::wire::{Fault, Header, TokenAnswer};
+use crate::web::secret::{REDACTED, Secret, SecretAddress};
 
 /// A connection that is not there within this time is not waited for: members are near.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -31,7 +32,7 @@ pub(super) struct Connection {
     endpoints: Vec<String>,
     /// The endpoint that answered last.
     current: AtomicUsize,
-    user: Option<(String, String)>,
+    user: Option<(String, Secret)>,
     token: Mutex<Option<String>>,
     timeout: Duration,
     /// Which cluster it has to be; 0 as long as that is not known.
@@ -43,8 +44,7 @@ pub(super) struct Connection {
 
 impl Connection {
     pub fn new(options: &EtcdOptions) -> std::result::Result<Connection, StartError> {
-        let endpoints: Vec<String> =
-            options.endpoints.iter().map(|text| endpoint(text)).collect::<std::result::Result<_, _>>()?;
+        let endpoints: Vec<String> = options.endpoints.iter().map(endpoint).collect::<std::result::Result<_, _>>()?;
         if endpoints.is_empty() {
             return Err(StartError::NoEndpoint);
         }
@@ -148,8 +148,9 @@ impl Connection {
             self.judge(at, endpoint, answered)
         })?;
         // read as the last thing, so that what is no answer counts as none
-        serde_json::from_slice(&answered)
-            .map_err(|e| EtcdError::Unclear(format!("{path}: an answer that cannot be read: {e}")))
+        serde_json::from_slice(&answered).map_err(|e| {
+            self.without_secrets(EtcdError::Unclear(format!("{path}: an answer that cannot be read: {e}")))
+        })
     }
 
     /// Opens a stream of answers.
@@ -189,6 +190,7 @@ impl Connection {
 
     fn judge<T>(&self, at: usize, endpoint: &str, answered: Result<T>) -> Result<T> {
         answered.map_err(|error| {
+            let error = self.without_secrets(error);
             if wants_token(&error) {
                 *self.token() = None;
             }
@@ -200,6 +202,13 @@ impl Connection {
                 clear => clear,
             }
         })
+    }
+
+    /// `error` without what an answer has repeated of the password or the token.
+    pub fn without_secrets(&self, error: EtcdError) -> EtcdError {
+        let password = self.user.as_ref().map(|(_, password)| password.expose().to_owned());
+        let secrets: Vec<String> = password.into_iter().chain(self.token().clone()).collect();
+        error.map_words(|words| secrets.iter().fold(words, |words, secret| without(&words, secret)))
     }
 
     /// One call; with a new token once, where etcd does not know the one that there is.
@@ -226,7 +235,7 @@ impl Connection {
         if self.token().is_some() {
             return Ok(());
         }
-        let body = json!({ "name": name, "password": password }).to_string().into_bytes();
+        let body = json!({ "name": name, "password": password.expose() }).to_string().into_bytes();
         let answer = self.send(endpoint, "/v3/auth/authenticate", body).await?;
         let answer: TokenAnswer =
             serde_json::from_slice(&answer).map_err(|_| EtcdError::Unclear("no token in the answer".to_owned()))?;
@@ -285,8 +294,17 @@ impl Drop for Connection {
     }
 }
 
-fn endpoint(text: &str) -> std::result::Result<String, StartError> {
-    let fault = || StartError::Endpoint { endpoint: text.to_owned() };
+/// `words` without `secret`, as it is and as JSON has it.
+fn without(words: &str, secret: &str) -> String {
+    if secret.is_empty() {
+        return words.to_owned();
+    }
+    let quoted = json!(secret).to_string();
+    words.replace(quoted.trim_matches('"'), REDACTED).replace(secret, REDACTED)
+}
+
+fn endpoint(address: &SecretAddress) -> std::result::Result<String, StartError> {
+    let (text, fault) = (address.expose(), || StartError::Endpoint { endpoint: address.clone() });
     let url = url::Url::parse(text).map_err(|_| fault())?;
     let is_plain = url.path() == "/" && url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
     let is_known = matches!(url.scheme(), "http" | "https") && url.host().is_some() && url.password().is_none();
@@ -328,16 +346,32 @@ mod tests {
             ("https://etcd.example:2379/", "https://etcd.example:2379"),
             ("http://[::1]:2379", "http://[::1]:2379"),
         ] {
-            assert_eq!(endpoint(text).unwrap(), expected);
+            assert_eq!(endpoint(&SecretAddress::new(text)).unwrap(), expected);
         }
         for text in ["", "10.0.0.1:2379", "ftp://a:1", "http://a:1/v3", "http://user:secret@a:1", "http://a:1/?b"] {
-            assert!(endpoint(text).is_err(), "{text}");
+            let refused = endpoint(&SecretAddress::new(text)).unwrap_err();
+            assert!(!format!("{refused} {refused:?}").contains("secret"), "{refused}");
         }
     }
 
     #[test]
+    fn what_etcd_repeats_of_a_password_or_a_token_is_left_out_of_its_words() {
+        let user = Some(("me".to_owned(), Secret::new("open\"sesame")));
+        let endpoints = vec![SecretAddress::new("http://127.0.0.1:1")];
+        let connection = Connection::new(&EtcdOptions { endpoints, user, ..EtcdOptions::default() }).unwrap();
+        *connection.token() = Some("token-sesame".to_owned());
+        let echo = r#"cannot read {"name":"me","password":"open\"sesame"} open"sesame token-sesame"#.to_owned();
+        for error in [EtcdError::Unclear(echo.clone()), EtcdError::Refused { code: 3, message: echo.clone() }] {
+            let told = connection.judge::<()>(0, "http://127.0.0.1:1", Err(error)).unwrap_err().to_string();
+            assert!(!told.contains("sesame") && told.contains(REDACTED) && told.contains("cannot read"), "{told}");
+        }
+        assert_eq!(without("words", ""), "words");
+    }
+
+    #[test]
     fn answers_of_another_cluster_and_older_ones_are_refused() {
-        let options = EtcdOptions { endpoints: vec!["http://127.0.0.1:1".to_owned()], ..EtcdOptions::default() };
+        let options =
+            EtcdOptions { endpoints: vec![SecretAddress::new("http://127.0.0.1:1")], ..EtcdOptions::default() };
         let connection = Connection::new(&EtcdOptions { revision_seen: 7, ..options }).unwrap();
         let header = |cluster_id, revision| Header { cluster_id, revision };
         assert!(connection.check(header(5, 7), Some(connection.seen())).is_ok(), "any cluster so far");

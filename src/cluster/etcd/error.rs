@@ -57,6 +57,15 @@ impl EtcdError {
     pub fn may_pass(&self) -> bool {
         matches!(self, EtcdError::Unclear(_))
     }
+
+    /// The same error with other words, where it has some.
+    pub(super) fn map_words(self, change: impl FnOnce(String) -> String) -> Self {
+        match self {
+            EtcdError::Unclear(words) => EtcdError::Unclear(change(words)),
+            EtcdError::Refused { code, message } => EtcdError::Refused { code, message: change(message) },
+            other => other,
+        }
+    }
 }
 
 /// What the gateway says instead of an answer.

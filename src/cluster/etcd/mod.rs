@@ -162,7 +162,7 @@ impl Etcd {
         let answer: Streamed<LeaseAnswer> = self.connection.call_once("/v3/lease/keepalive", &body, timeout)?;
         let Some(answer) = answer.result else {
             let fault = answer.error.unwrap_or_default();
-            return Err(error::of_answer(fault.code, fault.message));
+            return Err(self.connection.without_secrets(error::of_answer(fault.code, fault.message)));
         };
         self.connection.check(answer.header, None)?;
         match answer.ttl_s {

@@ -4,17 +4,19 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::web::secret::{Secret, SecretAddress};
+
 /// How etcd is reached.
 #[derive(Clone)]
 pub struct EtcdOptions {
     /// `http://host:port` or `https://host:port`, one or more members of one cluster.
-    pub endpoints: Vec<String>,
+    pub endpoints: Vec<SecretAddress>,
     /// Certificates (PEM) by which the members are verified; none: those that browsers have.
     pub ca: Option<PathBuf>,
     /// Certificate chain and key (PEM) of this client.
     pub certificate: Option<(PathBuf, PathBuf)>,
     /// User and password, where etcd has authentication on.
-    pub user: Option<(String, String)>,
+    pub user: Option<(String, Secret)>,
     /// An endpoint that has not answered a call after this time is given up, and the next one asked.
     pub timeout: Duration,
     /// A question without a clear answer is repeated for this long.
@@ -57,10 +59,12 @@ pub enum StartError {
     #[error("no endpoint of etcd is given")]
     NoEndpoint,
     /// An endpoint is not of the form that is understood.
-    #[error("{endpoint:?} is no endpoint of etcd: it has to be like http://10.0.0.1:2379, or https")]
+    #[error(
+        "{endpoint} is no endpoint of etcd: it has to be like http://10.0.0.1:2379, or https, without user and password"
+    )]
     Endpoint {
         /// As given.
-        endpoint: String,
+        endpoint: SecretAddress,
     },
     /// A certificate or key cannot be read.
     #[error("{path}: {detail}")]

@@ -101,14 +101,15 @@ impl<'a> Watch<'a> {
 fn read(connection: &Connection, answer: Streamed<WatchAnswer>) -> Result<Option<Watched>> {
     let Some(answer) = answer.result else {
         let fault = answer.error.unwrap_or_default();
-        return Err(of_answer(fault.code, fault.message));
+        return Err(connection.without_secrets(of_answer(fault.code, fault.message)));
     };
     connection.check(answer.header, None)?;
     if answer.compact_revision > 0 {
         return Ok(Some(Watched::Overtaken));
     }
     if answer.canceled {
-        return Err(EtcdError::Unclear(format!("etcd has ended the watch: {}", answer.cancel_reason)));
+        let ended = EtcdError::Unclear(format!("etcd has ended the watch: {}", answer.cancel_reason));
+        return Err(connection.without_secrets(ended));
     }
     let change = |event: super::wire::EventAnswer| Change { kv: event.kv, is_deleted: event.kind == EventKind::Delete };
     let changes: Vec<Change> = answer.events.into_iter().map(change).collect();

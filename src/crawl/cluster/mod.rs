@@ -46,7 +46,7 @@ pub use session::{NodeRequest, take_part};
 
 /// The store of `config`.
 fn open_store(config: &Config) -> Result<Arc<dyn ObjectStore>, CrawlError> {
-    store::open(&config.cluster.store, &StoreOptions::default()).map_err(refused)
+    store::open(config.cluster.store.expose(), &StoreOptions::default()).map_err(refused)
 }
 
 /// Has the checkpoints of the crawl of `request`, whose directory was opened, shipped from now on; nothing where they
@@ -57,7 +57,7 @@ pub(super) fn begin(request: &CrawlRequest, directory: &Directory) -> Result<Opt
     }
     let (store, disk) = (open_store(&request.config)?, Disk::real());
     let identity = whole(&directory.shards[0].identity);
-    let object = CrawlObject { identity, config: request.config.without_secrets(), shared: false };
+    let object = CrawlObject { identity, config: request.config.clone(), shared: false };
     object.put(&*store).map_err(refused)?;
     let (names, prefix) = (object.names(), object.prefix());
     let crawl = (object.identity.id, object.identity.shards());

@@ -25,7 +25,7 @@ pub fn init(config: &Config, etcd: &EtcdOptions, lines: &[u8]) -> Result<String,
     let shards = u32::try_from(config.crawl.shards).expect("a crawl has few shards");
     let identity = Identity::of_crawl(SystemClock::new().now(), options::random(), shape, shards);
     // what the others say of themselves is not of the crawl
-    let mut kept = config.without_secrets();
+    let mut kept = config.clone();
     (kept.cluster.name, kept.cluster.weight) = Default::default();
     let object = CrawlObject { identity, config: kept, shared: true };
     let (list, count) = lists::put(&*store, &object.prefix(), (lines, options::random())).map_err(refused)?;

@@ -9,16 +9,17 @@
 //! memory where they are; for a large archive the index is rebuilt instead, in a directory for temporary files that
 //! lasts as long as the crawl is open.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use tempfile::TempDir;
 
 use super::crawl_object::{CrawlObject, refused};
 use super::{open_store, seeds};
 use crate::config::Config;
 use crate::container::make_addresses;
-use crate::crawl::{CrawlError, figures, options};
-use crate::disk::{self, Disk, Readers, create_crawl_dir};
+use crate::crawl::{CrawlError, figures};
+use crate::disk::{Disk, scratch};
 use crate::engine::seeds::list_path;
 use crate::engine::{Identity, checkpoint};
 use crate::node::{Eras, Known};
@@ -26,6 +27,7 @@ use crate::record::layout;
 use crate::shard::Shard;
 use crate::ship::{self, Checked, Claim, Manifest, Pinned, Reads, Since, StoreView};
 use crate::store::{self, ObjectStore};
+use crate::web::secret::SecretAddress;
 
 /// Memory of what was read.
 const CACHE_BYTES: usize = 64 << 20;
@@ -44,7 +46,7 @@ pub struct StoredCrawl {
     view: Arc<StoreView>,
     /// Where the view has it: named as the store is, or as the directory with its index.
     dir: PathBuf,
-    index: Option<Temporary>,
+    index: Option<TempDir>,
     /// The checkpoints that are shown, by shard.
     shown: Vec<Option<(Claim, u64)>>,
 }
@@ -52,7 +54,7 @@ pub struct StoredCrawl {
 impl StoredCrawl {
     /// The crawl in the store at `url` whose id begins with `id`; the only crawl there, where none is named. The last
     /// checkpoint of each shard is shown, and what a command `reads` of it stays as it is.
-    pub fn open(url: &str, id: Option<&str>, reads: Reads) -> Result<StoredCrawl, CrawlError> {
+    pub fn open(url: &SecretAddress, id: Option<&str>, reads: Reads) -> Result<StoredCrawl, CrawlError> {
         let mut crawl = StoredCrawl::find(url, id)?;
         let mut manifests = Vec::new();
         for shard in crawl.shards() {
@@ -63,7 +65,7 @@ impl StoredCrawl {
         }
         let keys: u64 = manifests.iter().flatten().map(key_bytes).sum();
         if keys > KEYS_IN_MEMORY_BYTES {
-            crawl.index = Some(Temporary::new()?);
+            crawl.index = Some(scratch::directory()?);
             crawl.begin();
         }
         for (shard, manifest) in crawl.shards().zip(&manifests) {
@@ -89,9 +91,9 @@ impl StoredCrawl {
     }
 
     /// The same, with nothing of its shards yet.
-    pub fn find(url: &str, id: Option<&str>) -> Result<StoredCrawl, CrawlError> {
+    pub fn find(url: &SecretAddress, id: Option<&str>) -> Result<StoredCrawl, CrawlError> {
         let mut config = Config::default();
-        url.clone_into(&mut config.cluster.store);
+        config.cluster.store.clone_from(url);
         config.check().map_err(|error| CrawlError::Usage(error.to_string()))?;
         let store = Arc::new(Pinned::new(open_store(&config)?, KEPT_BYTES));
         let object = CrawlObject::find(&*store, id)?;
@@ -108,7 +110,7 @@ impl StoredCrawl {
         let under = self.index.as_ref().map(|_| Disk::real());
         self.view = StoreView::new(self.store.clone(), under, CACHE_BYTES);
         self.dir = match &self.index {
-            Some(temporary) => temporary.0.clone(),
+            Some(temporary) => temporary.path().to_owned(),
             None => PathBuf::from(format!("{}/{}", self.address(), self.object.id())),
         };
         let json = |value: serde_json::Result<Vec<u8>>| value.expect("an identity and settings are plain data");
@@ -213,22 +215,4 @@ fn stamp_of(manifest: &Manifest) -> (Claim, u64) {
 /// Bytes of the key records.
 fn key_bytes(manifest: &Manifest) -> u64 {
     manifest.file("pages/key.dat").map_or(0, |keys| keys.bytes())
-}
-
-/// A directory that is removed with what it holds.
-#[derive(Debug)]
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn new() -> disk::Result<Temporary> {
-        let dir = std::env::temp_dir().join(format!("crawler-{:032x}", options::random()));
-        create_crawl_dir(&dir, Readers::Owner)?;
-        Ok(Temporary(dir))
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

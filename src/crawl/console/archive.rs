@@ -1,11 +1,12 @@
 //! Archived versions of a URL, and the content of one for a browser.
 //!
-//! What a browser is given of the web neither runs nor loads anything: the answer says so (`console::answer`), and
-//! types that no such frame can show are refused here.
+//! What a browser is given of the web neither runs nor loads anything: the answer says so (`console::answer`), what
+//! connects all the same is taken out ([`preview`]), and types that no such frame can show are refused here.
 
 use std::path::Path;
 
 use super::directories::{directories, fault};
+use super::preview;
 use crate::console::{Content, Problem, Version};
 use crate::container::KeyRecord;
 use crate::crawl::archives::{Archives, Found, has_no_page};
@@ -107,7 +108,16 @@ pub(super) fn page(dir: &Path, url: &CanonicalUrl, number: usize) -> Result<Cont
     if decoded.bytes.len() >= BODY_BYTES_MAX {
         return Err(too_large(decoded.bytes.len() as u64));
     }
-    Ok(Content { mime, body: decoded.bytes.into_owned() })
+    Ok(match essence(&mime) {
+        "text/html" | "application/xhtml+xml" => preview::page(&decoded.bytes, &mime),
+        "image/svg+xml" => preview::drawing(&decoded.bytes),
+        _ => Content { mime, body: decoded.bytes.into_owned() },
+    })
+}
+
+/// A type without its parameters.
+fn essence(mime: &str) -> &str {
+    mime.split_once(';').map_or(mime, |(essence, _)| essence)
 }
 
 fn too_large(bytes: u64) -> Problem {

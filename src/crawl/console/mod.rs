@@ -10,6 +10,7 @@ mod archive;
 mod directories;
 mod logs;
 mod parts;
+mod preview;
 mod queue;
 mod seeds;
 mod source;

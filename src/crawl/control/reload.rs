@@ -174,7 +174,7 @@ fn reconfiguration(
 
 fn differences(old: &Config, new: &Config) -> Vec<Change> {
     let sites = (old.site != new.site).then(|| Change { key: "site".to_owned(), old: tables(old), new: tables(new) });
-    let (old, new) = (old.without_secrets().entries(), new.without_secrets().entries());
+    let (old, new) = (old.entries(), new.entries());
     let pairs = old.into_iter().zip(new).filter(|(old, new)| old != new);
     let keys = pairs.map(|((key, old), (_, new))| Change { key, old, new });
     keys.chain(sites).collect()

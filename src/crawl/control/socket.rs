@@ -68,9 +68,18 @@ pub(super) fn remove(dir: &Path) {
 pub(super) fn connect(dir: &Path) -> io::Result<UnixStream> {
     match is_socket(&dir.join(layout::SOCKET))? {
         None => Err(ErrorKind::NotFound.into()),
-        Some(true) => by_short_path(dir, UnixStream::connect),
+        Some(true) => by_short_path(dir, connect_at_once),
         Some(false) => Err(io::Error::new(ErrorKind::InvalidInput, "it is no socket")),
     }
+}
+
+/// Connects, or fails with `WouldBlock` where the listener takes no more connections: a call that waits for it may wait
+/// for ever.
+fn connect_at_once(path: PathBuf) -> io::Result<UnixStream> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let stream = runtime.block_on(tokio::net::UnixStream::connect(path))?.into_std()?;
+    stream.set_nonblocking(false)?;
+    Ok(stream)
 }
 
 /// Whether `path` itself is a socket; nothing where nothing is.

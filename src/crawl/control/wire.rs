@@ -6,9 +6,10 @@
 //! ```
 //! Both sides read no more than a bounded line.
 
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,7 @@ use crate::record::{Live, QueuedHosts};
 /// Longest command, the line's end included.
 pub const COMMAND_BYTES_MAX: usize = 1 << 20;
 /// Longest answer: what is said of every seed of a command.
-const REPLY_BYTES_MAX: u64 = 16 << 20;
+const REPLY_BYTES_MAX: usize = 16 << 20;
 /// A command is sent, and one that needs no checkpoint is answered, within this time.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -228,17 +229,47 @@ pub(super) fn ask_within(
         _ => fault(dir, error),
     })?;
     stream.set_write_timeout(Some(patience)).map_err(|error| fault(dir, error))?;
-    stream.set_read_timeout(answer_max).map_err(|error| fault(dir, error))?;
     // a crawl that refuses before it has read all has answered all the same
     let sent = stream.write_all(&line);
-    let mut answer = Vec::new();
-    let read = BufReader::new(stream.take(REPLY_BYTES_MAX)).read_until(b'\n', &mut answer);
-    match (read, sent) {
-        (Ok(_), _) if answer.last() == Some(&b'\n') => {}
-        (Err(error), _) | (_, Err(error)) => return Err(fault(dir, error)),
-        _ => return Err(AskError::NoAnswer(dir.to_owned())),
+    match (read_answer(&mut stream, dir, patience, answer_max), sent) {
+        (Ok(answer), _) if answer.last() == Some(&b'\n') => {
+            serde_json::from_slice(&answer).map_err(|_| AskError::NoAnswer(dir.to_owned()))
+        }
+        (Err(error), _) => Err(error),
+        (_, Err(error)) => Err(fault(dir, error)),
+        _ => Err(AskError::NoAnswer(dir.to_owned())),
     }
-    serde_json::from_slice(&answer).map_err(|_| AskError::NoAnswer(dir.to_owned()))
+}
+
+/// Reads up to a line end, for at most `answer_max`. Where that is not limited, somebody has to hold the directory, or
+/// who listens is no crawl.
+fn read_answer(
+    stream: &mut UnixStream,
+    dir: &Path,
+    patience: Duration,
+    answer_max: Option<Duration>,
+) -> Result<Vec<u8>, AskError> {
+    let end = answer_max.map(|max| Instant::now() + max);
+    let (mut answer, mut piece) = (Vec::new(), [0; 8 << 10]);
+    while !answer.ends_with(b"\n") && answer.len() < REPLY_BYTES_MAX {
+        let left = end.map_or(patience, |end| end.saturating_duration_since(Instant::now()));
+        if left.is_zero() {
+            return Err(AskError::Silent(dir.to_owned()));
+        }
+        stream.set_read_timeout(Some(left)).map_err(|error| fault(dir, error))?;
+        match stream.read(&mut piece) {
+            Ok(0) => break,
+            Ok(bytes) => answer.extend_from_slice(&piece[..bytes]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if end.is_none() && error.kind() == ErrorKind::WouldBlock => {
+                if !DirectoryLock::is_held_or_listed(dir) {
+                    return Err(AskError::NotRunning(dir.to_owned()));
+                }
+            }
+            Err(error) => return Err(fault(dir, error)),
+        }
+    }
+    Ok(answer)
 }
 
 fn fault(dir: &Path, source: io::Error) -> AskError {
@@ -277,6 +308,31 @@ mod tests {
         {
             serde_json::from_str::<Command>(strange).unwrap_err();
         }
+    }
+
+    #[test]
+    fn a_socket_that_says_nothing_or_never_ends_keeps_nobody_waiting() {
+        const SHORT: Duration = Duration::from_millis(50);
+        let dir = tempfile::tempdir().unwrap();
+        let listener = std::os::unix::net::UnixListener::bind(dir.path().join(layout::SOCKET)).unwrap();
+        let asked = ask(dir.path(), &Command::Status {}, SHORT);
+        assert!(matches!(asked, Err(AskError::Silent(_))), "{asked:?}");
+        // an answer that waits for the disk is waited for only while somebody holds the directory
+        let asked = ask(dir.path(), &Command::Checkpoint {}, SHORT);
+        assert!(matches!(asked, Err(AskError::NotRunning(_))), "{asked:?}");
+        // the two before are still in its queue, and so is what comes now, until that is full
+        let is_full =
+            |asked: &Result<UnixStream, io::Error>| asked.as_ref().is_err_and(|e| e.kind() == ErrorKind::WouldBlock);
+        let held: Vec<_> =
+            std::iter::repeat_with(|| socket::connect(dir.path())).take_while(|asked| !is_full(asked)).collect();
+        let asked = ask(dir.path(), &Command::Status {}, SHORT);
+        assert!(!held.is_empty() && matches!(asked, Err(AskError::Silent(_))), "{asked:?}");
+        drop(held);
+        let drips = std::thread::spawn(move || {
+            listener.incoming().flatten().for_each(|mut stream| while stream.write_all(b" ").is_ok() {});
+        });
+        let asked = ask(dir.path(), &Command::Status {}, Duration::from_millis(500));
+        assert!(asked.is_err() && !drips.is_finished(), "{asked:?}");
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! The catalog of a crawl directory for anyone who verifies: a copy of it, for opening sled writes.
 
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
+
+use tempfile::TempDir;
 
 use crate::catalog::SledCatalog;
-use crate::clock::{Clock, SystemClock};
 use crate::container::{Report, Standing};
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Result, open_file, scratch};
 use crate::drum::verify::is_fault;
 use crate::engine::checkpoint::{Checkpoint, Commit, Last, Sections};
 use crate::engine::{Identity, mend};
@@ -88,23 +89,12 @@ pub(super) fn same_identity(
     of_catalog.or(copy)
 }
 
-/// A directory that is removed with what it holds.
-pub(super) struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Opens a copy of the catalog in `dir`, which lasts as long as the guard.
-pub(super) fn open_copy(dir: &Path) -> Result<(Temporary, SledCatalog)> {
-    let name = format!("crawler-verify-{}-{}", std::process::id(), SystemClock::new().now().ms());
-    let temporary = Temporary(std::env::temp_dir().join(name));
-    let create = |e| Error::io("create directory", &temporary.0, e);
-    fs::DirBuilder::new().mode(0o700).create(&temporary.0).map_err(create)?;
-    copy_directory(&dir.join(layout::CATALOG), &temporary.0.join(layout::CATALOG))?;
-    let catalog = SledCatalog::open(&temporary.0.join(layout::CATALOG))?;
+pub(super) fn open_copy(dir: &Path) -> Result<(TempDir, SledCatalog)> {
+    let temporary = scratch::directory()?;
+    let copy = temporary.path().join(layout::CATALOG);
+    copy_directory(&dir.join(layout::CATALOG), &copy)?;
+    let catalog = SledCatalog::open(&copy)?;
     Ok((temporary, catalog))
 }
 
@@ -120,7 +110,8 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
         if entry.file_type().map_err(fault("read", &source))?.is_dir() {
             copy_directory(&source, &target)?;
         } else {
-            fs::copy(&source, &target).map_err(fault("copy", &source))?;
+            let copy = || io::copy(&mut open_file(&source)?, &mut fs::File::create_new(&target)?);
+            copy().map_err(fault("copy", &source))?;
         }
     }
     Ok(())

@@ -1,6 +1,8 @@
 //! An archived page that tries to run: its title stays text, its preview runs and loads nothing; and the console of a
 //! directory in which no crawl runs.
 
+use std::io::ErrorKind;
+use std::net::TcpListener;
 use std::time::Instant;
 
 use super::{Open, chromium, click};
@@ -27,10 +29,18 @@ fn document(browser: &mut chromium::Browser, session: &str) -> Option<String> {
 #[test]
 fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
     let Some(mut browser) = chromium::start() else { return };
+    // whoever is connected to hears of it
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let there = format!("https://localhost:{}/", listener.local_addr().unwrap().port());
+    let connecting = format!(
+        "{EVIL}<iframe src='{there}'></iframe><object data='{there}'></object><embed src='{there}'>\
+         <link rel=preconnect href='{there}'><noscript><iframe src='{there}'></iframe></noscript>"
+    );
+    let evil = || Answer::html(connecting.as_str());
     let typed = Answer { content_type: "text/html; x=<img/src=x/onerror=alert(1)>", ..Answer::html("typed") };
-    let answers =
-        vec![("/evil?q=<script>alert(1)</script>".to_owned(), Answer::html(EVIL)), ("/typed".to_owned(), typed)];
-    let escaped = ("/evil?q=%3Cscript%3Ealert(1)%3C/script%3E".to_owned(), Answer::html(EVIL));
+    let answers = vec![("/evil?q=<script>alert(1)</script>".to_owned(), evil()), ("/typed".to_owned(), typed)];
+    let escaped = ("/evil?q=%3Cscript%3Ealert(1)%3C/script%3E".to_owned(), evil());
     let port = serve(answers.into_iter().chain([escaped]).collect());
     let scope = "[scope]\nmode = \"host\"\nrequisites = \"scope\"\n[network]\nallow = [\"127.0.0.0/8\"]\n";
     let crawl = Crawl::new(&format!("http://127.0.0.1:{port}/"), &format!("[politeness]\n{RUSH}{scope}"));
@@ -73,4 +83,6 @@ fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
     browser.assert_quiet(&console.origin());
     let blocked = browser.heard.frame_problems.iter().any(|problem| problem.contains("script"));
     assert!(blocked, "nothing tried to run: {:?}", browser.heard.frame_problems);
+    let heard = listener.accept().map(drop).map_err(|error| error.kind());
+    assert_eq!(heard, Err(ErrorKind::WouldBlock), "the preview has connected to where the page wants");
 }

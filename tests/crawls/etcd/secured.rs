@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crawler::cluster::{ClusterError, EtcdCrawl, EtcdError, EtcdOptions, Ownership};
+use crawler::web::secret::Secret;
 use data_encoding::BASE64;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair};
 
@@ -32,7 +33,7 @@ fn a_user_with_a_role_takes_part_and_others_are_refused() {
         assert!(answer["header"].is_object(), "{path}: {answer}");
     }
     let as_user = |user: Option<(&str, &str)>| EtcdOptions {
-        user: user.map(|(name, password)| (name.to_owned(), password.to_owned())),
+        user: user.map(|(name, password)| (name.to_owned(), Secret::new(password))),
         // passwords are compared slowly on purpose
         timeout: Duration::from_secs(30),
         ..options(members.endpoints())

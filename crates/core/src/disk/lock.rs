@@ -9,7 +9,7 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use super::real::NOFOLLOW;
+use super::real::{NOFOLLOW, NONBLOCK, open_file};
 use super::{Error, Result};
 
 /// The file whose lock is that of the directory.
@@ -28,7 +28,7 @@ impl DirectoryLock {
         let path = dir.join(LOCK_FILE);
         let io = |action| move |e| Error::io(action, &dir.join(LOCK_FILE), e);
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(MODE).custom_flags(NOFOLLOW);
+        options.read(true).write(true).create(true).truncate(false).mode(MODE).custom_flags(NOFOLLOW | NONBLOCK);
         let mut file = options.open(&path).map_err(|e| Error::opening("open", &path, e))?;
         match file.try_lock() {
             Ok(()) => {}
@@ -51,7 +51,7 @@ impl DirectoryLock {
 
     /// Whether a process holds the lock of `dir`. It is asked for shared and given back at once; nothing is written.
     pub fn is_held(dir: &Path) -> bool {
-        match File::open(dir.join(LOCK_FILE)) {
+        match open_file(&dir.join(LOCK_FILE)) {
             Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => is_listed(&dir.join(LOCK_FILE)),
             Err(_) => false,

@@ -11,6 +11,7 @@
 //! - a failed sync is never tried again: the kernel clears the error and the second call would lie;
 //! - nothing is written through a symbolic link: anyone who may write to the directory could lead it anywhere.
 
+mod aside;
 mod changes;
 mod error;
 mod header;
@@ -28,12 +29,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use aside::Aside;
 pub use changes::FileChanges;
 pub use error::{Error, Result};
 pub use header::{HEADER_BYTES, Header, Kind};
 pub use ledger::{Ledger, Removal};
 pub use lock::{DirectoryLock, LOCK_FILE};
 pub use private::{Readers, create_crawl_dir, refuse_links};
+pub use real::open_file;
 pub use writer::Writer;
 
 /// How a file is opened.

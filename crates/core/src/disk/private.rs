@@ -64,8 +64,14 @@ pub fn refuse_links(dir: &Path, parts: &[&str], files: &str) -> Result<()> {
     };
     for entry in entries {
         let entry = entry.map_err(|e| Error::io("list", &dir.join(files), e))?;
-        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_symlink() {
             return Err(Error::Link { path: entry.path() });
+        }
+        if !kind.is_file() && !kind.is_dir() {
+            // who opens a pipe waits for its other end
+            let problem = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+            return Err(Error::io("open", &entry.path(), problem));
         }
     }
     Ok(())

@@ -12,6 +12,22 @@ use super::{Backend, Mode, RawFile};
 
 /// Opens a file, and fails where a symbolic link has its name.
 pub(super) const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+/// Opens a pipe without waiting for its other end. Nothing else is different for a file.
+pub(super) const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+
+/// Opens the file at `path` for reading. What is not a regular file is refused: a pipe would keep its reader for ever.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    opened(OpenOptions::new().read(true), 0, path)
+}
+
+/// Opens a regular file.
+fn opened(options: &mut OpenOptions, flags: i32, path: &Path) -> io::Result<File> {
+    let file = options.custom_flags(flags | NONBLOCK).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct RealDisk;
@@ -20,16 +36,14 @@ impl Backend for RealDisk {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn RawFile>> {
         let mut options = OpenOptions::new();
         options.read(true);
-        if mode != Mode::Read {
-            options.custom_flags(NOFOLLOW);
-        }
+        let flags = if mode == Mode::Read { 0 } else { NOFOLLOW };
         match mode {
             Mode::Read => {}
             Mode::Write => drop(options.write(true)),
             Mode::Create => drop(options.write(true).create(true).truncate(false)),
             Mode::CreateNew => drop(options.write(true).create_new(true)),
         }
-        Ok(Box::new(options.open(path)?))
+        Ok(Box::new(opened(&mut options, flags, path)?))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

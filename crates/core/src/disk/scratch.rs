@@ -1,9 +1,12 @@
-//! Numbers of a fixed size in a temporary file, written from the start to the end and read again as often as it takes.
+//! Temporary files: numbers of a fixed size, written from the start to the end and read again as often as it takes, and
+//! directories of this user alone.
 
 use std::env;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+
+use tempfile::TempDir;
 
 use super::{Error, Result};
 
@@ -89,6 +92,12 @@ impl Reader<'_> {
         let bytes = self.next(size_of::<f64>())?;
         Ok(bytes.map(|bytes| f64::from_be_bytes(bytes.try_into().expect("so many were asked for"))))
     }
+}
+
+/// Creates a directory for temporary files, of this user alone; it is removed with what it holds.
+pub fn directory() -> Result<TempDir> {
+    let made = tempfile::Builder::new().prefix("crawler-").permissions(Permissions::from_mode(0o700)).tempdir();
+    made.map_err(|e| fault("create a directory in", e))
 }
 
 fn fault(action: &'static str, error: io::Error) -> Error {

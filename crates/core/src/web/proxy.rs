@@ -94,14 +94,6 @@ impl fmt::Debug for ProxyUrl {
     }
 }
 
-/// `text` without user and password, where it is a proxy that has some; what is no proxy may have them anywhere.
-pub fn without_credentials(text: &str) -> Option<String> {
-    match ProxyUrl::parse(text) {
-        Ok(proxy) => proxy.filter(ProxyUrl::has_credentials).map(|proxy| proxy.to_string()),
-        Err(_) => Some(String::new()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,15 +112,12 @@ mod tests {
             assert_eq!((proxy.to_string(), proxy.resolves_names()), (shown.to_owned(), resolves));
             assert_eq!(format!("{proxy:?}"), shown);
             assert_eq!(proxy.has_credentials(), text.contains('@'));
-            let without = without_credentials(text);
-            assert_eq!(without, text.contains('@').then(|| shown.to_owned()));
         }
     }
 
     #[test]
     fn no_proxy_is_written_as_none_or_nothing() {
         assert_eq!((ProxyUrl::parse(""), ProxyUrl::parse("none")), (Ok(None), Ok(None)));
-        assert_eq!((without_credentials(""), without_credentials("none")), (None, None));
     }
 
     #[test]
@@ -152,7 +141,6 @@ mod tests {
         ] {
             assert_eq!(ProxyUrl::parse(text), Err(error), "{text}");
             assert!(!error.to_string().contains("sesame"));
-            assert_eq!(without_credentials(text).as_deref(), Some(""), "{text}");
         }
     }
 }
