@@ -299,10 +299,10 @@ impl Frontier {
     /// A request of the host starts at `now`: host and address are taken for their delays.
     fn contact(&mut self, index: u32, ip: IpAddr, now: Time) {
         self.active.in_flight += 1;
+        self.use_round();
         self.begin_knock(index, ip, now);
         let delay = self.delay_of(index);
         let host = self.active.host_mut(index);
-        self.use_round();
         host.asked = host.asked.saturating_add(1);
         host.standing.due = host.standing.due.max(now + delay);
         if let Some(name) = host.name_key {
