@@ -1,8 +1,8 @@
 //! Addresses: many hosts on one server share its due time.
 //!
 //! An address is contacted at most once in `delay_per_ip`, whatever the hosts. Hosts whose own time has come wait in
-//! line at their address ([`line`](super::line)), so that a thousand hosts on one server cost no more than a thousand on
-//! a thousand. An address is forgotten when no active host uses it and its due time has passed.
+//! line at their address ([`line`](super::line)), so that a thousand hosts on one server cost no more than a thousand
+//! on a thousand. An address is forgotten when no active host uses it and its due time has passed.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;

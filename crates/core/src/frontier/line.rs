@@ -1,8 +1,8 @@
 //! The line of hosts that wait for one address.
 //!
-//! Hosts that have answered come first, then those that nobody has asked, then those that were asked and never answered;
-//! every fourth turn goes to the last of these that there are, so that nobody waits for ever. Among equals registrable
-//! domains take turns: a domain of hosts without end has as many as one of a single host.
+//! Hosts that have answered come first, then those that nobody has asked, then those that were asked and never
+//! answered; every fourth turn goes to the last of these that there are, so that nobody waits for ever. Among equals
+//! registrable domains take turns: a domain of hosts without end has as many as one of a single host.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 

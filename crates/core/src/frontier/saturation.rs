@@ -4,8 +4,8 @@
 //! side and comes back about when its turn has come; while somebody is away like that, those that are there leave after
 //! a turn of [`TURN_REQUESTS`] requests. So a host waits for as many turns as there are hosts, even if these have pages
 //! without end. A host that is the only one of its domain there is let in and stays while most of the others have
-//! neighbours of their own domain: those make room. Others of its domain are likely to be found at the same address: for a while they are not even
-//! resolved, and then one by one until one is found where nobody has been sent away.
+//! neighbours of their own domain: those make room. Others of its domain are likely to be found at the same address:
+//! for a while they are not even resolved, and then one by one until one is found where nobody has been sent away.
 
 use std::net::IpAddr;
 use std::sync::Arc;
