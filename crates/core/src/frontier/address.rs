@@ -1,25 +1,29 @@
 //! Addresses: many hosts on one server share its due time.
 //!
 //! An address is contacted at most once in `delay_per_ip`, whatever the hosts. Hosts whose own time has come wait in
-//! line at their address, so that a thousand hosts on one server cost no more than a thousand on a thousand. An
-//! address is forgotten when no active host uses it and its due time has passed.
+//! line at their address ([`line`](super::line)), so that a thousand hosts on one server cost no more than a thousand
+//! on a thousand. An address is forgotten when no active host uses it and its due time has passed.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
+use super::line::{InLine, Line};
 use super::schedule::HostRef;
 use super::tuning::ENTRIES_SPARE;
 use crate::clock::Time;
+use crate::fingerprint::{ByFingerprint, Fingerprint};
 
 #[derive(Debug, Default)]
 struct Address {
     due: Time,
     /// Active hosts with something to do that have it first.
     hosts: usize,
+    /// The same by domain.
+    domains: ByFingerprint<usize>,
     /// Up to when it has been promised to hosts that were sent away.
     promised: Time,
-    waiting: VecDeque<HostRef>,
+    waiting: Line,
     scheduled: bool,
 }
 
@@ -62,6 +66,16 @@ impl Addresses {
         self.map.get(&ip).map_or(0, |address| address.hosts)
     }
 
+    /// Busy hosts of `domain` at `ip`.
+    pub(super) fn hosts_of(&self, ip: IpAddr, domain: Fingerprint) -> usize {
+        self.map.get(&ip).and_then(|address| address.domains.get(&domain).copied()).unwrap_or(0)
+    }
+
+    /// Whether the busy hosts at `ip` are of fewer than half as many domains: most have neighbours of their own one.
+    pub(super) fn is_of_few(&self, ip: IpAddr) -> bool {
+        self.map.get(&ip).is_some_and(|address| 2 * address.domains.len() < address.hosts)
+    }
+
     /// When a host that is sent away from `ip` has its turn there: one `turn` after the one before it. None if that is
     /// beyond `horizon`.
     pub(super) fn promise(&mut self, ip: IpAddr, turn: Duration, now: Time, horizon: Time) -> Option<Time> {
@@ -75,15 +89,21 @@ impl Addresses {
         self.map.get(&ip).is_some_and(|address| address.promised > now)
     }
 
-    /// A busy host has `ip` first.
-    pub(super) fn enter(&mut self, ip: IpAddr) {
-        self.map.entry(ip).or_default().hosts += 1;
+    /// A busy host of `domain` has `ip` first.
+    pub(super) fn enter(&mut self, ip: IpAddr, domain: Fingerprint) {
+        let address = self.map.entry(ip).or_default();
+        address.hosts += 1;
+        *address.domains.entry(domain).or_default() += 1;
     }
 
     /// A host has `ip` first no longer, or has nothing to do.
-    pub(super) fn leave(&mut self, ip: IpAddr) {
+    pub(super) fn leave(&mut self, ip: IpAddr, domain: Fingerprint) {
         if let Some(address) = self.map.get_mut(&ip) {
             address.hosts = address.hosts.saturating_sub(1);
+            match address.domains.get_mut(&domain) {
+                Some(hosts) if *hosts > 1 => *hosts -= 1,
+                _ => drop(address.domains.remove(&domain)),
+            }
             // One that was delayed has to be known until its time; `delay_until` forgets it.
             if address.hosts == 0 && address.due == Time::ZERO && !address.scheduled {
                 self.map.remove(&ip);
@@ -92,19 +112,19 @@ impl Addresses {
     }
 
     /// Lets a host wait at `ip`; says when the address has to be scheduled, if it is not yet.
-    pub(super) fn wait(&mut self, ip: IpAddr, host: HostRef) -> Option<Time> {
+    pub(super) fn wait(&mut self, ip: IpAddr, host: InLine) -> Option<Time> {
         let floor = self.floor;
         let address = self.map.entry(ip).or_default();
-        address.waiting.push_back(host);
+        address.waiting.push(host);
         self.waiting += 1;
         (!std::mem::replace(&mut address.scheduled, true)).then(|| address.due.max(floor))
     }
 
-    /// The scheduled time of `ip` has come: the host that has waited longest, if the address is free at `now`.
+    /// The scheduled time of `ip` has come: the host whose turn it is, if the address is free at `now`.
     pub(super) fn pop(&mut self, ip: IpAddr, now: Time) -> Option<HostRef> {
         let free = self.due(ip) <= now;
         let address = self.map.get_mut(&ip)?;
-        let first = if free { address.waiting.pop_front() } else { None };
+        let first = if free { address.waiting.pop() } else { None };
         self.waiting -= usize::from(first.is_some());
         first
     }
@@ -118,7 +138,7 @@ impl Addresses {
     pub(super) fn retain_waiting(&mut self, live: impl Fn(HostRef) -> bool) {
         let mut seen = HashSet::new();
         for address in self.map.values_mut() {
-            address.waiting.retain(|&host| live(host) && seen.insert(host));
+            address.waiting.retain(&live, &mut seen);
             address.scheduled &= !address.waiting.is_empty();
         }
         self.waiting = seen.len();
@@ -141,15 +161,18 @@ impl Addresses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frontier::line::Acquaintance;
 
     #[test]
     fn hosts_wait_in_line_and_the_address_is_scheduled_once() {
         let ip: IpAddr = "10.0.0.1".parse().unwrap();
         let host = |index| HostRef { index, generation: 0 };
+        let acquaintance = Acquaintance::Answers;
+        let waiting = |index| InLine { host: host(index), domain: Fingerprint::from_bits(1), acquaintance };
         let mut addresses = Addresses::default();
         addresses.delay_until(ip, Time::from_ms(50), Time::ZERO);
-        assert_eq!(addresses.wait(ip, host(1)), Some(Time::from_ms(50)));
-        assert_eq!(addresses.wait(ip, host(2)), None);
+        assert_eq!(addresses.wait(ip, waiting(1)), Some(Time::from_ms(50)));
+        assert_eq!(addresses.wait(ip, waiting(2)), None);
         assert_eq!(addresses.pop(ip, Time::from_ms(49)), None);
         assert_eq!(addresses.pop(ip, Time::from_ms(50)), Some(host(1)));
         addresses.delay_until(ip, Time::from_ms(100), Time::from_ms(50));
@@ -163,11 +186,12 @@ mod tests {
         let mut addresses = Addresses::default();
         for n in 0..10_000_u32 {
             let ip = std::net::Ipv4Addr::from(n).into();
-            addresses.enter(ip);
-            addresses.enter(ip);
-            addresses.leave(ip);
+            let domain = Fingerprint::from_bits(n.into());
+            addresses.enter(ip, domain);
+            addresses.enter(ip, domain);
+            addresses.leave(ip, domain);
             assert_eq!(addresses.hosts(ip), 1);
-            addresses.leave(ip);
+            addresses.leave(ip, domain);
         }
         assert!(addresses.map.is_empty(), "{}", addresses.map.len());
     }

@@ -27,10 +27,11 @@ impl Frontier {
         let expires = expires.max(now + HOLDS_MIN);
         match answer {
             NameAnswer::Found(addresses) if !addresses.is_empty() => {
-                if self.is_saturated(addresses[0]) {
+                let domain = self.active.host(index).domain;
+                if self.is_saturated(addresses[0], domain) {
                     return self.postpone(index, addresses, expires, now);
                 }
-                self.release_domain(self.active.host(index).domain, addresses[0]);
+                self.release_domain(domain, addresses[0]);
                 self.set_addresses(index, addresses, expires);
             }
             NameAnswer::NoSuchHost => self.give_up(index, Reason::HostGivenUp, expires),

@@ -11,6 +11,7 @@ use super::Frontier;
 use super::budget::Allowance;
 use super::host::{Item, Pending, WaitState};
 use super::ledger::Turn;
+use super::line::InLine;
 use super::partition::HostKey;
 use super::policy::{HostSnapshot, Wish};
 use super::schedule::{Entry, HostRef};
@@ -220,9 +221,11 @@ impl Frontier {
     }
 
     fn wait_for(&mut self, index: u32, ip: IpAddr) {
-        self.active.host_mut(index).place = WaitState::Address;
         let reference = self.active.reference(index);
-        if let Some(due) = self.addresses.wait(ip, reference) {
+        let host = self.active.host_mut(index);
+        host.place = WaitState::Address;
+        let waiting = InLine { host: reference, domain: host.domain, acquaintance: host.standing.acquaintance() };
+        if let Some(due) = self.addresses.wait(ip, waiting) {
             self.schedule.push(due, Entry::Address(ip), None);
         }
         self.sweep_schedule();
@@ -444,10 +447,11 @@ impl Frontier {
     pub(super) fn count_at_address(&mut self, index: u32) {
         let host = self.active.host_mut(index);
         let first = host.addresses.as_ref().and_then(|(list, _)| list.first().copied()).filter(|_| host.busy);
+        let domain = host.domain;
         let before = std::mem::replace(&mut host.counted_at, first);
         if before != first {
-            before.into_iter().for_each(|ip| self.addresses.leave(ip));
-            first.into_iter().for_each(|ip| self.addresses.enter(ip));
+            before.into_iter().for_each(|ip| self.addresses.leave(ip, domain));
+            first.into_iter().for_each(|ip| self.addresses.enter(ip, domain));
         }
     }
 }

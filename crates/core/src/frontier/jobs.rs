@@ -221,7 +221,8 @@ impl Frontier {
             self.cold.partitions[number].walk.wake_at(host.standing.available());
             return Ok(());
         }
-        let crowded = host.addresses.as_ref().map(|(list, _)| list[0]).filter(|&ip| self.is_saturated(ip));
+        let first = host.addresses.as_ref().map(|(list, _)| list[0]);
+        let crowded = first.filter(|&ip| self.is_saturated(ip, host.domain));
         if let Some(ip) = crowded {
             host.standing.due = self.after_the_saturation(ip, host.origin, now);
             let mut bytes = Vec::new();

@@ -41,6 +41,7 @@ mod holds;
 mod host;
 mod jobs;
 mod ledger;
+mod line;
 mod look;
 mod names;
 mod options;
@@ -303,6 +304,7 @@ impl Frontier {
 
     fn learn_known(&mut self, index: u32, known: Known, now: Time) {
         let host = self.active.host_mut(index);
+        let domain = host.domain;
         let has_rules = host.rules.as_ref().is_some_and(|&(_, expires)| expires > now);
         let has_addresses = host.addresses.as_ref().is_some_and(|&(_, expires)| expires > now);
         if !has_rules {
@@ -313,7 +315,7 @@ impl Frontier {
         }
         if let Some((list, expires)) = known.addresses.filter(|(list, _)| !has_addresses && !list.is_empty()) {
             // At a saturated address the host has to go the long way, which ends on the disk side.
-            if !self.is_saturated(list[0]) {
+            if !self.is_saturated(list[0], domain) {
                 self.set_addresses(index, list, expires);
             }
         }

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
+use super::line::Acquaintance;
 use super::task::Known;
 use super::tuning::{ADDRESSES_KEPT, ADDRESSES_MAX, BACKOFF_MAX, RULES_MAX};
 use super::wire::{self, Reader};
@@ -57,6 +58,15 @@ impl Standing {
     /// Whether it was asked and never answered.
     pub(super) fn is_silent(&self) -> bool {
         !self.answered && self.blame.is_some()
+    }
+
+    /// What those who wait with it for an address have to know of it.
+    pub(super) fn acquaintance(&self) -> Acquaintance {
+        match (self.answered, self.is_silent()) {
+            (true, _) => Acquaintance::Answers,
+            (false, true) => Acquaintance::Silent,
+            (false, false) => Acquaintance::New,
+        }
     }
 
     /// Forgets that a host was given up, and the rests and failures of one that never answered, as if nobody had asked

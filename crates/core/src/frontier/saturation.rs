@@ -3,8 +3,9 @@
 //! An address has so many active hosts at most ([`Frontier::address_share`]). Who finds it saturated goes to the disk
 //! side and comes back about when its turn has come; while somebody is away like that, those that are there leave after
 //! a turn of [`TURN_REQUESTS`] requests. So a host waits for as many turns as there are hosts, even if these have pages
-//! without end. Others of its domain are likely to be found at the same address: for a while they are not even
-//! resolved, and then one by one until one is found where nobody has been sent away.
+//! without end. A host that is the only one of its domain there is let in and stays while most of the others have
+//! neighbours of their own domain: those make room. Others of its domain are likely to be found at the same address:
+//! for a while they are not even resolved, and then one by one until one is found where nobody has been sent away.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,9 +18,13 @@ use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 
 impl Frontier {
-    /// Whether as many busy hosts as may be share an address. Without a delay for addresses none is saturated: its
-    /// hosts do not wait for each other.
-    pub(super) fn is_saturated(&self, ip: IpAddr) -> bool {
+    /// Whether as many busy hosts as may be share an address, for one more of `domain`. Without a delay for addresses
+    /// none is saturated: its hosts do not wait for each other.
+    pub(super) fn is_saturated(&self, ip: IpAddr, domain: Fingerprint) -> bool {
+        self.is_crowded(ip) && !(self.addresses.hosts_of(ip, domain) == 0 && self.addresses.is_of_few(ip))
+    }
+
+    fn is_crowded(&self, ip: IpAddr) -> bool {
         !self.options.politeness.delay_per_ip.is_zero() && self.addresses.hosts(ip) >= self.address_share()
     }
 
@@ -61,7 +66,8 @@ impl Frontier {
         let Some(ip) = host.counted_at.filter(|_| host.asked >= TURN_REQUESTS && host.is_at_rest()) else {
             return false;
         };
-        self.is_saturated(ip) && self.addresses.is_awaited(ip, self.now)
+        let is_alone = self.addresses.hosts_of(ip, host.domain) == 1 && self.addresses.is_of_few(ip);
+        self.is_crowded(ip) && !is_alone && self.addresses.is_awaited(ip, self.now)
     }
 
     /// A host that gives way goes to the disk side.

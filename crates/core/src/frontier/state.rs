@@ -236,7 +236,7 @@ impl Frontier {
     /// Takes over what a cut kept of rounds and supporters. Where these are not counted now, their sums stay.
     fn go_on_with(&mut self, saved: Saved, now: Time) {
         if let Some(rounds) = &mut self.rounds {
-            rounds.go_on(&saved, now);
+            rounds.go_on(saved.round, saved.limit, saved.begun.passed(now), now);
         }
         for (partition, saved) in self.cold.partitions.iter_mut().zip(saved.partitions) {
             partition.take_saved(saved);

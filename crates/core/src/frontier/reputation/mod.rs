@@ -16,8 +16,8 @@
 //!   domain of many hosts without supporters gets no more than one host would ([`Frontier::round_due`]);
 //! - supporters, pages and what was used of the round are sums that merges add up in passing ([`DomainTotals`]);
 //! - how many supporters are worth the most follows from a histogram of all merged domains ([`Histogram`]), looked up
-//!   where new ones came and a round begins, and whenever an eighth more supporters have come ([`Rounds::is_look_due`]), so that its cost
-//!   is nothing beside theirs.
+//!   where new ones came and a round begins, and whenever an eighth more supporters have come
+//!   ([`Rounds::is_look_due`]), so that its cost is nothing beside theirs.
 //!
 //! Cost: some ten bytes in a tail for a new supporter, a histogram of some hundred bytes for each partition. Where
 //! budgets do not follow from supporters there is no such part, and the files are as they were before.

@@ -1,6 +1,6 @@
 //! The round that goes on, and what a domain may have in it.
 
-use super::{DomainTotals, Histogram, Patience, Saved};
+use super::{DomainTotals, Histogram, Patience};
 use crate::clock::Time;
 
 /// Of the domains with supporters, one of so many is among those that get the most, however many may be: in a crawl of
@@ -121,10 +121,8 @@ impl Rounds {
     }
 
     /// Goes on at `now` with a round that was saved.
-    pub(in crate::frontier) fn go_on(&mut self, saved: &Saved, now: Time) {
-        self.now.number = saved.round;
-        self.now.limit = saved.limit;
-        self.now.begun = saved.begun.passed(now);
+    pub(in crate::frontier) fn go_on(&mut self, number: u32, limit: u64, begun: Time, now: Time) {
+        (self.now.number, self.now.limit, self.now.begun) = (number, limit, begun);
         self.patience = Patience::of_old_round(now);
     }
 

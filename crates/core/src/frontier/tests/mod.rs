@@ -11,6 +11,7 @@ mod hosts;
 mod look;
 mod memory;
 mod names;
+mod neighbours;
 mod polite;
 mod rounds;
 mod silence;
@@ -157,9 +158,9 @@ pub(super) struct Crawl {
     pub resolved: usize,
     pub worked: usize,
     pub slots: usize,
-    pub jobs: Vec<PartitionJob>,
     /// Something that never comes is on its way to the frontier.
     pub is_fed: bool,
+    pub jobs: Vec<PartitionJob>,
     pub done: Vec<PartitionDone>,
 }
 
@@ -213,8 +214,8 @@ impl Crawl {
             resolved: 0,
             worked: 0,
             slots: 1_000,
-            jobs: Vec::new(),
             is_fed: false,
+            jobs: Vec::new(),
             done: Vec::new(),
         }
     }
@@ -339,16 +340,16 @@ impl Crawl {
 
     /// Goes on to the next moment at which something happens; false when nothing is left to happen.
     pub fn step(&mut self) -> bool {
-        self.dispatch();
         let now = self.clock.now();
         if self.frontier.round_due(now, self.is_fed).is_some_and(|due| due <= now) {
             self.frontier.begin_round(now);
         }
+        self.dispatch();
         self.work();
         self.dispatch();
-        let answer = self.answers.keys().next().map(|&(time, _)| time);
         self.frontier.note_workers(self.answers.len() < self.slots, now);
         let round = self.frontier.round_due(now, self.is_fed);
+        let answer = self.answers.keys().next().map(|&(time, _)| time);
         let due = self.frontier.next_due().filter(|_| self.answers.len() < self.slots);
         let Some(next) = answer.into_iter().chain(due).chain(round).min() else { return false };
         assert!(
