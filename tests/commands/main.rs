@@ -8,6 +8,7 @@ mod cli_begin;
 mod cli_commands;
 mod console;
 mod ctl;
+mod damage;
 mod explain;
 mod export;
 mod follow;

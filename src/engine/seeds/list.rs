@@ -1,8 +1,8 @@
 //! The list of the seeds: URL and fallback of every seed in the order of their numbers.
 //!
-//! One process appends to it. In a crawl of several shards it is the crawl's, which no shard writes: a shard opens it to
-//! read, and knows which of its seeds it owns. What was being written when a process ended is cut off, but nothing that a
-//! checkpoint counts: a list that is whole up to less than that is damage, and stays as it is.
+//! One process appends to it. In a crawl of several shards it is the crawl's, which no shard writes: a shard opens it
+//! to read, and knows which of its seeds it owns. What was being written when a process ended is cut off, but nothing
+//! that a checkpoint counts: a list that is whole up to less than that is damage, and stays as it is.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub struct SeedList {
 }
 
 impl SeedList {
-    /// Opens the list of a crawl of several shards in `dir`; makes it where there is none, and no shard knows of a seed.
+    /// Opens the list of a crawl of several shards in `dir`; makes it where there is none, and no shard knows a seed.
     pub fn open(disk: &Disk, dir: &Path, shards: &[PathBuf]) -> Result<SeedList> {
         let known = known(disk, shards)?;
         if known == Mark::default() {
@@ -47,8 +47,8 @@ impl SeedList {
         Ok(list)
     }
 
-    /// Reads the list of the crawl in `dir`, which is to be settled; with `share`, that of the crawl which has the shard
-    /// in `dir`.
+    /// Reads the list of the crawl in `dir`, which is to be settled; with `share`, that of the crawl which has the
+    /// shard in `dir`.
     pub(super) fn load(disk: &Disk, dir: &Path, share: Option<(Shard, Arc<KeyMaker>)>) -> Result<SeedList> {
         let path = shared_list_path(dir).filter(|_| share.is_some()).unwrap_or_else(|| list_path(dir));
         let file = open(disk, &path)?;

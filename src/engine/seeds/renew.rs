@@ -1,9 +1,9 @@
 //! Giving the seeds to the checkpoint of a rebuild.
 //!
-//! The fates are outcomes of seeds, and what a start needs besides: how far the list counts. Where they are damaged, every
-//! whole record is kept, also behind the damage, and the list counts as far as it is whole. What is lost costs the
-//! outcome of that seed, or a territory that had joined the scope, and not the crawl. The list has no second copy: queued
-//! URLs and archived pages name its seeds by number.
+//! The fates are outcomes of seeds, and what a start needs besides: how far the list counts. Where they are damaged,
+//! every whole record is kept, also behind the damage, and the list counts as far as it is whole. What is lost costs
+//! the outcome of that seed, or a territory that had joined the scope, and not the crawl. The list has no second copy:
+//! queued URLs and archived pages name its seeds by number.
 
 use std::path::Path;
 

@@ -43,8 +43,8 @@ impl WholeList {
     }
 }
 
-/// Checks the files in `dir` against checkpoint `number`; without one only the list, for the next start makes the other
-/// file anew. `None` where the directory has no list.
+/// Checks the files in `dir` against checkpoint `number`; without one only the list, for the next start replaces the
+/// other file. `None` where the directory has no list.
 pub fn check(disk: &Disk, dir: &Path, number: Option<u64>) -> Result<Option<Vec<Finding>>> {
     let Some(list) = open_list(disk, dir)? else { return Ok(None) };
     let whole = WholeList::of(&list)?;

@@ -208,8 +208,8 @@ pub struct ContainerState {
     pub pages: u64,
     /// Bytes of all value files as they were written, whatever compactions have freed since.
     pub total_bytes: u64,
-    /// Length of key.dat up to which a rebuild has moved records; 0 where none has. An offset below it that somebody has
-    /// kept from before names nobody.
+    /// Length of key.dat up to which a rebuild has moved records; 0 where none has. An offset below it that somebody
+    /// has kept from before names nobody.
     pub moved_bytes: u64,
 }
 

@@ -25,10 +25,9 @@ use super::ContainerState;
 use super::address::AddressFile;
 use super::keys::{KeyFile, KeyRecord};
 use super::retention::journal::settle_for_rebuild;
-use super::retention::list::ForgottenList;
 use super::retention::tombstone::Tombstone;
 use super::verify::walk::{Exchange, Walk};
-use super::verify::{Report, Standing};
+use super::verify::{Report, Standing, check_forgotten};
 use super::{unfinished, values};
 use crate::disk::{Disk, Mode, Result};
 use crate::fingerprint::Fingerprint;
@@ -80,7 +79,7 @@ pub(super) fn rebuild_in_intervals(
     report: &mut Report<'_>,
 ) -> Result<Rebuilt> {
     settle_for_rebuild(disk, dir)?;
-    ForgottenList::check(disk, dir, report)?;
+    check_forgotten(disk, dir, report)?;
     let standing = Standing::Stopped { noted: noted.cloned(), clean: false };
     let staged = dir.join(STAGED);
     let mut index = Index::create(disk, &staged, interval_slots)?;

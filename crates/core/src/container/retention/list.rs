@@ -1,9 +1,9 @@
 //! `forgotten.jsonl`: what an operator had removed, when and why, and what was taken back.
 //!
-//! A line for each act, in the order in which they came, below a first line with their number and checksum; the file is
-//! replaced as a whole, so that either the old list or the new one is there after a crash. It is the record of a removal
-//! that stays: nothing is ever taken out of it, and a list that is cut or changed by a single bit is not read at all. It
-//! has no second copy, so a crawl whose list is damaged does not start, and nothing of its archive is shown.
+//! A line for each act, in the order in which they came, below a first line with their number and checksum. The file is
+//! replaced as a whole, so that either the old list or the new one is there after a crash. It is the record of a
+//! removal that stays: nothing is ever taken out of it, and a list that is cut or changed by a single bit is not read
+//! at all. It has no second copy, so a crawl whose list is damaged does not start, and nothing of its archive is shown.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Time;
-use crate::container::Report;
 use crate::disk::{Disk, Error, Result};
 use crate::web::forgotten::Forgotten;
 use crate::web::warc::format_date;
 
 /// Its name, in the directory of the archive.
 const FILE: &str = "forgotten.jsonl";
-/// What an operator can do about a damaged one.
-const REMEDY: &str = "it has no second copy, and the crawl does not start without it, lest a removed page come back: \
-                      put a copy in its place, or move it away and run crawler forget again for each of its lines";
 
 /// The first line of the file.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,18 +108,6 @@ impl ForgottenList {
         Ok(list)
     }
 
-    /// Tells of damage to the list of the archive in `dir`.
-    pub fn check(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()> {
-        match ForgottenList::read(disk, dir) {
-            Ok(_) => Ok(()),
-            Err(Error::Damaged { path, offset, expected, found }) => {
-                report.damage(&path, offset, format!("expected {expected}, found {found}; {REMEDY}"));
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
-    }
-
     /// Adds `acts`, and makes the list of the archive in `dir` durable. One that changes nothing is left out; says how
     /// many do.
     pub fn add(&mut self, disk: &Disk, dir: &Path, acts: &[Act]) -> Result<usize> {
@@ -206,7 +190,6 @@ pub fn path(dir: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::container::Finding;
 
     #[test]
     fn an_act_is_in_effect_until_it_is_taken_back_and_stays_in_the_list() {
@@ -237,10 +220,6 @@ mod tests {
             std::fs::write(path(dir.path()), content).unwrap();
             let read = ForgottenList::read(&disk, dir.path());
             assert!(matches!(read, Err(Error::Damaged { .. })), "{how}: {read:?}");
-            let mut found = Vec::new();
-            let (mut tell, mut still) = (|finding: &Finding| found.push(finding.file.clone()), |_, _| {});
-            ForgottenList::check(&disk, dir.path(), &mut Report::new(&mut tell, &mut still)).unwrap();
-            assert_eq!(found, [path(dir.path())], "{how}");
         };
         for at in 0..whole.len() {
             is_damaged(&whole[..at], &format!("cut at {at}"));

@@ -105,7 +105,7 @@ fn verify_in_chunks(
         }
         Err(error) => return Err(error),
     }
-    ForgottenList::check(disk, dir, report)?;
+    check_forgotten(disk, dir, report)?;
     let journal = in_progress(disk, dir, standing, report)?;
     // the length of key.dat first: what it leads to is in the value files by then
     let keys = match KeyFile::open_damaged(disk, dir) {
@@ -132,6 +132,21 @@ fn verify_in_chunks(
     comparison.check_file(disk, dir, report)?;
     comparison.run(&mut walk, report)?;
     index::check(disk, dir, (keys, end), standing, chunk_records, report)
+}
+
+/// Tells of damage to the list of what is forgotten.
+pub(super) fn check_forgotten(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()> {
+    match ForgottenList::read(disk, dir) {
+        Ok(_) => Ok(()),
+        Err(Error::Damaged { path, offset, expected, found }) => {
+            let remedy = "it has no second copy, and the crawl does not start without it, lest a removed page come \
+                          back: put a copy in its place, or move it away and run crawler forget again for each of its \
+                          lines";
+            report.damage(&path, offset, format!("expected {expected}, found {found}; {remedy}"));
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// The journal of a compaction that was interrupted: its value file is not looked at, and neither are the key records
