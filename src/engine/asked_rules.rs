@@ -1,7 +1,7 @@
-//! Rules that are asked for: one request for the robots.txt of an origin, whoever waits for it.
+//! Rules that are asked for: one request for the robots.txt of an origin, for all who wait for it.
 //!
 //! ```text
-//! the queue of the origin's host ─┐                       ┌─► known, until they expire: the queue takes the answer over
+//! the queue of the origin's host ─┐                       ┌─► known until they expire: the queue takes the answer over
 //! a login, a page that is rendered┴─► asked for, once ────┤
 //!                                     others wait with it └─► unavailable, until the origin may be asked again
 //! ```
@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use super::Engine;
 use super::job::{FetchFailed, Findings, Processed, Target};
-use super::login::WaitingStep;
-use super::rendering::Wanted;
+use super::login_plan::WaitingStep;
+use super::render_plan::Wanted;
 use super::values::RobotsAnswer;
 use crate::clock::Time;
 use crate::container::{Referrer, Stored as StoredPage};
@@ -210,7 +210,7 @@ impl Engine {
     pub(super) fn ask_rules(&mut self, url: &CanonicalUrl, waiter: Waiter, host: HostId, provenance: Provenance) {
         let (origin, key) = (url.origin(), self.home.keys.keys(url).origin);
         if self.asked_rules.wait(key, waiter) {
-            let robots = super::answers::robots_txt(&origin);
+            let robots = robots_txt(&origin);
             let target = Target::Robots { origin: origin.into(), key, redirects: 0, provenance, for_others: true };
             self.add_hop(host, target, Referrer::Nobody, robots, None);
         } else if self.asked_rules.is_urgent(key) {
@@ -222,7 +222,7 @@ impl Engine {
     pub(super) fn queue_asks(&mut self, key: Fingerprint, host: HostId) -> Turn {
         let turn = self.asked_rules.turn_of_queue(key, host, self.stores.arrival.now);
         if matches!(turn, Turn::Ask) {
-            // whoever waited to ask for them on behalf of others need not
+            // nobody has to ask for them on behalf of others any more
             self.requests.drop_errand(key);
         }
         turn
@@ -306,6 +306,11 @@ impl Engine {
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         self.robots_read(processed, findings, &stored)
     }
+}
+
+/// The robots.txt of an origin.
+pub(super) fn robots_txt(origin: &str) -> CanonicalUrl {
+    CanonicalUrl::parse(&format!("{origin}/robots.txt")).expect("an origin makes a URL")
 }
 
 /// An answer without what it was read from.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::frontier::Provenance;
 use crate::outcome::Failure;
 use crate::web::url::CanonicalUrl;
 
@@ -204,4 +205,14 @@ pub struct Resource {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
+}
+
+/// Something that a page asks for, before it is requested.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub rendering: u64,
+    pub url: CanonicalUrl,
+    pub fields: Vec<(String, String)>,
+    pub provenance: Provenance,
+    pub via: String,
 }

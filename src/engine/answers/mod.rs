@@ -8,8 +8,6 @@ mod names;
 mod pages;
 mod robots;
 
-pub(super) use robots::robots_txt;
-
 use super::Engine;
 use super::job::{FetchFailed, FetchJob, Findings, Processed, Target};
 use super::recrawl::Compared;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::container::{Referrer, Stored as StoredPage};
 use crate::disk::Result;
 use crate::engine::Engine;
-use crate::engine::asked_rules::Turn;
+use crate::engine::asked_rules::{Turn, robots_txt};
 use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
 use crate::engine::render_plan::RenderWish;
 use crate::engine::values::{Robots, RobotsAnswer as Stored, Term};
@@ -19,11 +19,6 @@ use crate::web::url::CanonicalUrl;
 
 /// Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2).
 const ROBOTS_REDIRECTS_MAX: u8 = 5;
-
-/// The robots.txt of an origin.
-pub(in crate::engine) fn robots_txt(origin: &str) -> CanonicalUrl {
-    CanonicalUrl::parse(&format!("{origin}/robots.txt")).expect("an origin makes a URL")
-}
 
 impl Engine {
     pub(in crate::engine) fn start_robots(

@@ -16,7 +16,7 @@ use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::asked_rules::{Known, Waiter};
 use crate::engine::job::{FetchFailed, FetchJob, LoginFindings, Processed, Target};
-use crate::engine::login_plan::{LoginPlan, LoginStep, Message, Submission};
+use crate::engine::login_plan::{Login, LoginPlan, LoginStep, Message, Submission, WaitingStep};
 use crate::frontier::{HostId, Provenance};
 use crate::web::login::Told;
 use crate::web::robots::RobotsRules;
@@ -32,24 +32,6 @@ enum Failure {
     Refused(String),
     /// It may work another time, when the server may have said.
     Unanswered { why: String, retry_after: Option<Duration> },
-}
-
-/// A step that waits for the rules of the origin where it goes.
-#[derive(Debug)]
-pub(in crate::engine) struct WaitingStep {
-    login: Login,
-    step: LoginStep,
-    url: CanonicalUrl,
-    via: String,
-}
-
-/// What is the same for all steps of a login.
-#[derive(Debug)]
-struct Login {
-    host: HostId,
-    plan: Arc<LoginPlan>,
-    provenance: Provenance,
-    redirects: u8,
 }
 
 impl Engine {

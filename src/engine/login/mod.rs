@@ -1,8 +1,8 @@
 //! Sites that ask for a login: who is logged in, and what a page of theirs waits for.
 //!
-//! - A page of a site with logins is asked for only while all of them hold. While one is under way, it goes back to its
-//!   queue, whose host is left alone for a moment. Until one may be tried again, the page waits by itself: its host goes
-//!   on with pages that need no login.
+//! - A page of a site with logins is asked for only while all of them hold. While one is in progress, it goes back to
+//!   its queue, whose host is left alone for a moment. Until one may be tried again, the page waits by itself: its host
+//!   goes on with pages that need no login.
 //! - A login is a row of requests ([`flow`]): the page with its form, the form, redirects behind it. Each waits for its
 //!   turn at the host where it goes, and for that host's robots.txt, as every other request. They are counted and
 //!   logged, and never archived: their bodies are secret.
@@ -16,8 +16,6 @@
 //! - Nothing of this is in a checkpoint: a crawl that is started again logs in again.
 
 mod flow;
-
-pub(super) use flow::WaitingStep;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,7 +91,7 @@ enum State {
 pub(super) enum Entrance {
     /// It may, by the sessions of these epochs.
     Open(u32),
-    /// A login is under way: its queue is looked at again then.
+    /// A login is in progress: its queue is looked at again then.
     Wait(Time),
     /// A login may be tried again then, and not before.
     Later(Time),

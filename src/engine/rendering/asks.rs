@@ -17,22 +17,12 @@ use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::asked_rules::{Known, Waiter};
 use crate::engine::job::{FetchFailed, Findings, Processed, Target};
-use crate::engine::render_plan::{Answer, Ask, AskId, Refusal};
+use crate::engine::render_plan::{Answer, Ask, AskId, Refusal, Wanted};
 use crate::engine::route::queued;
 use crate::frontier::{HostId, Provenance, QueuedUrl};
 use crate::outcome::{Cause, Failure};
 use crate::web::robots::RobotsRules;
 use crate::web::url::CanonicalUrl;
-
-/// Something that is asked for.
-#[derive(Debug)]
-pub(in crate::engine) struct Wanted {
-    rendering: u64,
-    pub url: CanonicalUrl,
-    fields: Vec<(String, String)>,
-    provenance: Provenance,
-    via: String,
-}
 
 impl Engine {
     /// A page asks for a URL.

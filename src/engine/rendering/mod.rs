@@ -53,7 +53,7 @@ mod shape;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-pub(super) use asks::{Wanted, resource_url};
+pub(super) use asks::resource_url;
 pub use decide::{RenderPatterns, Verdict as RenderVerdict};
 pub use pages::{RenderJob, RenderWork};
 

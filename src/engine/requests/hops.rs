@@ -98,8 +98,8 @@ impl super::Requests {
 }
 
 impl Engine {
-    /// `url` is to be asked for on behalf of `host`; `addresses` are those of its name, if it is the name that was asked
-    /// just now.
+    /// `url` is to be asked for on behalf of `host`; `addresses` are those of its name, if it is the name that was just
+    /// asked.
     pub(in crate::engine) fn add_hop(
         &mut self,
         host: HostId,
