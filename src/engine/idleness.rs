@@ -8,8 +8,8 @@ use crate::clock::Time;
 pub struct Idleness {
     /// A host is ready all the same.
     pub has_ready: bool,
-    /// The round of budgets that goes on, while something waits for the next one and that may begin.
-    pub ends_round: Option<u32>,
+    /// Something waits for the next round of budgets, and that may begin.
+    pub ends_round: bool,
 }
 
 impl Engine {
@@ -21,12 +21,18 @@ impl Engine {
             return None;
         }
         let frontier = &self.stores.arrival.frontier;
-        Some(Idleness { has_ready: frontier.has_ready(now), ends_round: frontier.round_that_may_end() })
+        Some(Idleness { has_ready: frontier.has_ready(now), ends_round: frontier.round_that_may_end().is_some() })
     }
 
-    /// Tells the frontier whether workers are left, now that all requests have begun that can.
+    /// The round of budgets that goes on, where there are any.
+    pub fn round_number(&self) -> Option<u32> {
+        self.stores.arrival.frontier.round().map(|(round, _)| round.number)
+    }
+
+    /// Tells the frontier whether workers are left, now that everything has begun that can: work on the frontier may
+    /// have sent hosts to rest.
     pub(super) fn note_idle_workers(&mut self, now: Time) {
-        let has_idle_workers = self.has_idle_workers(now);
+        let has_idle_workers = self.course.is_crawling() && self.may_request_now() && self.has_idle_workers(now);
         self.stores.arrival.frontier.note_workers(has_idle_workers, now);
     }
 

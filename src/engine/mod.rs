@@ -287,7 +287,6 @@ impl Engine {
             let frontier = &self.stores.arrival.frontier;
             self.books.crawl_log.note(frontier.politeness(), frontier.treatments_told(), now)?;
             self.request(now)?;
-            self.note_idle_workers(now);
             self.requests.settle(self.stores.arrival.frontier.has_ready(now), now);
             self.course.quota.give_back();
         } else {
@@ -295,6 +294,7 @@ impl Engine {
         }
         self.exchange_links(now)?;
         self.upkeep(now)?;
+        self.note_idle_workers(now);
         self.watch_silence(now)?;
         self.watch_end(now)
     }
