@@ -92,7 +92,7 @@ mod tests {
         expected.drum.merge_share = 0.5;
         assert_eq!(config, expected);
         let (same, ignored) = crawl.on_machine(&Config::default(), &Origins::default()).unwrap();
-        assert_eq!((same, ignored.len()), (crawl, 0));
+        assert_eq!((same, ignored.len()), (crawl.clone(), 0));
         let proxy = "[fetch]\nproxy = \"socks5://me:x@127.0.0.1:1\"\n";
         let (of_machine, origins) = Config::parse_with_origins(proxy, "own.toml").unwrap();
         let (config, _) = crawl.on_machine(&of_machine, &origins).unwrap();
