@@ -32,7 +32,7 @@ fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
     // whoever is connected to hears of it
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
-    let there = format!("https://localhost:{}/", listener.local_addr().unwrap().port());
+    let there = format!("https://{}/", listener.local_addr().unwrap());
     let connecting = format!(
         "{EVIL}<iframe src='{there}'></iframe><object data='{there}'></object><embed src='{there}'>\
          <link rel=preconnect href='{there}'><noscript><iframe src='{there}'></iframe></noscript>"
@@ -42,11 +42,13 @@ fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
     let answers = vec![("/evil?q=<script>alert(1)</script>".to_owned(), evil()), ("/typed".to_owned(), typed)];
     let escaped = ("/evil?q=%3Cscript%3Ealert(1)%3C/script%3E".to_owned(), evil());
     let port = serve(answers.into_iter().chain([escaped]).collect());
-    let scope = "[scope]\nmode = \"host\"\nrequisites = \"scope\"\n[network]\nallow = [\"127.0.0.0/8\"]\n";
+    let scope = "[scope]\nmode = \"host\"\nrequisites = \"scope\"\nexclude = [\"^https:\"]\n[network]\nallow = [\"127.0.0.0/8\"]\n";
     let crawl = Crawl::new(&format!("http://127.0.0.1:{port}/"), &format!("[politeness]\n{RUSH}{scope}"));
     crawl.run(&[]).expect(0, &[]);
     let evil = crawl.stored().into_keys().find(|url| url.contains("/evil")).unwrap();
 
+    let heard = || listener.accept().map(drop).map_err(|error| error.kind());
+    assert_eq!(heard(), Err(ErrorKind::WouldBlock), "the crawl has connected");
     let console = Open::directory(&crawl);
     browser.open(&console.url);
     browser.until("document.getElementById('phase').innerText === 'Not running'");
@@ -83,6 +85,5 @@ fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
     browser.assert_quiet(&console.origin());
     let blocked = browser.heard.frame_problems.iter().any(|problem| problem.contains("script"));
     assert!(blocked, "nothing tried to run: {:?}", browser.heard.frame_problems);
-    let heard = listener.accept().map(drop).map_err(|error| error.kind());
-    assert_eq!(heard, Err(ErrorKind::WouldBlock), "the preview has connected to where the page wants");
+    assert_eq!(heard(), Err(ErrorKind::WouldBlock), "the preview has connected to where the page wants");
 }
