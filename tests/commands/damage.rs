@@ -58,8 +58,8 @@ const HARMS: [Harm; 5] = [
     Harm { name: "gone", act: |path| fs::remove_file(path).unwrap() },
     Harm { name: "emptied", act: |path| fs::write(path, b"").unwrap() },
     Harm { name: "cut in the middle", act: |path| change(path, |bytes| bytes.truncate(bytes.len() / 2)) },
-    Harm { name: "a bit flipped in the middle", act: |path| change(path, flip) },
-    Harm { name: "its first half zeroed", act: |path| change(path, zero) },
+    Harm { name: "a bit flipped in the middle", act: |path| change(path, |bytes| flip(bytes)) },
+    Harm { name: "its first half zeroed", act: |path| change(path, |bytes| zero(bytes)) },
 ];
 
 fn change(path: &Path, change: impl Fn(&mut Vec<u8>)) {
@@ -70,12 +70,12 @@ fn change(path: &Path, change: impl Fn(&mut Vec<u8>)) {
     fs::write(path, bytes).unwrap();
 }
 
-fn flip(bytes: &mut Vec<u8>) {
+fn flip(bytes: &mut [u8]) {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0x10;
 }
 
-fn zero(bytes: &mut Vec<u8>) {
+fn zero(bytes: &mut [u8]) {
     let half = bytes.len() / 2;
     bytes[..half].fill(0);
 }
@@ -256,6 +256,7 @@ fn of_every_file_verify_says_what_a_start_does_and_rebuild_leads_to_one_or_says_
     let is_harmed = |name: &str| judged.iter().any(|judged| judged.entries.contains(name));
     let is_excused = |name: &str| ABSENT.iter().any(|(absent, _)| *absent == name);
     let names = ENTRIES.iter().map(|entry| entry.name);
-    let unharmed: Vec<&str> = names.filter(|name| is_harmed(name) == is_excused(name)).collect();
-    assert!(unharmed.is_empty(), "harmed by nothing, or excused and harmed: {unharmed:?}");
+    // how far the crawl came says whether what is excused was written
+    let unharmed: Vec<&str> = names.filter(|name| !is_harmed(name) && !is_excused(name)).collect();
+    assert!(unharmed.is_empty(), "harmed by nothing: {unharmed:?}");
 }

@@ -111,7 +111,7 @@ fn hosts_that_rest_by_a_clock_that_was_ahead_rest_as_long_as_they_asked_for_and_
 }
 
 #[test]
-fn a_crawl_that_was_stopped_twice_since_does_not_wait_anew_each_time() {
+fn a_crawl_that_was_stopped_twice_since_does_not_wait_again_each_time() {
     let (dir, catalog, web) = (tempfile::tempdir().unwrap(), Arc::default(), Resting::new(HOUR * 5));
     let mut run = open_at(web.clone(), dir.path(), &catalog, START + DAYS[1]);
     assert_eq!(run.go_until(|run| first_requests(run, START).len() > HOSTS), None);

@@ -12,7 +12,7 @@
 //! | is shown, compared with itself, or written again | [`Stored::told`] |
 //!
 //! A rest is counted from the start of the process that reads, and not from the moment at which it is read: otherwise
-//! it would begin anew with each look.
+//! it would begin again with each look.
 
 use std::time::Duration;
 

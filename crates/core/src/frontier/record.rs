@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rest_that_a_clock_wrote_that_was_ahead_begins_with_the_process_that_reads_it_and_not_anew_with_each_look() {
+    fn a_rest_that_a_clock_wrote_that_was_ahead_begins_with_the_process_that_reads_it_and_not_again_with_each_look() {
         let (hour, began) = (Duration::from_secs(3_600), Time::from_ms(1 << 40));
         for ahead in [Duration::ZERO, hour * 20, hour * 72, hour * 24 * 400, hour * 24 * 3_650] {
             let written = began + ahead;

@@ -205,8 +205,8 @@ impl Wheel {
         Ok(())
     }
 
-    /// Bounds what is put down: nothing is for later than `longest` from now. A record that says so comes at once, since
-    /// a clock has put it down that was ahead.
+    /// Bounds what is put down: nothing is for later than `longest` from now. A record that says so comes at once: a
+    /// clock that was ahead has put it down.
     pub fn bound_by(&mut self, longest: Duration) {
         self.longest = longest;
     }

@@ -112,8 +112,8 @@ impl Wheel {
         self.deal(now, late).map(|place| (place, Turn::Deal)).or(give)
     }
 
-    /// The oldest slot whose records are all due: its time has passed, or is so far off that only a clock can have meant
-    /// it that was ahead.
+    /// The oldest slot whose records are all due: its time has passed, or is so far off that only a clock that was
+    /// ahead can have meant it.
     fn give(&self, now: Time) -> Option<Place> {
         let ended = |level: Level| self.first(level, 0, Place::of(level, now).number);
         let ended = [Level::Minutes, Level::Hours, Level::Days].map(ended);
