@@ -12,7 +12,7 @@ use super::live::{DISPLAY, View};
 use super::{CrawlError, threads};
 use crate::clock::Clock;
 use crate::container::Recovery;
-use crate::engine::recovery::StartReads;
+use crate::engine::start_reads::StartReads;
 use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch, ReplyTo, RoundWanted};
 use crate::process::Processor;
 use crate::record::Finish;

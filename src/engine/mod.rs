@@ -55,6 +55,7 @@ pub mod seeds;
 mod shipping;
 mod sites;
 mod sketch;
+pub mod start_reads;
 mod stores;
 mod support;
 mod texts;

@@ -19,6 +19,7 @@ use std::time::Duration;
 use super::recrawl::Answer;
 use super::rendering::resource_url;
 use super::route::queued;
+use super::start_reads::{StartProgress, StartReads};
 use super::stores::{Arrival, known_by};
 use super::values::{Robots, RobotsAnswer, Term};
 use super::{Engine, Findings, Purpose, Response};
@@ -49,20 +50,6 @@ pub(super) fn purpose_of<'a>(page: &'a ReplayedPage, hops: &'a Hops) -> Purpose<
         None => Purpose::Page { depth, hops },
     }
 }
-
-/// What a start reads in the archive before the crawl goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StartReads {
-    /// Pages, for a calendar that begins late.
-    Calendar,
-    /// Pages, for supporters that are counted late.
-    Support,
-    /// Bytes that came after the last checkpoint.
-    Recovery,
-}
-
-/// Hears of what is read, how much of it was, and how much there is in all.
-pub type StartProgress<'a> = dyn FnMut(StartReads, u64, u64) + 'a;
 
 impl Engine {
     /// Replays everything that `recovery` finds; returns the number of pages.

@@ -122,17 +122,18 @@ impl Machine {
             Some(Mistake::SharesNoTurns) => Commons::new(settings, clock.clone()),
             _ => Commons::of_shards(settings, clock.clone()),
         };
-        let registry = Arc::new(LocalRegistry::new(self.case().shards, self.number_seeds()?));
+        let shards: Vec<PathBuf> = Shard::all(self.case().shards).map(|shard| self.dir_of(shard)).collect();
+        let registry = Arc::new(LocalRegistry::new(self.case().shards, self.number_seeds(&shards)?));
         let mistaken = Arc::new(MistakenRegistry::new(registry.clone(), self.case().mistake));
         Ok(Shared { clock, commons, limits, others: Others::Here(registry, mistaken) })
     }
 
-    /// Gives all seeds their numbers, durably; how many there are.
-    pub(super) fn number_seeds(&self) -> disk::Result<u32> {
+    /// Gives all seeds their numbers, durably; how many there are. The list has what these shards know of it; a node has
+    /// all of its list from the store.
+    pub(super) fn number_seeds(&self, shards: &[PathBuf]) -> disk::Result<u32> {
         let disk = self.disk();
         disk.create_dir_all(Path::new(DIR))?;
-        let shards: Vec<PathBuf> = Shard::all(self.case().shards).map(|shard| self.dir_of(shard)).collect();
-        let mut list = SeedList::open(&disk, Path::new(DIR), &shards)?;
+        let mut list = SeedList::open(&disk, Path::new(DIR), shards)?;
         for seed in self.seeds() {
             list.number(seed.as_str(), None)?;
         }

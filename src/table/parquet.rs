@@ -1,8 +1,8 @@
 //! A table as a file of Apache Parquet.
 //!
 //! Rows are held by columns until they make a row group: [`GROUP_ROWS`] rows, or [`GROUP_BYTES`] bytes of values. A
-//! column may lack a value unless it is required. A list is the standard's group of three levels (`list`, `element`), so that readers see a
-//! list of strings.
+//! column may lack a value unless it is required. A list is the standard's group of three levels (`list`, `element`),
+//! so that readers see a list of strings.
 
 use std::io::{self, Write};
 use std::mem;

@@ -221,42 +221,62 @@ fn entry_of(file: &Path) -> Option<Entry> {
     ENTRIES.into_iter().find(|entry| entry.has(&name))
 }
 
-/// What came of harming a crawl.
-struct Judged {
-    faults: Vec<String>,
-    /// Names of the entries of which a file was harmed.
-    entries: BTreeSet<&'static str>,
+/// The two crawls, with files that each of them has.
+fn crawls() -> [(Kept, [&'static str; 5]); 2] {
+    let one = ["seeds/list", "seeds/fates", "pages/key.dat", "pages/address.idx", "forgotten.jsonl"];
+    let shards = ["seeds/list", "shard-/seeds/fates", "shard-/pages/value", "shard-/links/", "forgotten.jsonl"];
+    [(Kept::of(61, 1), one), (Kept::of(62, 2), shards)]
 }
 
-/// Harms every kind of file of the crawl, among which are the `expected` ones.
-fn judge(kept: &Kept, expected: &[&str]) -> Judged {
-    let files = of_every_kind(&kept.dir());
-    let is_missing = |part: &&&str| !files.keys().any(|kind| kind.contains(**part));
-    let missing: Vec<_> = expected.iter().filter(is_missing).collect();
-    assert!(missing.is_empty(), "{missing:?} are not in {files:?}");
-    let mut judged = Judged { faults: Vec::new(), entries: BTreeSet::new() };
-    for (kind, file) in &files {
-        let entry = entry_of(file).unwrap_or_else(|| panic!("{kind} is of no entry"));
-        judged.entries.insert(entry.name);
-        for harm in &HARMS {
+/// Harms every kind of file of both crawls so.
+fn harm_every_file(harm: &Harm) {
+    let mut faults = Vec::new();
+    for (kept, expected) in crawls() {
+        let files = of_every_kind(&kept.dir());
+        let is_missing = |part: &&&str| !files.keys().any(|kind| kind.contains(**part));
+        let missing: Vec<_> = expected.iter().filter(is_missing).collect();
+        assert!(missing.is_empty(), "{missing:?} are not in {files:?}");
+        for file in files.values() {
             let fault = kept.fault(file, harm);
-            judged.faults.extend(fault.map(|what| format!("## {}: {}\n{what}", file.display(), harm.name)));
+            faults.extend(fault.map(|what| format!("## {}: {}\n{what}", file.display(), harm.name)));
         }
     }
-    judged
+    assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
 }
 
 #[test]
-fn of_every_file_verify_says_what_a_start_does_and_rebuild_leads_to_one_or_says_why_not() {
-    let one = ["seeds/list", "seeds/fates", "pages/key.dat", "pages/address.idx", "forgotten.jsonl"];
-    let shards = ["seeds/list", "shard-/seeds/fates", "shard-/pages/value", "shard-/links/", "forgotten.jsonl"];
-    let judged = [judge(&Kept::of(61, 1), &one), judge(&Kept::of(62, 2), &shards)];
-    let faults: Vec<&str> = judged.iter().flat_map(|judged| &judged.faults).map(String::as_str).collect();
-    assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
-    let is_harmed = |name: &str| judged.iter().any(|judged| judged.entries.contains(name));
+fn verify_says_what_a_start_does_of_every_file_that_is_gone_and_rebuild_leads_to_one_or_says_why_not() {
+    harm_every_file(&HARMS[0]);
+}
+
+#[test]
+fn the_same_of_every_file_that_is_empty() {
+    harm_every_file(&HARMS[1]);
+}
+
+#[test]
+fn the_same_of_every_file_that_is_cut() {
+    harm_every_file(&HARMS[2]);
+}
+
+#[test]
+fn the_same_of_every_file_with_a_wrong_bit() {
+    harm_every_file(&HARMS[3]);
+}
+
+#[test]
+fn the_same_of_every_file_that_begins_with_zeros() {
+    harm_every_file(&HARMS[4]);
+}
+
+#[test]
+fn every_entry_of_the_list_has_a_file_that_is_harmed() {
+    let files: Vec<PathBuf> = crawls().iter().flat_map(|(kept, _)| of_every_kind(&kept.dir()).into_values()).collect();
+    let entry = |file: &PathBuf| entry_of(file).unwrap_or_else(|| panic!("{} is of no entry", file.display())).name;
+    let harmed: BTreeSet<&str> = files.iter().map(entry).collect();
     let is_excused = |name: &str| ABSENT.iter().any(|(absent, _)| *absent == name);
+    // how far the crawls came says whether what is excused was written
     let names = ENTRIES.iter().map(|entry| entry.name);
-    // how far the crawl came says whether what is excused was written
-    let unharmed: Vec<&str> = names.filter(|name| !is_harmed(name) && !is_excused(name)).collect();
+    let unharmed: Vec<&str> = names.filter(|name| !harmed.contains(name) && !is_excused(name)).collect();
     assert!(unharmed.is_empty(), "harmed by nothing: {unharmed:?}");
 }

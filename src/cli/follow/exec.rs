@@ -6,8 +6,8 @@
 //!
 //! What pages say never reaches a shell: the text of a batch goes to the program's input, and where the URL is put
 //! into a command line (`{}`), that is taken apart into words here and run without a shell. A URL is one word of its
-//! own, whatever it has in it, and begins with `http`, so that it is no option. Within a longer word it is refused: that
-//! word may be a script (`sh -c '... {} ...'`), of which the URL would be a part.
+//! own, whatever it has in it, and begins with `http`, so that it is no option. Within a longer word it is refused:
+//! that word may be a script (`sh -c '... {} ...'`), of which the URL would be a part.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};

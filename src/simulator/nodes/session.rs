@@ -88,7 +88,7 @@ impl Session {
         clock: Arc<ManualClock>,
     ) -> disk::Result<Session> {
         let case = machine.case();
-        let seeds = machine.number_seeds()?;
+        let seeds = machine.number_seeds(&[])?;
         let identity = machine.identity.clone().expect("a crawl of nodes was made before they begin");
         let ownership = Arc::new(ownership);
         let (store, names): (Arc<dyn ObjectStore>, _) = (Arc::new(client), Names::new(&prefix(identity.id)));

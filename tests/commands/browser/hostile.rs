@@ -42,7 +42,8 @@ fn a_hostile_page_stays_text_and_its_preview_runs_nothing() {
     let answers = vec![("/evil?q=<script>alert(1)</script>".to_owned(), evil()), ("/typed".to_owned(), typed)];
     let escaped = ("/evil?q=%3Cscript%3Ealert(1)%3C/script%3E".to_owned(), evil());
     let port = serve(answers.into_iter().chain([escaped]).collect());
-    let scope = "[scope]\nmode = \"host\"\nrequisites = \"scope\"\nexclude = [\"^https:\"]\n[network]\nallow = [\"127.0.0.0/8\"]\n";
+    let scope = "[scope]\nmode = \"host\"\nrequisites = \"scope\"\nexclude = [\"^https:\"]\n\
+                 [network]\nallow = [\"127.0.0.0/8\"]\n";
     let crawl = Crawl::new(&format!("http://127.0.0.1:{port}/"), &format!("[politeness]\n{RUSH}{scope}"));
     crawl.run(&[]).expect(0, &[]);
     let evil = crawl.stored().into_keys().find(|url| url.contains("/evil")).unwrap();

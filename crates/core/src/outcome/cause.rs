@@ -282,6 +282,7 @@ mod tests {
         }
         assert_eq!(HostFault::of_code(2, 503), Some(HostFault::RobotsStatus(503)));
         assert_eq!(HostFault::of_code(3, 0), Some(HostFault::RobotsCoding));
-        assert_eq!((HostFault::of_code(4, 0), HostFault::of_code(0, 99)), (None, None));
+        assert_eq!(HostFault::of_code(4, 0), Some(HostFault::Login));
+        assert_eq!((HostFault::of_code(5, 0), HostFault::of_code(0, 99)), (None, None));
     }
 }

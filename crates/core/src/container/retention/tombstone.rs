@@ -49,8 +49,8 @@ pub struct Tombstone {
 }
 
 impl Tombstone {
-    /// The tombstone of the page of `record`, which is removed. All fields are named here, so that none is left out that
-    /// a later version adds.
+    /// The tombstone of the page of `record`, which is removed. All fields are named here, so that a later version that
+    /// adds one does not leave it out.
     pub fn of(record: &KeyRecord, removed: &str, why: &str) -> Tombstone {
         let KeyRecord {
             // the URL, the file of the tombstone, and the other records of the URL say these

@@ -1,0 +1,15 @@
+//! How far a start has read in the archive, for people who wait for it.
+
+/// What a start reads in the archive before the crawl goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartReads {
+    /// Pages, for a calendar that begins late.
+    Calendar,
+    /// Pages, for supporters that are counted late.
+    Support,
+    /// Bytes that came after the last checkpoint.
+    Recovery,
+}
+
+/// Hears of what is read, how much of it was, and how much there is in all.
+pub type StartProgress<'a> = dyn FnMut(StartReads, u64, u64) + 'a;
