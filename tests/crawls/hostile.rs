@@ -196,7 +196,7 @@ fn s15_nothing_that_a_terminal_obeys_comes_through_a_command() {
         &["extract", "--text"],
         &["extract", "--text", "--format", "csv"],
         &["extract", "--select", "title"],
-        &["list", "--columns", "url,title"],
+        &["list", "--columns", "location,mime"],
     ] {
         let table = String::from_utf8(crawled.run(args).stdout).unwrap();
         let obeyed = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
