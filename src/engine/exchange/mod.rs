@@ -69,6 +69,8 @@ pub(super) struct Exchange {
     resends: bool,
     /// Whether only hosts are left that never answered, and that for long enough.
     is_silent: bool,
+    /// What the last cut said that is left to do.
+    said: Idle,
     /// When the last checkpoint was durable, and what it took.
     last: (Time, Duration),
     /// key.dat of other shards, as far as they were needed.
@@ -133,6 +135,7 @@ impl Exchange {
             account,
             resends,
             is_silent: false,
+            said: Idle::No,
             last: (Time::ZERO, Duration::ZERO),
             foreign: HashMap::new(),
         })
@@ -170,10 +173,16 @@ impl Exchange {
         let kept = self.outgoing.kept().to_vec();
         let (resends, account) = (self.resends, self.account.clone());
         let section = ExchangeState { positions, heads, kept, resends, account }.to_section();
+        self.said = idle;
         let head = self.head(number, idle);
         let publish = Publish { registry: self.options.registry.clone(), shard: self.me(), head };
         let sync_dirs = written.iter().map(|_| links_dir(dir)).collect();
         Ok(ExchangeCut { section, sync: written.into_iter().collect(), sync_dirs, superseded, publish: Some(publish) })
+    }
+
+    /// Returns true where the last cut said that nothing is left to do: by this the crawl may have ended.
+    pub fn has_said_that_nothing_is_left(&self) -> bool {
+        self.said == Idle::Yes
     }
 
     /// Whether a cut would take nothing along and let no file go.

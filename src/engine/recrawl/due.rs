@@ -23,6 +23,9 @@ impl Recrawls {
 impl Engine {
     /// Hands on what is due, and reads what comes next.
     pub(in crate::engine) fn serve_calendar(&mut self, now: Time) -> Result<()> {
+        if self.must_leave_due_pages() {
+            return Ok(());
+        }
         let Some(recrawls) = self.recrawls.as_mut().filter(|recrawls| recrawls.options.is_on) else { return Ok(()) };
         if let Some(read) = recrawls.wheel.next_read(now)? {
             recrawls.is_reading = true;
@@ -49,7 +52,14 @@ impl Engine {
 
     /// When something of the calendar may be due.
     pub(in crate::engine) fn calendar_due(&self, now: Time) -> Option<Time> {
-        self.recrawls.as_ref().and_then(|recrawls| recrawls.next_due(now))
+        let recrawls = self.recrawls.as_ref().filter(|_| !self.must_leave_due_pages())?;
+        recrawls.next_due(now)
+    }
+
+    /// Returns true where a shard has said to the others that it has nothing left: the crawl may have ended by that, so
+    /// what is due since stays in the calendar until a checkpoint says otherwise.
+    fn must_leave_due_pages(&self) -> bool {
+        self.exchange.as_ref().is_some_and(|exchange| exchange.has_said_that_nothing_is_left())
     }
 
     /// Whether records that are due wait to be handed on, or a slot is being read.
