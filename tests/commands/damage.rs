@@ -245,27 +245,27 @@ fn harm_every_file(harm: &Harm) {
 }
 
 #[test]
-fn verify_says_what_a_start_does_of_every_file_that_is_gone_and_rebuild_leads_to_one_or_says_why_not() {
+fn verify_judges_every_file_that_is_gone_as_a_start_does_and_rebuild_leads_to_one_or_says_why_not() {
     harm_every_file(&HARMS[0]);
 }
 
 #[test]
-fn the_same_of_every_file_that_is_empty() {
+fn verify_judges_every_file_that_is_empty_as_a_start_does() {
     harm_every_file(&HARMS[1]);
 }
 
 #[test]
-fn the_same_of_every_file_that_is_cut() {
+fn verify_judges_every_file_that_is_cut_as_a_start_does() {
     harm_every_file(&HARMS[2]);
 }
 
 #[test]
-fn the_same_of_every_file_with_a_wrong_bit() {
+fn verify_judges_every_file_with_a_wrong_bit_as_a_start_does() {
     harm_every_file(&HARMS[3]);
 }
 
 #[test]
-fn the_same_of_every_file_that_begins_with_zeros() {
+fn verify_judges_every_file_that_begins_with_zeros_as_a_start_does() {
     harm_every_file(&HARMS[4]);
 }
 
