@@ -128,8 +128,8 @@ impl Machine {
         Ok(Shared { clock, commons, limits, others: Others::Here(registry, mistaken) })
     }
 
-    /// Gives all seeds their numbers, durably; how many there are. The list has what these shards know of it. A node has
-    /// all of its list from the store.
+    /// Gives all seeds their numbers, durably; how many there are. The list has what these shards know of it. A node
+    /// has all of its list from the store.
     pub(super) fn number_seeds(&self, shards: &[PathBuf]) -> disk::Result<u32> {
         let disk = self.disk();
         disk.create_dir_all(Path::new(DIR))?;
