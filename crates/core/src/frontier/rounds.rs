@@ -189,7 +189,7 @@ impl Frontier {
 
     /// When the next round begins, if nothing else happens: where a worker is idle, no host with budget is ready, and
     /// something waits for the next round. What else may bring such a host, here or, with `is_fed`, on its way to the
-    /// frontier, holds it up for a small part of the round alone ([`reputation`](super::reputation)).
+    /// frontier, holds it up for a small part of the round alone.
     pub fn round_due(&self, now: Time, is_fed: bool) -> Option<Time> {
         let rounds = self.rounds.as_ref()?;
         let ends = rounds.patience.ends()?;
