@@ -273,7 +273,7 @@ impl Engine {
         if reason == Reason::Robots {
             self.books.statistics.robots_denied += 1;
         }
-        let rule = rule_of(&self.scope, &mut self.stores, &url, reason);
+        let rule = rule_of((&self.scope, &self.home.keys), &mut self.stores, &url, reason);
         self.books.skip(&url.url, reason, &rule)?;
         if reason == Reason::HostGivenUp && url.forced && self.books.has_fallback(&url)? {
             // of the two URLs that the line may mean, it is known since before which one has no server

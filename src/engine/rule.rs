@@ -8,12 +8,18 @@ use crate::frontier::{Budget, Forbidden, NameAnswer, QueuedUrl};
 use crate::outcome::{Cause, HostFault, Reason};
 use crate::web::pattern::pattern;
 use crate::web::scope::Scope;
+use crate::web::url::KeyMaker;
 
 /// Bytes of a pattern of robots.txt that a line shows: it can be as long as the file.
 const PATTERN_SHOWN: usize = 200;
 
 /// What decided that a URL ends without a request, as far as it is at hand.
-pub(super) fn rule_of(scope: &Scope, stores: &mut Stores, url: &QueuedUrl, reason: Reason) -> String {
+pub(super) fn rule_of(
+    (scope, keys): (&Scope, &KeyMaker),
+    stores: &mut Stores,
+    url: &QueuedUrl,
+    reason: Reason,
+) -> String {
     match reason {
         Reason::Pattern => pattern(&url.url).unwrap_or_default(),
         Reason::Robots => robots_rule(stores, url),
@@ -33,8 +39,14 @@ pub(super) fn rule_of(scope: &Scope, stores: &mut Stores, url: &QueuedUrl, reaso
         }
         Reason::PrivateAddress => "network.allow has none of its addresses".to_owned(),
         Reason::HostGivenUp => gone_because(stores, url),
+        Reason::SessionParam => session_rule(stores.session_params.copies(url, keys).unwrap_or_default()),
         Reason::PageLimit | Reason::Login | Reason::Text => String::new(),
     }
+}
+
+/// The rule by which a parameter makes no other page.
+pub(super) fn session_rule(parameter: &str) -> String {
+    format!("scope.learn_session_params: {parameter} makes no other page")
 }
 
 /// Why a host was given up, as far as memory has it.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{Processor, count};
-use crate::engine::{Findings, Found, FoundLink, Likeness, Response};
+use crate::engine::{Evidence, Findings, Found, FoundLink, Likeness, Response};
 use crate::frontier::Hops;
 use crate::web::coding;
 use crate::web::headers;
@@ -15,6 +15,7 @@ use crate::web::html::{
     Document, Link, LinkKind, Links, RobotsDirectives, Stated, canonical_header, is_plain_text, link_header,
     x_robots_tag,
 };
+use crate::web::parameter::parameters;
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, Keys};
 
@@ -26,6 +27,21 @@ pub(super) struct Favicon {
     origin: String,
     url: CanonicalUrl,
     keys: Keys,
+}
+
+/// What was read of a document.
+struct Read {
+    document: Document,
+    links: Links,
+    said: Option<Said>,
+}
+
+/// Digests of the main content of a page whose URL has parameters.
+struct Said {
+    /// To the letter.
+    text: u64,
+    /// Without what changes by itself.
+    words: u64,
 }
 
 impl Processor {
@@ -44,7 +60,8 @@ impl Processor {
         if follows && self.list_entries(url, (depth, hops), response, scope, findings) {
             return;
         }
-        let Some((document, mut links)) = self.read_document(url, hops, response, directives, findings) else { return };
+        let read = self.read_document(url, hops, response, directives, findings);
+        let Some(Read { document, mut links, said }) = read else { return };
         findings.limits.links += u64::from(links.dropped);
         findings.is_scripts = links.is_scripts;
         findings.is_nofollow = links.nofollow_page;
@@ -76,6 +93,17 @@ impl Processor {
             let links = u32::try_from(followed).unwrap_or(u32::MAX);
             findings.shown = Some(Found { scripts, links, text_bytes });
         }
+        if let Some(said) = said {
+            findings.evidence = self.evidence(url, said, &findings.links).map(Box::new);
+        }
+    }
+
+    /// What a page says for and against the parameters of its URL.
+    fn evidence(&self, url: &CanonicalUrl, said: Said, links: &[FoundLink]) -> Option<Evidence> {
+        let keys = &self.options.keys;
+        let origin = keys.keys(url).origin;
+        let own = links.iter().filter(|link| link.keys.origin == origin).map(|link| &*link.url);
+        Evidence::of((url.as_str(), origin), (said.text, said.words), own, keys)
     }
 
     /// What the fields `Refresh` and `Link` name.
@@ -119,7 +147,7 @@ impl Processor {
         response: &Response,
         directives: RobotsDirectives,
         findings: &mut Findings,
-    ) -> Option<(Document, Links)> {
+    ) -> Option<Read> {
         let content_type = response.content_type();
         let content_type = content_type.as_deref();
         let mut sniffing = headers::named(&response.headers, "x-content-type-options");
@@ -134,7 +162,11 @@ impl Processor {
         let decoded = self.decoder.decode(response.content_encoding().as_deref(), &response.body, decoded_max);
         let document = if may_be { Document::of(&stated, &decoded.bytes) } else { None };
         let is_page = matches!(document, Some(Document::Html | Document::Xhtml));
-        if self.options.text_digests || self.options.likenesses && is_page {
+        let may_learn = self.options.learn_session_params && is_page && response.status == 200;
+        let learns = may_learn && !url.has_request() && !parameters(url.as_str()).is_empty();
+        let mut said = None;
+        if self.options.text_digests || self.options.likenesses && is_page || learns {
+            self.wording.keep_whole(learns);
             let wording = match document {
                 Some(document) => self.wording.document(document, &decoded.bytes, content_type),
                 None if is_plain => Some(self.wording.plain(&decoded.bytes, content_type)),
@@ -144,11 +176,15 @@ impl Processor {
             let likeness = wording.filter(|_| self.options.likenesses && is_page);
             findings.likeness = likeness.and_then(|words| Likeness::of(words, keys)).map(Box::new);
             findings.text = wording.filter(|_| self.options.text_digests).map_or(0, |words| keys.digest(words));
+            let words = wording.filter(|_| learns).map_or(0, |words| keys.digest(words));
+            let text = self.wording.whole().filter(|_| learns).map(|text| keys.digest(text));
+            said = text.map(|text| Said { text, words });
         }
         let document = document?;
         findings.limits.decoded = !decoded.is_whole();
         let against = (url, &*self.options.keys);
-        Some((document, self.scan.document(document, &decoded.bytes, content_type, against, directives)))
+        let links = self.scan.document(document, &decoded.bytes, content_type, against, directives);
+        Some(Read { document, links, said })
     }
 
     /// The icon of the origin of a page.

@@ -153,10 +153,10 @@ impl Engine {
     }
 
     /// A page of a site whose login failed for good.
-    pub(super) fn turn_back(&mut self, host: HostId, url: QueuedUrl, now: Time) -> Result<()> {
+    pub(super) fn turn_back(&mut self, host: HostId, (url, reason): (QueuedUrl, Reason), now: Time) -> Result<()> {
         let arrival = &mut self.stores.arrival;
         arrival.frontier.withdraw(host, now)?;
-        arrival.dropped.push((url, Reason::Login));
+        arrival.dropped.push((url, reason));
         Ok(())
     }
 
