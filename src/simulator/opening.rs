@@ -11,6 +11,7 @@ use super::DIR;
 use super::case::WholeLimits;
 use super::clause::Violation;
 use super::event_queue::{EventQueue, Hands};
+use super::idle::IdleJudge;
 use super::machine::Machine;
 use super::mistake::Mistake;
 use super::moment;
@@ -149,6 +150,7 @@ impl Machine {
             self.case().seed ^ boot_seed,
         );
         event_queue.replayed = self.replayed.clone();
+        event_queue.disk_is_quick = self.case().disk_is_quick;
         match &shared.others {
             Others::None => {}
             Others::Here(_, mistaken) => event_queue.registry = Some(mistaken.clone()),
@@ -167,7 +169,8 @@ impl Machine {
             OpenError::Scope(error) => disk::Error::damaged(Path::new(DIR), 0, "a scope", error.to_string()),
         })?;
         let processor = Processor::new(process);
-        Ok((Member { engine, event_queue, processor, past, is_woken, finish: None }, recovery))
+        let idle = IdleJudge::new(shared.clock.now());
+        Ok((Member { engine, event_queue, processor, past, is_woken, finish: None, idle }, recovery))
     }
 
     fn opening(

@@ -10,13 +10,14 @@ use std::time::Duration;
 use super::case::Case;
 use super::clause::{Clause, Violation};
 use super::event_queue::EventQueue;
+use super::idle::IdleJudge;
 use super::mistake::Mistake;
 use super::moment;
 use super::network::{Network, by_web};
 use crate::clock::{Clock, ManualClock, Time};
 use crate::container::Recovery;
 use crate::disk;
-use crate::engine::{Accounts, Engine, Event, Past, Phase, Processed, Purpose, Response, StopBy, Target};
+use crate::engine::{Accounts, Engine, Event, Idleness, Past, Phase, Processed, Purpose, Response, StopBy, Target};
 use crate::process::Processor;
 use crate::record::{Finish, Statistics};
 use crate::web::url::CanonicalUrl;
@@ -31,6 +32,8 @@ pub(super) struct Member {
     pub is_woken: Arc<AtomicBool>,
     /// How it came to its end, if it has.
     pub finish: Option<Finish>,
+    /// Judges what its workers do.
+    pub idle: IdleJudge,
 }
 
 /// One process of the crawler.
@@ -45,6 +48,8 @@ pub(super) struct Process {
     pub named: Option<(String, Vec<String>, Option<String>)>,
     /// Requests of the log that were judged.
     seen: usize,
+    /// Workers that were idle for too long, as found in the last step.
+    pub idled: Option<Violation>,
 }
 
 impl Process {
@@ -55,7 +60,7 @@ impl Process {
         done: HashMap<String, Time>,
         seen: usize,
     ) -> Process {
-        Process { members, clock, done, stored: None, named: None, seen }
+        Process { members, clock, done, stored: None, named: None, seen, idled: None }
     }
 
     /// True time now.
@@ -135,7 +140,7 @@ impl Process {
             self.tell_all(|| Event::Checkpoint)?;
             self.members.iter_mut().try_for_each(Member::pump)?;
         }
-        self.pass_time();
+        self.pass_time(case);
         let now = self.clock.now();
         let first = self.members.iter_mut().filter(|member| member.next_due().is_some_and(|due| due <= now));
         let Some(member) = first.min_by_key(|member| member.next_due()) else { return Ok(None) };
@@ -175,8 +180,9 @@ impl Process {
     }
 
     /// Moves the clock on to the next thing that happens, or that an engine can do.
-    fn pass_time(&mut self) {
+    fn pass_time(&mut self, case: &Case) {
         let now = self.clock.now();
+        let found: Vec<_> = self.members.iter().map(Member::idleness).collect();
         let next = self.members.iter().filter_map(Member::next_due).min();
         let is_busy = self.members.iter().any(|member| member.finish.is_none() && member.engine.is_busy());
         let open = self.members.iter_mut().filter(|member| member.finish.is_none());
@@ -186,6 +192,12 @@ impl Process {
             // what is due and cannot be done yet needs time to pass
             let least = Duration::from_millis(u64::from(!is_busy));
             self.clock.advance(to.since(now).max(least));
+        }
+        let times = (now, self.clock.now());
+        for (member, found) in self.members.iter_mut().zip(found) {
+            if let Err(violation) = member.idle.pass(found, case, times) {
+                self.idled = Some(violation);
+            }
         }
     }
 
@@ -256,6 +268,11 @@ impl Member {
             self.finish = Some(finish);
         }
         Ok(())
+    }
+
+    /// Why workers of its engine are idle, and the round of budgets that goes on.
+    fn idleness(&self) -> (Option<Idleness>, Option<u32>) {
+        (self.engine.idleness().filter(|_| self.finish.is_none()), self.engine.round_number())
     }
 
     pub(super) fn next_due(&self) -> Option<Time> {
