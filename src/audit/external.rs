@@ -28,36 +28,13 @@ use crate::crawl::dirs::CrawlDirs;
 use crate::disk::sorter::Sorter;
 use crate::disk::{self, Disk};
 use crate::engine::Identity;
-use crate::outcome::{Cause, Reason};
+use crate::outcome::{Cause, Failure, Reason};
 use crate::text::figures::{count, counted};
 use crate::web::headers;
 use crate::web::url::CanonicalUrl;
 
 /// Redirects in a row that a check follows.
 pub const REDIRECTS_MAX: usize = 10;
-/// Servers that were not reached because of this took too long.
-const SLOW: [Cause; 3] = [Cause::Timeout, Cause::TooSlow, Cause::ConnectTimeout];
-/// Servers that were not reached because of this are broken; the rest may be a fault on this side.
-const DEAD: [Cause; 17] = [
-    Cause::NoSuchHost,
-    Cause::ConnectionRefused,
-    Cause::Unreachable,
-    Cause::Connect,
-    Cause::CertificateExpired,
-    Cause::CertificateNotYetValid,
-    Cause::CertificateName,
-    Cause::CertificateIssuer,
-    Cause::Tls,
-    Cause::Disconnected,
-    Cause::Protocol,
-    Cause::HeadVersion,
-    Cause::HeadStatus,
-    Cause::HeadField,
-    Cause::HeadLength,
-    Cause::HeadCoding,
-    Cause::HeadTooLarge,
-];
-
 /// What is to be said of an external link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -242,11 +219,18 @@ impl Verdict {
             Node::Failed(why) => {
                 let given_up = format!("{}: ", Reason::HostGivenUp);
                 let cause = why.strip_prefix(&given_up).unwrap_or(why);
-                let is_of = |causes: &[Cause]| causes.iter().any(|known| known.to_string() == cause);
-                match () {
-                    () if is_of(&SLOW) => Verdict::TimedOut,
-                    () if is_of(&DEAD) => Verdict::Broken(cause.to_owned()),
-                    () => Verdict::Unchecked,
+                match Cause::ALL.into_iter().find(|known| known.to_string() == cause) {
+                    Some(Cause::Timeout | Cause::TooSlow | Cause::ConnectTimeout) => Verdict::TimedOut,
+                    // these may be a fault on this side
+                    None | Some(Cause::TlsName | Cause::NotByProxy) => Verdict::Unchecked,
+                    Some(found) => match found.failure() {
+                        Failure::NoSuchHost
+                        | Failure::Connect
+                        | Failure::Tls
+                        | Failure::Disconnected
+                        | Failure::Protocol => Verdict::Broken(cause.to_owned()),
+                        _ => Verdict::Unchecked,
+                    },
                 }
             }
         }

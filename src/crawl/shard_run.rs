@@ -183,38 +183,48 @@ fn take_in(engine: &mut Engine, event: Event) -> Result<(), CrawlError> {
     }
 }
 
-/// Progress of a long start, now and then: `line` of what is read, of what is done and of all.
-fn tell_progress<R>(line: impl Fn(R, u64, u64) -> String) -> impl FnMut(R, u64, u64) {
+/// Returns true now and then, of a long start.
+fn is_time(told: &mut Instant) -> bool {
+    let is_time = told.elapsed() > TELL;
+    if is_time {
+        *told = Instant::now();
+    }
+    is_time
+}
+
+/// Progress of a long start, now and then: what `says` makes of what is done and of all.
+fn tell_progress(says: impl Fn(u64, u64) -> String) -> impl FnMut(u64, u64) {
     let mut told = Instant::now();
-    move |reads, done, total| {
-        if told.elapsed() > TELL {
-            told = Instant::now();
-            tracing::warn!("{}", line(reads, done, total));
+    move |done, total| {
+        if is_time(&mut told) {
+            tracing::warn!("{}", says(done, total));
         }
     }
 }
 
 /// Of the Bloom filters' rebuild.
 fn tell_keys() -> impl FnMut(u64, u64) {
-    let mut tell = tell_progress(|(), done, total| format!("reading the URLs seen before: {done} of {total} keys"));
-    move |done, total| tell((), done, total)
+    tell_progress(|done, total| format!("reading the URLs seen before: {done} of {total} keys"))
 }
 
 /// Of sending links again.
 fn tell_resend() -> impl FnMut(u64, u64) {
-    let mut tell = tell_progress(|(), done, total| {
+    tell_progress(|done, total| {
         format!("sending the links of archived pages to other shards again: {done} of {total} pages")
-    });
-    move |done, total| tell((), done, total)
+    })
 }
 
 /// Of what is read in the archive.
 fn tell_reads() -> impl FnMut(StartReads, u64, u64) {
-    tell_progress(|reads, done, total| match reads {
-        StartReads::Calendar => format!("putting archived pages into the recrawl calendar: {done} of {total} pages"),
-        StartReads::Support => format!("reading the links of archived pages: {done} of {total} pages"),
-        StartReads::Recovery => {
-            format!("recovering what was stored after the last checkpoint: {done} of {total} bytes")
+    let mut told = Instant::now();
+    move |reads, done, total| {
+        if is_time(&mut told) {
+            let (what, unit) = match reads {
+                StartReads::Calendar => ("putting archived pages into the recrawl calendar", "pages"),
+                StartReads::Support => ("reading the links of archived pages", "pages"),
+                StartReads::Recovery => ("recovering what was stored after the last checkpoint", "bytes"),
+            };
+            tracing::warn!("{what}: {done} of {total} {unit}");
         }
-    })
+    }
 }

@@ -25,56 +25,55 @@ use crate::web::html::is_html;
 use crate::web::surt::surt;
 use crate::web::url::CanonicalUrl;
 
+/// A column of the schema.
+struct SchemaColumn {
+    name: &'static str,
+    holds: Type,
+    is_required: bool,
+}
+
+const fn required(name: &'static str, holds: Type) -> SchemaColumn {
+    SchemaColumn { name, holds, is_required: true }
+}
+
+const fn optional(name: &'static str, holds: Type) -> SchemaColumn {
+    SchemaColumn { name, holds, is_required: false }
+}
+
 /// The columns.
-const COLUMNS: [&str; 32] = [
-    "url_surtkey",
-    "url",
-    "url_host_name",
-    "url_host_tld",
-    "url_host_2nd_last_part",
-    "url_host_3rd_last_part",
-    "url_host_4th_last_part",
-    "url_host_5th_last_part",
-    "url_host_registry_suffix",
-    "url_host_registered_domain",
-    "url_host_private_suffix",
-    "url_host_private_domain",
-    "url_host_name_reversed",
-    "url_protocol",
-    "url_port",
-    "url_path",
-    "url_query",
-    "fetch_time",
-    "fetch_status",
-    "fetch_redirect",
-    "content_digest",
-    "content_mime_type",
-    "content_mime_detected",
-    "content_charset",
-    "content_languages",
-    "content_truncated",
-    "warc_filename",
-    "warc_record_offset",
-    "warc_record_length",
-    "warc_segment",
-    "crawl",
-    "subset",
-];
-/// Those in which every row has a value.
-const REQUIRED: [&str; 13] = [
-    "url_surtkey",
-    "url",
-    "url_host_name",
-    "url_protocol",
-    "url_path",
-    "fetch_time",
-    "fetch_status",
-    "warc_filename",
-    "warc_record_offset",
-    "warc_record_length",
-    "warc_segment",
-    "crawl",
-    "subset",
+const COLUMNS: [SchemaColumn; 32] = [
+    required("url_surtkey", Type::Text),
+    required("url", Type::Text),
+    required("url_host_name", Type::Text),
+    optional("url_host_tld", Type::Text),
+    optional("url_host_2nd_last_part", Type::Text),
+    optional("url_host_3rd_last_part", Type::Text),
+    optional("url_host_4th_last_part", Type::Text),
+    optional("url_host_5th_last_part", Type::Text),
+    optional("url_host_registry_suffix", Type::Text),
+    optional("url_host_registered_domain", Type::Text),
+    optional("url_host_private_suffix", Type::Text),
+    optional("url_host_private_domain", Type::Text),
+    optional("url_host_name_reversed", Type::Text),
+    required("url_protocol", Type::Text),
+    optional("url_port", Type::Int),
+    required("url_path", Type::Text),
+    optional("url_query", Type::Text),
+    required("fetch_time", Type::Time),
+    required("fetch_status", Type::Short),
+    optional("fetch_redirect", Type::Text),
+    optional("content_digest", Type::Text),
+    optional("content_mime_type", Type::Text),
+    optional("content_mime_detected", Type::Text),
+    optional("content_charset", Type::Text),
+    optional("content_languages", Type::Text),
+    optional("content_truncated", Type::Text),
+    required("warc_filename", Type::Text),
+    required("warc_record_offset", Type::Int),
+    required("warc_record_length", Type::Int),
+    required("warc_segment", Type::Text),
+    required("crawl", Type::Text),
+    required("subset", Type::Text),
 ];
 
 #[derive(Debug, Args)]
@@ -122,15 +121,9 @@ impl IndexArgs {
     }
 
     fn table(&self) -> anyhow::Result<Table> {
-        let column = |name: &&str| {
-            let holds = match *name {
-                "fetch_time" => Type::Time,
-                "fetch_status" => Type::Short,
-                "url_port" | "warc_record_offset" | "warc_record_length" => Type::Int,
-                _ => Type::Text,
-            };
-            let column = Column::new(name, holds);
-            if REQUIRED.contains(name) { column.required() } else { column }
+        let column = |of: &SchemaColumn| {
+            let column = Column::new(of.name, of.holds);
+            if of.is_required { column.required() } else { column }
         };
         self.table.table("ccindex", COLUMNS.iter().map(column).collect())
     }
