@@ -1,8 +1,8 @@
 //! What the shards of a crawl say of one another: one identity, link files that are whole, and no shard at an
 //! earlier checkpoint than the others knew of.
 //!
-//! Beside a running crawl a shard may have gone on since the others were looked at. That is sound: what they knew is
-//! read first and its last checkpoint afterwards, and no shard goes back.
+//! Beside a running crawl a shard may have gone on since the others were looked at. So what one shard said of another is
+//! compared with the last checkpoint of the other, which is found when all have been looked at: no shard goes back.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,9 +16,10 @@ use crate::disk::{Disk, Mode, Result};
 use crate::drum::verify::is_fault;
 use crate::engine::checkpoint::{self, checkpoint_path};
 use crate::engine::{ExchangeState, Identity, Kept, Sharding};
-use crate::exchange::{Difference, LinkFile, LinkJob, Position, link_path, links_dir, number_of};
+use crate::exchange::{Account, Difference, LinkFile, LinkJob, Position, link_path, links_dir, number_of};
 use crate::record::layout;
 use crate::shard::Shard;
+use crate::ship::Manifest;
 use crate::web::url::KeyMaker;
 
 /// What one shard said, as far as others depend on it.
@@ -48,22 +49,76 @@ impl ShardNoted {
     }
 }
 
+/// How far a shard had come when all had been looked at.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Last {
+    /// Its last checkpoint.
+    pub number: u64,
+    /// How far it had read the links of each shard; empty where that cannot be known.
+    pub positions: Vec<Position>,
+    /// Links that it had sent and read.
+    pub account: Account,
+}
+
+impl Last {
+    /// By what the shard noted.
+    fn of(noted: &ShardNoted) -> Option<Last> {
+        let number = noted.number?;
+        let Some(ExchangeState { positions, account, .. }) = noted.exchange.clone() else {
+            return Some(Last { number, ..Last::default() });
+        };
+        Some(Last { number, positions, account })
+    }
+
+    /// By the last manifest of the shard, or by what it noted where there is none.
+    pub(super) fn of_manifest(manifest: Option<&Manifest>, noted: &ShardNoted) -> Option<Last> {
+        let Some(Manifest { number, head, .. }) = manifest else { return Last::of(noted) };
+        Some(Last { number: *number, positions: head.positions.clone(), account: head.account.clone() })
+    }
+}
+
 /// What the shards of a crawl have noted, in their order.
 pub(super) struct Shards<'a> {
     /// By the checkpoints that were looked at.
     pub noted: &'a [ShardNoted],
-    /// Their last checkpoints, found when all had been looked at; nothing where that cannot be known.
-    pub last: &'a [Option<u64>],
+    /// How far they had come when all had been looked at; nothing where that cannot be known.
+    pub last: &'a [Option<Last>],
     /// Set where they may go on meanwhile.
     pub running: bool,
 }
 
-/// The last checkpoints of the shards by their directories.
-pub(super) fn last(disk: &Disk, dirs: &CrawlDirs, running: bool, noted: &[ShardNoted]) -> Result<Vec<Option<u64>>> {
+impl Shards<'_> {
+    /// The differences between what shards have sent and what others have read, which have read all their files.
+    fn differences(&self) -> Vec<Difference> {
+        let mut found = Vec::new();
+        for (from, sender) in self.noted.iter().enumerate() {
+            let Some(sender) = &sender.exchange else { continue };
+            for (to, reader) in self.last.iter().enumerate().filter(|&(to, _)| to != from) {
+                let Some(reader) = reader else { continue };
+                let has_read = |kept: &Kept| reader.positions.get(from).is_some_and(|at| at.number > kept.number);
+                // beside a running crawl the reader may have read what the sender has sent since
+                let is_lost = |of: &Difference| !self.running || of.read < of.sent;
+                let difference = sender.account.difference(from as u32, to as u32, &reader.account);
+                found.extend(difference.filter(|of| is_lost(of) && sender.kept.iter().all(has_read)));
+            }
+        }
+        found
+    }
+}
+
+/// How far the shards have come by their directories, once all have been looked at.
+pub(super) fn last(disk: &Disk, dirs: &CrawlDirs, running: bool, noted: &[ShardNoted]) -> Result<Vec<Option<Last>>> {
     let mut last = Vec::with_capacity(noted.len());
     for (dir, of) in dirs.shards().iter().zip(noted) {
         let newest = if running { checkpoint::newest(disk, dir)? } else { None };
-        last.push(newest.map(|(checkpoint, _)| checkpoint.number).or(of.number));
+        last.push(match newest {
+            Some((checkpoint, sections)) => {
+                let number = checkpoint.number;
+                let exchange = ExchangeState::read(&sections.exchange, &checkpoint_path(dir, number))?;
+                Last::of(&ShardNoted { number: Some(number), exchange: Some(exchange) })
+            }
+            None => Last::of(of),
+        });
     }
     Ok(last)
 }
@@ -80,10 +135,11 @@ pub(super) fn check(
     for (place, of) in noted.iter().enumerate() {
         if let Some(exchange) = &of.exchange {
             check_heads(dirs, (place, exchange), shards, report);
-            for difference in differences(running, (place, exchange), noted) {
-                report.damage(&dirs.shards()[place], 0, format!("{difference}: pages may be missing"));
-            }
         }
+    }
+    for difference in shards.differences() {
+        let reader = &dirs.shards()[difference.reader as usize];
+        report.damage(reader, 0, format!("{difference}: pages may be missing"));
     }
     for (place, of) in noted.iter().enumerate() {
         let Some(exchange) = &of.exchange else { continue };
@@ -151,7 +207,7 @@ fn check_heads(
         None => dirs.shards()[place].clone(),
     };
     for (other, &known) in exchange.heads.iter().enumerate().filter(|&(other, _)| other != place) {
-        let Some(last) = shards.last.get(other).copied().flatten() else { continue };
+        let Some(last) = shards.last.get(other).and_then(|last| Some(last.as_ref()?.number)) else { continue };
         if last < known {
             let what = format!(
                 "it knew of checkpoint {known} of {}, whose last one is {last}: one of the two directories was put \
@@ -161,22 +217,6 @@ fn check_heads(
             report.damage(&path, 0, what);
         }
     }
-}
-
-/// The differences between what a shard has read and what others have sent to it, where it has read all their files.
-fn differences(
-    running: bool,
-    (place, reader): (usize, &ExchangeState),
-    noted: &[ShardNoted],
-) -> impl Iterator<Item = Difference> {
-    noted.iter().enumerate().filter(move |&(at, _)| at != place).filter_map(move |(at, of)| {
-        let sender = of.exchange.as_ref()?;
-        let has_read = |kept: &Kept| reader.positions.get(at).is_some_and(|position| position.number > kept.number);
-        let difference = sender.account.difference(at as u32, place as u32, &reader.account)?;
-        // beside a running crawl the reader may have been looked at later, and have read more
-        let is_lost = !running || difference.read < difference.sent;
-        (is_lost && sender.kept.iter().all(has_read)).then_some(difference)
-    })
 }
 
 /// The link files of a shard: whole, and every URL in them one of the shard that it is for.
@@ -267,7 +307,11 @@ fn check_file(disk: &Disk, (dir, sender, number): (&Path, Shard, u64), keys: Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::Account;
+
+    /// The position behind all files.
+    fn all() -> Position {
+        Position::behind(7)
+    }
 
     fn noted(position: Position, kept: &[u64], account: Account) -> ShardNoted {
         let kept = kept.iter().map(|&number| Kept { number, has_notes: false }).collect();
@@ -275,25 +319,47 @@ mod tests {
         ShardNoted { number: Some(9), exchange: Some(exchange) }
     }
 
-    /// The differences in a crawl of two shards, of which the second has read so much of the first.
-    fn found(running: bool, (sent, read): (u64, u64), position: Position) -> Vec<String> {
-        let of_sender = Account { sent: vec![0, sent], read: vec![0, 0] };
-        let of_reader = Account { sent: vec![0, 0], read: vec![read, 0] };
-        let noted = [noted(Position::default(), &[4, 7], of_sender), noted(position, &[], of_reader)];
-        let all = noted.iter().enumerate().filter_map(|(place, of)| Some((place, of.exchange.as_ref()?)));
-        all.flat_map(|of| differences(running, of, &noted)).map(|found| found.to_string()).collect()
+    /// The first of two shards, which has sent so many links and has these files.
+    fn sender(sent: u64, kept: &[u64]) -> ShardNoted {
+        noted(Position::default(), kept, Account { sent: vec![0, sent], read: vec![0, 0] })
+    }
+
+    /// The second of them, which has read so many.
+    fn reader(read: u64, position: Position) -> ShardNoted {
+        noted(position, &[], Account { sent: vec![0, 0], read: vec![read, 0] })
+    }
+
+    fn found(running: bool, noted: &[ShardNoted], last: &[ShardNoted]) -> Vec<String> {
+        let last: Vec<Option<Last>> = last.iter().map(Last::of).collect();
+        let found = Shards { noted, last: &last, running }.differences();
+        found.iter().map(Difference::to_string).collect()
+    }
+
+    /// Those of shards that did not go on meanwhile.
+    fn found_at_rest(running: bool, (sent, read): (u64, u64), position: Position) -> Vec<String> {
+        let noted = [sender(sent, &[4, 7]), reader(read, position)];
+        found(running, &noted, &noted)
     }
 
     #[test]
     fn links_that_were_sent_and_not_read_are_found_once_all_files_are_read() {
-        let all = Position::behind(7);
-        let lost = found(false, (9, 8), all);
+        let lost = found_at_rest(false, (9, 8), all());
         assert_eq!(lost.len(), 1);
         assert!(lost[0].contains("shard-001 has read 8 of the 9 links that shard-000 has sent to it"), "{lost:?}");
-        assert_eq!(found(true, (9, 8), all).len(), 1);
-        assert!(found(false, (9, 9), all).is_empty());
-        assert!(found(false, (9, 4), Position::behind(4)).is_empty(), "there is a file to be read");
-        assert_eq!(found(false, (9, 10), all).len(), 1, "read twice");
-        assert!(found(true, (9, 12), all).is_empty(), "read since the sender was looked at");
+        assert_eq!(found_at_rest(true, (9, 8), all()).len(), 1);
+        assert!(found_at_rest(false, (9, 9), all()).is_empty());
+        assert!(found_at_rest(false, (9, 4), Position::behind(4)).is_empty(), "there is a file to be read");
+        assert_eq!(found_at_rest(false, (9, 10), all()).len(), 1, "read twice");
+        assert!(found_at_rest(true, (9, 12), all()).is_empty(), "read since the sender was looked at");
+    }
+
+    #[test]
+    fn a_shard_that_reads_files_after_it_was_looked_at_has_lost_nothing() {
+        // the file behind the ninth link was read by all and deleted before its sender was looked at
+        let noted = [sender(9, &[]), reader(8, Position::behind(6))];
+        let last = [sender(9, &[]), reader(9, all())];
+        assert!(found(true, &noted, &last).is_empty());
+        let last = [sender(9, &[]), reader(8, all())];
+        assert_eq!(found(true, &noted, &last).len(), 1);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use super::across::{self, ShardNoted};
+use super::across::{self, Last, ShardNoted};
 use super::{Place, copies, verify_one};
 use crate::container::Report;
 use crate::crawl::CrawlError;
@@ -49,7 +49,7 @@ pub fn verify_stored(
     let (mut last, mut newest) = (Vec::with_capacity(noted.len()), Vec::new());
     for (shard, of) in crawl.shards().zip(&noted) {
         let manifest = crawl.newest(shard)?;
-        last.push(manifest.as_ref().map(|newest| newest.number).max(of.number));
+        last.push(Last::of_manifest(manifest.as_ref(), of));
         newest.extend(manifest);
     }
     across::check(&disk, &dirs, &across::Shards { noted: &noted, last: &last, running: true }, report, notice)?;
