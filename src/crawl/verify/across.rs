@@ -1,8 +1,8 @@
 //! What the shards of a crawl say of one another: one identity, link files that are whole, and no shard at an
 //! earlier checkpoint than the others knew of.
 //!
-//! Beside a running crawl a shard may have gone on since the others were looked at. So what one shard said of another is
-//! compared with the last checkpoint of the other, which is found when all have been looked at: no shard goes back.
+//! Beside a running crawl a shard may have gone on since the others were looked at. So what one shard said of another
+//! is compared with the last checkpoint of the other, which is found when all have been looked at: no shard goes back.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

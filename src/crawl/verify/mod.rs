@@ -15,6 +15,7 @@
 
 mod across;
 mod agreement;
+mod answers;
 mod calendar;
 mod catalog;
 mod copies;

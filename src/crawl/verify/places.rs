@@ -13,7 +13,6 @@ use crate::clock::Time;
 use crate::disk::Result;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::drum::Value;
-use crate::engine::values::{Addresses, Robots};
 
 /// Memory of the sorter.
 const SORT_MEMORY: usize = 32 << 20;
@@ -23,24 +22,6 @@ const VISIT: u8 = 0;
 const QUEUED: u8 = 1;
 const RECORD: u8 = 2;
 const PAGE: u8 = 3;
-
-/// A value of a store that may say something of a page.
-pub(super) trait Noted: Value {
-    /// The visits of a page, where it is of any.
-    fn visits(&self) -> Option<&Visited> {
-        None
-    }
-}
-
-impl Noted for Robots {}
-
-impl Noted for Addresses {}
-
-impl Noted for Visited {
-    fn visits(&self) -> Option<&Visited> {
-        Some(self)
-    }
-}
 
 /// Takes what is known of the places of pages.
 pub(super) struct Places {

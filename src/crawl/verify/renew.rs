@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use super::across;
 use super::agreement::KeyRef;
+use super::answers::{self, AnswerVisitor};
 use super::catalog::{self, Known};
 use super::places::Places;
 use super::replan::{Replanning, keep_waiting};
@@ -29,12 +30,11 @@ use crate::crawl::retention;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{DirectoryLock, Disk, Error, Result};
 use crate::drum::verify::{Check, Operation, is_fault};
-use crate::drum::{DrumState, Renewal, Value};
+use crate::drum::{DrumState, Renewal, Renewed};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::rests;
 use crate::engine::seeds::{self, Kept};
-use crate::engine::values::{Addresses, Robots};
-use crate::engine::{ExchangeState, Identity, Pair, Supported, mend};
+use crate::engine::{ExchangeState, Identity, Pair, StoreValue, mend};
 use crate::frontier::QueuedUrl;
 use crate::record::layout::{self, StoreName};
 use crate::shard::Shard;
@@ -81,10 +81,12 @@ pub(super) fn cure(harm: &Harm) -> Vec<String> {
                 .to_owned(),
         );
     }
-    for (store, what) in [(StoreName::Robots, "rules of robots.txt"), (StoreName::Dns, "addresses")] {
-        if !harm.of(store).is_empty() {
-            said.push(format!("--rebuild empties the damaged part of the store of {what}: they are fetched again"));
-        }
+    let of_answers = |store: &&StoreName| !matches!(store, StoreName::Seen | StoreName::Visits | StoreName::Support);
+    for store in harm.stores.keys().filter(of_answers) {
+        said.push(format!(
+            "--rebuild empties the damaged part of {}/: its answers are asked for again",
+            store.dir_name()
+        ));
     }
     said
 }
@@ -247,20 +249,10 @@ fn renew_checkpoint(
     let replanning = Replanning { disk, dir, cut: &cut, harm: &harm, maker };
     let replanned = places.map(|places| replanning.run(places)).transpose()?.flatten();
     replanned.and_then(|replanned| replanned.note(&mut next, &mut sections)).into_iter().for_each(&mut *notice);
-    let renewing = Renewing { disk, dir, cut: &cut, harm: &harm };
-    let seen = renewing.seen(wanted.finish()?)?;
-    let emptied = [
-        (StoreName::Seen, seen),
-        (StoreName::Robots, renewing.emptied::<Robots>(StoreName::Robots)?),
-        (StoreName::Dns, renewing.emptied::<Addresses>(StoreName::Dns)?),
-        (StoreName::Support, renewing.support()?),
-    ];
-    for (store, renewed) in emptied {
-        if let Some((state, arrays)) = renewed {
-            next.stores.insert(store, state);
-            sections.stores.insert(store, arrays);
-        }
-    }
+    let mut renewing = Renewing { disk, dir, cut: &cut, harm: &harm, next: &mut next, sections: &mut sections };
+    renewing.seen(wanted.finish()?)?;
+    renewing.empty::<Pair>(|_, _, _| Ok(()))?;
+    answers::visit(&mut renewing)?;
     next.statistics.pages_stored = next.statistics.pages_stored.min(pages_stored);
     next.number = number + 1;
     rests::carry_over(disk, dir, number, next.number)?;
@@ -307,20 +299,26 @@ fn tidy(disk: &Disk, dir: &Path, next: &Checkpoint, sections: &Sections) -> Resu
     unknown.into_iter().filter(|(_, ours)| *ours).try_for_each(|(path, _)| disk.remove(&path))
 }
 
+/// Puts what stays of a bucket into the renewed one.
+type Keep<V> = fn(&Check<'_>, usize, &mut dyn Renewed<V, <V as StoreValue>::Asks>) -> Result<()>;
+
 /// Stores that are rewritten, as far as they are harmed.
 struct Renewing<'a> {
     disk: &'a Disk,
     dir: &'a Path,
     cut: &'a Cut,
     harm: &'a Harm,
+    /// The checkpoint that names them, and what was in memory.
+    next: &'a mut Checkpoint,
+    sections: &'a mut Sections,
 }
 
 impl Renewing<'_> {
     /// URL-seen, from what is `wanted` in it, from what waits, and from what can be read of the old files, unless URLs
     /// are lost that it would keep away.
-    fn seen(&self, mut wanted: Sorted) -> Result<Option<(DrumState, Vec<u8>)>> {
+    fn seen(&mut self, mut wanted: Sorted) -> Result<()> {
         let dir = StoreName::Seen.dir(self.dir);
-        let Some(stored) = self.cut.checkpoint.store(StoreName::Seen, &self.cut.sections) else { return Ok(None) };
+        let Some(stored) = self.cut.checkpoint.store(StoreName::Seen, &self.cut.sections) else { return Ok(()) };
         let check = Check::new(self.disk, &dir, stored, &self.cut.path)?;
         let mut renewal = Renewal::<(), QueuedUrl>::begin(&check)?;
         let mut head = wanted.next()?.map(KeyRef::from_bytes);
@@ -353,32 +351,32 @@ impl Renewing<'_> {
                 keep_waiting::<()>(&check, bucket, renewed)
             })?;
         }
-        renewal.finish().map(Some)
+        self.note(StoreName::Seen, renewal.finish()?);
+        Ok(())
     }
 
-    /// The store of pairs of domains with its harmed buckets empty, if it has any.
-    fn support(&self) -> Result<Option<(DrumState, Vec<u8>)>> {
-        let harmed = self.harm.of(StoreName::Support);
-        let stored = self.cut.checkpoint.store(StoreName::Support, &self.cut.sections);
-        let Some(stored) = stored.filter(|_| !harmed.is_empty()) else { return Ok(None) };
-        let dir = StoreName::Support.dir(self.dir);
+    /// Empties the harmed buckets of a store, but for what `keep` puts into them.
+    fn empty<V: StoreValue>(&mut self, keep: Keep<V>) -> Result<()> {
+        let dir = V::STORE.dir(self.dir);
+        let Some(stored) = self.cut.checkpoint.store(V::STORE, &self.cut.sections) else { return Ok(()) };
         let check = Check::new(self.disk, &dir, stored, &self.cut.path)?;
-        let mut renewal = Renewal::<Pair, Supported>::begin(&check)?;
-        for &bucket in harmed {
-            renewal.bucket(bucket, &mut |_| Ok(()))?;
+        let mut renewal = Renewal::<V, V::Asks>::begin(&check)?;
+        for &bucket in self.harm.of(V::STORE) {
+            renewal.bucket(bucket, &mut |renewed| keep(&check, bucket, renewed))?;
         }
-        renewal.finish().map(Some)
+        self.note(V::STORE, renewal.finish()?);
+        Ok(())
     }
 
-    /// A store whose harmed buckets hold nothing but the URLs that wait there.
-    fn emptied<V: Value>(&self, store: StoreName) -> Result<Option<(DrumState, Vec<u8>)>> {
-        let dir = store.dir(self.dir);
-        let Some(stored) = self.cut.checkpoint.store(store, &self.cut.sections) else { return Ok(None) };
-        let check = Check::new(self.disk, &dir, stored, &self.cut.path)?;
-        let mut renewal = Renewal::<V, QueuedUrl>::begin(&check)?;
-        for &bucket in self.harm.of(store) {
-            renewal.bucket(bucket, &mut |renewed| keep_waiting::<V>(&check, bucket, renewed))?;
-        }
-        renewal.finish().map(Some)
+    /// Has the next checkpoint name a store as it is now, with its arrays.
+    fn note(&mut self, store: StoreName, (state, arrays): (DrumState, Vec<u8>)) {
+        self.next.stores.insert(store, state);
+        self.sections.stores.insert(store, arrays);
+    }
+}
+
+impl AnswerVisitor for Renewing<'_> {
+    fn visit<V: StoreValue<Asks = QueuedUrl>>(&mut self) -> Result<()> {
+        self.empty::<V>(keep_waiting)
     }
 }

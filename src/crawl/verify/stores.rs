@@ -16,16 +16,18 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::agreement::{Join, KeyRef};
+use super::answers::{self, AnswerVisitor};
 use super::faults;
-use super::places::{Noted, Places};
+use super::places::Places;
 use crate::calendar::Visited;
 use crate::container::keys::KeyFile;
 use crate::container::{ContainerState, KeyRecord, Report};
 use crate::disk::sorter::Sorter;
 use crate::disk::{Disk, Error, Result};
 use crate::drum::verify::{Check, Operation, is_fault};
+use crate::engine::StoreValue;
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
-use crate::engine::values::{Addresses, Robots, decode_rules};
+use crate::engine::values::decode_rules;
 use crate::frontier::QueuedUrl;
 use crate::frontier::verify::Check as FrontierCheck;
 use crate::record::layout::{self, StoreName};
@@ -69,6 +71,9 @@ impl Harm {
         !self.of(StoreName::Visits).is_empty() || !self.slots.is_empty() || self.unplaced > 0
     }
 }
+
+/// Notes what a value says of its key.
+type Note<S, V> = fn(&mut S, u64, &V) -> Result<()>;
 
 /// A checkpoint with what was in memory.
 #[derive(Debug)]
@@ -157,9 +162,8 @@ impl<'a, 'r> Stores<'a, 'r> {
 
     /// Goes through all but URL-seen, and notes what has to be in it. Says whether key.dat could be read to its end.
     pub(super) fn gather(&mut self) -> Result<bool> {
-        self.store::<Robots>(StoreName::Robots)?;
-        self.store::<Addresses>(StoreName::Dns)?;
-        self.store::<Visited>(StoreName::Visits)?;
+        answers::visit(self)?;
+        self.store(Self::note_visits)?;
         self.calendar()?;
         self.frontier()?;
         self.pages()
@@ -184,8 +188,9 @@ impl<'a, 'r> Stores<'a, 'r> {
         Ok(is_newer)
     }
 
-    /// Goes through one of the stores but URL-seen.
-    fn store<V: Noted>(&mut self, store: StoreName) -> Result<()> {
+    /// Goes through a store that URLs wait in, and has each of its values noted.
+    fn store<V: StoreValue<Asks = QueuedUrl>>(&mut self, note: Note<Self, V>) -> Result<()> {
+        let store = V::STORE;
         let (disk, dir) = (self.disk, store.dir(self.dir));
         let mut bucket = 0;
         'cuts: loop {
@@ -193,9 +198,9 @@ impl<'a, 'r> Stores<'a, 'r> {
             let Some(check) = self.open(disk, &dir, store, &cut, bucket == 0)? else { return Ok(()) };
             while bucket < check.buckets() {
                 let (mut faults, mut of_repository) = (Vec::new(), Vec::new());
-                check.repository::<V>(bucket, &mut |key, value| self.note(key, &value, &dir), &mut of_repository)?;
+                check.repository::<V>(bucket, &mut |key, value| note(self, key, &value), &mut of_repository)?;
                 let mut each = |operation: Operation<V, QueuedUrl>| {
-                    operation.value.map_or(Ok(()), |value| self.note(operation.key, &value, &dir))?;
+                    operation.value.map_or(Ok(()), |value| note(self, operation.key, &value))?;
                     match operation.waiting {
                         Some(url) if store == StoreName::Visits => self.waits_for_visits(&url, &dir),
                         Some(url) => self.queued(&url, false, &dir, 0),
@@ -296,10 +301,9 @@ impl<'a, 'r> Stores<'a, 'r> {
         }
     }
 
-    /// Notes what a value in the store in `dir` says of the page with `key`, if anything.
-    fn note(&mut self, key: u64, value: &impl Noted, dir: &Path) -> Result<()> {
-        let Some(visited) = value.visits() else { return Ok(()) };
-        self.want(key, dir)?;
+    /// Notes the visits of the page with `key`.
+    fn note_visits(&mut self, key: u64, visited: &Visited) -> Result<()> {
+        self.want(key, &StoreName::Visits.dir(self.dir))?;
         self.places.as_mut().map_or(Ok(()), |places| places.visited(key, visited))
     }
 
@@ -581,6 +585,12 @@ impl<'a, 'r> Stores<'a, 'r> {
 
     pub(super) fn unknown(&mut self, dir: &Path, files: Vec<(PathBuf, bool)>) {
         left_over(self.report, dir, files);
+    }
+}
+
+impl AnswerVisitor for Stores<'_, '_> {
+    fn visit<V: StoreValue<Asks = QueuedUrl>>(&mut self) -> Result<()> {
+        self.store::<V>(|_, _, _| Ok(()))
     }
 }
 
