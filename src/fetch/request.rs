@@ -10,7 +10,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::body::End;
 use super::client::{Clients, over_which_connection};
-use super::failure::{cause_of, describe, http2_fault, is_of_dead_connection, is_out_of_files, is_unprocessed};
+use super::failure::{
+    cause_of, describe, http2_fault, is_of_dead_connection, is_of_http2, is_out_of_files, is_unprocessed,
+};
 use super::protocols::Http2Fault;
 use super::proxies::cause_by;
 use super::{Arrived, FILES_PAUSE, Shared, head, transfer};
@@ -146,9 +148,9 @@ struct Failed {
 enum Again {
     /// The server says that it has not processed it (RFC 9113, 8.7).
     Unprocessed,
-    /// The connection had been kept, and was dead: the server closed it while the request was on its way (RFC 9112,
-    /// 9.3.1).
-    KeptTooLong,
+    /// The connection was not of this request alone, and ended under it: it had been kept, and the server closed it
+    /// while the request was on its way (RFC 9112, 9.3.1), or another stream of HTTP/2 brought it down.
+    OfOthers,
 }
 
 impl Exchange<'_> {
@@ -237,7 +239,7 @@ impl Exchange<'_> {
             head => return head,
         };
         tracing::debug!(origin = self.origin, detail = failed.detail, "requested over a connection of its own");
-        if failed.again == Some(Again::KeptTooLong) {
+        if failed.again == Some(Again::OfOthers) {
             self.shared.idle.died(self.origin);
         }
         self.head_over(http1_only, false).await
@@ -303,7 +305,11 @@ impl Exchange<'_> {
                 }
                 Ok((self.by_server(answer)?, signature))
             }
-            Ok((Err(error), was_kept)) => Err(self.failed(&error, was_kept)),
+            Ok((Err(error), was_kept)) => {
+                // over HTTP/2 other requests join one that has just been made
+                let was_shared = was_kept || keeps && is_of_http2(&error);
+                Err(self.failed(&error, was_shared))
+            }
             Err(_) if head_until < self.deadline => {
                 Err(late(Cause::TooSlow, format!("no whole head in {:?}", self.settings.timeout_head)))
             }
@@ -322,7 +328,7 @@ impl Exchange<'_> {
         }
     }
 
-    fn failed(&self, error: &reqwest::Error, was_kept: bool) -> Failed {
+    fn failed(&self, error: &reqwest::Error, was_shared: bool) -> Failed {
         let (cause, detail) = match &self.settings.proxy {
             None => (cause_of(error), describe(error)),
             Some(proxy) => {
@@ -332,7 +338,7 @@ impl Exchange<'_> {
         };
         let again = match () {
             () if is_unprocessed(error) => Some(Again::Unprocessed),
-            () if was_kept && self.is_safe() && is_of_dead_connection(error) => Some(Again::KeptTooLong),
+            () if was_shared && self.is_safe() && is_of_dead_connection(error) => Some(Again::OfOthers),
             () => None,
         };
         Failed { cause, detail, http2: http2_fault(error), again }

@@ -16,6 +16,15 @@ pub const PATIENCE: Duration = Duration::from_secs(240);
 /// No delay at all.
 pub const RUSH: &str = "delay_factor = 0.0\ndelay_min = \"0s\"\ndelay_per_ip = \"0s\"\n";
 
+/// Waits for something that will happen; `what` is said where it does not.
+pub fn wait_for(what: &str, mut happened: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !happened() {
+        assert!(start.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
 /// A crawl directory with seeds and configuration.
 pub struct Crawl {
     pub dir: tempfile::TempDir,

@@ -1,6 +1,7 @@
 //! Certificates that do not hold, and servers that choose HTTP/2 and cannot speak it.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -24,6 +25,7 @@ use super::http::{HttpServer, page};
 use super::nameserver::{NameServer, found};
 use crate::signed::server::Asked;
 use crate::signed::verify::Keys;
+use crate::site::wait_for;
 
 /// An authority that signs for the tests.
 pub(super) struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -73,6 +75,8 @@ pub(super) enum Http2 {
     Closes,
     /// Answers the first request of each connection, and this to the next one.
     SecondIs(Second),
+    /// Leaves the first connection without an answer, and closes it when it has two requests; answers on all others.
+    FirstIsForOne,
 }
 
 /// How the second request over a connection ends.
@@ -85,12 +89,16 @@ pub(super) enum Second {
     Closed,
 }
 
+/// Requests that came over HTTP/2 that is spoken by hand.
+type Arrived = Arc<AtomicUsize>;
+
 /// A TLS server that notes the protocol of every connection.
 pub(super) struct TlsServer {
     pub(super) address: SocketAddr,
     protocols: Arc<Mutex<Vec<&'static str>>>,
     /// Requests over HTTP/2.
     asked: Arc<Mutex<Vec<Asked>>>,
+    arrived: Arrived,
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -115,14 +123,31 @@ impl TlsServer {
         let log = protocols.clone();
         let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
         let asking = asked.clone();
+        let arrived = Arrived::default();
+        let arriving = arrived.clone();
         runtime.spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (acceptor, log, asking) = (acceptor.clone(), log.clone(), asking.clone());
+                let arriving = arriving.clone();
                 tokio::spawn(async move {
                     let Ok(stream) = acceptor.accept(stream).await else { return };
                     if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
-                        log.lock().unwrap().push("h2");
-                        over_http2(stream, http2, &asking).await;
+                        let connections = {
+                            let mut log = log.lock().unwrap();
+                            log.push("h2");
+                            log.len()
+                        };
+                        let by_hand = match http2 {
+                            Http2::SecondIs(second) => Some(ByHand { answers_first: true, second, arriving }),
+                            Http2::FirstIsForOne => {
+                                Some(ByHand { answers_first: connections > 1, second: Second::Closed, arriving })
+                            }
+                            _ => None,
+                        };
+                        match by_hand {
+                            Some(by_hand) => drop(by_hand.serve(stream).await),
+                            None => over_http2(stream, http2, &asking).await,
+                        }
                     } else {
                         log.lock().unwrap().push("http/1.1");
                         over_http1(stream).await;
@@ -130,7 +155,7 @@ impl TlsServer {
                 });
             }
         });
-        TlsServer { address, protocols, asked, _runtime: runtime }
+        TlsServer { address, protocols, asked, arrived, _runtime: runtime }
     }
 
     pub(super) fn url(&self, host: &str) -> String {
@@ -164,10 +189,6 @@ async fn over_http2(mut stream: TlsStream<TcpStream>, http2: Http2, asked: &Mute
         let _ = stream.read_u8().await;
         return;
     }
-    if let Http2::SecondIs(second) = http2 {
-        let _ = by_hand(stream, second).await;
-        return;
-    }
     let Ok(mut connection) = h2::server::handshake(stream).await else { return };
     while let Some(Ok((request, mut respond))) = connection.accept().await {
         asked.lock().unwrap().push(as_asked(&request));
@@ -183,38 +204,47 @@ async fn over_http2(mut stream: TlsStream<TcpStream>, http2: Http2, asked: &Mute
 }
 
 /// HTTP/2 frame by frame (RFC 9113), as no library would let a server speak it.
-async fn by_hand(mut stream: TlsStream<TcpStream>, second: Second) -> std::io::Result<()> {
-    const DATA: u8 = 0;
-    const HEADERS: u8 = 1;
-    const RST_STREAM: u8 = 3;
-    const SETTINGS: u8 = 4;
-    const GOAWAY: u8 = 7;
-    let frame = |kind: u8, flags: u8, of: u32, payload: &[u8]| {
-        let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
-        [&length[1..], &[kind, flags], &of.to_be_bytes(), payload].concat()
-    };
-    stream.read_exact(&mut [0; 24]).await?;
-    stream.write_all(&frame(SETTINGS, 0, 0, &[])).await?;
-    loop {
-        let mut head = [0; 9];
-        stream.read_exact(&mut head).await?;
-        let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
-        stream.read_exact(&mut payload).await?;
-        let of = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
-        let answer = match (head[3], of) {
-            (SETTINGS, _) if head[4] & 1 == 0 => frame(SETTINGS, 1, 0, &[]),
-            (HEADERS, 1) => {
-                let status = frame(HEADERS, 4, of, &[0x88]);
-                [status, frame(DATA, 1, of, b"two")].concat()
-            }
-            (HEADERS, _) => match second {
-                Second::Refused => frame(RST_STREAM, 0, of, &[0, 0, 0, 7]),
-                Second::GoneAway => frame(GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0]),
-                Second::Closed => return Ok(()),
-            },
-            _ => continue,
+struct ByHand {
+    answers_first: bool,
+    second: Second,
+    arriving: Arrived,
+}
+
+impl ByHand {
+    async fn serve(self, mut stream: TlsStream<TcpStream>) -> std::io::Result<()> {
+        const DATA: u8 = 0;
+        const HEADERS: u8 = 1;
+        const RST_STREAM: u8 = 3;
+        const SETTINGS: u8 = 4;
+        const GOAWAY: u8 = 7;
+        let frame = |kind: u8, flags: u8, of: u32, payload: &[u8]| {
+            let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+            [&length[1..], &[kind, flags], &of.to_be_bytes(), payload].concat()
         };
-        stream.write_all(&answer).await?;
+        stream.read_exact(&mut [0; 24]).await?;
+        stream.write_all(&frame(SETTINGS, 0, 0, &[])).await?;
+        loop {
+            let mut head = [0; 9];
+            stream.read_exact(&mut head).await?;
+            let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
+            stream.read_exact(&mut payload).await?;
+            let of = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+            self.arriving.fetch_add(usize::from(head[3] == HEADERS), Ordering::Relaxed);
+            let answer = match (head[3], of) {
+                (SETTINGS, _) if head[4] & 1 == 0 => frame(SETTINGS, 1, 0, &[]),
+                (HEADERS, 1) if self.answers_first => {
+                    let status = frame(HEADERS, 4, of, &[0x88]);
+                    [status, frame(DATA, 1, of, b"two")].concat()
+                }
+                (HEADERS, 3..) => match self.second {
+                    Second::Refused => frame(RST_STREAM, 0, of, &[0, 0, 0, 7]),
+                    Second::GoneAway => frame(GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0]),
+                    Second::Closed => return Ok(()),
+                },
+                _ => continue,
+            };
+            stream.write_all(&answer).await?;
+        }
     }
 }
 
@@ -441,6 +471,21 @@ fn a_request_that_a_kept_connection_of_http2_does_not_take_is_made_again_at_once
         }
         assert!(!server.protocols().contains(&"http/1.1"), "{second:?}");
     }
+}
+
+#[test]
+fn requests_that_bring_each_others_connection_down_are_made_again_at_once_over_their_own() {
+    let authority = Authority::new();
+    let server = TlsServer::start(authority.sign(&params("a.test")), Http2::FirstIsForOne);
+    let client = Client::start(authority.trusted());
+    client.begin(&server.url("a.test"), &["127.0.0.1"]);
+    wait_for("no request came", || server.arrived.load(Ordering::Relaxed) == 1);
+    client.begin(&server.url("a.test"), &["127.0.0.1"]);
+    for _ in 0..2 {
+        let response = client.end().unwrap_or_else(|failed| panic!("{}", failed.detail));
+        assert_eq!((response.version, &*response.body), (HttpVersion::Http2, &b"two"[..]));
+    }
+    assert_eq!(server.protocols(), ["h2"; 3]);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! While a crawl is taken up again with much to replay: kills, again and again, and signals.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crawler::simweb::SimOptions;
 
 use super::{assert_goes_on, signal, small, traced, wrapped};
-use crate::site::{PATIENCE, RUSH, Site, kill, wait};
+use crate::site::{RUSH, Site, kill, wait, wait_for};
 use crate::tools::{Tool, has};
 
 /// A crawl without a checkpoint that was killed after so many requests: all of them are to be replayed.
@@ -17,14 +17,6 @@ pub(super) fn unfinished(seed: u64, requests: usize) -> Site {
     site.wait_for_requests(requests);
     kill(child);
     site
-}
-
-fn wait_for(what: &str, mut happened: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !happened() {
-        assert!(start.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 #[test]
