@@ -207,6 +207,9 @@ impl<'a> Gatherer<'a> {
         if !matches!(document, Document::Html | Document::Xhtml) {
             let against = (&visit.url, &self.scan_keys);
             let links = self.all.document(document, &visit.answer.body, content_type, against, visit.said);
+            if document == Document::Css {
+                self.mixed(visit, &links, false)?;
+            }
             return self.links(visit, &links, &[], None);
         }
         known.is_html = true;
@@ -285,7 +288,7 @@ impl<'a> Gatherer<'a> {
         Ok(self.out.links.push(&link.line())?)
     }
 
-    /// What a page that was fetched by https embeds by http, unless it tells browsers to ask by https.
+    /// What a page or style sheet that was fetched by https embeds by http, unless it tells browsers to ask by https.
     fn mixed(&mut self, visit: &Visit, links: &Links, upgraded_by_page: bool) -> Result<()> {
         let policies = headers::list(&visit.answer.headers, "content-security-policy").unwrap_or_default();
         if !visit.url.is_https() || upgraded_by_page || page::upgrades(&policies) {
@@ -333,6 +336,9 @@ impl<'a> Gatherer<'a> {
             let (from, to) = (&visit.key, self.key(&target));
             if *from != to {
                 self.out.pairs.push(&line([from, &to, "has"]))?;
+            }
+            // a page for all other languages is no translation, and names none in turn
+            if *from != to && !code.trim().eq_ignore_ascii_case("x-default") {
                 self.out.pairs.push(&line([&to, from, "wants", visit.url.as_str(), target.as_str(), code]))?;
             }
         }
@@ -359,17 +365,17 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
-    /// If the answer is a sitemap, its entries. Says whether it is.
+    /// If the answer is a sitemap or a feed, its entries. Says whether it is.
     fn sitemap(&mut self, visit: &Visit) -> Result<bool> {
         let claim = if visit.history.hops.ends_with('M') { Claim::Named } else { Claim::Unlikely };
         let body =
             Body { content_type: visit.content_type.as_deref(), content_encoding: None, bytes: &visit.answer.body };
-        let Some(format) = sitemap::format(body, claim).filter(|format| format.kind() == sitemap::Kind::Sitemap) else {
-            return Ok(false);
-        };
+        let Some(format) = sitemap::format(body, claim) else { return Ok(false) };
+        let is_feed = format.kind() == sitemap::Kind::Feed;
         let mut entries: Vec<(How, CanonicalUrl)> = Vec::new();
         sitemap::read(format, body, &visit.url, &mut |item| {
             let how = match item {
+                Item::Url(_, _) if is_feed => How::Other,
                 Item::Url(Entry::Page, _) => How::Listed,
                 Item::Url(Entry::Sitemap, _) => How::Sitemap,
                 Item::Url(Entry::Beside | Entry::Next, _) | Item::End(_) => return,

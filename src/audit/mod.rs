@@ -105,6 +105,8 @@ pub struct Options {
     pub earlier: Option<PathBuf>,
     /// What the report says of when it was made.
     pub now: Time,
+    /// The site as the report calls it; it names the crawl directory otherwise.
+    pub title: Option<String>,
 }
 
 /// A crawl whose pages are read.
@@ -197,6 +199,7 @@ impl Audit {
         let earlier = options.earlier.as_deref().map(|path| compare::read(path, options.memory / 8)).transpose()?;
         let about = report::About {
             dir: dir.to_owned(),
+            title: options.title.unwrap_or_else(|| dir.to_owned()),
             crawl,
             now: options.now,
             earlier: options.earlier.map(|path| path.display().to_string()),

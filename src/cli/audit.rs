@@ -58,6 +58,9 @@ pub(super) struct AuditArgs {
     /// Directory for the files; it is made if it is not there
     #[arg(long, short, value_name = "DIR", default_value = "./audit")]
     output: PathBuf,
+    /// The site as the report calls it; the crawl directory otherwise
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
     /// The audit.json of an earlier audit: say what is new and what is fixed
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
@@ -101,12 +104,24 @@ impl FailOn {
         })
     }
 
-    fn is_met(self, summary: &Summary) -> bool {
+    /// Findings that make the command fail, or places of them where they have to be new.
+    fn met(self, summary: &Summary) -> u64 {
         match self {
-            FailOn::Kind(kind) => summary.of(kind).findings > 0,
-            FailOn::Weight(weight) => summary.of_weight(weight) > 0,
-            FailOn::Any => Kind::ALL.iter().any(|kind| summary.of(*kind).findings > 0),
-            FailOn::New => summary.new_places() > 0,
+            FailOn::Kind(kind) => summary.of(kind).findings,
+            FailOn::Weight(weight) => summary.of_weight(weight),
+            FailOn::Any => Kind::ALL.iter().map(|kind| summary.of(*kind).findings).sum(),
+            FailOn::New => summary.new_places(),
+        }
+    }
+
+    /// As it is written on the command line.
+    fn name(self) -> &'static str {
+        match self {
+            FailOn::Kind(kind) => kind.name(),
+            FailOn::Weight(Weight::Error) => "error",
+            FailOn::Weight(_) => "warning",
+            FailOn::Any => "any",
+            FailOn::New => "new",
         }
     }
 }
@@ -123,7 +138,12 @@ impl AuditArgs {
         // what cannot be written is told before the work
         let [html, csv, json] = ["report.html", "findings.csv", "audit.json"].map(|name| self.file(dir, name));
         let (mut html, mut csv, mut json) = (html?, csv?, json?);
-        let options = Options { memory: self.memory, earlier: self.compare.clone(), now: SystemClock::new().now() };
+        let options = Options {
+            memory: self.memory,
+            earlier: self.compare.clone(),
+            now: SystemClock::new().now(),
+            title: self.title.clone(),
+        };
         let mut faults = super::archive::Damage::default();
         let mut faulty = |error: crate::archive::Error| faults.note(error.into(), &mut io::stderr());
         let mut audit = Audit::read(dir, options, &mut faulty).map_err(refusal)?;
@@ -136,7 +156,13 @@ impl AuditArgs {
         let summary = audit.write(&dir.display().to_string(), files).map_err(refusal)?;
         [html, csv, json].into_iter().try_for_each(Output::finish)?;
         self.tell(&summary, &mut io::stdout())?;
-        let is_met = self.fail_on.iter().any(|wanted| wanted.is_met(&summary));
+        let mut is_met = false;
+        for (wanted, found) in self.fail_on.iter().map(|wanted| (wanted, wanted.met(&summary))) {
+            if found > 0 {
+                is_met = true;
+                writeln!(io::stderr(), "crawler: --fail-on {}: {} found", wanted.name(), count(found))?;
+            }
+        }
         let exit = if is_met && exit == Exit::Done { Exit::Internal } else { exit };
         faults.or(exit, &mut io::stderr())
     }

@@ -24,7 +24,7 @@ fn page(name: &str, head: &str, body: &str) -> Answer {
 }
 
 /// The kinds of pages that are planted, by the first part of their path; each has `FAULTS` of them, by number.
-const PLANTED: [&str; 25] = [
+const PLANTED: [&str; 27] = [
     "broken",
     "chain",
     "loop",
@@ -50,6 +50,8 @@ const PLANTED: [&str; 25] = [
     "fine",
     "mapbroken",
     "hreffine",
+    "canbody",
+    "hrefdefault",
 ];
 
 fn answer(asked: &Asked) -> Answer {
@@ -78,7 +80,15 @@ fn answer(asked: &Asked) -> Answer {
                     let _ = write!(links, "<a href='/{kind}/{n}'>{kind} {n}</a> ");
                 }
             }
-            return page("home", "", &links);
+            return page("home", "<link rel=alternate type=application/rss+xml href=/feed.xml>", &links);
+        }
+        "/feed.xml" => {
+            let items: String = (0..FAULTS)
+                .map(|n| format!("<item><title>{n}</title><guid>{}</guid></item>", own(&format!("/feedgone/{n}"))))
+                .collect();
+            let body = format!("<rss version='2.0'><channel><title>f</title>{items}</channel></rss>");
+            let fields = vec![("content-type".into(), "application/rss+xml".into())];
+            return Answer { status: 200, fields, body: body.into() };
         }
         _ => {}
     }
@@ -88,7 +98,7 @@ fn answer(asked: &Asked) -> Answer {
     let plain = |head: &str, body: &str| page(&name, head, body);
     match kind {
         "broken" => plain("", &format!("<a href='/gone/{n}'>gone {n}</a>")),
-        "gone" | "mapgone" | "cangone" => Answer::status(404),
+        "gone" | "mapgone" | "cangone" | "feedgone" => Answer::status(404),
         "chain" => Answer::redirect(format!("/chain2/{n}")),
         "chain2" => Answer::redirect(format!("/chain3/{n}")),
         "loop" => Answer::redirect(format!("/loop2/{n}")),
@@ -117,6 +127,8 @@ fn answer(asked: &Asked) -> Answer {
         "canseveral" => {
             plain(&format!("<link rel=canonical href='/fine/{n}'><link rel=canonical href='/canseveral/{n}'>"), "")
         }
+        "canbody" => plain("", &format!("<link rel=canonical href='/cangone/{n}'>")),
+        "hrefdefault" => plain(&format!("<link rel=alternate hreflang=x-default href='/fine/{n}'>"), ""),
         "body" => page(&format!("twin {}", n.parse::<usize>().unwrap() / 2), "", ""),
         "noindex" | "hidden" => plain("<meta name=robots content=noindex>", ""),
         "nofollowpage" => plain("<meta name=robots content=nofollow>", "<a href='/unseen'>unseen</a>"),
@@ -132,7 +144,11 @@ fn answer(asked: &Asked) -> Answer {
             plain(&both, &format!("<a href='/hrefother/{n}'>de</a>"))
         }
         "hrefother" => plain(&format!("<link rel=alternate hreflang=en href='/hreffine/{n}'>"), ""),
-        "alt" => plain("", &format!("<img src='/i/{n}.png'><img src='/i/d.png' alt=''>")),
+        "alt" => {
+            let button = format!("<form><input type=image src='/i/{n}-button.png'></form>");
+            let map = format!("<map name=m><area href='/fine/{n}'></map><template><img src='/i/t.png'></template>");
+            plain("", &format!("<img src='/i/{n}.png'><img src='/i/d.png' alt=''>{button}{map}"))
+        }
         "i" => Answer { status: 200, fields: vec![("content-type".into(), "image/png".into())], body: "x".into() },
         _ => plain("", ""),
     }
@@ -203,6 +219,9 @@ fn all_planted_faults_are_found_and_none_is_invented() {
         plant("hreflang-return", format!("hrefreturn/{n}"), format!("fine/{n}"));
         plant("hreflang-code", format!("hrefcode/{n}"), format!("hrefcode/{n}"));
         plant("image-alt", format!("alt/{n}"), format!("i/{n}.png"));
+        plant("image-alt", format!("alt/{n}"), format!("i/{n}-button.png"));
+        plant("image-alt", format!("alt/{n}"), format!("fine/{n}"));
+        plant("broken", format!("feedgone/{n}"), "feed.xml".to_owned());
         // pages with the same content have the same title, description and heading as well
         plant("title-duplicate", format!("Title of twin {}", twin(n)), format!("body/{n}"));
         plant("description-duplicate", format!("About twin {}", twin(n)), format!("body/{n}"));
@@ -231,8 +250,13 @@ fn all_planted_faults_are_found_and_none_is_invented() {
     );
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("0 new, 0 fixed") && !said.contains("1 new"), "{said}");
-    let (code, said) = audit(&crawl, &["--fail-on", "broken,orphan", "--dir", "crawl"]);
+    let (code, said) =
+        audit(&crawl, &["--fail-on", "broken,orphan,robots", "--dir", "crawl", "--title", "Ours & theirs"]);
     assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains(&format!("--fail-on orphan: {FAULTS} found")), "{said}");
+    let html = read("report.html");
+    assert!(html.contains("<h1>Audit of Ours &amp; theirs</h1>"), "{}", &html[..3_000]);
+    assert!(html.contains("Nothing found of: Mixed content.") && html.contains("Not checked: Broken external links"));
 }
 
 /// Links of each kind that the site makes to other hosts.
@@ -423,11 +447,17 @@ fn what_a_secure_page_embeds_by_http_is_found_and_nothing_else() {
         };
         match kind {
             "" => {
-                let kinds = ["mixed", "safe", "link", "header", "meta"];
+                let kinds = ["mixed", "safe", "link", "header", "meta", "sheet"];
                 let links = (0..FAULTS).flat_map(|n| kinds.map(|kind| format!("<a href='/{kind}/{n}'>{n}</a>")));
                 page("home", "", &links.collect::<String>())
             }
             "mixed" => page(&format!("mixed {n}"), "", &embed(&insecure)),
+            "sheet" => page(&format!("sheet {n}"), &format!("<link rel=stylesheet href='/css/{n}'>"), ""),
+            "css" => {
+                let fields = vec![("content-type".into(), "text/css".into())];
+                let body = format!("p{{background:url({insecure}/css-file/{n})}}");
+                Answer { status: 200, fields, body: body.into() }
+            }
             "safe" => page(&format!("safe {n}"), "", &embed("")),
             "link" => page(&format!("link {n}"), "", &format!("<a href='{insecure}/link/{n}'>by http</a>")),
             "header" => page(&format!("header {n}"), "", &embed(&insecure))
@@ -446,6 +476,7 @@ fn what_a_secure_page_embeds_by_http_is_found_and_nothing_else() {
     let (code, said) = audit(&crawl, &["--fail-on", "mixed-content"]);
     assert_eq!(code, Some(1), "{said}");
     let found = found(&serde_json::from_str(&fs::read_to_string(crawl.path("audit/audit.json")).unwrap()).unwrap());
-    let planted = (0..FAULTS).map(|n| (format!("mixed/{n}"), format!("mixed-file/{n}"))).collect();
+    let of_number = |n: usize| ["mixed", "css"].map(|kind| (format!("{kind}/{n}"), format!("{kind}-file/{n}")));
+    let planted = (0..FAULTS).flat_map(of_number).collect();
     assert_eq!(found["mixed-content"], planted);
 }

@@ -1,6 +1,7 @@
 //! The page for people: one file with its styles and pictures in it, and no scripts. It asks for nothing elsewhere, and
 //! what the site says is text in it.
 
+use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::super::compare::State;
@@ -21,24 +22,24 @@ padding:24px}h1{font-size:26px;margin:0}h2{font-size:19px;margin:36px 0 8px}p.so
 padding:10px 16px;min-width:110px}.tile b{display:block;font-size:24px}.error b,.error{color:var(--fault)}\
 .warning b,.warning{color:var(--warn)}table{border-collapse:collapse;width:100%}td,th{text-align:left;\
 padding:5px 10px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}td.n,th.n{text-align:right;\
-font-variant-numeric:tabular-nums}a{color:inherit}td,summary,li{overflow-wrap:anywhere}\
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:16px}figure{margin:0;\
+font-variant-numeric:tabular-nums}a{color:inherit}summary,li,div{overflow-wrap:anywhere}\
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(440px,100%),1fr));gap:16px}figure{margin:0;\
 background:var(--panel);border-radius:8px;padding:12px}figcaption{font-weight:600;margin-bottom:6px}\
 svg{width:100%;height:auto}svg text{font:13px system-ui,sans-serif;fill:var(--ink)}svg text.soft{fill:var(--soft)}\
 .bar{fill:var(--bar)}.other{fill:var(--other)}.fault{fill:var(--fault)}.graph{max-width:640px;display:block;\
 background:var(--panel);border-radius:8px}.graph line{stroke:var(--soft);stroke-opacity:.25}.d0{fill:#d9482b}\
 .d1{fill:#e8963a}.d2{fill:#5fa55a}.d3{fill:#3b8fb5}.d4{fill:#5a6fc0}.d5{fill:#8a63a8}\
 details{border-bottom:1px solid var(--line);padding:6px 0}summary{cursor:pointer}ul{margin:6px 0 6px 4px}\
-.state{font-size:12px;border:1px solid;border-radius:4px;padding:0 4px;margin-left:6px}";
+@media(max-width:640px){td.about,th.about{display:none}}.state{font-size:12px;border:1px solid;border-radius:4px;padding:0 4px;margin-left:6px}";
 
 pub(super) fn write(out: &mut dyn Write, about: &About, summary: &Summary, shown: &Shown) -> io::Result<()> {
-    let dir = text(&about.dir);
+    let title = text(&about.title);
     write!(
         out,
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' \
          content='width=device-width'><meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; \
-         style-src 'unsafe-inline'\"><meta name='robots' content='noindex'><title>Audit of {dir}</title>\
-         <style>{STYLE}</style></head><body>\n<h1>Audit of {dir}</h1><p class='soft'>{}, crawl {}</p>\n",
+         style-src 'unsafe-inline'\"><meta name='robots' content='noindex'><title>Audit of {title}</title>\
+         <style>{STYLE}</style></head><body>\n<h1>Audit of {title}</h1><p class='soft'>{}, crawl {}</p>\n",
         date(about.now),
         text(&about.crawl)
     )?;
@@ -78,30 +79,48 @@ fn tiles(out: &mut dyn Write, about: &About, summary: &Summary) -> io::Result<()
     out.write_all(b"</div>\n")
 }
 
+/// What was found, the gravest first; and what was looked for and not found, in a sentence.
 fn kinds(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
-    let more = if summary.is_compared { "<th class='n'>new<th class='n'>fixed" } else { "" };
-    write!(out, "<table><tr><th>what<th class='n'>findings<th class='n'>places{more}<th>meaning</tr>")?;
-    for kind in Kind::ALL {
-        let found = summary.of(*kind);
-        let title = if found.places > 0 {
-            format!("<a href='#{}'>{}</a>", kind.name(), text(kind.title()))
-        } else {
-            text(kind.title())
-        };
-        let class = if found.findings > 0 { class(*kind) } else { "soft" };
-        let more = match summary.is_compared {
-            true => format!("<td class='n'>{}<td class='n'>{}", count(found.new), count(found.fixed)),
-            false => String::new(),
-        };
-        write!(
-            out,
-            "<tr><td class='{class}'>{title}<td class='n'>{}<td class='n'>{}{more}<td class='soft'>{}</tr>",
-            count(found.findings),
-            count(found.places),
-            text(kind.about())
-        )?;
+    let is_found = |kind: &Kind| summary.of(*kind).places + summary.of(*kind).fixed > 0;
+    let (mut found, none): (Vec<Kind>, Vec<Kind>) = Kind::ALL.iter().partition(|kind| is_found(kind));
+    found.sort_by_key(|kind| (kind.weight(), Reverse(summary.of(*kind).findings)));
+    if !found.is_empty() {
+        let more = if summary.is_compared { "<th class='n'>new<th class='n'>fixed" } else { "" };
+        let head = "<table><tr><th>what<th class='n'>findings<th class='n'>places";
+        write!(out, "{head}{more}<th class='about'>meaning</tr>")?;
+        found.into_iter().try_for_each(|kind| row(out, kind, summary))?;
+        out.write_all(b"</table>\n")?;
     }
-    out.write_all(b"</table>\n")
+    let (checked, unchecked): (Vec<Kind>, Vec<Kind>) = none.into_iter().partition(|kind| summary.is_checked(*kind));
+    let names = |kinds: &[Kind]| kinds.iter().map(|kind| text(kind.title())).collect::<Vec<_>>().join(", ");
+    if !checked.is_empty() {
+        write!(out, "<p class='soft'>Nothing found of: {}.</p>\n", names(&checked))?;
+    }
+    if !unchecked.is_empty() {
+        write!(out, "<p class='soft'>Not checked: {} (--check-external).</p>\n", names(&unchecked))?;
+    }
+    Ok(())
+}
+
+fn row(out: &mut dyn Write, kind: Kind, summary: &Summary) -> io::Result<()> {
+    let found = summary.of(kind);
+    let title = if found.places > 0 {
+        format!("<a href='#{}'>{}</a>", kind.name(), text(kind.title()))
+    } else {
+        text(kind.title())
+    };
+    let class = if found.findings > 0 { class(kind) } else { "soft" };
+    let more = match summary.is_compared {
+        true => format!("<td class='n'>{}<td class='n'>{}", count(found.new), count(found.fixed)),
+        false => String::new(),
+    };
+    writeln!(
+        out,
+        "<tr><td class='{class}'>{title}<td class='n'>{}<td class='n'>{}{more}<td class='soft about'>{}</tr>",
+        count(found.findings),
+        count(found.places),
+        text(kind.about())
+    )
 }
 
 fn class(kind: Kind) -> &'static str {

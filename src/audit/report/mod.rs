@@ -35,6 +35,7 @@ pub struct Files<'a> {
 /// What a report tells of beside its findings.
 pub(super) struct About {
     pub dir: String,
+    pub title: String,
     pub crawl: String,
     pub now: Time,
     pub earlier: Option<String>,
@@ -73,6 +74,11 @@ impl Summary {
     pub fn of(&self, kind: Kind) -> Count {
         let place = Kind::ALL.iter().position(|found| *found == kind);
         place.and_then(|place| self.counts.get(place)).copied().unwrap_or_default()
+    }
+
+    /// Returns true where a kind was looked for.
+    pub fn is_checked(&self, kind: Kind) -> bool {
+        kind != Kind::ExternalBroken || self.external.is_some()
     }
 
     /// Findings of kinds of this weight.
