@@ -4,7 +4,8 @@
 //! What scripts would not run for is passed over: `template`, and `noscript` for headings and images. An image that is
 //! hidden from readers (`role=presentation`, `role=none`, `aria-hidden=true`) needs no text.
 
-use crate::web::html::text::{Squeezed, is_inline};
+use crate::web::html::display::Display;
+use crate::web::html::text::Squeezed;
 use crate::web::references::push_value;
 use crate::web::tags::{Tag, Tags};
 
@@ -32,13 +33,13 @@ pub(super) struct Facts {
     pub h1: Option<String>,
     /// `<base href>`, the first one.
     pub base: Option<String>,
-    /// `<link rel=canonical>`.
+    /// `<link rel=canonical>` of the head: elsewhere search engines take none.
     pub canonicals: Vec<String>,
     /// `<link rel=alternate hreflang>`: code and URL.
     pub alternates: Vec<(String, String)>,
     /// Browsers are told to ask by https for what is named by http.
     pub upgrades: bool,
-    /// Images without an alt attribute.
+    /// Images, buttons that are images, and areas of images, without an alt attribute.
     pub without_alt: Vec<String>,
 }
 
@@ -54,6 +55,7 @@ struct Values {
     src: Option<String>,
     data_src: Option<String>,
     alt: Option<String>,
+    kind: Option<String>,
     role: Option<String>,
     aria_hidden: Option<String>,
 }
@@ -76,6 +78,7 @@ impl Values {
                 b"src" => &mut values.src,
                 b"data-src" => &mut values.data_src,
                 b"alt" => &mut values.alt,
+                b"type" => &mut values.kind,
                 b"role" => &mut values.role,
                 b"aria-hidden" => &mut values.aria_hidden,
                 _ => return,
@@ -90,12 +93,33 @@ impl Values {
         rel.split_ascii_whitespace().any(|found| found.eq_ignore_ascii_case(word))
     }
 
+    fn is_image(&self) -> bool {
+        self.kind.as_deref().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("image"))
+    }
+
     fn is_hidden(&self) -> bool {
         let is = |value: &Option<String>, wanted: &str| {
             value.as_deref().is_some_and(|value| value.trim().eq_ignore_ascii_case(wanted))
         };
         is(&self.role, "presentation") || is(&self.role, "none") || is(&self.aria_hidden, "true")
     }
+}
+
+/// Where a tag is.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Browsers see it: it is in no `noscript`.
+    is_seen: bool,
+    is_in_head: bool,
+}
+
+/// Elements of a head; another one begins the body.
+const OF_HEAD: [&str; 12] =
+    ["html", "head", "title", "base", "basefont", "bgsound", "link", "meta", "style", "script", "noscript", "template"];
+
+fn stays_in_head(tag: &Tag<'_>) -> bool {
+    let is = |name: &str| tag.name.eq_ignore_ascii_case(name.as_bytes());
+    if tag.is_start { OF_HEAD.iter().any(|name| is(name)) } else { !is("head") }
 }
 
 /// Whether a Content-Security-Policy tells browsers to ask by https for what is named by http.
@@ -129,6 +153,7 @@ impl Facts {
         let mut tags = if is_xhtml { Tags::new_xhtml(html) } else { Tags::new(html) };
         let (mut facts, mut unscripted) = (Facts::default(), 0_usize);
         let mut heading: Option<Squeezed> = None;
+        let mut is_in_head = true;
         while let Some(tag) = tags.next_tag_after(|piece| add_text(&mut heading, piece)) {
             if tag.name.eq_ignore_ascii_case(b"noscript") {
                 unscripted = if tag.is_start { unscripted + 1 } else { unscripted.saturating_sub(1) };
@@ -138,11 +163,13 @@ impl Facts {
                 if is_end {
                     facts.h1.get_or_insert_with(|| cut(std::mem::take(&mut text.text)));
                     heading = None;
-                } else if !std::str::from_utf8(tag.name).is_ok_and(|name| is_inline(&name.to_ascii_lowercase())) {
+                } else if Display::of_bytes(tag.name).parts_words() {
                     text.part();
                 }
             }
-            if tag.is_start && !facts.take(&tag, &mut tags, unscripted == 0, &mut heading) {
+            is_in_head = is_in_head && stays_in_head(&tag);
+            let place = Place { is_seen: unscripted == 0, is_in_head };
+            if tag.is_start && !facts.take(&tag, &mut tags, place, &mut heading) {
                 break;
             }
         }
@@ -152,9 +179,8 @@ impl Facts {
         facts
     }
 
-    /// Takes what a start tag says, which browsers see unless it is in a `noscript`; false where the document ends
-    /// within it.
-    fn take(&mut self, tag: &Tag<'_>, tags: &mut Tags<'_>, is_seen: bool, heading: &mut Option<Squeezed>) -> bool {
+    /// Takes what a start tag says; false where the document ends within it.
+    fn take(&mut self, tag: &Tag<'_>, tags: &mut Tags<'_>, place: Place, heading: &mut Option<Squeezed>) -> bool {
         let mut name = [0; 5];
         let Some(lower) = name.get_mut(..tag.name.len()) else { return true };
         lower.copy_from_slice(tag.name);
@@ -169,14 +195,16 @@ impl Facts {
                 }
                 self.title = Some(squeezed(&plain(tags.raw())));
             }
-            b"h1" if is_seen && self.h1.is_none() => *heading = Some(Squeezed::default()),
-            b"meta" | b"link" | b"base" | b"img" => {
+            b"h1" if place.is_seen && self.h1.is_none() => *heading = Some(Squeezed::default()),
+            b"meta" | b"link" | b"base" | b"img" | b"input" | b"area" => {
                 let Some(values) = Values::read(tags) else { return false };
                 match &*lower {
                     b"meta" => self.take_meta(values),
-                    b"link" => self.take_link(values),
+                    b"link" => self.take_link(values, place),
                     b"base" => self.base = self.base.take().or(values.href),
-                    _ if is_seen => self.take_image(values, heading),
+                    b"img" if place.is_seen => self.take_image(values, heading),
+                    b"input" if place.is_seen && values.is_image() => self.take_picture(&values, &values.src),
+                    b"area" if place.is_seen && values.href.is_some() => self.take_picture(&values, &values.href),
                     _ => {}
                 }
             }
@@ -194,8 +222,8 @@ impl Facts {
         }
     }
 
-    fn take_link(&mut self, values: Values) {
-        let (canonical, alternate) = (values.rel_has("canonical"), values.rel_has("alternate"));
+    fn take_link(&mut self, values: Values, place: Place) {
+        let (canonical, alternate) = (place.is_in_head && values.rel_has("canonical"), values.rel_has("alternate"));
         let Some(href) = values.href.filter(|href| !href.trim().is_empty()) else { return };
         if canonical && self.canonicals.len() < CANONICALS_MAX {
             self.canonicals.push(href.clone());
@@ -211,8 +239,14 @@ impl Facts {
             text.push(alt);
             text.part();
         }
+        let source = if values.src.is_some() { &values.src } else { &values.data_src };
+        self.take_picture(&values, source);
+    }
+
+    /// Takes something that needs a text in its place, which is seen at `source`.
+    fn take_picture(&mut self, values: &Values, source: &Option<String>) {
         if values.alt.is_none() && !values.is_hidden() && self.without_alt.len() < IMAGES_MAX {
-            let mut source = values.src.or(values.data_src).unwrap_or_default();
+            let mut source = source.clone().unwrap_or_default();
             source.truncate(source.floor_char_boundary(SOURCE_BYTES_MAX));
             self.without_alt.push(source);
         }
@@ -259,6 +293,21 @@ mod tests {
         assert!(meta("default-src *; Upgrade-Insecure-Requests"));
         assert!(!meta("default-src *; report-uri /upgrade-insecure-requests") && !meta(""));
         assert!(!of("<meta name=content-security-policy content=upgrade-insecure-requests>").upgrades);
+    }
+
+    #[test]
+    fn a_canonical_url_counts_in_the_head() {
+        let head = "<link rel=canonical href=a><script></script><noscript><link rel=canonical href=b></noscript>";
+        assert_eq!(of(head).canonicals, ["a", "b"]);
+        assert_eq!(of(&format!("<html><head>{head}</head><link rel=canonical href=c>")).canonicals, ["a", "b"]);
+        assert_eq!(of(&format!("{head}<p><link rel=canonical href=c>")).canonicals, ["a", "b"]);
+    }
+
+    #[test]
+    fn what_stands_for_an_image_needs_a_text() {
+        let page = "<input type=Image src=a><input type=image src=b alt=go><input src=c><map><area href=d>\
+                    <area href=e alt=e><area></map><template><area href=f></template>";
+        assert_eq!(of(page).without_alt, ["a", "d"]);
     }
 
     #[test]

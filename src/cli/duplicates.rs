@@ -11,11 +11,11 @@ use super::archive::{Archive, Damage, Entry, Response};
 use super::exit::Exit;
 use super::ordered::{Named, Ordered};
 use super::output::memory;
-use super::page::{decode, layout_of_page};
+use super::page::decode;
 use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
 use crate::reading::tree::{TIME_MAX, parse};
-use crate::reading::{Form, main_content};
+use crate::reading::{Form, main_content, rendered_lines};
 use crate::similar::{Finder, Signature};
 use crate::text::escape::{Escaped, json_line};
 
@@ -171,7 +171,7 @@ impl Pages<'_> {
 fn text(response: &Response, whole: bool) -> Option<String> {
     let page = decode(response);
     let main = || main_content(&page, None, Form::Text, TIME_MAX).ok().flatten();
-    let all = || parse(&page, TIME_MAX).ok().map(|tree| layout_of_page(&tree));
+    let all = || parse(&page, TIME_MAX).ok().map(|tree| rendered_lines(&tree));
     if whole { all() } else { main().or_else(all) }
 }
 

@@ -1,89 +1,17 @@
-//! The texts of a page that is a tree, and its encoding.
+//! The title and the encoding of a page, and the text of an element.
 
-use ego_tree::iter::Edge;
 use html5ever::ns;
-use scraper::{ElementRef, Html, Node, Selector};
+use scraper::{ElementRef, Html, Selector};
 
 use super::archive::Response;
 use crate::web::charset;
-use crate::web::html::text::{Squeezed, is_inline};
+use crate::web::html::text::Squeezed;
 
-/// Elements whose text no reader sees.
-const UNSEEN: [&str; 5] = ["script", "style", "template", "noscript", "head"];
 /// The text of an element, with runs of white space made one blank.
 pub(super) fn text_of(element: ElementRef<'_>) -> String {
     let mut text = Squeezed::default();
     element.text().for_each(|piece| text.push(piece));
     text.text
-}
-
-/// The text that a reader of the page sees: without scripts, styles and head, blocks parted by a blank.
-pub(super) fn text_of_page(page: &Html) -> String {
-    seen(page, Squeezed::part)
-}
-
-/// The same with a line for each block.
-pub(super) fn lines_of_page(page: &Html) -> String {
-    seen(page, Squeezed::end_line)
-}
-
-fn seen(page: &Html, part: fn(&mut Squeezed)) -> String {
-    let mut text = Squeezed::default();
-    walk(page, |step| match step {
-        Step::Text(piece) => text.push(piece),
-        Step::Edge(name, _) if !is_inline(name) => part(&mut text),
-        Step::Edge(..) => {}
-    });
-    text.text
-}
-
-/// The text of a page as it is laid out: a line for each block and each row of a table, preformatted text as it is.
-pub(super) fn layout_of_page(page: &Html) -> String {
-    let (mut text, mut preformatted) = (Squeezed::default(), 0_usize);
-    walk(page, |step| match step {
-        Step::Text(piece) if preformatted > 0 => text.push_preformatted(piece),
-        Step::Text(piece) => text.push(piece),
-        Step::Edge("pre", true) => {
-            text.end_line();
-            preformatted += 1;
-        }
-        Step::Edge("pre", false) => {
-            text.end_preformatted();
-            preformatted -= 1;
-        }
-        Step::Edge("td" | "th", _) => text.part(),
-        Step::Edge("br", true) if preformatted > 0 => text.push_preformatted("\n"),
-        Step::Edge(name, _) if !is_inline(name) && preformatted == 0 => text.end_line(),
-        Step::Edge(..) => {}
-    });
-    text.text.truncate(text.text.trim_end().len());
-    text.text
-}
-
-/// A step of a walk over what a reader sees.
-enum Step<'a> {
-    Text(&'a str),
-    /// An element of this name begins, or ends.
-    Edge(&'a str, bool),
-}
-
-/// Walks over what a reader of the page sees: without scripts, styles and head.
-fn walk<'a>(page: &'a Html, mut take: impl FnMut(Step<'a>)) {
-    let mut unseen = 0_usize;
-    for edge in page.tree.root().traverse() {
-        let (node, opens) = match edge {
-            Edge::Open(node) => (node, true),
-            Edge::Close(node) => (node, false),
-        };
-        match node.value() {
-            Node::Element(element) if UNSEEN.contains(&element.name()) => {
-                unseen = if opens { unseen + 1 } else { unseen - 1 };
-            }
-            Node::Element(element) => take(Step::Edge(element.name(), opens)),
-            Node::Text(piece) if opens && unseen == 0 => take(Step::Text(piece)),
-            _ => {}
-        }
-    }
 }
 
 /// The page's title, where it has one: its first `title` that is none of a drawing.
@@ -104,24 +32,6 @@ mod tests {
 
     use super::*;
     use crate::reading::tree::parse;
-
-    #[test]
-    fn the_text_of_a_page_is_what_a_reader_sees() {
-        let page = "<title>T</title><style>p{}</style><h1>One</h1><p>t<b>w</b>o<br>three<script>no()</script></p>
-            <noscript><p>no</p></noscript><ul><li>four<li>five</ul><template>no</template>six";
-        let page = parse(page, Duration::MAX).unwrap();
-        assert_eq!(text_of_page(&page), "One two three four five six");
-        assert_eq!(lines_of_page(&page), "One\ntwo\nthree\nfour\nfive\nsix");
-    }
-
-    #[test]
-    fn a_page_is_laid_out_in_lines_with_its_code_as_it_is() {
-        let page =
-            "<title>T</title><h1>One</h1><p>two<br>three\n four</p><pre><code>fn f() {\n    1\n}\n\n</code></pre>five
-            <table><tr><th>a<th>b<tr><td>1<td><b>2</b></table><ul><li>six<li>seven</ul><pre>\n  last<br>line\n</pre>";
-        let expected = "One\ntwo\nthree four\nfn f() {\n    1\n}\nfive\na b\n1 2\nsix\nseven\n  last\nline";
-        assert_eq!(layout_of_page(&parse(page, Duration::MAX).unwrap()), expected);
-    }
 
     #[test]
     fn the_title_is_that_of_the_page_and_not_of_a_drawing() {

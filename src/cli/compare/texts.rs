@@ -11,7 +11,8 @@ use similar::{Algorithm, TextDiff};
 
 use super::Version;
 use crate::cli::archive::{Entry, Response, essence};
-use crate::cli::page::{decode, lines_of_page};
+use crate::cli::page::decode;
+use crate::reading::rendered_lines;
 use crate::reading::tree::{TIME_MAX, parse};
 use crate::text::escape::Escaped;
 use crate::web::charset;
@@ -70,7 +71,7 @@ pub(in crate::cli) fn lines_of(entry: &Entry, response: &Response) -> Option<Str
     if response.decoded.len() > TEXT_BYTES_MAX {
         return None;
     }
-    Some(lines_of_page(&parse(&decode(response), TIME_MAX).ok()?))
+    Some(rendered_lines(&parse(&decode(response), TIME_MAX).ok()?))
 }
 
 /// A version as it was sent, if it is text, in UTF-8.

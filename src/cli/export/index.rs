@@ -12,12 +12,12 @@ use data_encoding::BASE32;
 use super::replayable::Replayable;
 use crate::cli::archive::{Archive, Damage, Entry, Response, essence, redirect};
 use crate::cli::exit::Exit;
-use crate::cli::page::{decode, layout_of_page};
+use crate::cli::page::decode;
 use crate::cli::selection::Selection;
 use crate::cli::tables::{self, TableArgs};
 use crate::cli::{ArchiveArg, OpenArchive};
 use crate::reading::tree::{TIME_MAX, parse};
-use crate::reading::{Fact, Facts};
+use crate::reading::{Fact, Facts, rendered_lines};
 use crate::table::{Column, Row, Sink, Table, Type, Value};
 use crate::web::charset;
 use crate::web::host_name::HostName;
@@ -213,7 +213,7 @@ fn name_of(dir: &Path) -> String {
 /// The language that a page is written in.
 fn language(response: &Response) -> Option<String> {
     let tree = parse(&decode(response), TIME_MAX).ok()?;
-    let text = layout_of_page(&tree);
+    let text = rendered_lines(&tree);
     let facts = Facts { tree: &tree, text: &text, base: None, content_language: None };
     facts.get(Fact::Language).as_str().map(str::to_owned)
 }

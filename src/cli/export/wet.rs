@@ -6,8 +6,9 @@ use super::Common;
 use super::derived::{Derivation, Made, Page, fields};
 use crate::cli::OpenArchive;
 use crate::cli::exit::Exit;
-use crate::cli::page::{decode, layout_of_page, title_of};
+use crate::cli::page::{decode, title_of};
 use crate::cli::selection::Selection;
+use crate::reading::rendered_lines;
 use crate::reading::tree::{TIME_MAX, parse};
 use crate::web::warc::Encoder;
 
@@ -54,7 +55,7 @@ fn conversion(page: &Page, encoder: &mut Encoder) -> Made {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text.push_str(&layout_of_page(&tree));
+            text.push_str(&rendered_lines(&tree));
             text.push('\n');
             encoder.again(&fields("conversion", "text/plain", answer), (text.as_bytes(), &[]), false, &mut made.bytes);
         }

@@ -9,9 +9,9 @@ use url::Url;
 
 use super::fields::{self, Field, Source};
 use crate::cli::archive::Response;
-use crate::cli::page::{decode, layout_of_page, text_of, title_of};
+use crate::cli::page::{decode, text_of, title_of};
 use crate::reading::tree::parse;
-use crate::reading::{Fact, Facts, Form, GivenUp, MainContents, main_content, main_contents};
+use crate::reading::{Fact, Facts, Form, GivenUp, MainContents, main_content, main_contents, rendered_lines};
 use crate::table::{self, Column, Format, Piece, Table, Type, Value};
 use crate::text::escape::Escaped;
 use crate::web::base::base_of;
@@ -269,7 +269,7 @@ impl Page<'_> {
     }
 
     fn seen(&self) -> &str {
-        self.seen.get_or_init(|| layout_of_page(self.tree))
+        self.seen.get_or_init(|| rendered_lines(self.tree))
     }
 
     fn fact(&self, fact: Fact) -> Json {

@@ -13,12 +13,13 @@ use serde_json::{Value, json};
 use super::super::archive::{Damage, Response, redirect};
 use super::super::exit::UsageError;
 use super::super::export::Scans;
-use super::super::page::{decode, layout_of_page, title_of};
+use super::super::page::{decode, title_of};
 use super::batch::Batch;
 use super::bodies::Bodies;
 use crate::archive::{Answer, Error, History, Page};
 use crate::clock::Time;
 use crate::disk;
+use crate::reading::rendered_lines;
 use crate::reading::tree::{TIME_MAX, parse};
 use crate::text::escape::json_line;
 use crate::text::figures::iso_ms;
@@ -270,7 +271,7 @@ fn time(page: &Page) -> Time {
 fn texts(response: &Response, with_text: bool) -> (Option<String>, Option<String>) {
     let read = || {
         let tree = parse(&decode(response), TIME_MAX).ok()?;
-        Some((title_of(&tree), with_text.then(|| layout_of_page(&tree))))
+        Some((title_of(&tree), with_text.then(|| rendered_lines(&tree))))
     };
     catch_unwind(AssertUnwindSafe(read)).ok().flatten().unwrap_or_default()
 }

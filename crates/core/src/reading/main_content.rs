@@ -13,7 +13,8 @@ use std::time::Duration;
 use dom_query::{Document, NodeData, NodeRef};
 use dom_smoothie::{Article, Config, Readability, TextMode};
 
-use super::tree::{GivenUp, fed};
+use super::rendered::rendered_paragraphs;
+use super::tree::{GivenUp, fed, parse};
 use crate::web::charset;
 
 /// Nodes of a tree in which main content is looked for.
@@ -49,7 +50,11 @@ pub fn main_text(body: &[u8], content_type: Option<&str>, time_max: Duration) ->
 /// # Errors
 /// As [`main_text`].
 pub fn main_content(page: &str, url: Option<&str>, form: Form, time_max: Duration) -> Result<Option<String>, GivenUp> {
-    Ok(search(page, url, form, time_max)?.and_then(|article| written(&article.text_content)))
+    let Some(article) = search(page, url, form, time_max)? else { return Ok(None) };
+    match form {
+        Form::Text => text_of(&article, time_max),
+        Form::Markdown => Ok(written(&article.text_content)),
+    }
 }
 
 /// The main content of a page in both forms, as [`main_content`] finds it, by one search.
@@ -58,10 +63,12 @@ pub fn main_content(page: &str, url: Option<&str>, form: Form, time_max: Duratio
 /// As [`main_text`].
 pub fn main_contents(page: &str, url: Option<&str>, time_max: Duration) -> Result<MainContents, GivenUp> {
     let Some(article) = search(page, url, Form::Markdown, time_max)? else { return Ok(MainContents::default()) };
-    let markdown = written(&article.text_content);
-    // what was found is a part of a tree that has kept the limits
-    let found = Document::fragment(article.content);
-    Ok(MainContents { text: written(&found.root().formatted_text()), markdown })
+    Ok(MainContents { text: text_of(&article, time_max)?, markdown: written(&article.text_content) })
+}
+
+/// The text of what was found.
+fn text_of(article: &Article, time_max: Duration) -> Result<Option<String>, GivenUp> {
+    Ok(written(&rendered_paragraphs(&parse(&article.content, time_max)?)))
 }
 
 /// The main content of a page; nothing of each where it has none.
@@ -87,7 +94,7 @@ fn search(page: &str, url: Option<&str>, form: Form, time_max: Duration) -> Resu
         return Err(GivenUp::Steps);
     }
     let text_mode = match form {
-        Form::Text => TextMode::Formatted,
+        Form::Text => TextMode::Raw,
         Form::Markdown => TextMode::Markdown,
     };
     let config = Config { text_mode, disable_json_ld: true, ..Config::default() };
@@ -131,7 +138,6 @@ fn edges(page: &Document) -> impl Iterator<Item = (NodeRef<'_>, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree::parse;
     use super::*;
 
     macro_rules! page {

@@ -5,13 +5,16 @@
 //!
 //! - [`tree`]: the tree of a page, given up when it costs too much
 //! - [`main_content`](mod@main_content): what a page is about
+//! - [`rendered`]: its text as a browser shows it
 //! - [`facts`]: what a page states for programs, and its language
 
 pub mod facts;
 pub mod main_content;
+pub mod rendered;
 mod sink;
 pub mod tree;
 
 pub use facts::{Fact, Facts};
 pub use main_content::{Form, MainContents, main_content, main_contents, main_text};
+pub use rendered::rendered_lines;
 pub use tree::GivenUp;

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::package::{MainPage, Package, seconds};
 use crate::cli::archive::{Entry, Response};
-use crate::cli::page::{decode, text_of_page};
+use crate::cli::page::decode;
+use crate::reading::rendered_lines;
 use crate::reading::tree::{TIME_MAX, parse};
 use crate::text::escape::Escaped;
 use crate::web::html::{is_html, title};
@@ -99,7 +100,7 @@ impl Pages {
 fn text(entry: &Entry, response: &Response, warnings: &mut dyn Write) -> anyhow::Result<Option<String>> {
     match parse(&decode(response), TIME_MAX) {
         Ok(page) => {
-            let mut text = text_of_page(&page);
+            let mut text = rendered_lines(&page);
             text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
             Ok(Some(text))
         }

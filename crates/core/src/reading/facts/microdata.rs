@@ -17,12 +17,11 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::{BYTES_MAX, tokens};
-use crate::web::html::text::{Squeezed, is_inline};
+use crate::web::html::display::Display;
+use crate::web::html::text::Squeezed;
 
 /// Elements that are visited for all items of a page, and ends of what is walked for texts.
 const STEPS_MAX: usize = 4_000_000;
-/// Elements whose text no reader sees.
-const UNSEEN: [&str; 3] = ["script", "style", "template"];
 /// Items within items.
 const DEPTH_MAX: usize = 64;
 /// Bytes that an item is counted as, beside its values.
@@ -185,10 +184,10 @@ impl<'a> Reader<'a> {
                 Edge::Close(node) => (node, false),
             };
             match node.value() {
-                Node::Element(element) if UNSEEN.contains(&element.name()) => {
+                Node::Element(element) if Display::of(element.name()) == Display::None => {
                     unseen = if opens { unseen + 1 } else { unseen.saturating_sub(1) };
                 }
-                Node::Element(element) if !is_inline(element.name()) => text.part(),
+                Node::Element(element) if Display::of(element.name()).parts_words() => text.part(),
                 Node::Text(piece) if opens && unseen == 0 => text.push(piece),
                 _ => {}
             }

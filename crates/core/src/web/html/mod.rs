@@ -10,6 +10,7 @@
 
 #[cfg(test)]
 mod cost_tests;
+pub mod display;
 pub mod document;
 pub mod element;
 mod found;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::display::Display;
 use super::{Link, LinkKind, Links};
 use crate::fingerprint::Fingerprint;
 use crate::web::references::push_value;
@@ -10,24 +11,34 @@ use crate::web::tags::Tag;
 /// Bytes of an anchor's text; what is beyond is left out.
 pub const ANCHOR_TEXT_MAX: usize = 1_024;
 
-/// Elements that stand in a line: what is before and behind them is one word unless there is a blank.
-const INLINE: [&str; 30] = [
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
-    "kbd", "mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "tt", "u", "var", "wbr",
-];
-
-/// Whether an element, written in lower case, parts no words.
-pub fn is_inline(name: &str) -> bool {
-    INLINE.contains(&name)
-}
-
 /// Text with runs of white space made one blank, and none at its ends; preformatted text can keep its own.
 #[derive(Clone, Debug, Default)]
 pub struct Squeezed {
     /// The text.
     pub text: String,
     /// What stands before the next word.
-    parting: Option<char>,
+    parting: Parting,
+}
+
+/// What parts two words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Parting {
+    #[default]
+    Nothing,
+    Blank,
+    Line,
+    Paragraph,
+}
+
+impl Parting {
+    fn as_str(self) -> &'static str {
+        match self {
+            Parting::Nothing => "",
+            Parting::Blank => " ",
+            Parting::Line => "\n",
+            Parting::Paragraph => "\n\n",
+        }
+    }
 }
 
 impl Squeezed {
@@ -37,7 +48,7 @@ impl Squeezed {
             if c.is_whitespace() {
                 self.part();
             } else {
-                self.text.extend(self.parting.take());
+                self.begin();
                 self.text.push(c);
             }
         }
@@ -46,7 +57,7 @@ impl Squeezed {
     /// Appends a piece with its white space as it is.
     pub fn push_preformatted(&mut self, piece: &str) {
         if !piece.is_empty() {
-            self.text.extend(self.parting.take());
+            self.begin();
             self.text.push_str(piece);
         }
     }
@@ -59,16 +70,30 @@ impl Squeezed {
 
     /// What follows is another word.
     pub fn part(&mut self) {
-        if !self.text.is_empty() {
-            self.parting.get_or_insert(' ');
-        }
+        self.part_by(Parting::Blank);
     }
 
     /// What follows is another line.
     pub fn end_line(&mut self) {
+        self.part_by(Parting::Line);
+    }
+
+    /// What follows is behind an empty line.
+    pub fn end_paragraph(&mut self) {
+        self.part_by(Parting::Paragraph);
+    }
+
+    fn part_by(&mut self, parting: Parting) {
         if !self.text.is_empty() {
-            self.parting = Some('\n');
+            self.parting = self.parting.max(parting);
         }
+    }
+
+    /// Writes what is before the next word; a line that has ended by itself ends once.
+    fn begin(&mut self) {
+        let parting = std::mem::take(&mut self.parting).as_str();
+        let ended = parting.len().min(self.text.len() - self.text.trim_end_matches('\n').len());
+        self.text.push_str(if parting.starts_with('\n') { &parting[ended..] } else { parting });
     }
 }
 
@@ -97,7 +122,7 @@ impl AnchorTexts {
         let Some((_, text)) = &mut self.open else { return };
         if tag.name.eq_ignore_ascii_case(b"a") {
             self.close();
-        } else if !std::str::from_utf8(tag.name).is_ok_and(|name| is_inline(&name.to_ascii_lowercase())) {
+        } else if Display::of_bytes(tag.name).parts_words() {
             text.part();
         }
     }
@@ -164,7 +189,7 @@ mod tests {
             ("<a href=x>One</a> no", "One"),
             ("no <a href=x>\n One <b>t</b>wo<br>three </a> no", "One two three"),
             ("<a href=x>a &lt; b &amp; c < d</a>", "a < b & c < d"),
-            ("<a href=x>a<!-- no -->b<script>no</script>c</a>", "ab c"),
+            ("<a href=x>a<!-- no -->b<script>no</script>c</a>", "abc"),
             ("<a href=x><img src=y></a>", ""),
             ("<a href=x>One<a href=y>Two</a>", "One"),
             ("<A HREF=x>One</A>no", "One"),
