@@ -177,11 +177,6 @@ pub(super) fn is_of_dead_connection(error: &reqwest::Error) -> bool {
     has_ended && matches!(classify(error), Failure::Disconnected | Failure::Tls) && !error.is_timeout()
 }
 
-/// Returns whether the connection was one of HTTP/2, as far as the library says it.
-pub(super) fn is_of_http2(error: &reqwest::Error) -> bool {
-    h2_error(error).is_some()
-}
-
 fn h2_error(error: &reqwest::Error) -> Option<&h2::Error> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(at) = cause {

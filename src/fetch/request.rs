@@ -10,9 +10,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::body::End;
 use super::client::{Clients, over_which_connection};
-use super::failure::{
-    cause_of, describe, http2_fault, is_of_dead_connection, is_of_http2, is_out_of_files, is_unprocessed,
-};
+use super::failure::{cause_of, describe, http2_fault, is_of_dead_connection, is_out_of_files, is_unprocessed};
 use super::protocols::Http2Fault;
 use super::proxies::cause_by;
 use super::{Arrived, FILES_PAUSE, Shared, head, transfer};
@@ -306,8 +304,9 @@ impl Exchange<'_> {
                 Ok((self.by_server(answer)?, signature))
             }
             Ok((Err(error), was_kept)) => {
-                // over HTTP/2 other requests join one that has just been made
-                let was_shared = was_kept || keeps && is_of_http2(&error);
+                // over HTTP/2 other requests join one that has just been made; which protocol it had nobody says
+                let is_joined = keeps && !http1_only && options.connections_per_host > 1;
+                let was_shared = was_kept || is_joined;
                 Err(self.failed(&error, was_shared))
             }
             Err(_) if head_until < self.deadline => {

@@ -477,7 +477,7 @@ fn a_request_that_a_kept_connection_of_http2_does_not_take_is_made_again_at_once
 fn requests_that_bring_each_others_connection_down_are_made_again_at_once_over_their_own() {
     let authority = Authority::new();
     let server = TlsServer::start(authority.sign(&params("a.test")), Http2::FirstIsForOne);
-    let client = Client::start(authority.trusted());
+    let client = Client::start(FetchOptions { connections_per_host: 2, ..authority.trusted() });
     client.begin(&server.url("a.test"), &["127.0.0.1"]);
     wait_for("no request came", || server.arrived.load(Ordering::Relaxed) == 1);
     client.begin(&server.url("a.test"), &["127.0.0.1"]);
