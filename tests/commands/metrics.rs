@@ -69,7 +69,7 @@ fn value(scrape: &Scrape, name: &str) -> f64 {
 }
 
 #[test]
-fn a_crawl_that_runs_exports_what_documentation_and_dashboard_speak_of() {
+fn a_crawl_that_runs_exports_what_documentation_dashboard_and_alerts_speak_of() {
     let site = Site::new(SimOptions { hosts: 10, pages: 400, ..SimOptions::default() }, CONFIG);
     let child = site.crawl.start(&[]);
     let address = address(&site);
@@ -112,7 +112,9 @@ fn a_crawl_that_runs_exports_what_documentation_and_dashboard_speak_of() {
         serde_json::from_str(&fs::read_to_string("docs/grafana-dashboard.json").unwrap()).unwrap();
     let used = of_ours(&dashboard.to_string());
     assert!(used.len() > 20);
-    for name in used.iter().chain(&of_ours(&documentation)) {
+    let watched = of_ours(&fs::read_to_string("docs/prometheus-alerts.yaml").unwrap());
+    assert!(watched.len() > 10);
+    for name in used.iter().chain(&watched).chain(&of_ours(&documentation)) {
         let is_there = families.contains_key(name.as_str());
         // those of shards and of the calendar have tests of their own, and no host waits on disk here
         let of_others =
