@@ -103,6 +103,13 @@ impl Default for ScopeOptions {
     }
 }
 
+impl ScopeOptions {
+    /// Whether links may be too deep, of all sites or of some.
+    pub fn limits_depth(&self) -> bool {
+        self.max_depth.is_some() || self.sites.iter().any(|site| site.max_depth.flatten().is_some())
+    }
+}
+
 /// What holds for the URLs of a site only.
 #[derive(Clone, Debug, Default)]
 pub struct SiteScope {
@@ -148,6 +155,11 @@ impl ScopeRules {
     pub fn excludes(&self, url: &str) -> bool {
         let by_site = || self.0.sites.of(url).exclude.iter().any(|regex| regex.is_match(url));
         self.0.forgotten.covers(url) || self.0.exclude.iter().any(|regex| regex.is_match(url)) || by_site()
+    }
+
+    /// Whether links may be too deep, of all sites or of some.
+    pub fn limit_depth(&self) -> bool {
+        self.0.options.limits_depth()
     }
 
     /// These rules, which leave out what is `forgotten` too.
