@@ -166,7 +166,10 @@ impl Engine {
         stored: &StoredPage,
     ) -> Result<()> {
         self.books.statistics.pages_stored += 1;
-        self.books.statistics.requisites_stored += u64::from(self.scope.is_requisite(url.hops.embeds()));
+        let is_requisite = self.scope.is_requisite(url.hops.embeds());
+        self.books.statistics.requisites_stored += u64::from(is_requisite);
+        let is_redirect = (300..400).contains(&status) && status != 304;
+        self.books.statistics.redirects_stored += u64::from(is_redirect && !is_requisite);
         self.books.statistics.refetched += u64::from(url.forced);
         self.books.statistics.count_status(status);
         self.books.statistics.depth_max = self.books.statistics.depth_max.max(url.depth);

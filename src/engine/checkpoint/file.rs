@@ -22,7 +22,7 @@ use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Resul
 use crate::fingerprint::Fingerprint;
 use crate::record::layout::{CHECKPOINT_PREFIX, StoreName};
 
-const VERSION: u16 = 12;
+const VERSION: u16 = 13;
 /// Length and checksum of a section, behind its name.
 const LENGTH_BYTES: usize = 12;
 /// The first section.

@@ -182,7 +182,7 @@ impl Engine {
     /// Says what this engine has of the limits of the whole crawl.
     pub(super) fn settle_quota(&mut self) {
         let statistics = &self.books.statistics;
-        self.course.quota.settle(statistics.pages(), self.requests.counted_pages(), statistics.bytes_received);
+        self.course.quota.settle(statistics.counted_pages(), self.requests.counted_pages(), statistics.bytes_received);
     }
 
     /// Stops when a limit of the whole crawl is reached.
