@@ -13,8 +13,8 @@ use super::{machine, options, share, sites, threads};
 use crate::config::{Config, Workers};
 use crate::disk::{self, Disk};
 use crate::drum::{UNMERGED_BYTES, VALUE_BYTES_PER_ENTRY};
-use crate::engine::WORKERS_START;
 use crate::engine::seeds::reader;
+use crate::engine::{DEPTHS_BYTES_MAX, WORKERS_START};
 use crate::fetch::{SMALL_BODY_BYTES, large_bodies};
 use crate::process::{LARGE_FINDINGS, SITEMAP_LINK_BYTES, SMALL_FINDINGS_BYTES};
 use crate::web::html::BYTES_PER_LINK;
@@ -181,6 +181,10 @@ fn stores(config: &Config) -> Vec<Part> {
         part("patterns of URLs", "", PATTERNS),
         part("pages by what they say", "scope.max_pages_per_text", {
             if config.scope.max_pages_per_text.is_some() { PATTERNS } else { 0 }
+        }),
+        part("depths of URLs", "crawl.max_depth", {
+            let is_limited = options::scope(config).is_ok_and(|scope| scope.limits_depth());
+            if is_limited { DEPTHS_BYTES_MAX } else { 0 }
         }),
     ];
     parts.extend(pairs);

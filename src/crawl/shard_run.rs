@@ -143,12 +143,15 @@ impl ShardRun {
 
     /// Feeds the engine events until it is done.
     pub fn run(&mut self, clock: &dyn Clock, orders: &mut Orders, view: &mut impl View) -> Result<Finish, CrawlError> {
-        let ShardRun { engine, events, news, .. } = self;
+        let ShardRun { engine, processor, events, news, .. } = self;
+        let mut find =
+            |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
         loop {
             if news.take() {
                 engine.handle(Event::HeadChanged)?;
             }
             engine.pump()?;
+            engine.read_nearer(&mut find)?;
             orders.answer_durable(engine);
             if let Phase::Done { finish } = engine.phase() {
                 return Ok(finish);

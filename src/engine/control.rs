@@ -85,6 +85,7 @@ impl Engine {
         let rules = new.rules.forgetting(self.container.forgotten());
         self.scope = Arc::new(self.scope.with_rules(&rules));
         self.stores.patterns.limit(new.settings.urls_per_pattern);
+        self.stores.arrival.depths.switch(rules.limit_depth());
         if self.settings.hosts != new.settings.hosts {
             // where a name is said to be elsewhere, that it could not be resolved or reached tells nothing
             self.stores.arrival.anew = now;

@@ -325,6 +325,8 @@ pub struct Findings {
     pub links: Vec<FoundLink>,
     /// Links that are not followed, by reason.
     pub dropped: Vec<(Reason, u32)>,
+    /// The first of those that are too deep.
+    pub too_deep: Vec<FoundLink>,
     /// Where a 3xx leads; judged by the engine.
     pub redirect: Option<(CanonicalUrl, Keys)>,
     /// The rules of a robots.txt, without its sitemaps.
@@ -368,6 +370,7 @@ impl Findings {
         Findings {
             links: Vec::new(),
             dropped: Vec::new(),
+            too_deep: Vec::new(),
             redirect: None,
             rules: None,
             sitemap: None,

@@ -18,6 +18,7 @@ pub mod checkpoint;
 mod commons;
 mod control;
 mod course;
+mod depths;
 mod event;
 mod exchange;
 mod executors;
@@ -31,6 +32,7 @@ mod lease;
 mod login;
 mod login_plan;
 pub mod mend;
+mod nearer;
 mod open;
 mod pair;
 mod past;
@@ -73,6 +75,7 @@ pub use checkpoint::Checkpoint;
 pub use commons::Commons;
 pub use control::Reconfiguration;
 pub use course::{Phase, StopBy};
+pub use depths::DEPTHS_BYTES_MAX;
 pub use event::Event;
 pub use exchange::{ExchangeOptions, ExchangeState, Kept};
 pub use executors::Executors;
@@ -382,9 +385,11 @@ impl Engine {
         next.into_iter().chain(checkpoint).chain(rests).chain(early).min()
     }
 
-    /// Whether results of merges or seeds wait to be handed on, so that `pump` has to be called again at once.
+    /// Whether results of merges or seeds wait to be handed on, or pages to be read again, so that `pump` and
+    /// `read_nearer` have to be called again at once.
     pub fn is_busy(&self) -> bool {
-        self.stores.are_dispatching() || self.course.is_crawling() && self.seeding.intake.is_waiting()
+        let has_seeds = self.course.is_crawling() && self.seeding.intake.is_waiting();
+        self.stores.are_dispatching() || has_seeds || self.has_nearer()
     }
 }
 

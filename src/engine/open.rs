@@ -11,6 +11,7 @@ use super::asked_rules::AskedRules;
 use super::books::Books;
 use super::checkpoint::{self, Checkpoint, Checkpoints, Last, Sections};
 use super::course::Course;
+use super::depths::Depths;
 use super::exchange::{Exchange, ExchangeOptions, ExchangeState};
 use super::identity::Identity;
 use super::past::Past;
@@ -241,6 +242,7 @@ fn open_stores(
     resting.into_iter().for_each(|(origin, until)| frontier.hold(origin, until, now));
     let patterns = open_patterns(opening, &sections, number)?;
     let texts = open_texts(opening, &sections, number)?;
+    let depths = open_depths(opening, &sections, number)?;
     let arrival = Arrival {
         frontier,
         replayed: sections.replayed.into_iter().collect(),
@@ -254,6 +256,7 @@ fn open_stores(
         brought_forward: HashMap::new(),
         stale: 0,
         early: 0,
+        depths,
     };
     let pace = Pace::new(opening.settings.merge_pace);
     let of_pairs = (opening.support.by_network, opening.support.by_standing, begins_late);
@@ -308,6 +311,12 @@ fn open_texts(opening: &Opening, sections: &Sections, number: u64) -> disk::Resu
     let path = checkpoint::checkpoint_path(&opening.dir, number);
     TextBudget::open(opening.settings.pages_per_text, &sections.texts)
         .ok_or_else(|| Error::damaged(&path, 0, "counts of pages by text", "other bytes under a right checksum"))
+}
+
+fn open_depths(opening: &Opening, sections: &Sections, number: u64) -> disk::Result<Depths> {
+    let path = checkpoint::checkpoint_path(&opening.dir, number);
+    Depths::open(opening.scope.limits_depth(), &sections.depths)
+        .ok_or_else(|| Error::damaged(&path, 0, "depths of URLs", "other bytes under a right checksum"))
 }
 
 /// The seeds as `saved` has them, with those of this run under numbers of their own.

@@ -34,6 +34,7 @@ use crate::web::scope::Scope;
 use crate::web::sitemap;
 use crate::web::url::{CanonicalUrl, Keys};
 use crate::web::validators::Validators;
+use crate::web::warc::HttpVersion;
 
 /// An answer of a host that is overloaded hardly took longer than this.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
@@ -48,6 +49,22 @@ pub(super) fn purpose_of<'a>(page: &'a ReplayedPage, hops: &'a Hops) -> Purpose<
     match page.conversion.as_deref() {
         Some(dom) => Purpose::Rendered { depth, hops, dom, outlinks: &page.outlinks },
         None => Purpose::Page { depth, hops },
+    }
+}
+
+/// The answer that brought `page`, whose head and body are taken out of it.
+pub(super) fn stored_response(page: &mut ReplayedPage) -> Response {
+    Response {
+        status: page.status,
+        reason: String::new(),
+        version: HttpVersion::Http11,
+        headers: std::mem::take(&mut page.headers),
+        body: std::mem::take(&mut page.body),
+        truncated: page.truncated,
+        address: page.ip,
+        request: Vec::new(),
+        started: page.time,
+        duration: Duration::ZERO,
     }
 }
 
@@ -96,18 +113,7 @@ impl Engine {
             // what it names is in another archive: the URL stays where it is and is fetched again
             return Ok(());
         }
-        let response = Response {
-            status: page.status,
-            reason: String::new(),
-            version: crate::web::warc::HttpVersion::Http11,
-            headers: std::mem::take(&mut page.headers),
-            body: std::mem::take(&mut page.body),
-            truncated: page.truncated,
-            address: page.ip,
-            request: Vec::new(),
-            started: page.time,
-            duration: Duration::ZERO,
-        };
+        let response = stored_response(&mut page);
         self.replay_rest(keys.host, &response, page.robots);
         let scope = self.scope.clone();
         if page.of_rendering {

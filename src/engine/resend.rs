@@ -6,19 +6,15 @@
 //! of those that other shards own it writes all that the scope lets in. Its next checkpoint has them, and the note is
 //! gone. Links that had arrived are known to URL-seen where they arrive; none is fetched again for it.
 
-use std::time::Duration;
-
-use super::recovery::{Find, purpose_of};
+use super::recovery::{Find, purpose_of, stored_response};
 use super::route::queued;
 use super::seeds::reader;
-use super::{Engine, Purpose, Response};
-use crate::clock::Time;
+use super::{Engine, Purpose};
 use crate::container::{KeyRecord, Reader, ReplayedPage};
 use crate::disk::{Error, Result};
 use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::record::layout;
 use crate::web::url::CanonicalUrl;
-use crate::web::warc::HttpVersion;
 
 impl Engine {
     /// Sends the links of archived pages again, if the last checkpoint says so; returns of how many pages. `find` finds
@@ -54,19 +50,7 @@ impl Engine {
         let Ok(url) = CanonicalUrl::parse(&page.url) else { return Ok(()) };
         let keys = self.home.keys.keys(&url);
         let hops = Hops::parse(&page.hops);
-        let (headers, body) = (std::mem::take(&mut page.headers), std::mem::take(&mut page.body));
-        let response = Response {
-            status: page.status,
-            reason: String::new(),
-            version: HttpVersion::Http11,
-            headers,
-            body,
-            truncated: page.truncated,
-            address: page.ip,
-            request: Vec::new(),
-            started: Time::ZERO,
-            duration: Duration::ZERO,
-        };
+        let response = stored_response(&mut page);
         let scope = self.scope.clone();
         if page.robots {
             let asked = page.via.and_then(|via| CanonicalUrl::parse(&via).ok()).unwrap_or_else(|| url.clone());

@@ -72,24 +72,20 @@ impl Discovery<'_> {
     }
 
     /// The URL with all that it inherits.
-    fn into_url(self, keys: &KeyMaker, scope: &Scope, shard: Shard) -> QueuedUrl {
+    pub(super) fn into_url(self, keys: &KeyMaker, scope: &Scope, shard: Shard) -> QueuedUrl {
         match self {
             Discovery::Seed { number, url, forced } | Discovery::Fallback { number, url, forced } => {
                 QueuedUrl { seed: number, forced, ..queued(url.as_str(), keys.keys(url)) }
             }
             Discovery::Link { parent: Parent { url: parent, record, .. }, link } => {
-                let below = parent.depth.saturating_add(1);
-                // what an index names is as near to the seed as the index
-                let (letter, priority, depth) = match link.kind {
+                let (below, depth) = (parent.depth.saturating_add(1), depth_of(link.kind, parent, scope));
+                let (letter, priority) = match link.kind {
                     // a requisite comes with the page that needs it: a crawl that stops early has whole pages
-                    LinkKind::Embed => {
-                        let depth = scope.depth_below(parent.depth, parent.hops.embeds() + 1);
-                        ('E', priority(depth, true), depth)
-                    }
-                    LinkKind::Sitemap => ('M', priority(below, true), parent.depth),
-                    LinkKind::Listed => ('M', priority(below, false), below),
-                    LinkKind::Aside => ('L', priority(below, false).saturating_add(1), below),
-                    _ => ('L', priority(below, false), below),
+                    LinkKind::Embed => ('E', priority(depth, true)),
+                    LinkKind::Sitemap => ('M', priority(below, true)),
+                    LinkKind::Listed => ('M', priority(below, false)),
+                    LinkKind::Aside => ('L', priority(below, false).saturating_add(1)),
+                    _ => ('L', priority(below, false)),
                 };
                 QueuedUrl {
                     priority,
@@ -136,6 +132,7 @@ impl Engine {
         if let Discovery::Link { parent, link } = &discovery
             && hint.is_none()
             && !(parent.url.is_of_round() && link.kind == LinkKind::Sitemap)
+            && !self.stores.arrival.depths.is_nearer(link.keys.key, depth_of(link.kind, parent.url, &self.scope))
             && self.stores.passes_over(link.keys.key)
         {
             return Ok(());
@@ -294,6 +291,16 @@ impl Engine {
 fn may_come_back(reason: Reason) -> bool {
     use Reason::{DomainPages, HostBytes, HostGivenUp, HostPages, Login, PrivateAddress, Robots};
     matches!(reason, Robots | HostPages | HostBytes | DomainPages | PrivateAddress | HostGivenUp | Login)
+}
+
+/// How deep what `parent` names by a link of this kind is, by this way.
+fn depth_of(kind: LinkKind, parent: &QueuedUrl, scope: &Scope) -> u16 {
+    match kind {
+        LinkKind::Embed => scope.depth_below(parent.depth, parent.hops.embeds() + 1),
+        // what an index names is as near to the seed as the index
+        LinkKind::Sitemap => parent.depth,
+        _ => parent.depth.saturating_add(1),
+    }
 }
 
 /// A URL without a history.

@@ -195,7 +195,7 @@ impl Commit for Heading {
             // what was read by revisions of another etcd is unknown here; the next checkpoint says it
             read_to: if is_first { UpTo::NOTHING } else { manifest.head.read_to },
             idle: manifest.head.idle,
-            pages: checkpoint.statistics.pages(),
+            pages: checkpoint.statistics.counted_pages(),
             bytes: checkpoint.statistics.bytes_received,
         };
         let revision = {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{Processor, count};
+use super::{Processor, leave_out};
 use crate::engine::{Findings, Found, FoundLink, Likeness, Response};
 use crate::frontier::Hops;
 use crate::web::coding;
@@ -63,12 +63,12 @@ impl Processor {
         let dates =
             if document == Document::Xml { self.dates_of_feed(url, response, findings) } else { HashMap::new() };
         for Link { url, kind, keys } in links.entries.into_iter().chain(favicon) {
-            match self.judge(scope, &url, kind, (depth, hops)) {
-                Ok(()) => {
-                    let modified = dates.get(&keys.key).copied();
-                    findings.links.push(FoundLink { url: url.into_text(), keys, kind, modified });
-                }
-                Err(reason) => count(&mut findings.dropped, reason),
+            let verdict = self.judge(scope, &url, kind, (depth, hops));
+            let modified = dates.get(&keys.key).copied();
+            let link = FoundLink { url: url.into_text(), keys, kind, modified };
+            match verdict {
+                Ok(()) => findings.links.push(link),
+                Err(reason) => leave_out(findings, link, reason),
             }
         }
         if matches!(document, Document::Html | Document::Xhtml) {
@@ -101,12 +101,11 @@ impl Processor {
                 continue;
             }
             room -= 1;
+            let keys = self.options.keys.keys(&target);
+            let link = FoundLink { url: target.as_str().into(), keys, kind, modified: None };
             match self.judge(scope, &target, kind, (depth, hops)) {
-                Ok(()) => {
-                    let keys = self.options.keys.keys(&target);
-                    findings.links.push(FoundLink { url: target.as_str().into(), keys, kind, modified: None });
-                }
-                Err(reason) => count(&mut findings.dropped, reason),
+                Ok(()) => findings.links.push(link),
+                Err(reason) => leave_out(findings, link, reason),
             }
         }
     }

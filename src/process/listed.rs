@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
-use super::{Processor, count};
+use super::{Processor, count, leave_out};
 use crate::clock::Time;
 use crate::engine::{Findings, FoundLink, Response};
 use crate::fingerprint::Fingerprint;
@@ -78,7 +78,7 @@ impl Processor {
         // XML that nobody calls a sitemap has links like other documents
         let format = with_body(response, |body| format_of(hops, reads_robots, body));
         let Some(format) = format.filter(|&format| !is_linked || format == Format::JsonFeed) else { return false };
-        let (mut list, mut dropped) = (List::default(), Vec::new());
+        let mut list = List::default();
         let (mut too_far, mut room) = (0, SITEMAP_LINK_BYTES);
         let mut summary = read(format, response, url, &mut |item| {
             let (entry, text) = match item {
@@ -110,14 +110,16 @@ impl Processor {
             match verdict {
                 Ok(()) if entry.is_beside() => list.add(target.as_str(), keys, kind),
                 Ok(()) => list.add_dated(target.as_str(), keys, kind),
-                Err(reason) => count(&mut dropped, reason),
+                Err(reason) => {
+                    let link = FoundLink { url: target.into_text(), keys, kind, modified: None };
+                    leave_out(findings, link, reason);
+                }
             }
         });
         findings.links.extend(list.believed(response));
         if self.options.text_digests && !findings.links.is_empty() {
             findings.text = digest_of(&findings.links, &self.options.keys);
         }
-        findings.dropped.extend(dropped);
         findings.limits.decoded = summary.cut;
         findings.limits.links += summary.dropped + too_far;
         summary.urls -= too_far;

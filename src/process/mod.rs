@@ -29,7 +29,9 @@ use std::time::Duration;
 
 use crate::container::dedup::DedupIndex;
 use crate::disk;
-use crate::engine::{FetchJob, Fetched, Findings, Processed, Purpose, RequestSettings, Response, Room, Sites, Target};
+use crate::engine::{
+    FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, RequestSettings, Response, Room, Sites, Target,
+};
 use crate::frontier::Hops;
 use crate::outcome::Reason;
 use crate::web::address::AddressGuard;
@@ -43,6 +45,9 @@ use crate::web::scope::Scope;
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use crate::web::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, Rendition, id_seed, payload_sha1};
+
+/// Links of a page that are too deep and are named.
+const TOO_DEEP_MAX: usize = 1_000;
 
 /// Settings of processing, the same for all its threads.
 #[derive(Clone, Debug)]
@@ -419,6 +424,14 @@ fn redirected(url: &CanonicalUrl, status: u16, location: &str) -> Option<Canonic
     match request.redirected(status, target.origin() == url.origin()) {
         Some(request) => target.with_request(&request).ok(),
         None => Some(target),
+    }
+}
+
+/// Takes note of a link that is not followed: all are counted, and the first that are too deep are named.
+fn leave_out(findings: &mut Findings, link: FoundLink, reason: Reason) {
+    count(&mut findings.dropped, reason);
+    if reason == Reason::Depth && findings.too_deep.len() < TOO_DEEP_MAX {
+        findings.too_deep.push(link);
     }
 }
 

@@ -64,5 +64,6 @@ fn work(mut processor: Processor, places: &FindingsSemaphore, answers: &Receiver
 
 /// Memory of findings.
 fn bytes_of(findings: &Findings) -> usize {
-    findings.links.iter().map(|link| size_of_val(link) + link.url.len()).sum()
+    let links = findings.links.iter().chain(&findings.too_deep);
+    links.map(|link| size_of_val(link) + link.url.len()).sum()
 }

@@ -9,7 +9,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Processor, count};
+use super::{Processor, leave_out};
 use crate::disk;
 use crate::engine::{FetchJob, Findings, Found, FoundLink, Processed, Rendered, Resource, Response, Room, Target};
 use crate::fingerprint::Fingerprint;
@@ -177,21 +177,16 @@ impl Processor {
             if named.contains(&keys.key) || !known.insert(keys.key) {
                 continue;
             }
-            match self.judge(&job.scope, &target, LinkKind::Anchor, (url.depth, &url.hops)) {
-                Ok(()) if bytes + target.as_str().len() > OUTLINKS_BYTES_MAX => {
-                    count(&mut findings.dropped, Reason::PageLimit)
-                }
+            let verdict = self.judge(&job.scope, &target, LinkKind::Anchor, (url.depth, &url.hops));
+            let link = FoundLink { url: target.into_text(), keys, kind: LinkKind::Anchor, modified: None };
+            match verdict {
+                Ok(()) if bytes + link.url.len() > OUTLINKS_BYTES_MAX => leave_out(findings, link, Reason::PageLimit),
                 Ok(()) => {
-                    bytes += target.as_str().len();
-                    outlinks.push(target.as_str().to_owned());
-                    findings.links.push(FoundLink {
-                        url: target.into_text(),
-                        keys,
-                        kind: LinkKind::Anchor,
-                        modified: None,
-                    });
+                    bytes += link.url.len();
+                    outlinks.push(link.url.to_string());
+                    findings.links.push(link);
                 }
-                Err(reason) => count(&mut findings.dropped, reason),
+                Err(reason) => leave_out(findings, link, reason),
             }
         }
         outlinks
@@ -222,14 +217,11 @@ impl Processor {
         for link in outlinks {
             let Ok(target) = CanonicalUrl::parse(link) else { continue };
             let keys = self.options.keys.keys(&target);
-            match self.judge(scope, &target, LinkKind::Anchor, (depth, hops)) {
-                Ok(()) => findings.links.push(FoundLink {
-                    url: target.into_text(),
-                    keys,
-                    kind: LinkKind::Anchor,
-                    modified: None,
-                }),
-                Err(reason) => count(&mut findings.dropped, reason),
+            let verdict = self.judge(scope, &target, LinkKind::Anchor, (depth, hops));
+            let link = FoundLink { url: target.into_text(), keys, kind: LinkKind::Anchor, modified: None };
+            match verdict {
+                Ok(()) => findings.links.push(link),
+                Err(reason) => leave_out(findings, link, reason),
             }
         }
     }

@@ -1,5 +1,6 @@
 //! `logs/skipped.jsonl`: one JSON line for every URL that was admitted and not asked for, with the reason and, where it
-//! is at hand, the rule that decided. Links that processing leaves out are counted, not listed.
+//! is at hand, the rule that decided. Links that processing leaves out are counted, not listed, but for those that are
+//! too deep.
 
 use std::path::{Path, PathBuf};
 

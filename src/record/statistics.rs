@@ -76,6 +76,9 @@ pub struct Statistics {
     /// `scope.requisites = "scope"` none is told apart.
     #[serde(default)]
     pub requisites_stored: u64,
+    /// Of the other pages in the archive, redirects.
+    #[serde(default)]
+    pub redirects_stored: u64,
 }
 
 /// How URLs ended that were admitted and did not come into the archive. [`Statistics::dropped`] also counts links that
@@ -128,9 +131,14 @@ impl CheckpointCosts {
 }
 
 impl Statistics {
-    /// Pages in the archive that are no requisites of others: what `crawl.max_pages` counts.
+    /// Pages in the archive that are no requisites of others.
     pub fn pages(&self) -> u64 {
         self.pages_stored.saturating_sub(self.requisites_stored)
+    }
+
+    /// Those of them that `crawl.max_pages` counts: a redirect leads to a page, and is none.
+    pub fn counted_pages(&self) -> u64 {
+        self.pages().saturating_sub(self.redirects_stored)
     }
 
     /// Counts an answer.

@@ -80,6 +80,7 @@ impl Statistics {
             checkpoints,
             ends,
             requisites_stored,
+            redirects_stored,
         } = other;
         add_each([
             (&mut self.links_found, links_found),
@@ -100,6 +101,7 @@ impl Statistics {
             (&mut self.dns_failed, dns_failed),
             (&mut self.hosts, hosts),
             (&mut self.requisites_stored, requisites_stored),
+            (&mut self.redirects_stored, redirects_stored),
         ]);
         self.limited += limited;
         self.depth_max = self.depth_max.max(*depth_max);

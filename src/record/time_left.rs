@@ -45,7 +45,7 @@ impl TimeLeft {
         let by_hosts = Duration::from_millis(gauges.longest_queue_ms);
         let on_disk = gauges.constraints.disk_wait.map_or(Duration::ZERO, DiskWait::duration);
         let queue = at_pace(queued).map(|time| time.max(by_hosts).max(on_disk)).filter(|_| queued > 0);
-        let pages = gauges.limits.pages.map(|limit| (limit, limit.saturating_sub(statistics.pages())));
+        let pages = gauges.limits.pages.map(|limit| (limit, limit.saturating_sub(statistics.counted_pages())));
         let time = gauges.limits.time_s.map(|limit| Duration::from_secs(limit).saturating_sub(statistics.elapsed));
         let all = [
             queue.map(|time| TimeLeft { time, until: Until::Queue(queued) }),

@@ -160,6 +160,9 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
     if statistics.requisites_stored > 0 {
         table.row("requisites", stored(statistics.requisites_stored));
     }
+    if statistics.redirects_stored > 0 && gauges.limits.pages.is_some() {
+        table.row("redirects", format!("{} of the pages, which no limit counts", count(statistics.redirects_stored)));
+    }
     if let Some(rendering) = &gauges.rendering {
         table.row("rendered", rendering.line());
     }

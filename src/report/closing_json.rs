@@ -27,6 +27,7 @@ pub fn object(statistics: &Statistics, gauges: &Gauges, finish: Finish, closing:
         "elapsed_s": statistics.elapsed.as_secs_f64(),
         "pages": statistics.pages(),
         "requisites": statistics.requisites_stored,
+        "redirects": statistics.redirects_stored,
         "requests": statistics.requests,
         "retries": statistics.retries,
         "bytes_received": statistics.bytes_received,

@@ -264,7 +264,7 @@ impl Machine {
             Ok(process) => process,
             Err(error) => return self.failed(end, error),
         };
-        let (mut events, stored_before) = (0, process.statistics().pages());
+        let (mut events, stored_before) = (0, process.statistics().counted_pages());
         let (steps_max, begun) = (STEPS_MAX * u64::from(self.case.shards), self.true_now);
         for _ in 0..steps_max {
             if let Some(End::Between { after, .. }) = end

@@ -63,15 +63,15 @@ pub(super) fn within_limits(
     statistics: &Statistics,
     stored_before: u64,
 ) -> Result<(), Violation> {
-    let overrun = limits.pages.is_some_and(|limit| statistics.pages() > limit.max(stored_before));
+    let overrun = limits.pages.is_some_and(|limit| statistics.counted_pages() > limit.max(stored_before));
     let early = match finish {
-        Finish::PageLimit => limits.pages.is_none_or(|limit| statistics.pages() < limit),
+        Finish::PageLimit => limits.pages.is_none_or(|limit| statistics.counted_pages() < limit),
         Finish::ByteLimit => limits.bytes.is_none_or(|limit| statistics.bytes_received < limit),
         Finish::TimeLimit => limits.time.is_none_or(|limit| statistics.elapsed < limit),
         _ => false,
     };
     if overrun || early {
-        let what = format!("{finish} with {} pages, {limits:?}", statistics.pages());
+        let what = format!("{finish} with {} pages, {limits:?}", statistics.counted_pages());
         return Err(Violation::new(Clause::Limited, what));
     }
     Ok(())

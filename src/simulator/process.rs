@@ -252,6 +252,8 @@ impl Member {
             self.event_queue.borrow_mut().tell_soon(Event::HeadChanged);
         }
         self.engine.pump()?;
+        let Member { engine, processor, .. } = self;
+        engine.read_nearer(&mut |url, purpose, response, scope| processor.findings(url, purpose, response, scope))?;
         if let Phase::Done { finish } = self.engine.phase() {
             self.finish = Some(finish);
         }

@@ -172,6 +172,23 @@ fn n21_a_url_of_another_spelling_is_known_and_another_configuration_can_be_asked
 }
 
 #[test]
+fn a_url_that_is_left_out_as_too_deep_says_so_and_names_the_page_that_links_there() {
+    let site = begun(small().smooth());
+    site.crawl.run(&["--quiet", "--max-depth", "1"]).expect(0, &[]);
+    let skipped = fs::read_to_string(site.crawl.path("crawl/logs/skipped.jsonl")).unwrap();
+    let mut lines = skipped.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let line = lines.find(|line| line["reason"] == "too deep").unwrap();
+    let (url, rule) = (line["url"].as_str().unwrap(), line["rule"].as_str().unwrap());
+    let (limit, page) = rule.split_once(": a link of ").unwrap();
+    assert_eq!(limit, "depth 2 is more than crawl.max_depth = 1");
+    assert_eq!(said(&explain(&site, url)), format!("was skipped: too deep: {rule}"));
+    assert!(said(&explain(&site, page)).starts_with("was fetched"), "{page}");
+    let unknown = explain(&site, &format!("{page}/nowhere"));
+    let others = "apart from nofollow links and pages and links deeper than crawl.max_depth = 1";
+    assert!(said(&unknown).contains(others), "{unknown:#}");
+}
+
+#[test]
 fn a_crawl_that_was_killed_says_what_is_queued_and_what_was_fetched() {
     let site = begun(small().smooth());
     configure(&site, checkpoints);

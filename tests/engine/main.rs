@@ -9,6 +9,7 @@ mod clocks;
 mod cluster_model;
 mod crawled;
 mod damage;
+mod depths;
 mod ends;
 mod expiry;
 mod interleavings;
@@ -295,6 +296,7 @@ impl Executors for Inline {
 
 struct Run {
     engine: Engine,
+    processor: Processor,
     record: Rc<RefCell<Record>>,
     clock: Arc<ManualClock>,
     past: Past,
@@ -423,7 +425,7 @@ fn try_open(
     let mut find =
         |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
     engine.replay(recovery, &mut find, &mut |_, _, _| {})?;
-    Ok(Run { engine, record, clock, past })
+    Ok(Run { engine, processor, record, clock, past })
 }
 
 impl Run {
@@ -440,6 +442,11 @@ impl Run {
     fn try_go_until(&mut self, stop: impl Fn(&Run) -> bool) -> disk::Result<Option<Finish>> {
         for _ in 0..1_000_000 {
             self.engine.pump()?;
+            let Run { engine, processor, .. } = self;
+            let mut find = |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| {
+                processor.findings(url, purpose, response, scope)
+            };
+            engine.read_nearer(&mut find)?;
             if let Phase::Done { finish } = self.engine.phase() {
                 return Ok(Some(finish));
             }

@@ -201,6 +201,29 @@ fn a_page_limit_counts_pages_and_their_requisites_come_first() {
 }
 
 #[test]
+fn a_page_limit_counts_neither_redirects_nor_those_of_requisites() {
+    let moved = |to: &str| Reply { status: 301, headers: vec![("location", to.to_owned())], body: Vec::new() };
+    let mut web = web(&[
+        ("h0.test/", moved("/start")),
+        ("h0.test/start", html("<a href=\"/1\"><a href=\"/2\"><a href=\"/3\"><a href=\"/4\"><img src=\"/old\">")),
+        ("h0.test/old", moved("/new")),
+        ("h0.test/new", html("")),
+        ("h0.test/1", moved("/5")),
+    ]);
+    for number in 2..=5 {
+        web.pages.insert(format!("http://h0.test/{number}"), html(""));
+    }
+    web.pages_max = Some(3);
+    for kills in [&[][..], &[2], &[3, 5]] {
+        let crawled = Crawled::new(&web, kills);
+        let figures = crawled.statistics;
+        assert_eq!((figures.counted_pages(), figures.requisites_stored), (3, 2), "{kills:?}: {:?}", crawled.asked);
+        assert_eq!(figures.pages(), 3 + figures.redirects_stored, "{kills:?}");
+        assert!(figures.redirects_stored >= 1 && crawled.asked.contains(&"h0.test/start".to_owned()), "{kills:?}");
+    }
+}
+
+#[test]
 fn a_site_pays_for_what_it_embeds_from_other_domains_out_of_its_own_budget() {
     let pictures: String = (0..40).map(|number| format!("<img src=\"http://p1.test/{number}\">")).collect();
     let own: String = (0..5).map(|number| format!("<a href=\"/{number}\"><img src=\"/own{number}\">")).collect();

@@ -136,7 +136,8 @@ export class Overview {
 
   #showProgress({ limits, left_s: left, running }, live) {
     const { statistics, gauges } = live.figures;
-    const pages = statistics.pages_stored - (statistics.requisites_stored ?? 0);
+    const uncounted = (statistics.requisites_stored ?? 0) + (statistics.redirects_stored ?? 0);
+    const pages = statistics.pages_stored - uncounted;
     const rows = [];
     if (limits?.max_pages) rows.push(["Pages", count(pages), count(limits.max_pages), pages / limits.max_pages]);
     if (limits?.max_time_s) {

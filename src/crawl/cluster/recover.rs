@@ -170,7 +170,7 @@ fn beginning(store: &Arc<dyn ObjectStore>, object: &CrawlObject, known: &Known) 
                 epoch: manifest.claim.epoch,
                 number: manifest.number,
                 manifest: manifest.name(&names),
-                pages: statistics.pages(),
+                pages: statistics.counted_pages(),
                 bytes: statistics.bytes_received,
                 ..head
             };

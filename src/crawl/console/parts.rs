@@ -16,7 +16,7 @@ use crate::record::{Limited, Live};
 pub(super) fn budgets(live: &Live, config: &Config) -> Vec<MetBudget> {
     let statistics = &live.figures.statistics;
     let of_crawl = [
-        ("crawl.max_pages", config.crawl.max_pages, statistics.pages()),
+        ("crawl.max_pages", config.crawl.max_pages, statistics.counted_pages()),
         ("crawl.max_bytes", config.crawl.max_bytes.map(|bytes| bytes.0), statistics.bytes_received),
         ("crawl.max_time", config.crawl.max_time.map(|time| time.as_secs()), statistics.elapsed.as_secs()),
     ];

@@ -266,14 +266,15 @@ fn words_of_code(code: i32) -> String {
 
 fn unknown(told: &Explanation, facts: &Facts<'_>) -> String {
     let mut text = match told.seen.seen {
-        Some(_) if facts.config.robots.respect_nofollow => {
-            "is not known: no page that was fetched before the checkpoint links to it, apart from nofollow links and \
-             pages"
-                .to_owned()
-        }
         Some(_) => "is not known: no page that was fetched before the checkpoint links to it".to_owned(),
         None => "is not known: there is no checkpoint yet".to_owned(),
     };
+    let depth = facts.config.crawl.max_depth.map(|max| format!("links deeper than crawl.max_depth = {max}"));
+    let nofollow = facts.config.robots.respect_nofollow.then(|| "nofollow links and pages".to_owned());
+    let others: Vec<String> = nofollow.into_iter().chain(depth).collect();
+    if told.seen.seen.is_some() && !others.is_empty() {
+        text.push_str(&format!(", apart from {}", others.join(" and ")));
+    }
     text.push_str("; the crawl would accept it");
     if let Some(since) = told.robots.unreachable_since.filter(|_| told.robots.obeyed) {
         text.push_str(&format!(", but the robots.txt of its host is unreachable since {}", date(since)));
@@ -373,7 +374,12 @@ mod tests {
         assert!(text.ends_with("; its links are not followed: its X-Robots-Tag header says nofollow"), "{text}");
         let mut unknown = Explanation::default();
         unknown.seen.seen = Some(false);
-        assert!(said(&unknown).contains("apart from nofollow links and pages"), "{}", said(&unknown));
+        assert!(said(&unknown).ends_with(", apart from nofollow links and pages; the crawl would accept it"));
+        let mut config = Config::default();
+        config.crawl.max_depth = Some(3);
+        let said = verdict(&unknown, &Facts { config: &config, key_bytes: None, now: NOW });
+        let others = "apart from nofollow links and pages and links deeper than crawl.max_depth = 3; the crawl would";
+        assert!(said.contains(others), "{said}");
     }
 
     #[test]

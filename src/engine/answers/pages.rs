@@ -22,11 +22,12 @@ impl Engine {
     pub(in crate::engine) fn start_page(
         &mut self,
         host: HostId,
-        url: QueuedUrl,
+        mut url: QueuedUrl,
         addresses: Arc<[IpAddr]>,
         permit: Permit,
     ) -> Result<()> {
         let now = self.clock.now();
+        url.depth = self.stores.arrival.depths.least(url.key, url.depth);
         if self.stores.arrival.replayed.remove(&(url.key, url.forced)) {
             // stored before the last stop: its page is in the archive and was counted, so the host was not asked
             self.stores.arrival.frontier.withdraw(host, now)?;
@@ -165,7 +166,10 @@ impl Engine {
         stored: &StoredPage,
     ) -> Result<()> {
         self.books.statistics.pages_stored += 1;
-        self.books.statistics.requisites_stored += u64::from(self.scope.is_requisite(url.hops.embeds()));
+        let is_requisite = self.scope.is_requisite(url.hops.embeds());
+        self.books.statistics.requisites_stored += u64::from(is_requisite);
+        let is_redirect = (300..400).contains(&status) && status != 304;
+        self.books.statistics.redirects_stored += u64::from(is_redirect && !is_requisite);
         self.books.statistics.refetched += u64::from(url.forced);
         self.books.statistics.count_status(status);
         self.books.statistics.depth_max = self.books.statistics.depth_max.max(url.depth);
@@ -178,6 +182,7 @@ impl Engine {
             self.books.seeds.set_status(url.seed, failed.unwrap_or(SeedStatus::Answered(status)))?;
         }
         self.count_support(url.domain, &findings, address)?;
+        self.stores.arrival.depths.fetched(url.key, url.depth);
         self.route_found(url, (findings, has_changed), stored.record)
     }
 
@@ -185,17 +190,18 @@ impl Engine {
     pub(in crate::engine) fn route_found(
         &mut self,
         url: &QueuedUrl,
-        (findings, has_changed): (Findings, bool),
+        (mut findings, has_changed): (Findings, bool),
         record: u64,
     ) -> Result<()> {
         let parent = Parent { url, record, has_changed };
-        if let Some((target, keys)) = findings.redirect {
+        if let Some((target, keys)) = findings.redirect.take() {
             self.route(Discovery::Redirect { parent: &parent, target: &target, keys })?;
         }
         if let Some(sitemap) = findings.sitemap {
             self.books.statistics.count_sitemap(sitemap.urls, sitemap.dropped);
         }
         self.books.count_dropped_links(&url.url, &findings.dropped);
+        self.note_too_deep(&parent, &mut findings)?;
         self.stores.seen.prefetch(findings.links.iter().map(|link| link.keys.key));
         for link in findings.links {
             self.route(Discovery::Link { parent: &parent, link })?;

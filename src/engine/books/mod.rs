@@ -94,6 +94,11 @@ impl Books {
         self.skipped_log.push(url, reason, rule)
     }
 
+    /// Lists a URL that is left out with a link which [`Books::count_dropped_links`] counts.
+    pub fn note_left_out(&mut self, url: &str, reason: Reason, why: &str) -> Result<()> {
+        self.skipped_log.push(url, reason, why)
+    }
+
     /// Counts a URL that a budget or a trap rule left out among those of the same host, domain or pattern.
     fn count_limited(&mut self, url: &str, reason: Reason, urls: u64) {
         if matches!(

@@ -22,7 +22,7 @@ use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Resul
 use crate::fingerprint::Fingerprint;
 use crate::record::layout::{CHECKPOINT_PREFIX, StoreName};
 
-const VERSION: u16 = 12;
+const VERSION: u16 = 13;
 /// Length and checksum of a section, behind its name.
 const LENGTH_BYTES: usize = 12;
 /// The first section.
@@ -58,6 +58,8 @@ pub struct Sections {
     pub cookies: Vec<u8>,
     /// Pages by what they say.
     pub texts: Vec<u8>,
+    /// How deep URLs are by the shortest way, and pages that are to be read again for one.
+    pub depths: Vec<u8>,
     /// What was learnt of pages that are rendered.
     pub rendering: Vec<u8>,
 }
@@ -71,7 +73,7 @@ impl Sections {
     /// All of them, with their names in the file.
     fn named(&self) -> Vec<(&'static str, Cow<'_, [u8]>)> {
         let Sections { stores, frontier, replayed, patterns, calendar, schedule, .. } = self;
-        let Sections { exchange, cookies, texts, rendering, .. } = self;
+        let Sections { exchange, cookies, texts, depths, rendering, .. } = self;
         let stores = stores.iter().map(|(name, arrays)| (name.dir_name(), Cow::from(arrays)));
         let others = [
             ("frontier", frontier),
@@ -81,6 +83,7 @@ impl Sections {
             ("exchange", exchange),
             ("cookies", cookies),
             ("texts", texts),
+            ("depths", depths),
             ("rendering", rendering),
         ];
         let others = others.into_iter().map(|(name, section)| (name, Cow::from(section)));
@@ -101,6 +104,7 @@ impl Sections {
             "exchange" => &mut self.exchange,
             "cookies" => &mut self.cookies,
             "texts" => &mut self.texts,
+            "depths" => &mut self.depths,
             "rendering" => &mut self.rendering,
             "replayed" => {
                 self.replayed = replayed(&bytes);
@@ -464,7 +468,8 @@ mod tests {
             exchange: vec![7],
             cookies: vec![8],
             texts: vec![9],
-            rendering: vec![10],
+            depths: vec![10],
+            rendering: vec![11],
         };
         assert!(all.named().iter().all(|(_, section)| !section.is_empty()), "a section is not in this test");
         let commit = write(&disk, dir.path(), (5, &identity()), &all, Some(&checkpoint(5))).unwrap();

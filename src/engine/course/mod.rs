@@ -182,7 +182,7 @@ impl Engine {
     /// Says what this engine has of the limits of the whole crawl.
     pub(super) fn settle_quota(&mut self) {
         let statistics = &self.books.statistics;
-        self.course.quota.settle(statistics.pages(), self.requests.counted_pages(), statistics.bytes_received);
+        self.course.quota.settle(statistics.counted_pages(), self.requests.counted_pages(), statistics.bytes_received);
     }
 
     /// Stops when a limit of the whole crawl is reached.
@@ -276,7 +276,7 @@ impl Engine {
     /// Nothing is in progress, and every URL that was ever admitted has its end.
     pub(super) fn nothing_left(&mut self) -> bool {
         let is_idle = self.requests.under_way() == 0 && self.renderings.are_none() && self.stores.are_idle();
-        let all_are_in = !self.seeding.intake.is_waiting();
+        let all_are_in = !self.seeding.intake.is_waiting() && !self.has_nearer();
         let is_done = is_idle && self.stores.arrival.frontier.is_idle() && self.accounts().are_closed();
         all_are_in && is_done && self.calendar_is_over(self.clock.now())
     }

@@ -225,8 +225,9 @@ impl Engine {
         };
         exchange.outgoing.push(&url, self.seeding.round.number)?;
         if !url.forced {
-            // what is named often is sent once, as long as the LRU knows it
+            // what is named often is sent once, as long as the LRU knows it, and once more by each shorter way
             self.stores.seen.remember(url.key, ());
+            self.stores.arrival.depths.note(url.key, url.depth);
         }
         Ok(())
     }

@@ -199,6 +199,7 @@ impl Stores {
         }
         self.patterns.encode(&mut sections.patterns);
         self.texts.encode(&mut sections.texts);
+        self.arrival.depths.encode(&mut sections.depths);
         sections.replayed = self.arrival.replayed.iter().copied().collect();
         // the same state gives the same bytes
         sections.replayed.sort_unstable();

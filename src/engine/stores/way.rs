@@ -24,6 +24,7 @@ use crate::calendar::{Recrawl, Visited};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::drum::{Admission, Dispatcher, Store, StoreAnswer};
+use crate::engine::depths::Depths;
 use crate::engine::is_of_seed;
 use crate::engine::patterns::PatternBudget;
 use crate::engine::values::{Addresses, Robots, RobotsAnswer};
@@ -59,6 +60,8 @@ pub struct Arrival {
     pub stale: u64,
     /// Pages that were fetched before their time because somebody said that they have changed.
     pub early: u64,
+    /// How deep URLs are by the shortest way, where that matters.
+    pub depths: Depths,
 }
 
 impl Stores {
@@ -165,12 +168,14 @@ impl BehindSeen<'_> {
     /// A URL that was never seen before: there is nothing to force.
     fn unique(&mut self, url: QueuedUrl) -> Result<()> {
         self.onward.next.arrival.unique += 1;
+        self.onward.next.arrival.depths.note(url.key, url.depth);
         let admitted = self.patterns.admits(&url);
         self.onward.pass(QueuedUrl { forced: false, recrawl: None, ..url }, admitted)
     }
 
     /// A URL that was seen before ends here, unless it is forced, or its visits say that it should be fetched.
     fn duplicate(&mut self, url: QueuedUrl) -> Result<()> {
+        self.onward.next.arrival.depths.meet(url.key, url.depth);
         if self.visits.is_some() && (url.forced || url.recrawl.is_some()) {
             return self.ask_visits(url);
         }

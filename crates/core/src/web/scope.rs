@@ -13,6 +13,7 @@
 
 mod explain;
 mod sites;
+mod traps;
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -69,7 +70,8 @@ pub struct ScopeOptions {
     /// Most segments in a path.
     pub max_path_segments: usize,
     /// How often the same segment may stand in a path, in a row or not: with 2, `/a/b/a/b` passes and `/a/b/a/b/a` is
-    /// taken for a trap.
+    /// taken for a trap. The same of the name of a query parameter that has one of its values twice: with 2,
+    /// `?p=1&p=2&p=3` passes, and `?p=1&p=2&p=1` does not.
     pub max_repeated_segments: usize,
     /// Most redirects in a row.
     pub max_redirects: usize,
@@ -98,6 +100,13 @@ impl Default for ScopeOptions {
             requisites: Requisites::default(),
             requisite_hops: 5,
         }
+    }
+}
+
+impl ScopeOptions {
+    /// Whether links may be too deep, of all sites or of some.
+    pub fn limits_depth(&self) -> bool {
+        self.max_depth.is_some() || self.sites.iter().any(|site| site.max_depth.flatten().is_some())
     }
 }
 
@@ -146,6 +155,11 @@ impl ScopeRules {
     pub fn excludes(&self, url: &str) -> bool {
         let by_site = || self.0.sites.of(url).exclude.iter().any(|regex| regex.is_match(url));
         self.0.forgotten.covers(url) || self.0.exclude.iter().any(|regex| regex.is_match(url)) || by_site()
+    }
+
+    /// Whether links may be too deep, of all sites or of some.
+    pub fn limit_depth(&self) -> bool {
+        self.0.options.limits_depth()
     }
 
     /// These rules, which leave out what is `forgotten` too.
@@ -358,29 +372,6 @@ fn territory(mode: ScopeMode, seed: &CanonicalUrl) -> &str {
 /// Returns what a URL that joined the scope takes in: in prefix mode what begins with it.
 fn joined_territory(mode: ScopeMode, joined: &CanonicalUrl) -> &str {
     if mode == ScopeMode::Prefix { joined.plain() } else { territory(mode, joined) }
-}
-
-/// So few segments of a path are compared each with each; more of them are sorted.
-const SEGMENTS_COMPARED: usize = 16;
-
-/// A path of more segments than allowed, or one segment of it more often than allowed.
-fn is_trap(path: &str, segments_max: usize, repeated_max: usize) -> bool {
-    let path = path.strip_prefix('/').unwrap_or(path);
-    let path = path.strip_suffix('/').unwrap_or(path);
-    if memchr::memchr_iter(b'/', path.as_bytes()).count() >= segments_max.max(1) {
-        return !path.is_empty();
-    }
-    let number = memchr::memchr_iter(b'/', path.as_bytes()).count() + 1;
-    if number <= repeated_max {
-        return false;
-    }
-    if number <= SEGMENTS_COMPARED {
-        let times = |wanted: &str| path.split('/').filter(|segment| *segment == wanted).count();
-        return path.split('/').any(|segment| times(segment) > repeated_max);
-    }
-    let mut segments: Vec<&str> = path.split('/').collect();
-    segments.sort_unstable();
-    segments.chunk_by(|a, b| a == b).any(|same| same.len() > repeated_max)
 }
 
 /// What the seeds take into scope: sets in layers that are shared between scopes.

@@ -6,7 +6,8 @@ use std::fmt;
 use regex::Regex;
 
 use super::sites::OfUrl;
-use super::{Requisites, Scope, ScopeMode, is_trap, territory};
+use super::traps::{Trap, trap};
+use super::{Requisites, Scope, ScopeMode, territory};
 use crate::outcome::Reason;
 use crate::web::url::CanonicalUrl;
 
@@ -59,6 +60,11 @@ pub enum Rule<'a> {
     },
     /// A path segment comes too often.
     Repeated {
+        /// `scope.max_repeated_segments`.
+        max: usize,
+    },
+    /// A query parameter comes too often.
+    RepeatedParameter {
         /// `scope.max_repeated_segments`.
         max: usize,
     },
@@ -169,10 +175,13 @@ impl Scope {
             Ok(rule) => rule,
             Err(rule) => return refused(Reason::Scope, rule),
         };
-        if is_trap(url.path(), options.max_path_segments, options.max_repeated_segments) {
-            let too_many = is_trap(url.path(), options.max_path_segments, usize::MAX);
-            let (segments, repeated) = (options.max_path_segments, options.max_repeated_segments);
-            let rule = if too_many { Rule::Segments { max: segments } } else { Rule::Repeated { max: repeated } };
+        let (segments, repeated) = (options.max_path_segments, options.max_repeated_segments);
+        if let Some(trap) = trap(url, segments, repeated) {
+            let rule = match trap {
+                Trap::Segments => Rule::Segments { max: segments },
+                Trap::RepeatedSegment => Rule::Repeated { max: repeated },
+                Trap::RepeatedParameter => Rule::RepeatedParameter { max: repeated },
+            };
             return refused(Reason::Trap, rule);
         }
         if redirects > options.max_redirects {
@@ -293,6 +302,9 @@ impl fmt::Display for Rule<'_> {
             }
             Rule::Segments { max } => write!(f, "more path segments than scope.max_path_segments = {max}"),
             Rule::Repeated { max } => write!(f, "a path segment more often than scope.max_repeated_segments = {max}"),
+            Rule::RepeatedParameter { max } => {
+                write!(f, "a query parameter more often than scope.max_repeated_segments = {max}, with one value twice")
+            }
             Rule::Redirects { count, max } => {
                 write!(f, "{count} redirects in a row are more than scope.max_redirects = {max}")
             }

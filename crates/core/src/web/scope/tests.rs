@@ -150,6 +150,27 @@ fn a_sitemap_of_the_same_domain_passes_but_for_exclusions_traps_lengths_and_dept
 }
 
 #[test]
+fn a_query_parameter_that_comes_again_and_again_is_a_trap_and_a_choice_of_several_values_is_none() {
+    let scope = scope(ScopeMode::Domain, &["http://a.example/"]);
+    for (query, is_trap) in [
+        ("p=2&p=3&p=2", true),
+        ("x=1&p=2&p=2&p=2", true),
+        ("p=2&q=1&p=3&q=1&p=2", true),
+        ("p=2&p=2", false),
+        ("colour=red&colour=blue&colour=green&colour=black", false),
+        ("a=1&b=1&c=1&d=1", false),
+        ("a=&a=&a=&a&a&a", false),
+        ("&&&&", false),
+    ] {
+        let expected = if is_trap { Err(Reason::Trap) } else { Ok(()) };
+        assert_eq!(judge(&scope, &format!("http://a.example/shop?{query}")), expected, "{query}");
+    }
+    let trap = url("http://a.example/shop?p=2&p=3&p=2");
+    let said = scope.explain(&trap, 0, 0).rule.to_string();
+    assert_eq!(said, "a query parameter more often than scope.max_repeated_segments = 2, with one value twice");
+}
+
+#[test]
 fn an_embed_lies_anywhere_is_as_deep_as_its_page_and_beyond_the_bound_is_a_link() {
     let options = ScopeOptions { max_depth: Some(2), requisite_hops: 3, ..ScopeOptions::default() };
     let seed = url("http://a.example/");
