@@ -258,6 +258,7 @@ impl Gatherer<'_> {
             priority: queued.url.priority,
             depth: queued.url.depth,
             attempts: queued.url.attempts,
+            is_counted: queued.url.is_counted(),
             not_before: queued.not_before,
         });
         let options = options::frontier(self.there, 1);

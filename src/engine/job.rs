@@ -37,7 +37,7 @@ use crate::web::scope::Scope;
 use crate::web::sitemap::{self, Summary};
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, Keys};
-use crate::web::warc::{Header, HttpVersion, Records, Truncation};
+use crate::web::warc::{Again, Header, HttpVersion, Records, Truncation};
 
 /// A request to be made.
 #[derive(Debug)]
@@ -137,6 +137,21 @@ impl Target {
 }
 
 impl FetchJob {
+    /// Whether budgets have not counted its page yet: no visit and no answer came before.
+    pub fn is_new(&self) -> bool {
+        self.past.is_none() && !matches!(&self.target, Target::Page { url, .. } if url.is_counted())
+    }
+
+    /// Why its page is fetched, where its URL had been seen before.
+    pub fn again(&self) -> Option<Again> {
+        match &self.target {
+            Target::Page { url, .. } if url.is_due_again() => Some(Again::Due),
+            Target::Page { url, .. } if url.forced && self.is_new() => Some(Again::First),
+            Target::Page { url, .. } if url.forced => Some(Again::Wanted),
+            _ => None,
+        }
+    }
+
     /// Fields of the head that scripts of a page have set which asks for it.
     pub fn page_fields(&self) -> &[(String, String)] {
         match &self.target {

@@ -34,7 +34,7 @@ use crate::web::scope::Scope;
 use crate::web::sitemap;
 use crate::web::url::{CanonicalUrl, Keys};
 use crate::web::validators::Validators;
-use crate::web::warc::HttpVersion;
+use crate::web::warc::{Again, HttpVersion};
 
 /// An answer of a host that is overloaded hardly took longer than this.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
@@ -130,8 +130,8 @@ impl Engine {
         }
         let retries = self.settings.retries;
         let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
-        // what is fetched again in a crawl with a calendar was counted when it was new
-        let is_new = !page.forced || self.recrawls.is_none();
+        // what is fetched again was counted when it was new
+        let is_new = page.again.is_none_or(|again| again == Again::First);
         let pages = u64::from(is_new && verdict != Verdict::Retry);
         let bytes = if is_new { received } else { 0 };
         self.stores.arrival.frontier.charge((keys.origin, keys.domain), pages, bytes)?;
@@ -139,7 +139,8 @@ impl Engine {
             return Ok(());
         }
         // with other settings than when they came, two answers of one URL can both be its last
-        let is_first = self.stores.arrival.replayed.insert((keys.key, page.forced));
+        let forced = page.again.is_some();
+        let is_first = self.stores.arrival.replayed.insert((keys.key, forced));
         let hops = Hops::parse(&page.hops);
         let mut findings = find(&url, purpose_of(&page, &hops), &response, &scope);
         let queued = QueuedUrl {
@@ -147,20 +148,20 @@ impl Engine {
             hops,
             attempts: page.attempt,
             seed: page.seed,
-            forced: page.forced,
+            forced,
             // what it leads to is due by itself; why exactly, nobody asks
-            recrawl: page.is_due.then(|| Arc::from([])),
+            recrawl: (page.again == Some(Again::Due)).then(|| Arc::from([])),
             ..queued(url.as_str(), keys)
         };
-        self.stop_at_repeated(&queued, &mut findings)?;
+        self.stop_at_repeated(&queued, is_new, &mut findings)?;
         // one that may have changed has led to pages that were given up as gone
-        let has_changed = page.forced && !stored.not_modified && page.status < 400;
+        let has_changed = forced && !stored.not_modified && page.status < 400;
         if !is_first {
             self.count_support(queued.domain, &findings, response.address)?;
             return self.route_found(&queued, (findings, has_changed), stored.record);
         }
         // the URL of one that was fetched again brings what was known of it, when it is met
-        if !page.forced {
+        if !forced {
             let answer = Answer {
                 status: page.status,
                 at: page.time,

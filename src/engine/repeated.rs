@@ -8,11 +8,11 @@ use crate::outcome::Reason;
 use crate::web::html::LinkKind;
 
 impl Engine {
-    /// Counts what the page of `url` says, which has had its last answer. Where too many pages say it, its links are
-    /// taken out of its `findings`, counted and logged, but for what it embeds.
-    pub(super) fn stop_at_repeated(&mut self, url: &QueuedUrl, findings: &mut Findings) -> Result<()> {
+    /// Counts what the page of `url` says, which has had its last answer, where it `is_new`. Where too many pages say
+    /// it, its links are taken out of its `findings`, counted and logged, but for what it embeds.
+    pub(super) fn stop_at_repeated(&mut self, url: &QueuedUrl, is_new: bool, findings: &mut Findings) -> Result<()> {
         let Some(likeness) = findings.likeness.take() else { return Ok(()) };
-        let is_beyond = self.stores.texts.is_beyond(url.origin, &likeness, !url.forced);
+        let is_beyond = self.stores.texts.is_beyond(url.origin, &likeness, is_new);
         if !is_beyond || is_of_seed(url) {
             return Ok(());
         }

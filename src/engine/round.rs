@@ -2,9 +2,10 @@
 //!
 //! A round has a number, and every seed remembers the last round that it was put into. It is put into a round once,
 //! no matter who lists it or how often. The seeds of a round enter the queue as *forced* URLs: the URL-seen test lets
-//! such a URL through where its key is known, and everything behind it (robots.txt, budgets, politeness) treats it like
-//! any other. One whose key is new is not forced but fetched as in any run. The target of a forced seed's redirect is
-//! forced too.
+//! such a URL through where its key is known, and everything behind it (robots.txt, politeness) treats it like any
+//! other. Budgets count URLs: one that was answered before, as its reason says ([`Recrawl::Wanted`]), is held back by
+//! none and counted by none. One whose key is new is not forced but fetched as in any run. The target of a forced
+//! seed's redirect is forced too.
 //!
 //! A run with `--force` begins a round, or goes on with the last one: after a kill in it, and after a stop that left
 //! one of its listed seeds without an outcome. A crawl that came to its end, or a stop after the last of them, ends a
@@ -12,6 +13,8 @@
 //!
 //! No request is made before the round, its seeds' marks and their queued URLs are in a durable checkpoint. So whatever
 //! is stored in a round belongs to a URL that the checkpoint has, and a replay takes it out like any other.
+//!
+//! [`Recrawl::Wanted`]: crate::calendar::Recrawl::Wanted
 
 use serde::{Deserialize, Serialize};
 

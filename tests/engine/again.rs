@@ -354,6 +354,18 @@ fn a_page_that_was_counted_once_is_visited_whatever_budgets_say() {
     }
 }
 
+#[test]
+fn a_seed_that_is_fetched_again_before_its_time_is_counted_once() {
+    let mut crawl = Crawl::of(Living { pages_per_host: Some(3), ..site() });
+    assert_eq!(crawl.visit(Duration::ZERO), ALL);
+    let listed = ALL.map(str::to_owned);
+    for _ in 0..3 {
+        assert_eq!(crawl.force(HOUR, &listed), ALL);
+    }
+    crawl.web.edit("/", "<p>Another page says something else now.<a href=\"/c\">c</a>");
+    assert_eq!(crawl.force(HOUR, &listed), ALL, "the new page is one too many");
+}
+
 /// More seeds than the memory of the store of visits has entries: when their turn comes, it has forgotten the first.
 #[test]
 fn seeds_that_are_fetched_again_keep_their_history_and_are_counted_once_however_many_they_are() {

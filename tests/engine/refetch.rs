@@ -24,6 +24,8 @@ struct Editions {
     conditions: RefCell<Vec<(String, Vec<String>)>>,
     /// Whether everything since the start is replayed.
     never_cut: bool,
+    /// What may be fetched of a host and a domain, where that is limited.
+    budget: Option<Budget>,
 }
 
 impl Editions {
@@ -71,7 +73,8 @@ impl Web for Editions {
         reply(200, headers, &self.page(url))
     }
 
-    fn tune(&self, settings: &mut Settings, _: &mut FrontierOptions) {
+    fn tune(&self, settings: &mut Settings, frontier: &mut FrontierOptions) {
+        frontier.budget = self.budget.unwrap_or(frontier.budget);
         if self.never_cut {
             settings.checkpoint_interval = Duration::from_secs(36_000);
         }
@@ -226,6 +229,61 @@ fn where_a_forced_url_redirects_is_fetched_again_once_and_circles_end() {
         let mut expected = listed.clone();
         expected.push("http://h4.test/b".to_owned());
         assert_eq!(crawl.leave(run), expected);
+    }
+}
+
+/// Fetches every page of a crawl with `budget` again three times, killed after every `kill` requests; then one more page
+/// of each host is permitted by `wider`. The pages that were in the first round, and those that came with the last one.
+fn rounds_within(budget: Budget, wider: Budget, kill: usize) -> (Vec<String>, Vec<String>) {
+    let mut crawl = Crawl::new(Editions { budget: Some(budget), never_cut: true, ..Editions::default() });
+    let run = crawl.plain();
+    let first = crawl.finish(run);
+    for round in 1..=3 {
+        crawl.web.edition.set(round);
+        let mut asked = Vec::new();
+        loop {
+            let (mut run, refetch) = crawl.forced(&every_page());
+            assert_eq!(refetch.round, round, "{budget:?}");
+            let ended = run.go(kill);
+            asked.extend(crawl.leave(run));
+            if ended == Some(Finish::Complete) {
+                break;
+            }
+        }
+        asked.sort();
+        asked.dedup();
+        assert_eq!(asked, first, "round {round} of {budget:?}");
+    }
+    let versions = crawl.versions();
+    assert!(first.iter().all(|url| versions[url].len() >= 4), "each round has a version of each: {budget:?}");
+    Rc::get_mut(&mut crawl.web).unwrap().budget = Some(wider);
+    let (run, _) = crawl.forced(&every_page());
+    let last = crawl.finish(run);
+    (first.clone(), last.into_iter().filter(|url| !first.contains(url)).collect())
+}
+
+#[test]
+fn budgets_count_urls_and_not_the_versions_of_their_pages() {
+    let limits: [(&str, fn(u64) -> Budget); 2] = [
+        ("host", |pages| Budget { pages_per_host: Some(pages), ..Budget::UNLIMITED }),
+        ("domain", |pages| Budget { pages_per_domain: Some(pages), ..Budget::UNLIMITED }),
+    ];
+    for (name, limit) in limits {
+        for kill in [usize::MAX, 9] {
+            let (first, more) = rounds_within(limit(5), limit(6), kill);
+            assert_eq!(first.len(), 5 * HOSTS, "pages of a {name}");
+            assert_eq!(more.len(), HOSTS, "one page more of each {name}, killed every {kill} requests: {more:?}");
+        }
+    }
+}
+
+#[test]
+fn the_bytes_of_a_further_version_are_of_no_budget() {
+    let bytes = |bytes| Budget { bytes_per_host: Some(bytes), ..Budget::UNLIMITED };
+    for kill in [usize::MAX, 9] {
+        // a page has some 430 bytes: the third one uses the budget up, and the fourth one that is wider
+        let (first, more) = rounds_within(bytes(1_200), bytes(1_650), kill);
+        assert_eq!((first.len(), more.len()), (3 * HOSTS, HOSTS), "{first:?} {more:?}");
     }
 }
 

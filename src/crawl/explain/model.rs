@@ -254,6 +254,8 @@ pub struct Queue {
     pub depth: u16,
     /// Attempts made so far.
     pub attempts: u8,
+    /// Whether it is fetched again: budgets have counted it, and do not hold it back.
+    pub is_counted: bool,
     /// After the last one it is not asked for again before.
     #[serde(serialize_with = "moment")]
     pub not_before: Option<Time>,

@@ -110,7 +110,8 @@ fn next_visit(recrawl: &Recrawl, now: Time) -> Option<String> {
 }
 
 fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
-    if let Some(never) = told.host.as_ref().and_then(|host| drained(host, facts.now)) {
+    let spent = |host| (!queue.is_counted).then(|| used_up(host)).flatten();
+    if let Some(never) = told.host.as_ref().and_then(|host| given_up_host(host, facts.now).or_else(|| spent(host))) {
         return format!("never: {never}; the queue drops its URL");
     }
     if let Some(reason) = told.scope.refused.filter(|_| told.scope.rule.starts_with("scope.exclude: ")) {
@@ -125,7 +126,7 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
         Some(Doing::Paused) => "is queued; would be fetched when crawler ctl resume ends the pause,",
         _ => "is queued; would be fetched when the crawl continues,",
     };
-    if let Some(round) = told.round.filter(DomainInRound::rests) {
+    if let Some(round) = told.round.filter(|round| round.rests() && !queue.is_counted) {
         return waits_for_round(&round);
     }
     let first = queue.place.starts_with("in flight");
@@ -176,8 +177,8 @@ fn waits_for_round(round: &DomainInRound) -> String {
     format!("waits for round {}: its domain {supporters}, {used}", round.number + 1)
 }
 
-/// Why a host's URLs are dropped.
-fn drained(host: &Host, now: Time) -> Option<String> {
+/// Why all URLs of a host are dropped, if it is given up.
+fn given_up_host(host: &Host, now: Time) -> Option<String> {
     if let Some(reason) = host.gone.filter(|_| host.gone_until.is_none_or(|until| until > now)) {
         let until = host.gone_until.map_or("for good".to_owned(), |until| format!("until {}", date(until)));
         return Some(match reason {
@@ -188,6 +189,11 @@ fn drained(host: &Host, now: Time) -> Option<String> {
             },
         });
     }
+    None
+}
+
+/// The budget of a host of which nothing is left for new pages.
+fn used_up(host: &Host) -> Option<String> {
     let used = |used: u64, max: Option<u64>| max.is_some_and(|max| used >= max);
     let used_up = [
         (used(host.pages, host.pages_max), "budget.pages_per_host"),
@@ -220,7 +226,7 @@ fn forbidden(told: &Explanation, now: Time) -> Option<String> {
     if let Some(never) = by_robots(told) {
         return Some(never);
     }
-    if let Some(never) = told.host.as_ref().and_then(|host| drained(host, now)) {
+    if let Some(never) = told.host.as_ref().and_then(|host| given_up_host(host, now).or_else(|| used_up(host))) {
         return Some(format!("never: {never}"));
     }
     match told.dns.answer.filter(|_| told.dns.fresh) {
@@ -308,7 +314,16 @@ mod tests {
     }
 
     fn queue(before: u64) -> Queue {
-        Queue { place: "on disk", url: String::new(), before, priority: 1, depth: 1, attempts: 0, not_before: None }
+        Queue {
+            place: "on disk",
+            url: String::new(),
+            before,
+            priority: 1,
+            depth: 1,
+            attempts: 0,
+            is_counted: false,
+            not_before: None,
+        }
     }
 
     #[test]
@@ -339,6 +354,8 @@ mod tests {
         assert_eq!(said(&told), "never: its host is given up for good; the queue drops its URL");
         told.host = Some(Host { pages: 7, pages_max: Some(7), ..Host::default() });
         assert_eq!(said(&told), "never: budget.pages_per_host is used up; the queue drops its URL");
+        told.queue = Some(Queue { is_counted: true, ..queue(0) });
+        assert!(said(&told).starts_with("is queued; would be fetched"), "{}", said(&told));
     }
 
     #[test]

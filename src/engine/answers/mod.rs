@@ -92,7 +92,7 @@ impl Engine {
         let attempts = (url.attempts, self.settings.retries);
         match judge_answer(response.status, response.is_interrupted(), attempts.0, attempts.1) {
             Verdict::Retry => Ok(()),
-            _ => self.stop_at_repeated(url, &mut processed.findings),
+            _ => self.stop_at_repeated(url, processed.job.is_new(), &mut processed.findings),
         }
     }
 

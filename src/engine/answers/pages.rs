@@ -99,15 +99,15 @@ impl Engine {
     ) -> Result<()> {
         let Processed { job, keys: processed_keys, response, retry_after, records, .. } = processed;
         let keeps_cookies = self.settings_of(&job).is_some_and(|settings| settings.cookies != CookieUse::Off);
+        // budgets count a page once, however often it is visited, and its bytes when it is found
+        let is_new = job.is_new();
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
-        // budgets count a page once, however often it is visited, and its bytes when it is found
-        let is_new = job.past.is_none();
-        let is_found = job.past.as_ref().is_some_and(|past| past.is_found);
+        let has_bytes = is_new || job.past.as_ref().is_some_and(|past| !past.is_found);
         let feedback = Feedback {
             started: response.started,
             duration: response.duration,
-            bytes: if is_found { 0 } else { records.payload_bytes },
+            bytes: if has_bytes { records.payload_bytes } else { 0 },
             verdict,
             blame: blame_of_answer(response.status, response.is_interrupted()),
             failure: None,
@@ -218,6 +218,7 @@ impl Engine {
         let is_last_of_many = verdict != Verdict::Retry && url.attempts > 0;
         self.books.log_failure(&failed, if is_last_of_many { -8 } else { failed.failure.code() }, worker)?;
         let FetchFailed { job, failure, cause, started, duration, .. } = failed;
+        let is_new = job.is_new();
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let mut feedback = Feedback {
             started,
@@ -238,7 +239,6 @@ impl Engine {
         }
         self.books.statistics.count_failure(failure);
         self.books.statistics.ends.failed += 1;
-        let is_new = job.past.is_none();
         // no budget holds back what is due again: it is counted when its first visit is over, whatever that has brought
         feedback.counts_as_page = self.not_visited(&url, job.past.map(|past| *past), started)? && is_new;
         self.seed_failed(&url, cause)?;

@@ -221,7 +221,7 @@ impl Engine {
     /// The URL is admitted where it belongs: here, or by the shard that owns it.
     pub(super) fn admit(&mut self, url: QueuedUrl) -> Result<()> {
         let Some(exchange) = self.exchange.as_mut().filter(|exchange| !exchange.shard().owns(url.domain)) else {
-            return self.stores.admit(url);
+            return self.admit_here(url);
         };
         exchange.outgoing.push(&url, self.seeding.round.number)?;
         if !url.forced {
@@ -299,7 +299,7 @@ impl Engine {
             if url.forced && round > self.seeding.round.number {
                 self.seeding.enter_round(round, self.container.key_bytes());
             }
-            self.stores.admit(url)?;
+            self.admit_here(url)?;
         }
         let exchange = self.exchange.as_mut().expect("only a shard reads links");
         exchange.incoming.admitted(sender, from, to);

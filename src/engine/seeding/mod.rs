@@ -17,6 +17,8 @@ use super::round::{Refetch, Round, RoundWanted};
 use super::route::Discovery;
 use super::seeds::{SeedTable, reader};
 use super::{Engine, queued_url};
+use crate::calendar::{self, History, Recrawl};
+use crate::clock::Time;
 use crate::container::KeyRecord;
 use crate::disk::{Error, Result};
 use crate::frontier::QueuedUrl;
@@ -256,6 +258,17 @@ impl Engine {
         // its page has had its end; a URL of it that is still queued is told by the archive to be a known one
         arrival.again += u64::from(arrival.replayed.remove(&(key, true)));
         self.route(Discovery::Seed { number, url: &url, forced: true })
+    }
+
+    /// A URL of this shard is admitted. Of one that is to be fetched again, budgets need to know whether they have
+    /// counted its page: the store of visits says so, or the archive where there is none.
+    pub(super) fn admit_here(&mut self, mut url: QueuedUrl) -> Result<()> {
+        if url.forced && self.stores.visits.is_none() {
+            let answered = self.container.newest(url.key, &url.url)?.filter(|record| !record.robots);
+            let past = answered.map(|record| calendar::Past::of_visited(record.time, Time::ZERO, History::default()));
+            url.recrawl = past.map(|past| Recrawl::Wanted(past).to_bytes());
+        }
+        self.stores.admit(url)
     }
 
     /// The status of `url`, where it is to be fetched again and this round has done so: as the target of a redirect,

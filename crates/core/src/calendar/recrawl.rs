@@ -28,7 +28,7 @@ pub enum Recrawl {
     Modified(Time),
     /// A page that has changed links to it. It is fetched if it was given up as gone.
     Linked,
-    /// Its seed is fetched again, whether or not its time has come.
+    /// Its seed is fetched again, whether or not its time has come; it was visited before.
     Wanted(Past),
 }
 
@@ -84,6 +84,11 @@ impl Recrawl {
     pub fn is_due(bytes: Option<&[u8]>) -> bool {
         bytes.is_some_and(|bytes| bytes.first() != Some(&WANTED))
     }
+
+    /// Returns true where `bytes` are of a URL whose page was visited before, so that budgets have counted it.
+    pub fn is_counted(bytes: Option<&[u8]>) -> bool {
+        bytes.is_some_and(|bytes| !matches!(bytes.first(), Some(&MODIFIED | &LINKED)))
+    }
 }
 
 #[cfg(test)]
@@ -98,6 +103,8 @@ mod tests {
         for reason in [Recrawl::Due(past.clone()), Recrawl::Wanted(past)].into_iter().chain(hints) {
             let bytes = reason.to_bytes();
             assert_eq!(Recrawl::is_due(Some(&bytes)), !matches!(reason, Recrawl::Wanted(_)));
+            let is_counted = matches!(reason, Recrawl::Due(_) | Recrawl::Wanted(_));
+            assert_eq!(Recrawl::is_counted(Some(&bytes)), is_counted);
             assert_eq!(Recrawl::read(&bytes), Some(reason));
             assert_eq!(Recrawl::read(&bytes[..bytes.len() - 1]), None);
             assert_eq!(Recrawl::read(&[&bytes, &[0][..]].concat()), None);

@@ -13,7 +13,7 @@ use crate::web::headers;
 use crate::web::mime;
 use crate::web::statements::Statements;
 use crate::web::warc::{
-    Header, OUTLINK_FIELD, PAYLOAD_IN_FIELD, Profile, RENDERING_FIELD, RENDERING_PURPOSE, Record, RecordReader,
+    Again, Header, OUTLINK_FIELD, PAYLOAD_IN_FIELD, Profile, RENDERING_FIELD, RENDERING_PURPOSE, Record, RecordReader,
     Truncation, parse_date, parse_http_head,
 };
 
@@ -49,10 +49,8 @@ pub struct ReplayedPage {
     pub conversion: Option<String>,
     /// Links that the rendering found beside those in it.
     pub outlinks: Vec<String>,
-    /// Whether it was fetched although it was seen before.
-    pub forced: bool,
-    /// Whether that was because its time had come.
-    pub is_due: bool,
+    /// Why it was fetched, where it had been seen before.
+    pub again: Option<Again>,
     /// Headers of the answer, as stored.
     pub headers: Vec<Header>,
     /// The body as sent; of a revisit empty until `Container::read_through`.
@@ -183,8 +181,7 @@ fn page(file: u32, metadata: &Record, response: &Record) -> Option<ReplayedPage>
             .filter_map(|line| line.split_once(": ").filter(|(name, _)| *name == OUTLINK_FIELD))
             .map(|(_, link)| link.trim().to_owned())
             .collect(),
-        forced: matches!(field("forced"), Some("true" | "due")),
-        is_due: field("forced") == Some("due"),
+        again: field("forced").and_then(Again::parse),
         headers,
         payload_bytes,
         body,

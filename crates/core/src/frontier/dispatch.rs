@@ -137,27 +137,27 @@ impl Frontier {
         let first = self.first_in_turn(index);
         let is_excluded =
             first.is_some_and(|item| self.rules.as_ref().is_some_and(|rules| rules.excludes(&item.url.url)));
-        let is_due = first.is_some_and(Item::is_due_again);
-        self.drops_all(index, now, is_due).or_else(|| is_excluded.then_some(Reason::Scope))
+        let is_counted = first.is_some_and(Item::is_counted);
+        self.drops_all(index, now, is_counted).or_else(|| is_excluded.then_some(Reason::Scope))
     }
 
-    /// Why all URLs of a host are dropped, if they are: those of pages that are due again, which no budget counts once
-    /// more, or the others.
-    pub(super) fn drops_all(&self, index: u32, now: Time, are_due: bool) -> Option<Reason> {
+    /// Why all URLs of a host are dropped, if they are: those of pages that are fetched again, which no budget counts
+    /// once more, or the others.
+    pub(super) fn drops_all(&self, index: u32, now: Time, are_counted: bool) -> Option<Reason> {
         let host = self.active.host(index);
         let is_slow = || host.rules_at(now).is_some_and(|rules| self.politeness_of(index).skips(rules.crawl_delay()));
         let spent = || match self.left(index) {
-            Allowance::UsedUp(budget) if !are_due => Some(budget),
+            Allowance::UsedUp(budget) if !are_counted => Some(budget),
             _ => None,
         };
         host.gone(now).or_else(spent).or_else(|| is_slow().then_some(Reason::Robots))
     }
 
-    /// The verdict of the budgets on the URL that is next: a page that is due again was counted when its first visit
-    /// was over.
+    /// The verdict of the budgets on the URL that is next: a page that is fetched again was counted when its first
+    /// visit was over.
     fn allowance(&self, index: u32) -> Allowance {
-        let is_due = self.first_in_turn(index).is_some_and(Item::is_due_again);
-        if is_due { Allowance::Free } else { self.left(index) }
+        let is_counted = self.first_in_turn(index).is_some_and(Item::is_counted);
+        if is_counted { Allowance::Free } else { self.left(index) }
     }
 
     /// What is left of budgets for a new page.

@@ -59,6 +59,11 @@ impl QueuedUrl {
         Recrawl::is_due(self.recrawl.as_deref())
     }
 
+    /// Whether budgets have counted it: its page was visited before, and this is a further version of it.
+    pub fn is_counted(&self) -> bool {
+        self.forced && Recrawl::is_counted(self.recrawl.as_deref())
+    }
+
     /// Appends the URL in a compact form: four fingerprints, then small numbers and sized strings.
     ///
     /// ```text

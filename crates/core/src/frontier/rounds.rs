@@ -111,10 +111,10 @@ impl Frontier {
     }
 
     /// Whether a host has to wait for the next round with the URL that is its next: for its domain has had as many
-    /// pages, or its robots.txt would be one too many. A page that is due again was counted when it was new.
+    /// pages, or its robots.txt would be one too many. A page that is fetched again was counted when it was new.
     pub(super) fn awaits_round(&self, index: u32, now: Time) -> bool {
         let Some(rounds) = self.rounds.as_ref().filter(|rounds| rounds.now.are_kept()) else { return false };
-        if self.first_in_turn(index).is_some_and(Item::is_due_again) {
+        if self.first_in_turn(index).is_some_and(Item::is_counted) {
             return false;
         }
         let host = self.active.host(index);

@@ -15,6 +15,11 @@ impl Item {
     pub(super) fn is_due_again(&self) -> bool {
         self.url.is_due_again()
     }
+
+    /// Whether budgets have counted its page, and hold it back no more.
+    pub(super) fn is_counted(&self) -> bool {
+        self.url.is_counted()
+    }
 }
 
 impl Host {

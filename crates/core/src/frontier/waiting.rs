@@ -68,9 +68,9 @@ impl Frontier {
         if self.active.host(index).waiting.is_empty() {
             return;
         }
-        let drops = [false, true].map(|are_due| self.drops_all(index, now, are_due).is_some());
+        let drops = [false, true].map(|are_counted| self.drops_all(index, now, are_counted).is_some());
         let host = self.active.host_mut(index);
-        while host.waiting.front().is_some_and(|item| drops[usize::from(item.is_due_again())] || item.due() <= now) {
+        while host.waiting.front().is_some_and(|item| drops[usize::from(item.is_counted())] || item.due() <= now) {
             if let Some(item) = host.waiting.pop_front() {
                 let at = host.buffer.partition_point(|other| other.order() < item.order());
                 host.buffer.insert(at, item);

@@ -12,7 +12,7 @@ use super::digest::{block_sha1, both_sha1, digest};
 use super::pack::{Compression, Packer};
 mod again;
 mod revisit;
-use super::{Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
+use super::{Again, Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
 use crate::clock::Time;
 use crate::web::statements::Statements;
 pub use again::{WAS_REVISIT_FIELD, http_head as head_of, id_of, with_field};
@@ -81,10 +81,8 @@ pub struct Exchange<'a> {
     pub of_rendering: bool,
     /// What a rendering made of the page, or that none succeeded.
     pub rendition: Option<Rendition<'a>>,
-    /// Whether the URL was fetched although it was seen before.
-    pub forced: bool,
-    /// Whether that was because its time had come.
-    pub is_due: bool,
+    /// Why the URL was fetched, where it had been seen before.
+    pub again: Option<Again>,
     /// The URL that the page names as its canonical one.
     pub canonical: Option<&'a str>,
     /// What is stated about its use.
@@ -272,8 +270,8 @@ impl Encoder {
         field(text, "hopsFromSeed", exchange.hops);
         let Exchange { depth, seed, attempt, duration_ms, .. } = exchange;
         let _ = write!(text, "depth: {depth}\r\nseed: {seed}\r\nattempt: {attempt}\r\nfetchTimeMs: {duration_ms}\r\n");
-        if exchange.forced {
-            field(text, "forced", if exchange.is_due { "due" } else { "true" });
+        if let Some(again) = exchange.again {
+            field(text, "forced", again.name());
         }
         if let Some(canonical) = exchange.canonical {
             field(text, "canonical", canonical);

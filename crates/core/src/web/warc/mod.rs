@@ -55,6 +55,35 @@ pub enum HttpVersion {
     Http2,
 }
 
+/// Why a URL was fetched that had been seen before, as metadata records say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// Its time had come.
+    Due,
+    /// Somebody wanted another version of its page.
+    Wanted,
+    /// Somebody wanted it, and its page had never been visited.
+    First,
+}
+
+impl Again {
+    const ALL: [Again; 3] = [Again::Due, Again::Wanted, Again::First];
+
+    /// The value of the field `forced`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Again::Due => "due",
+            Again::Wanted => "true",
+            Again::First => "first",
+        }
+    }
+
+    /// Reads what [`Again::name`] says.
+    pub fn parse(name: &str) -> Option<Again> {
+        Again::ALL.into_iter().find(|again| again.name() == name)
+    }
+}
+
 /// Why a body is not whole (`WARC-Truncated`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truncation {
