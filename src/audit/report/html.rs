@@ -30,7 +30,8 @@ svg{width:100%;height:auto}svg text{font:13px system-ui,sans-serif;fill:var(--in
 background:var(--panel);border-radius:8px}.graph line{stroke:var(--soft);stroke-opacity:.25}.d0{fill:#d9482b}\
 .d1{fill:#e8963a}.d2{fill:#5fa55a}.d3{fill:#3b8fb5}.d4{fill:#5a6fc0}.d5{fill:#8a63a8}\
 details{border-bottom:1px solid var(--line);padding:6px 0}summary{cursor:pointer}ul{margin:6px 0 6px 4px}\
-@media(max-width:640px){td.about,th.about{display:none}}.state{font-size:12px;border:1px solid;border-radius:4px;padding:0 4px;margin-left:6px}";
+@media(max-width:640px){td.about,th.about{display:none}}\
+.state{font-size:12px;border:1px solid;border-radius:4px;padding:0 4px;margin-left:6px}";
 
 pub(super) fn write(out: &mut dyn Write, about: &About, summary: &Summary, shown: &Shown) -> io::Result<()> {
     let title = text(&about.title);

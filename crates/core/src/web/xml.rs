@@ -33,6 +33,7 @@ pub fn urls(text: &str, document: &CanonicalUrl, found: &mut dyn FnMut(Role, &st
     let (mut reader, mut bases) = (reader(text), Bases::of(document));
     // of the element that holds a URL, if the reader is in one
     let mut held: Option<String> = None;
+    let mut item = Item::default();
     loop {
         match reader.read_event() {
             Ok(Event::Eof) => return,
@@ -40,7 +41,13 @@ pub fn urls(text: &str, document: &CanonicalUrl, found: &mut dyn FnMut(Role, &st
             Ok(Event::Start(element)) => {
                 bases.enter(&element);
                 attributes(&element, &bases, found);
-                held = TEXTS.contains(&element.local_name().as_ref()).then(String::new);
+                let name = element.local_name();
+                held = TEXTS.contains(&name.as_ref()).then(String::new);
+                match name.as_ref() {
+                    "item" => item = Item::default(),
+                    "guid" if is_permalink(&element) => held = Some(String::new()),
+                    _ => {}
+                }
             }
             Ok(Event::Empty(element)) => {
                 bases.enter(&element);
@@ -48,10 +55,22 @@ pub fn urls(text: &str, document: &CanonicalUrl, found: &mut dyn FnMut(Role, &st
                 bases.leave();
                 held = None;
             }
-            Ok(Event::End(_)) => {
-                if let Some(url) = held.take().filter(|url| looks_like_one(url.trim())) {
-                    found(Role::Link, &bases.resolve(url.trim()));
-                }
+            Ok(Event::End(element)) => {
+                let url =
+                    held.take().filter(|url| looks_like_one(url.trim())).map(|url| bases.resolve(url.trim()).into());
+                let url: Option<String> = match element.local_name().as_ref() {
+                    "guid" => {
+                        item.guid = url;
+                        None
+                    }
+                    "link" => {
+                        item.has_link |= url.is_some();
+                        url
+                    }
+                    "item" => item.guid.take().filter(|_| !item.has_link),
+                    _ => url,
+                };
+                url.into_iter().for_each(|url| found(Role::Link, &url));
                 bases.leave();
             }
             Ok(Event::Text(text)) => hold(&mut held, Some(&text)),
@@ -64,6 +83,24 @@ pub fn urls(text: &str, document: &CanonicalUrl, found: &mut dyn FnMut(Role, &st
             Err(_) => return,
         }
     }
+}
+
+/// What an item of RSS names itself by.
+#[derive(Default)]
+struct Item {
+    has_link: bool,
+    /// Its `guid`, which is its URL where it has no link.
+    guid: Option<String>,
+}
+
+/// Returns true where a `guid` of RSS is a URL, which it is where nothing is said.
+pub(super) fn is_permalink(element: &BytesStart<'_>) -> bool {
+    for attribute in element.attributes().with_checks(false).flatten() {
+        if attribute.key.as_ref() == "isPermaLink" {
+            return &*attribute.value != "false";
+        }
+    }
+    true
 }
 
 /// Reads what stands before the root element: hands the sheets to `found`, and tells the local name of the root.
@@ -159,6 +196,11 @@ mod tests {
                 "<feed><link rel='self' href='a.atom'/><icon>/i.png</icon><entry><link href='1?a&amp;b'/>\
                  <content src='c.html'/></entry></feed>",
                 "a.atom /i.png 1?a&b c.html",
+            ),
+            (
+                "<rss><item><guid>http://h/1</guid></item><item><guid>http://h/no</guid><link>http://h/2</link></item>\
+                 <item><guid isPermaLink='false'>http://h/no</guid></item><item><guid>tag:3</guid></item></rss>",
+                "http://h/1 http://h/2",
             ),
             ("<opml><outline xmlUrl='http://h/f' htmlUrl='http://h/'/></opml>", "http://h/f http://h/"),
             ("<urlset><url><loc>http://h/1</loc><image:loc>http://h/i</image:loc></url>", "http://h/1 http://h/i"),

@@ -10,7 +10,7 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::{Entry, Format, Sink, Written};
 use crate::web::url::CanonicalUrl;
-use crate::web::xml::Bases;
+use crate::web::xml::{Bases, is_permalink};
 
 /// What the root element says, if it is among those that are known.
 pub(super) fn format(start: &str) -> Option<Format> {
@@ -327,14 +327,4 @@ impl Target {
         let href = href.filter(|href| href.len() <= CanonicalUrl::LENGTH_MAX)?;
         Some(Target { href: quick_xml::escape::unescape(&href).ok().map(Into::into), relation })
     }
-}
-
-/// Whether a `guid` of RSS is a URL, which it is where nothing is said.
-fn is_permalink(element: &BytesStart<'_>) -> bool {
-    for attribute in element.attributes().with_checks(false).flatten() {
-        if attribute.key.as_ref() == "isPermaLink" {
-            return &*attribute.value != "false";
-        }
-    }
-    true
 }
