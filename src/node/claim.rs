@@ -79,10 +79,11 @@ impl Grounds {
         if !Note::read(disk, &dir)?.is_of(stamp) || (head.is_some() && !mend::is_begun(disk, &dir)) {
             self.bring(&dir, head.as_ref())?;
         }
-        match &head {
-            Some(head) => self.view.mount_archive(&dir, &without_files_here(head, disk, &dir)?),
+        let shown = head.as_ref().map(|head| without_files_here(head, disk, &dir)).transpose()?;
+        self.heads.show_own(claimed.shard, || match &shown {
+            Some(shown) => self.view.mount_archive(&dir, shown),
             None => self.view.unmount(&dir),
-        }
+        });
         Ok(head)
     }
 

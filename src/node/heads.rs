@@ -7,7 +7,7 @@
 //! A head counts here once its manifest was read, and the link files that it names can be opened; and the revision up
 //! to which everything is known moves on when that holds for all. So no shard hears of a revision before the files.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,6 +28,8 @@ pub struct Heads {
     view: Arc<StoreView>,
     table: Mutex<News>,
     wakes: Mutex<HashMap<u32, Wake>>,
+    /// Shards whose directories are ready here, and shown as they are.
+    own: Mutex<HashSet<u32>>,
     hungry: Vec<AtomicBool>,
 }
 
@@ -48,7 +50,17 @@ impl Heads {
     ) -> Heads {
         let table = News { heads: (0..shards).map(|_| None).collect(), ..News::default() };
         let hungry = (0..shards).map(|_| AtomicBool::new(false)).collect();
-        Heads { store, names, era, root, view, table: Mutex::new(table), wakes: Mutex::default(), hungry }
+        Heads {
+            store,
+            names,
+            era,
+            root,
+            view,
+            table: Mutex::new(table),
+            wakes: Mutex::default(),
+            own: Mutex::default(),
+            hungry,
+        }
     }
 
     /// Calls `wake` whenever something has changed for the engine of `shard`, in the place of what was called before.
@@ -59,6 +71,19 @@ impl Heads {
     /// The engine of `shard` is gone.
     pub fn unwatch(&self, shard: u32) {
         self.wakes.lock().unwrap_or_else(PoisonError::into_inner).remove(&shard);
+        self.own().remove(&shard);
+    }
+
+    /// The directory of a shard that is claimed here is ready: `show` shows it, in the place of its links as the store
+    /// has them. Until then these are shown, for the other shards of this node: to bring a directory takes its time.
+    pub fn show_own(&self, shard: u32, show: impl FnOnce()) {
+        let mut own = self.own();
+        show();
+        own.insert(shard);
+    }
+
+    fn own(&self) -> MutexGuard<'_, HashSet<u32>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes in `known`, what the node knows by now. `seeds` is how many the crawl has in this node's list, and which
@@ -91,9 +116,9 @@ impl Heads {
         let dir = self.root.join(Shard::new(shard, manifest.shards).dir_name());
         // what lies here of a shard that others own is what this node had of it, and may never have counted
         {
-            // while this is held nobody claims it here, who shows it otherwise then
-            let own = self.wakes.lock().unwrap_or_else(PoisonError::into_inner);
-            if !own.contains_key(&shard) {
+            // held until it is shown, so that an own directory that is ready meanwhile is shown behind it
+            let own = self.own();
+            if !own.contains(&shard) {
                 self.view.mount_links_instead(&dir, &manifest);
             }
         }
@@ -222,13 +247,68 @@ mod tests {
     use super::*;
     use crate::cluster::HeadRecord;
     use crate::disk::Disk;
-    use crate::ship::{Claim, ShippedLinks};
-    use crate::store::FileStore;
+    use crate::ship::{Claim, FileKind, ShippedFile, ShippedLinks};
+    use crate::store::{Body, FileStore};
 
     /// A view of two shards of which nothing was committed, with all that was done up to this revision.
     fn view(revision: Revision) -> View {
         let head = Some(Committed { revision: 1, record: HeadRecord::default() });
         View { known: UpTo::all(revision), heads: vec![head; 2], ..View::default() }
+    }
+
+    fn manifest(number: u64, links: &[u64]) -> Manifest {
+        let claim = Claim { era: 0, epoch: 100 };
+        let file = |&number: &u64| ShippedFile {
+            path: format!("links/out.g{number:06}"),
+            kind: FileKind::Links,
+            lineage: 0,
+            seam: 0,
+            parts: Vec::new(),
+        };
+        Manifest {
+            crawl: 1,
+            shard: 1,
+            shards: 2,
+            claim,
+            number,
+            head: Head { number, ..Head::default() },
+            objects: Vec::new(),
+            files: links.iter().map(file).collect(),
+            links: links
+                .iter()
+                .map(|&number| ShippedLinks { number, claim, has_notes: false, revision: 120 })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn links_of_a_shard_that_is_claimed_here_are_shown_as_the_store_has_them_until_it_is_ready() {
+        let dir = tempfile::tempdir().unwrap();
+        let store: Arc<dyn ObjectStore> = Arc::new(FileStore::new(Disk::real(), dir.path()));
+        let names = Names::new("crawl/");
+        let shown = StoreView::new(store.clone(), Some(Disk::real()), 1 << 20);
+        let heads = Heads::new(store.clone(), (names.clone(), 0), (dir.path().join("here"), shown.clone()), 2);
+        let commit = |revision, manifest: &Manifest| {
+            let name = manifest.name(&names);
+            store.put(&name, &Body::of(manifest.to_bytes())).unwrap();
+            let record = HeadRecord { number: manifest.number, manifest: name, ..HeadRecord::default() };
+            let mut known = view(revision);
+            known.heads[1] = Some(Committed { revision, record });
+            heads.refresh(&known, (0, Arc::from([]))).unwrap();
+        };
+        let own = dir.path().join("here/shard-001");
+        let is_shown =
+            |number: u64| shown.disk().open_if_there(&own.join(format!("links/out.g{number:06}"))).unwrap().is_some();
+        commit(121, &manifest(4, &[4]));
+        heads.watch(1, Box::new(|| {}));
+        commit(122, &manifest(5, &[4, 5]));
+        assert!(is_shown(4) && is_shown(5), "its directory is not ready yet");
+        heads.show_own(1, || shown.unmount(&own));
+        commit(123, &manifest(6, &[6]));
+        assert!(!is_shown(5) && !is_shown(6), "its own directory is shown");
+        heads.unwatch(1);
+        commit(124, &manifest(7, &[7]));
+        assert!(is_shown(7));
     }
 
     #[test]
@@ -238,19 +318,7 @@ mod tests {
         let shown = StoreView::new(store.clone(), Some(Disk::real()), 1 << 20);
         let heads = Heads::new(store, (Names::new("crawl/"), 0), ("/crawl".into(), shown), 2);
         heads.refresh(&view(111), (0, Arc::from([]))).unwrap();
-        let claim = Claim { era: 0, epoch: 100 };
-        let links = ShippedLinks { number: 4, claim, has_notes: false, revision: 120 };
-        let manifest = Manifest {
-            crawl: 1,
-            shard: 1,
-            shards: 2,
-            claim,
-            number: 4,
-            head: Head { number: 4, ..Head::default() },
-            objects: Vec::new(),
-            files: Vec::new(),
-            links: vec![links],
-        };
+        let manifest = manifest(4, &[4]);
         heads.committed(1, &manifest, 120, 120);
         let news = heads.news();
         let own = news.heads[1].as_ref().unwrap();

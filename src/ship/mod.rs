@@ -49,7 +49,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::layout::{self, Entry, Place};
 
 pub use check::{Checked, Fault, check};
-pub use manifest::{Manifest, ShippedLinks};
+pub use manifest::{Manifest, ShippedFile, ShippedLinks};
 pub use names::Names;
 pub use newest::{Reads, Since, keep_newest, newest, newest_since};
 pub use pinned::Pinned;

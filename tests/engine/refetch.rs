@@ -233,7 +233,8 @@ fn where_a_forced_url_redirects_is_fetched_again_once_and_circles_end() {
 }
 
 /// Fetches every page of a crawl with `budget` again three times, killed after every `kill` requests; then one more
-/// page of each host is permitted by `wider`. The pages that were in the first round, and those that came with the last one.
+/// page of each host is permitted by `wider`. The pages that were in the first round, and those that came with the last
+/// one.
 fn rounds_within(budget: Budget, wider: Budget, kill: usize) -> (Vec<String>, Vec<String>) {
     let mut crawl = Crawl::new(Editions { budget: Some(budget), never_cut: true, ..Editions::default() });
     let run = crawl.plain();
