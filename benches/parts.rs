@@ -241,6 +241,7 @@ fn options(keys: &Arc<KeyMaker>) -> ProcessOptions {
         request_records: true,
         text_digests: false,
         likenesses: false,
+        learn_session_params: false,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: None,

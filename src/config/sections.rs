@@ -134,6 +134,8 @@ section! {
         max_urls_per_pattern: Option<u64> = Some(20_000),
         /// Pages of one host that may say nearly the same before the links of more of them are not followed.
         max_pages_per_text: Option<u64> = None,
+        /// Whether parameters of URLs that make no other page, such as session ids, are learnt and their URLs left out.
+        learn_session_params: bool = true,
         /// Redirects in a row.
         max_redirects: usize = ScopeOptions::default().max_redirects,
         /// Whether a seed that redirects to another domain takes that domain into scope.
@@ -152,10 +154,13 @@ section! {
 }
 
 /// Session ids of common servers, and the marks of common advertising and mailing systems.
-const STRIP_QUERY_PARAMS: [&str; 17] = [
+const STRIP_QUERY_PARAMS: [&str; 20] = [
     "jsessionid",
     "phpsessid",
-    "aspsessionid",
+    "aspsessionid*",
+    "cfid",
+    "cftoken",
+    "oscsid",
     "utm_source",
     "utm_medium",
     "utm_campaign",

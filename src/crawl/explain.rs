@@ -492,7 +492,8 @@ impl Gatherer<'_> {
             }
         }
         if self.told.nofollow.is_none() && self.told.crawl_log.as_deref().is_some_and(logs::is_one_of_many) {
-            self.told.nofollow = Some("too many pages of its host say nearly the same (scope.max_pages_per_text)");
+            self.told.nofollow =
+                Some("too many pages of its host say the same (scope.max_pages_per_text, scope.learn_session_params)");
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use crate::config::{Config, Workers};
 use crate::disk::{self, Disk};
 use crate::drum::{UNMERGED_BYTES, VALUE_BYTES_PER_ENTRY};
 use crate::engine::seeds::reader;
-use crate::engine::{DEPTHS_BYTES_MAX, WORKERS_START};
+use crate::engine::{DEPTHS_BYTES_MAX, SESSION_PARAMS_BYTES_MAX, WORKERS_START};
 use crate::fetch::{SMALL_BODY_BYTES, large_bodies};
 use crate::process::{LARGE_FINDINGS, SITEMAP_LINK_BYTES, SMALL_FINDINGS_BYTES};
 use crate::web::html::BYTES_PER_LINK;
@@ -185,6 +185,9 @@ fn stores(config: &Config) -> Vec<Part> {
         part("depths of URLs", "crawl.max_depth", {
             let is_limited = options::scope(config).is_ok_and(|scope| scope.limits_depth());
             if is_limited { DEPTHS_BYTES_MAX } else { 0 }
+        }),
+        part("session parameters", "scope.learn_session_params", {
+            if config.scope.learn_session_params { SESSION_PARAMS_BYTES_MAX } else { 0 }
         }),
     ];
     parts.extend(pairs);

@@ -20,6 +20,7 @@ use std::time::Duration;
 use super::login_plan::{LoginPlan, LoginStep, Submission};
 use super::render_plan::{Found, RenderWish, Rendered, Resource};
 use super::request_settings::RequestSettings;
+use super::session_params::Evidence;
 use super::texts::Likeness;
 use crate::calendar::Past;
 use crate::clock::Time;
@@ -360,6 +361,8 @@ pub struct Findings {
     pub text: u64,
     /// By what it is told whether other pages say nearly the same, where that is of interest.
     pub likeness: Option<Box<Likeness>>,
+    /// What the page says for and against the parameters of its URL, where these may be session ids.
+    pub evidence: Option<Box<Evidence>>,
     /// What the page itself states about its use, beside its header.
     pub statements: Statements,
     /// The URL that the page names as its canonical one, by its `Link` header or else by `<link rel=canonical>`.
@@ -395,6 +398,7 @@ impl Findings {
             is_nofollow: false,
             text: 0,
             likeness: None,
+            evidence: None,
             statements: Statements::default(),
             canonical: None,
             login: None,

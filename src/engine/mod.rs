@@ -54,6 +54,7 @@ mod route;
 mod rule;
 mod seeding;
 pub mod seeds;
+mod session_params;
 mod shipping;
 mod sites;
 mod sketch;
@@ -102,6 +103,7 @@ pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker}
 pub use rests::HoldSync;
 pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedList, SeedReader, SeedRecord, SeedStatus, SeedTable};
+pub use session_params::{BYTES_MAX as SESSION_PARAMS_BYTES_MAX, Evidence, Named, Said};
 pub use shipping::{Durable, Shipping};
 pub use sites::{Rank, Sites};
 pub use stores::{StoreMerge, StoreMerged};
@@ -161,6 +163,8 @@ pub struct Settings {
     pub urls_per_pattern: Option<u64>,
     /// Pages that an origin may have of nearly one text before the links of more of them are not followed.
     pub pages_per_text: Option<u64>,
+    /// Whether parameters of URLs that make no other page are learnt.
+    pub learn_session_params: bool,
     /// Whether a seed that redirects elsewhere takes that place into scope.
     pub follow_seed_redirects: bool,
     /// Whether robots.txt is asked.

@@ -61,8 +61,10 @@ impl Engine {
         let (response, scope) = (stored_response(&mut page), self.scope.clone());
         let mut findings = find(&url, purpose_of(&page, &hops), &response, &scope);
         let url = QueuedUrl { depth, hops, seed: page.seed, ..queued(url.as_str(), self.home.keys.keys(&url)) };
+        // what leads nowhere does not by a shorter way
         let likeness = findings.likeness.take();
-        if likeness.is_some_and(|likeness| self.stores.texts.is_beyond(url.origin, &likeness, false)) {
+        let is_beyond = likeness.is_some_and(|likeness| self.stores.texts.is_beyond(url.origin, &likeness, false));
+        if is_beyond || self.stores.session_params.copies(&url).is_some() {
             return Ok(());
         }
         self.route_nearer(&url, findings, &record)

@@ -22,6 +22,7 @@ use super::requests::{Requests, Waker};
 use super::rests::HoldLog;
 use super::seeding::{Intake, Recheck, Seeding};
 use super::seeds::{SeedTable, Territory};
+use super::session_params::SessionParams;
 use super::stores::{Arrival, StoreValue, Stores};
 use super::support::SupportOptions;
 use super::texts::TextBudget;
@@ -243,6 +244,7 @@ fn open_stores(
     let patterns = open_patterns(opening, &sections, number)?;
     let texts = open_texts(opening, &sections, number)?;
     let depths = open_depths(opening, &sections, number)?;
+    let session_params = open_session_params(opening, &sections, number)?;
     let arrival = Arrival {
         frontier,
         replayed: sections.replayed.into_iter().collect(),
@@ -260,7 +262,10 @@ fn open_stores(
     };
     let pace = Pace::new(opening.settings.merge_pace);
     let of_pairs = (opening.support.by_network, opening.support.by_standing, begins_late);
-    Ok((Stores::new((seen, robots, dns, visits, support), (patterns, texts, arrival), of_pairs, pace), rests))
+    Ok((
+        Stores::new((seen, robots, dns, visits, support), (patterns, texts, session_params, arrival), of_pairs, pace),
+        rests,
+    ))
 }
 
 /// Opens stores as a checkpoint has them.
@@ -317,6 +322,12 @@ fn open_depths(opening: &Opening, sections: &Sections, number: u64) -> disk::Res
     let path = checkpoint::checkpoint_path(&opening.dir, number);
     Depths::open(opening.scope.limits_depth(), &sections.depths)
         .ok_or_else(|| Error::damaged(&path, 0, "depths of URLs", "other bytes under a right checksum"))
+}
+
+fn open_session_params(opening: &Opening, sections: &Sections, number: u64) -> disk::Result<SessionParams> {
+    let path = checkpoint::checkpoint_path(&opening.dir, number);
+    SessionParams::open(opening.keys.clone(), opening.settings.learn_session_params, &sections.session_params)
+        .ok_or_else(|| Error::damaged(&path, 0, "session parameters", "other bytes under a right checksum"))
 }
 
 /// The seeds as `saved` has them, with those of this run under numbers of their own.

@@ -1,10 +1,10 @@
 //! Limits of the whole crawl, kept exactly by all engines of a process together.
 //!
-//! Every engine says what it has: pages that are stored or in flight, and bytes that have come. A page that turns out
-//! to be a redirect leaves its place to another one. A page is begun only
+//! Every engine says what it has: pages that are stored or in flight, and bytes that have come. A page is begun only
 //! with a reservation, so that no two engines take the last one; what becomes of it is settled with what the engine has
-//! next. One engine alone has a quota of its own, and counts as it always did. Where other machines have parts of the
-//! limits, what this engine may have is in its [`Allowance`] instead.
+//! next: one that turns out to be a redirect leaves its place to another. One engine alone has a quota of its own, and
+//! counts as it always did. Where other machines have parts of the limits, what this engine may have is in its
+//! [`Allowance`] instead.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -33,8 +33,14 @@ pub(super) fn rule_of(scope: &Scope, stores: &mut Stores, url: &QueuedUrl, reaso
         }
         Reason::PrivateAddress => "network.allow has none of its addresses".to_owned(),
         Reason::HostGivenUp => gone_because(stores, url),
+        Reason::SessionParam => session_rule(stores.session_params.copies(url).unwrap_or_default()),
         Reason::PageLimit | Reason::Login | Reason::Text => String::new(),
     }
+}
+
+/// The rule by which a parameter makes no other page.
+pub(super) fn session_rule(parameter: &str) -> String {
+    format!("scope.learn_session_params: {parameter} makes no other page")
 }
 
 /// Why a host was given up, as far as memory has it.

@@ -29,6 +29,7 @@ fn options() -> ProcessOptions {
         favicon: false,
         text_digests: false,
         likenesses: false,
+        learn_session_params: false,
         request_records: false,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{Processor, leave_out};
-use crate::engine::{Findings, Found, FoundLink, Likeness, Response};
+use crate::engine::{Evidence, Findings, Found, FoundLink, Likeness, Named, Response, Said};
 use crate::frontier::Hops;
 use crate::web::coding;
 use crate::web::headers;
@@ -15,6 +15,7 @@ use crate::web::html::{
     Document, Link, LinkKind, Links, RobotsDirectives, Stated, canonical_header, is_plain_text, link_header,
     x_robots_tag,
 };
+use crate::web::parameter::parameters;
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, Keys};
 
@@ -26,6 +27,13 @@ pub(super) struct Favicon {
     origin: String,
     url: CanonicalUrl,
     keys: Keys,
+}
+
+/// What was read of a document.
+struct Read {
+    document: Document,
+    links: Links,
+    said: Option<Said>,
 }
 
 impl Processor {
@@ -44,7 +52,8 @@ impl Processor {
         if follows && self.list_entries(url, (depth, hops), response, scope, findings) {
             return;
         }
-        let Some((document, mut links)) = self.read_document(url, hops, response, directives, findings) else { return };
+        let read = self.read_document(url, hops, response, directives, findings);
+        let Some(Read { document, mut links, said }) = read else { return };
         findings.limits.links += u64::from(links.dropped);
         findings.is_scripts = links.is_scripts;
         findings.is_nofollow = links.nofollow_page;
@@ -75,6 +84,10 @@ impl Processor {
             let followed = findings.links.iter().filter(|link| link.kind != LinkKind::Embed).count();
             let links = u32::try_from(followed).unwrap_or(u32::MAX);
             findings.shown = Some(Found { scripts, links, text_bytes });
+        }
+        if let Some(said) = said {
+            let links: Vec<Named<'_>> = findings.links.iter().map(named).collect();
+            findings.evidence = Evidence::of(url, said, &links, &self.options.keys).map(Box::new);
         }
     }
 
@@ -118,7 +131,7 @@ impl Processor {
         response: &Response,
         directives: RobotsDirectives,
         findings: &mut Findings,
-    ) -> Option<(Document, Links)> {
+    ) -> Option<Read> {
         let content_type = response.content_type();
         let content_type = content_type.as_deref();
         let mut sniffing = headers::named(&response.headers, "x-content-type-options");
@@ -133,7 +146,11 @@ impl Processor {
         let decoded = self.decoder.decode(response.content_encoding().as_deref(), &response.body, decoded_max);
         let document = if may_be { Document::of(&stated, &decoded.bytes) } else { None };
         let is_page = matches!(document, Some(Document::Html | Document::Xhtml));
-        if self.options.text_digests || self.options.likenesses && is_page {
+        let may_learn = self.options.learn_session_params && is_page && response.status == 200;
+        let learns = may_learn && !url.has_request() && !parameters(url.as_str()).is_empty();
+        let mut said = None;
+        if self.options.text_digests || self.options.likenesses && is_page || learns {
+            self.wording.keep_whole(learns);
             let wording = match document {
                 Some(document) => self.wording.document(document, &decoded.bytes, content_type),
                 None if is_plain => Some(self.wording.plain(&decoded.bytes, content_type)),
@@ -143,11 +160,15 @@ impl Processor {
             let likeness = wording.filter(|_| self.options.likenesses && is_page);
             findings.likeness = likeness.and_then(|words| Likeness::of(words, keys)).map(Box::new);
             findings.text = wording.filter(|_| self.options.text_digests).map_or(0, |words| keys.digest(words));
+            let words = wording.filter(|_| learns).map_or(0, |words| keys.digest(words));
+            let text = self.wording.whole().filter(|_| learns).map(|text| keys.digest(text));
+            said = text.map(|text| Said { text, words });
         }
         let document = document?;
         findings.limits.decoded = !decoded.is_whole();
         let against = (url, &*self.options.keys);
-        Some((document, self.scan.document(document, &decoded.bytes, content_type, against, directives)))
+        let links = self.scan.document(document, &decoded.bytes, content_type, against, directives);
+        Some(Read { document, links, said })
     }
 
     /// The icon of the origin of a page.
@@ -161,6 +182,11 @@ impl Processor {
         let Favicon { url, keys, .. } = self.favicon.as_ref()?;
         Some(Link { url: url.clone(), kind: LinkKind::Embed, keys: *keys })
     }
+}
+
+/// A link as evidence needs it.
+fn named(link: &FoundLink) -> Named<'_> {
+    Named { url: &link.url, origin: link.keys.origin, is_embed: link.kind == LinkKind::Embed }
 }
 
 /// What the X-Robots-Tag fields of an answer ask of us.

@@ -82,6 +82,8 @@ pub struct ProcessOptions {
     pub text_digests: bool,
     /// Whether pages are told by which it is known how many say nearly the same.
     pub likenesses: bool,
+    /// Whether parameters of URLs that make no other page are learnt.
+    pub learn_session_params: bool,
     /// Content coding of the value files.
     pub compression: Compression,
     /// Literal addresses that links may name.

@@ -26,6 +26,7 @@ fn processor(text_digests: bool) -> Processor {
         request_records: true,
         text_digests,
         likenesses: false,
+        learn_session_params: false,
         compression: Compression::None,
         guard: AddressGuard::new(&[]),
         dedup: None,

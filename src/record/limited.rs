@@ -86,6 +86,7 @@ pub(crate) fn setting(reason: Reason) -> &'static str {
         Reason::DomainPages => "pages_per_domain",
         Reason::Pattern => "max_urls_per_pattern",
         Reason::Text => "max_pages_per_text",
+        Reason::SessionParam => "learn_session_params",
         _ => "trap rules",
     }
 }

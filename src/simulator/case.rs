@@ -312,6 +312,7 @@ fn settings(rng: &mut fastrand::Rng) -> Settings {
         disk_floor: 0,
         urls_per_pattern: None,
         pages_per_text: None,
+        learn_session_params: false,
         follow_seed_redirects: true,
         obey_robots: true,
         sites: None,

@@ -283,6 +283,7 @@ impl Machine {
             request_records: true,
             text_digests: self.case().recrawl.as_ref().is_some_and(|recrawl| recrawl.by_text),
             likenesses: self.case().settings.pages_per_text.is_some(),
+            learn_session_params: self.case().settings.learn_session_params,
             compression: self.case().container.compression,
             guard: AddressGuard::new(&[loopback]),
             dedup: None,

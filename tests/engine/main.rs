@@ -22,6 +22,7 @@ mod rests;
 mod revisits;
 mod robots;
 mod seeds;
+mod session_params;
 mod shipping;
 mod silence;
 mod simulations;
@@ -30,7 +31,7 @@ mod stores;
 mod texts;
 mod traps;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::path::Path;
@@ -314,6 +315,7 @@ fn settings() -> Settings {
         disk_floor: 0,
         urls_per_pattern: Some(1_000),
         pages_per_text: None,
+        learn_session_params: true,
         follow_seed_redirects: true,
         obey_robots: true,
         sites: None,
@@ -379,6 +381,7 @@ fn try_open(
         request_records: true,
         text_digests: web.recrawl().is_some(),
         likenesses: settings.pages_per_text.is_some(),
+        learn_session_params: settings.learn_session_params,
         compression: Compression::Gzip,
         guard: AddressGuard::new(&[]),
         dedup: web.dedup(),

@@ -47,6 +47,8 @@ pub enum Reason {
     Login,
     /// It is named by a page whose text more pages of its origin nearly have than `scope.max_pages_per_text`.
     Text,
+    /// A page with another value of a session parameter was fetched in its place.
+    SessionParam,
 }
 
 impl Reason {
@@ -60,7 +62,7 @@ impl Reason {
                 -5003
             }
             Reason::PrivateAddress => -5004,
-            Reason::Trap | Reason::Pattern | Reason::Text => -5005,
+            Reason::Trap | Reason::Pattern | Reason::Text | Reason::SessionParam => -5005,
             Reason::HostGivenUp => -8,
             // another prerequisite than name and robots.txt
             Reason::Login => -62,
@@ -88,6 +90,7 @@ impl fmt::Display for Reason {
             Reason::EmbeddedPages => "page budget of what embeds it",
             Reason::Login => "its site's login failed",
             Reason::Text => "on one of many pages of one text",
+            Reason::SessionParam => "copy by a session parameter",
         })
     }
 }

@@ -122,6 +122,7 @@ fn effective(current: &Config, new: &Config) -> Config {
             strip_query_params: current.scope.strip_query_params.clone(),
             // what pages say is compared from the start on, or not
             max_pages_per_text: current.scope.max_pages_per_text,
+            learn_session_params: current.scope.learn_session_params,
             favicon: current.scope.favicon,
             script_files: current.scope.script_files,
             content_first: current.scope.content_first,

@@ -12,10 +12,11 @@ use crate::engine::login::Entrance;
 use crate::engine::recrawl::Compared;
 use crate::engine::route::{Discovery, Parent};
 use crate::engine::seeds::SeedStatus;
+use crate::engine::session_params::SessionParams;
 use crate::engine::{CookieUse, Engine, is_of_seed, queued_url};
 use crate::frontier::{Feedback, HostId, Permit, QueuedUrl};
 use crate::outcome::{
-    Cause, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer, judge_failure,
+    Cause, Reason, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer, judge_failure,
 };
 
 impl Engine {
@@ -34,6 +35,9 @@ impl Engine {
             self.stores.arrival.met.iter_mut().for_each(|met| met.push(url.clone()));
             return self.collect_met();
         }
+        if self.stores.session_params.copies(&url).is_some() && !SessionParams::is_sample(&url) {
+            return self.turn_back(host, url, Reason::SessionParam, now);
+        }
         let at = queued_url(&url.url);
         let settings = self.request_settings(&at);
         let sessions = match self.enter(settings.as_deref(), (host, &url), now) {
@@ -41,7 +45,7 @@ impl Engine {
             Entrance::Wait(until) => return self.stores.arrival.frontier.put_back(host, until, now),
             Entrance::Later(until) => return self.stores.arrival.frontier.put_aside(host, until, now),
             Entrance::Unreached(until) => return self.wait_unreached(host, until, now),
-            Entrance::Shut => return self.turn_back(host, url, now),
+            Entrance::Shut => return self.turn_back(host, url, Reason::Login, now),
         };
         let Some(past) = self.begin_visit(&url)? else {
             let arrival = &mut self.stores.arrival;

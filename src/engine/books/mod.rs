@@ -103,7 +103,13 @@ impl Books {
     fn count_limited(&mut self, url: &str, reason: Reason, urls: u64) {
         if matches!(
             reason,
-            Reason::HostPages | Reason::HostBytes | Reason::DomainPages | Reason::Pattern | Reason::Text | Reason::Trap
+            Reason::HostPages
+                | Reason::HostBytes
+                | Reason::DomainPages
+                | Reason::Pattern
+                | Reason::Text
+                | Reason::SessionParam
+                | Reason::Trap
         ) {
             let whose = whose(&super::queued_url(url), reason);
             self.statistics.limited.count(reason, &whose, urls);

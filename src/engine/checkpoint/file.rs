@@ -60,6 +60,8 @@ pub struct Sections {
     pub texts: Vec<u8>,
     /// How deep URLs are by the shortest way, and pages that are to be read again for one.
     pub depths: Vec<u8>,
+    /// Parameters of URLs that make no other page.
+    pub session_params: Vec<u8>,
     /// What was learnt of pages that are rendered.
     pub rendering: Vec<u8>,
 }
@@ -73,7 +75,7 @@ impl Sections {
     /// All of them, with their names in the file.
     fn named(&self) -> Vec<(&'static str, Cow<'_, [u8]>)> {
         let Sections { stores, frontier, replayed, patterns, calendar, schedule, .. } = self;
-        let Sections { exchange, cookies, texts, depths, rendering, .. } = self;
+        let Sections { exchange, cookies, texts, depths, session_params, rendering, .. } = self;
         let stores = stores.iter().map(|(name, arrays)| (name.dir_name(), Cow::from(arrays)));
         let others = [
             ("frontier", frontier),
@@ -84,6 +86,7 @@ impl Sections {
             ("cookies", cookies),
             ("texts", texts),
             ("depths", depths),
+            ("session-params", session_params),
             ("rendering", rendering),
         ];
         let others = others.into_iter().map(|(name, section)| (name, Cow::from(section)));
@@ -105,6 +108,7 @@ impl Sections {
             "cookies" => &mut self.cookies,
             "texts" => &mut self.texts,
             "depths" => &mut self.depths,
+            "session-params" => &mut self.session_params,
             "rendering" => &mut self.rendering,
             "replayed" => {
                 self.replayed = replayed(&bytes);
@@ -469,7 +473,8 @@ mod tests {
             cookies: vec![8],
             texts: vec![9],
             depths: vec![10],
-            rendering: vec![11],
+            session_params: vec![11],
+            rendering: vec![12],
         };
         assert!(all.named().iter().all(|(_, section)| !section.is_empty()), "a section is not in this test");
         let commit = write(&disk, dir.path(), (5, &identity()), &all, Some(&checkpoint(5))).unwrap();

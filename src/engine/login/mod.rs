@@ -212,11 +212,11 @@ impl Engine {
         frontier.put_back(host, until, now)
     }
 
-    /// A page of a site whose login failed for good.
-    pub(super) fn turn_back(&mut self, host: HostId, url: QueuedUrl, now: Time) -> Result<()> {
+    /// Drops a page whose turn has come: its site's login failed for good, or it is a copy.
+    pub(super) fn turn_back(&mut self, host: HostId, url: QueuedUrl, reason: Reason, now: Time) -> Result<()> {
         let arrival = &mut self.stores.arrival;
         arrival.frontier.withdraw(host, now)?;
-        arrival.dropped.push((url, Reason::Login));
+        arrival.dropped.push((url, reason));
         Ok(())
     }
 

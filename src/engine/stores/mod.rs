@@ -28,6 +28,7 @@ pub use way::{Arrival, known_by};
 use super::checkpoint::{Replayed, Sections};
 use super::pair::{Pair, Supported};
 use super::patterns::PatternBudget;
+use super::session_params::SessionParams;
 use super::texts::TextBudget;
 use super::values::{Addresses, Robots};
 use crate::calendar::Visited;
@@ -49,6 +50,8 @@ pub struct Stores {
     pub patterns: PatternBudget,
     /// How many pages of an origin say nearly the same.
     pub texts: TextBudget,
+    /// Which parameters of URLs make no other page.
+    pub session_params: SessionParams,
     /// Rules by origin, of origins that are not active.
     pub robots: Store<Robots, QueuedUrl>,
     /// Addresses by host name, of hosts that are not active.
@@ -102,7 +105,7 @@ impl Stores {
     /// The stores with nothing in progress.
     pub fn new(
         (seen, robots, dns, visits, support): AllStores,
-        (patterns, texts, arrival): (PatternBudget, TextBudget, Arrival),
+        (patterns, texts, session_params, arrival): (PatternBudget, TextBudget, SessionParams, Arrival),
         (by_network, by_standing, support_begins_late): (bool, bool, bool),
         pace: Pace,
     ) -> Stores {
@@ -111,6 +114,7 @@ impl Stores {
             seen,
             patterns,
             texts,
+            session_params,
             robots,
             dns,
             visits,
@@ -200,6 +204,7 @@ impl Stores {
         self.patterns.encode(&mut sections.patterns);
         self.texts.encode(&mut sections.texts);
         self.arrival.depths.encode(&mut sections.depths);
+        self.session_params.encode(&mut sections.session_params);
         sections.replayed = self.arrival.replayed.iter().copied().collect();
         // the same state gives the same bytes
         sections.replayed.sort_unstable();

@@ -55,6 +55,7 @@ pub mod login;
 pub mod mailbox;
 pub mod mime;
 pub mod name_server;
+pub mod parameter;
 pub mod pattern;
 pub mod percent;
 pub mod preferences;

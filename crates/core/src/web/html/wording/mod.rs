@@ -38,6 +38,8 @@ const WORD_BYTES_MAX: usize = 256;
 pub struct Wording {
     words: Words,
     decoded: String,
+    /// Whether the last document has more than what frames it.
+    has_main: bool,
 }
 
 /// Whether a body of this type is text without markup.
@@ -48,6 +50,17 @@ pub fn is_plain_text(content_type: Option<&str>) -> bool {
 }
 
 impl Wording {
+    /// From now on keeps what documents say as it is written, too, or not.
+    pub fn keep_whole(&mut self, keep: bool) {
+        self.words.keeps_whole = keep;
+    }
+
+    /// What the last document says outside of its frames as it is written: with numbers, dates and punctuation. None
+    /// where hardly anything else is there.
+    pub fn whole(&self) -> Option<&[u8]> {
+        (self.has_main && !self.words.text.is_empty()).then_some(&self.words.whole)
+    }
+
     /// The wording of a document, which is without content coding; none of a kind that people do not read.
     pub fn document(&mut self, document: Document, body: &[u8], content_type: Option<&str>) -> Option<&[u8]> {
         let is_html = match document {
@@ -59,8 +72,8 @@ impl Wording {
         let tags = || if is_html { Tags::new(&markup) } else { Tags::new_xhtml(&markup) };
         // in XML names mean something else, but for XHTML
         let knows_frames = document == Document::Html || document == Document::Xhtml;
-        let is_whole = knows_frames && self.read(tags(), true);
-        if !is_whole {
+        self.has_main = knows_frames && self.read(tags(), true);
+        if !self.has_main {
             self.read(tags(), false);
         }
         Some(&self.words.text)
@@ -155,6 +168,9 @@ fn push_text(text: &[u8], words: &mut Words, decoded: &mut String) {
 #[derive(Debug, Default)]
 struct Words {
     text: Vec<u8>,
+    /// As it came in, where that is kept.
+    whole: Vec<u8>,
+    keeps_whole: bool,
     /// Where the word that is being written begins.
     start: usize,
     has_digit: bool,
@@ -163,12 +179,16 @@ struct Words {
 impl Words {
     fn clear(&mut self) {
         self.text.clear();
+        self.whole.clear();
         self.start = 0;
         self.has_digit = false;
     }
 
     /// Appends a piece of text, which may begin and end within a word.
     fn push(&mut self, piece: &[u8]) {
+        if self.keeps_whole {
+            self.whole.extend_from_slice(piece);
+        }
         let mut at = 0;
         while let Some(&byte) = piece.get(at) {
             if byte.is_ascii_alphabetic() {
