@@ -50,10 +50,10 @@ pub fn main_text(body: &[u8], content_type: Option<&str>, time_max: Duration) ->
 /// # Errors
 /// As [`main_text`].
 pub fn main_content(page: &str, url: Option<&str>, form: Form, time_max: Duration) -> Result<Option<String>, GivenUp> {
-    let Some(article) = search(page, url, form, time_max)? else { return Ok(None) };
+    let Some(article) = search(page, url, time_max)? else { return Ok(None) };
     match form {
         Form::Text => text_of(&article, time_max),
-        Form::Markdown => Ok(written(&article.text_content)),
+        Form::Markdown => Ok(markdown_of(&article)),
     }
 }
 
@@ -62,8 +62,18 @@ pub fn main_content(page: &str, url: Option<&str>, form: Form, time_max: Duratio
 /// # Errors
 /// As [`main_text`].
 pub fn main_contents(page: &str, url: Option<&str>, time_max: Duration) -> Result<MainContents, GivenUp> {
-    let Some(article) = search(page, url, Form::Markdown, time_max)? else { return Ok(MainContents::default()) };
-    Ok(MainContents { text: text_of(&article, time_max)?, markdown: written(&article.text_content) })
+    let Some(article) = search(page, url, time_max)? else { return Ok(MainContents::default()) };
+    Ok(MainContents { text: text_of(&article, time_max)?, markdown: markdown_of(&article) })
+}
+
+/// What was found as Markdown. What the library takes for a part of a line, and browsers part, is parted before.
+fn markdown_of(article: &Article) -> Option<String> {
+    // what was found is a part of a tree that has kept the limits
+    let found = Document::fragment(article.content.as_ref());
+    found.select("dt, dd, summary, center").rename("p");
+    found.select("a br").replace_with_html(" ");
+    found.select("pre div, pre p").append_html("\n");
+    written(&found.root().md(None))
 }
 
 /// The text of what was found.
@@ -85,7 +95,7 @@ fn written(text: &str) -> Option<String> {
     Some(text.trim_end()).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-fn search(page: &str, url: Option<&str>, form: Form, time_max: Duration) -> Result<Option<Article>, GivenUp> {
+fn search(page: &str, url: Option<&str>, time_max: Duration) -> Result<Option<Article>, GivenUp> {
     let page = fed(Document::default(), page, time_max)?;
     if page.tree.len() > NODES_MAX {
         return Err(GivenUp::MainNodes(NODES_MAX));
@@ -93,11 +103,7 @@ fn search(page: &str, url: Option<&str>, form: Form, time_max: Duration) -> Resu
     if !is_bounded(&page) {
         return Err(GivenUp::Steps);
     }
-    let text_mode = match form {
-        Form::Text => TextMode::Raw,
-        Form::Markdown => TextMode::Markdown,
-    };
-    let config = Config { text_mode, disable_json_ld: true, ..Config::default() };
+    let config = Config { text_mode: TextMode::Raw, disable_json_ld: true, ..Config::default() };
     // of its errors one is left that can be: that no main content is found
     Ok(Readability::with_document(page, url, Some(config)).and_then(|mut reader| reader.parse()).ok())
 }
@@ -181,6 +187,25 @@ mod tests {
             let of = |form| main_content(page, Some("https://a.example/"), form, Duration::MAX).unwrap();
             let both = main_contents(page, Some("https://a.example/"), Duration::MAX).unwrap();
             assert_eq!(both, MainContents { text: of(Form::Text), markdown: of(Form::Markdown) }, "{page}");
+        }
+    }
+
+    #[test]
+    fn what_browsers_part_is_parted_in_markdown() {
+        let words =
+            "<p>Some words about lighthouses, their keepers, and the sea, of which there are more.</p>".repeat(8);
+        let markdown = |part: &str| {
+            let page = format!("<title>T</title><article>{words}<p>BEGIN</p>{part}<p>END</p>{words}</article>");
+            let whole = main_content(&page, None, Form::Markdown, Duration::MAX).unwrap().unwrap();
+            let (_, behind) = whole.split_once("BEGIN").unwrap();
+            behind.split_once("END").unwrap().0.trim().to_owned()
+        };
+        for (part, expected) in [
+            ("<dl><dt>t1</dt><dd>d1</dd><dt>t2</dt><dd>d2</dd></dl>", "t1\n\nd1\n\nt2\n\nd2"),
+            ("<p><a href=http://h/x>one<br>two</a></p>", "[one two](http://h/x)"),
+            ("<pre><div>l1</div><div>  l2</div></pre>", "```\nl1\n  l2\n```"),
+        ] {
+            assert_eq!(markdown(part), expected, "{part}");
         }
     }
 
