@@ -18,8 +18,8 @@ use crate::text::figures::iso_ms;
 #[command(after_help = "\
 With a URL: the differences of two of its versions in the unified format. \
 Without --from and --to, the newest version and the last one that differs from \
-it. Of HTML it compares what a reader sees, a line for each block; with \
---source the HTML itself.
+it. Of HTML it compares what a reader sees, a line for each block, with the \
+title and the alternative texts of pictures; with --source the HTML itself.
 
 With two crawl directories: what became of each URL from the first crawl to the \
 second, by the newest version in each, as crawler changes prints it. What only \
@@ -167,7 +167,13 @@ impl DiffArgs {
     ) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
         let mut print = |change: anyhow::Result<Option<Change>>, damage: &mut Damage, warnings: &mut dyn Write| {
-            compare::print(change, (|kind| kind != Kind::Unchanged, self.json), out, damage, warnings)
+            compare::print(
+                change,
+                (|change: &Change| change.kind() != Kind::Unchanged, self.json),
+                out,
+                damage,
+                warnings,
+            )
         };
         self.selection.each(second, false, &mut damage, warnings, |now, damage, warnings| {
             let now = Version { archive: second, entry: &now };

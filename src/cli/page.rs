@@ -2,6 +2,7 @@
 
 use ego_tree::iter::Edge;
 use html5ever::ns;
+use scraper::node::Element;
 use scraper::{ElementRef, Html, Node, Selector};
 
 use super::archive::Response;
@@ -19,52 +20,76 @@ pub(super) fn text_of(element: ElementRef<'_>) -> String {
 
 /// The text that a reader of the page sees: without scripts, styles and head, blocks parted by a blank.
 pub(super) fn text_of_page(page: &Html) -> String {
-    seen(page, Squeezed::part)
-}
-
-/// The same with a line for each block.
-pub(super) fn lines_of_page(page: &Html) -> String {
-    seen(page, Squeezed::end_line)
-}
-
-fn seen(page: &Html, part: fn(&mut Squeezed)) -> String {
     let mut text = Squeezed::default();
     walk(page, |step| match step {
         Step::Text(piece) => text.push(piece),
-        Step::Edge(name, _) if !is_inline(name) => part(&mut text),
-        Step::Edge(..) => {}
+        Step::Begin(element) | Step::End(element) if !is_inline(element.name()) => text.part(),
+        Step::Begin(_) | Step::End(_) => {}
     });
     text.text
 }
 
 /// The text of a page as it is laid out: a line for each block and each row of a table, preformatted text as it is.
 pub(super) fn layout_of_page(page: &Html) -> String {
+    laid_out(page, |_| None)
+}
+
+/// The text by which versions of a page are compared: a line `title: ...`, and the page as it is laid out, with the
+/// alternative texts of pictures in their places, as `![...]`.
+pub(super) fn compared_of_page(page: &Html) -> String {
+    let title = title_of(page).filter(|title| !title.is_empty());
+    let title = title.map_or_else(String::new, |title| format!("title: {title}\n"));
+    let alternative = |element: &Element| {
+        let said = element.attr("alt").filter(|said| !said.trim().is_empty());
+        said.map(|said| format!("![{said}]"))
+    };
+    title + &laid_out(page, alternative)
+}
+
+/// The page as it is laid out; where an element begins that `said_by` knows a text of, that is part of it.
+fn laid_out(page: &Html, said_by: impl Fn(&Element) -> Option<String>) -> String {
     let (mut text, mut preformatted) = (Squeezed::default(), 0_usize);
-    walk(page, |step| match step {
-        Step::Text(piece) if preformatted > 0 => text.push_preformatted(piece),
-        Step::Text(piece) => text.push(piece),
-        Step::Edge("pre", true) => {
-            text.end_line();
-            preformatted += 1;
+    walk(page, |step| {
+        if let Step::Begin(element) = step
+            && let Some(said) = said_by(element)
+        {
+            if preformatted > 0 {
+                text.push_preformatted(&said);
+            } else {
+                text.part();
+                text.push(&said);
+                text.part();
+            }
         }
-        Step::Edge("pre", false) => {
-            text.end_preformatted();
-            preformatted -= 1;
+        match step {
+            Step::Text(piece) if preformatted > 0 => text.push_preformatted(piece),
+            Step::Text(piece) => text.push(piece),
+            Step::Begin(element) if element.name() == "pre" => {
+                text.end_line();
+                preformatted += 1;
+            }
+            Step::End(element) if element.name() == "pre" => {
+                text.end_preformatted();
+                preformatted -= 1;
+            }
+            Step::Begin(element) if element.name() == "br" && preformatted > 0 => text.push_preformatted("\n"),
+            Step::Begin(element) | Step::End(element) => match element.name() {
+                "td" | "th" => text.part(),
+                name if !is_inline(name) && preformatted == 0 => text.end_line(),
+                _ => {}
+            },
         }
-        Step::Edge("td" | "th", _) => text.part(),
-        Step::Edge("br", true) if preformatted > 0 => text.push_preformatted("\n"),
-        Step::Edge(name, _) if !is_inline(name) && preformatted == 0 => text.end_line(),
-        Step::Edge(..) => {}
     });
     text.text.truncate(text.text.trim_end().len());
     text.text
 }
 
 /// A step of a walk over what a reader sees.
+#[derive(Clone, Copy)]
 enum Step<'a> {
     Text(&'a str),
-    /// An element of this name begins, or ends.
-    Edge(&'a str, bool),
+    Begin(&'a Element),
+    End(&'a Element),
 }
 
 /// Walks over what a reader of the page sees: without scripts, styles and head.
@@ -79,7 +104,9 @@ fn walk<'a>(page: &'a Html, mut take: impl FnMut(Step<'a>)) {
             Node::Element(element) if UNSEEN.contains(&element.name()) => {
                 unseen = if opens { unseen + 1 } else { unseen - 1 };
             }
-            Node::Element(element) => take(Step::Edge(element.name(), opens)),
+            Node::Element(element) if unseen == 0 => {
+                take(if opens { Step::Begin(element) } else { Step::End(element) });
+            }
             Node::Text(piece) if opens && unseen == 0 => take(Step::Text(piece)),
             _ => {}
         }
@@ -111,7 +138,16 @@ mod tests {
             <noscript><p>no</p></noscript><ul><li>four<li>five</ul><template>no</template>six";
         let page = parse(page, Duration::MAX).unwrap();
         assert_eq!(text_of_page(&page), "One two three four five six");
-        assert_eq!(lines_of_page(&page), "One\ntwo\nthree\nfour\nfive\nsix");
+        assert_eq!(layout_of_page(&page), "One\ntwo\nthree\nfour\nfive\nsix");
+    }
+
+    #[test]
+    fn versions_are_compared_by_title_text_alternative_texts_and_indentation() {
+        let page = "<title>T</title><p>one<img alt='a cat'>two<img alt=' '><img><pre>if x:\n    <img alt=y>z</pre>
+            <noscript><img alt=no></noscript><template><img alt=no></template><area alt=three>";
+        let page = parse(page, Duration::MAX).unwrap();
+        assert_eq!(compared_of_page(&page), "title: T\none ![a cat]\ntwo\nif x:\n    ![y]z\n![three]");
+        assert_eq!(compared_of_page(&parse("<title> </title><p>a", Duration::MAX).unwrap()), "a");
     }
 
     #[test]
