@@ -136,6 +136,14 @@ impl AuditArgs {
         let summary = audit.write(&dir.display().to_string(), files).map_err(refusal)?;
         [html, csv, json].into_iter().try_for_each(Output::finish)?;
         self.tell(&summary, &mut io::stdout())?;
+        if let Some(earlier) = self.compare.as_deref().filter(|_| summary.is_of_itself) {
+            let earlier = earlier.display().to_string();
+            let earlier = Escaped(&earlier);
+            eprintln!(
+                "crawler: {earlier} is an audit of the same crawl, which has fetched nothing since: nothing can be new \
+                 or fixed. Crawl again first, into a new directory (--dir)."
+            );
+        }
         let is_met = self.fail_on.iter().any(|wanted| wanted.is_met(&summary));
         let exit = if is_met && exit == Exit::Done { Exit::Internal } else { exit };
         faults.or(exit, &mut io::stderr())

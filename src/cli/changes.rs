@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, Write};
 use clap::Args;
 
 use super::archive::{Archive, Damage, Entry};
-use super::compare::{self, Change, Kind, Version, as_of, back_to};
+use super::compare::{self, Change, Kind, Version, back_to};
 use super::exit::{Exit, UsageError};
 use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
@@ -85,10 +85,7 @@ impl ChangesArgs {
 
     /// What became of the URL of `newest`.
     fn change(&self, archive: &dyn Archive, newest: Entry, since: Time) -> anyhow::Result<Option<Change>> {
-        let now = match self.selection.until {
-            Some(until) => as_of(archive, newest, until)?,
-            None => Some(newest),
-        };
+        let now = self.selection.version_of(archive, newest)?;
         let Some(now) = now.filter(|now| now.time >= since && self.selection.wants(now)) else { return Ok(None) };
         let before = back_to(archive, now.clone(), |entry| entry.time < since)?;
         let version = |entry| Version { archive, entry };

@@ -166,6 +166,10 @@ impl DiffArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
+        let then = |archive: &dyn Archive, url: &str| match archive.newest(url)? {
+            Some(newest) => self.selection.version_of(archive, newest),
+            None => Ok(None),
+        };
         let mut print = |change: anyhow::Result<Option<Change>>, damage: &mut Damage, warnings: &mut dyn Write| {
             compare::print(
                 change,
@@ -177,14 +181,14 @@ impl DiffArgs {
         };
         self.selection.each(second, false, &mut damage, warnings, |now, damage, warnings| {
             let now = Version { archive: second, entry: &now };
-            let change = first.newest(&now.entry.url).and_then(|before| {
+            let change = then(first, &now.entry.url).and_then(|before| {
                 let before = before.as_ref().map(|entry| Version { archive: first, entry });
                 Change::between(before, Some(now))
             });
             print(change, damage, warnings)
         })?;
         self.selection.each(first, false, &mut damage, warnings, |before, damage, warnings| {
-            let gone = second.newest(&before.url).and_then(|now| match now {
+            let gone = then(second, &before.url).and_then(|now| match now {
                 Some(_) => Ok(None),
                 None => Change::between(Some(Version { archive: first, entry: &before }), None),
             });

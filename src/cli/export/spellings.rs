@@ -159,7 +159,10 @@ fn versions(
     mut statements: Option<&mut StatementFilter>,
 ) -> anyhow::Result<Vec<Entry>> {
     let mut versions = Vec::new();
-    let mut next = archive.newest(spelling)?.filter(|entry| entry.url != spelling);
+    let mut next = match archive.newest(spelling)?.filter(|entry| entry.url != spelling) {
+        Some(newest) => selection.version_of(archive, newest)?,
+        None => None,
+    };
     while let Some(entry) = next {
         next = if all { archive.previous(&entry)?.filter(|older| older.handle < entry.handle) } else { None };
         let mut is_left_out = || statements.as_mut().map_or(Ok(false), |filter| filter.leaves_out(archive, &entry));
