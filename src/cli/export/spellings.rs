@@ -79,7 +79,8 @@ impl Spellings {
         response: &Response,
     ) -> anyhow::Result<()> {
         let Ok(url) = CanonicalUrl::parse(&entry.url) else { return Ok(()) };
-        for target in self.scans.targets(&url, entry.status, response) {
+        let hops = || archive.history(entry).map(|history| history.hops);
+        for target in self.scans.targets(&url, (entry.status, response), hops)? {
             if let Some(plain) = archive.plain_spelling(&target) {
                 self.push(&plain, target.as_str())?;
             }

@@ -130,8 +130,8 @@ impl Found {
             if !is_inner {
                 self.anchors += usize::from(element == Element::Anchor);
                 self.scripts += usize::from(element == Element::Script && is_run(&values));
-                if let Some(texts) = texts.as_mut().filter(|_| opens_text(element, &tag, self.values.len() > number)) {
-                    texts.open(number);
+                if let Some(texts) = texts {
+                    texts.meet(&tag, values.get(Name::Alt), (self.values.len() > number).then_some(number));
                 }
             }
             match element {
@@ -288,9 +288,4 @@ impl Found {
         crate::web::references::push_value(document, &mut text);
         self.gather_inner(text.as_bytes(), rules);
     }
-}
-
-/// Whether the text of an anchor begins behind its tag.
-fn opens_text(element: Element, tag: &Tag<'_>, has_target: bool) -> bool {
-    element == Element::Anchor && has_target && tag.name.len() == 1
 }
