@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::finding::{Finding, Findings, Kind};
 use super::spool::{Lines, Spool};
 use super::{Error, Result};
+use crate::clock::Time;
 use crate::disk;
+use crate::text::figures::iso_ms;
 
 /// A finding is written with so many places; one with more comes several times.
 pub(super) const PLACES_MAX: usize = 1_000;
@@ -56,25 +58,47 @@ struct Place {
     text: String,
 }
 
-/// The findings in the file at `path`, in order.
-pub(super) fn read(path: &Path, memory: usize) -> Result<Spool> {
+/// An earlier audit.
+pub(super) struct Earlier {
+    /// Its findings, in order.
+    pub findings: Spool,
+    head: Head,
+}
+
+/// What it says of the crawl that it was made of.
+#[derive(Default)]
+struct Head {
+    crawl: String,
+    newest: String,
+}
+
+impl Earlier {
+    /// Whether it was made of the crawl of this id when that had fetched as much.
+    pub(super) fn is_of(&self, crawl: &str, newest: Time) -> bool {
+        self.head.crawl == crawl && self.head.newest == iso_ms(newest)
+    }
+}
+
+/// The audit in the file at `path`.
+pub(super) fn read(path: &Path, memory: usize) -> Result<Earlier> {
     let wrong = |why: String| Error::Earlier { path: path.to_owned(), why };
     let file = File::open(path).map_err(|e| wrong(e.to_string()))?;
     let mut findings = Findings::new(memory);
-    let mut fault = None;
-    let into = Into { findings: &mut findings, fault: &mut fault };
+    let (mut fault, mut head) = (None, Head::default());
+    let into = Into { findings: &mut findings, head: &mut head, fault: &mut fault };
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(256 << 10, file));
     let read = into.deserialize(&mut json).and_then(|()| json.end());
     if let Some(fault) = fault {
         return Err(Error::Disk(fault));
     }
     read.map_err(|e| wrong(e.to_string()))?;
-    Ok(Spool::of(findings.into_sorter())?)
+    Ok(Earlier { findings: Spool::of(findings.into_sorter())?, head })
 }
 
 /// Where the findings of a file go; the file is an object with a list of them, and a findings in it may be one, too.
 struct Into<'a> {
     findings: &'a mut Findings,
+    head: &'a mut Head,
     fault: &'a mut Option<disk::Error>,
 }
 
@@ -93,14 +117,18 @@ impl<'de> Visitor<'de> for Into<'_> {
         f.write_str("the JSON file of an audit")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> std::result::Result<(), A::Error> {
         let mut is_there = false;
         while let Some(key) = map.next_key::<String>()? {
-            if key == "findings" {
-                is_there = true;
-                map.next_value_seed(Into { findings: &mut *self.findings, fault: &mut *self.fault })?;
-            } else {
-                map.next_value::<IgnoredAny>()?;
+            match &*key {
+                "findings" => {
+                    is_there = true;
+                    let Into { findings, head, fault } = &mut self;
+                    map.next_value_seed(Into { findings, head, fault })?;
+                }
+                "crawl" => self.head.crawl = map.next_value()?,
+                "newest" => self.head.newest = map.next_value()?,
+                _ => _ = map.next_value::<IgnoredAny>()?,
             }
         }
         if is_there { Ok(()) } else { Err(A::Error::custom("it has no findings")) }
@@ -230,8 +258,8 @@ mod tests {
         let good = "{\"version\":1,\"findings\":[{\"kind\":\"broken\",\"subject\":\"s\",\"places\":[{\"url\":\"u\"}]},\
                     {\"kind\":\"gone\",\"subject\":\"s\",\"places\":[]}],\"figures\":{}}";
         std::fs::write(&path, good).unwrap();
-        let spool = read(&path, 0).unwrap();
-        let mut lines = spool.read();
+        let earlier = read(&path, 0).unwrap();
+        let mut lines = earlier.findings.read();
         assert!(lines.next().unwrap().is_some() && lines.next().unwrap().is_none());
     }
 }

@@ -43,6 +43,8 @@ pub(super) struct Gathered {
     pub pairs: Sorter,
     pub findings: Findings,
     pub figures: Figures,
+    /// When the last answer was asked for.
+    pub newest: Time,
     pub sampler: Sampler,
     pub tree: Tree,
 }
@@ -58,6 +60,7 @@ impl Gathered {
             pairs: Sorter::new(eighth),
             findings: Findings::new(eighth),
             figures: Figures::default(),
+            newest: Time::ZERO,
             sampler: Sampler::default(),
             tree: Tree::default(),
         }
@@ -192,6 +195,7 @@ impl<'a> Gatherer<'a> {
             self.out.sampler.offer(&visit.key, known.depth);
         }
         let time = page.parts().2.time;
+        self.out.newest = self.out.newest.max(time);
         self.out.nodes.push(&Node::Answered(known).line(&visit.key, time))?;
         Ok(())
     }

@@ -133,6 +133,7 @@ struct Rest {
     pairs: disk::sorter::Sorter,
     findings: Findings,
     figures: Figures,
+    newest: Time,
     sampler: sample::Sampler,
     tree: tree::Tree,
 }
@@ -152,8 +153,8 @@ impl Audit {
         logs::read(&disk, archives.dirs(), archives.keys(), &mut gathered.nodes)?;
         let crawl = Identity::read_copy(&disk, archives.dirs().root())
             .or_else(|_| Identity::read_copy(&disk, &archives.dirs().shards()[0]))?;
-        let gather::Gathered { nodes, links, same, pairs, findings, figures, sampler, tree } = gathered;
-        let rest = Rest { same, pairs, findings, figures, sampler, tree };
+        let gather::Gathered { nodes, links, same, pairs, findings, figures, newest, sampler, tree } = gathered;
+        let rest = Rest { same, pairs, findings, figures, newest, sampler, tree };
         let (links, nodes) = (Spool::of(links)?, Spool::of(nodes)?);
         let crawl = format!("{:032x}", crawl.id);
         Ok(Audit { options, crawl, gathered: rest, links, nodes, external: None })
@@ -202,6 +203,7 @@ impl Audit {
             title: options.title.unwrap_or_else(|| dir.to_owned()),
             crawl,
             now: options.now,
+            newest: rest.newest,
             earlier: options.earlier.map(|path| path.display().to_string()),
             figures: rest.figures,
             sample,

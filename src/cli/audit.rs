@@ -156,6 +156,14 @@ impl AuditArgs {
         let summary = audit.write(&dir.display().to_string(), files).map_err(refusal)?;
         [html, csv, json].into_iter().try_for_each(Output::finish)?;
         self.tell(&summary, &mut io::stdout())?;
+        if let Some(earlier) = self.compare.as_deref().filter(|_| summary.is_of_itself) {
+            let earlier = earlier.display().to_string();
+            let earlier = Escaped(&earlier);
+            eprintln!(
+                "crawler: {earlier} is an audit of the same crawl, which has fetched nothing since: nothing can be new \
+                 or fixed. Crawl again first, into a new directory (--dir)."
+            );
+        }
         let mut is_met = false;
         for (wanted, found) in self.fail_on.iter().map(|wanted| (wanted, wanted.met(&summary))) {
             if found > 0 {

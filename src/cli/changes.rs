@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, Write};
 use clap::Args;
 
 use super::archive::{Archive, Damage, Entry};
-use super::compare::{self, Change, Kind, Version, as_of, back_to};
+use super::compare::{self, Change, Kind, Version, back_to};
 use super::exit::{Exit, UsageError};
 use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
@@ -18,8 +18,9 @@ use crate::clock::Time;
 #[command(after_help = "\
 Compares the newest version of each URL (with --until: the newest of that time) \
 with the newest one from before --since. One line per URL: what became of it, \
-the URL, and the share of the words that are others, the new place, or the \
-status, separated by tabs.
+the URL, and the share of the words that are others (of the letters, where \
+words have no blanks between them), the new place, or the status, separated by \
+tabs.
 
   new        a page that was not there
   changed    a page with other content
@@ -44,6 +45,9 @@ pub(super) struct ChangesArgs {
     /// Only these kinds of change; may be given several times
     #[arg(long, value_name = "KIND", value_enum)]
     kind: Vec<Kind>,
+    /// Of changed pages only those whose text, title or alternative texts are others
+    #[arg(long)]
+    text: bool,
     /// JSON lines: change, url, time, status, before, status_before, text_changed (0 to 1), location
     #[arg(long, visible_alias = "jsonl")]
     json: bool,
@@ -73,7 +77,7 @@ impl ChangesArgs {
                 return Ok(());
             }
             let change = self.change(archive, newest, since);
-            compare::print(change, (|kind| self.wants(kind), self.json), out, damage, warnings)
+            compare::print(change, (|change: &Change| self.wants(change), self.json), out, damage, warnings)
         })?;
         out.flush()?;
         damage.or(Exit::Done, warnings)
@@ -81,18 +85,17 @@ impl ChangesArgs {
 
     /// What became of the URL of `newest`.
     fn change(&self, archive: &dyn Archive, newest: Entry, since: Time) -> anyhow::Result<Option<Change>> {
-        let now = match self.selection.until {
-            Some(until) => as_of(archive, newest, until)?,
-            None => Some(newest),
-        };
+        let now = self.selection.version_of(archive, newest)?;
         let Some(now) = now.filter(|now| now.time >= since && self.selection.wants(now)) else { return Ok(None) };
         let before = back_to(archive, now.clone(), |entry| entry.time < since)?;
         let version = |entry| Version { archive, entry };
         Change::between(before.as_ref().map(version), Some(version(&now)))
     }
 
-    fn wants(&self, kind: Kind) -> bool {
-        if self.kind.is_empty() { kind != Kind::Unchanged } else { self.kind.contains(&kind) }
+    fn wants(&self, change: &Change) -> bool {
+        let kind = change.kind();
+        let is_wanted = if self.kind.is_empty() { kind != Kind::Unchanged } else { self.kind.contains(&kind) };
+        is_wanted && (!self.text || change.is_of_text())
     }
 }
 
@@ -153,6 +156,25 @@ mod tests {
         let json = changes(&["--kind", "changed", "--json"]);
         assert!(json.contains(r#""change":"changed","url":"https://a.example/","time":""#), "{json}");
         assert!(json.contains(r#""text_changed":1.0"#), "{json}");
+    }
+
+    #[test]
+    fn changes_of_the_text_only_are_asked_for() {
+        let wants = |before: &[u8], now: &[u8]| {
+            let mut archive = FakeArchive::default();
+            for (number, body) in [before, now].into_iter().enumerate() {
+                archive.page("https://a.example/", 200, "text/html", body);
+                archive.stored.last_mut().unwrap().0.digest_sha1 = [number as u8; 20];
+            }
+            let now = archive.newest("https://a.example/").unwrap().unwrap();
+            let since = now.time;
+            let args = Cli::parse_from(["changes", "--since", &iso_ms(since), "--text"]).args;
+            args.wants(&args.change(&archive, now, since).unwrap().unwrap())
+        };
+        assert!(wants(b"<p>one two", b"<p>one three"));
+        assert!(wants(b"<p>one two", b"<p>two one"), "the same words in another order");
+        assert!(wants(b"<title>old</title><p>x", b"<title>new</title><p>x"));
+        assert!(!wants(b"<p class=a>one", b"<p class=b>one"), "markup");
     }
 
     #[test]

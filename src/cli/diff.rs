@@ -18,8 +18,8 @@ use crate::text::figures::iso_ms;
 #[command(after_help = "\
 With a URL: the differences of two of its versions in the unified format. \
 Without --from and --to, the newest version and the last one that differs from \
-it. Of HTML it compares what a reader sees, a line for each block; with \
---source the HTML itself.
+it. Of HTML it compares what a reader sees, a line for each block, with the \
+title and the alternative texts of pictures; with --source the HTML itself.
 
 With two crawl directories: what became of each URL from the first crawl to the \
 second, by the newest version in each, as crawler changes prints it. What only \
@@ -166,19 +166,29 @@ impl DiffArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
         let mut damage = Damage::default();
+        let then = |archive: &dyn Archive, url: &str| match archive.newest(url)? {
+            Some(newest) => self.selection.version_of(archive, newest),
+            None => Ok(None),
+        };
         let mut print = |change: anyhow::Result<Option<Change>>, damage: &mut Damage, warnings: &mut dyn Write| {
-            compare::print(change, (|kind| kind != Kind::Unchanged, self.json), out, damage, warnings)
+            compare::print(
+                change,
+                (|change: &Change| change.kind() != Kind::Unchanged, self.json),
+                out,
+                damage,
+                warnings,
+            )
         };
         self.selection.each(second, false, &mut damage, warnings, |now, damage, warnings| {
             let now = Version { archive: second, entry: &now };
-            let change = first.newest(&now.entry.url).and_then(|before| {
+            let change = then(first, &now.entry.url).and_then(|before| {
                 let before = before.as_ref().map(|entry| Version { archive: first, entry });
                 Change::between(before, Some(now))
             });
             print(change, damage, warnings)
         })?;
         self.selection.each(first, false, &mut damage, warnings, |before, damage, warnings| {
-            let gone = second.newest(&before.url).and_then(|now| match now {
+            let gone = then(second, &before.url).and_then(|now| match now {
                 Some(_) => Ok(None),
                 None => Change::between(Some(Version { archive: first, entry: &before }), None),
             });

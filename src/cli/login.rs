@@ -30,7 +30,8 @@ const TIME_MAX: Duration = Duration::from_secs(180);
 Examples:
   crawler login test https://example.org/members/ --config my.toml
 
-Exit codes: 0 logged in, 1 not, 2 no [[site.login]] holds for the URL, or a secret is missing.")]
+Exit codes: 0 logged in, 1 not, 2 no [[site.login]] holds for the URL or its secrets are not sent there, or a secret \
+is missing.")]
 pub(super) struct LoginArgs {
     #[command(subcommand)]
     what: What,
@@ -66,10 +67,14 @@ impl TestArgs {
         let url = CanonicalUrl::parse(&self.url)
             .map_err(|error| UsageError::because(format!("{}: {error}", Escaped(&self.url))))?;
         let config = Config::load(Some(&self.config))?;
-        let tables = sites::index(&config)?.of_url(url.as_str());
-        let has_login = tables.iter().any(|&number| config.site[usize::from(number)].login.is_some());
-        if !has_login {
-            let problem = format!("no [[site.login]] of {} holds for {}", self.config.display(), url.as_str());
+        let index = sites::index(&config)?;
+        let tables = index.of_url(url.as_str());
+        let file = self.config.display();
+        let Some(&first) = tables.iter().find(|&&number| config.site[usize::from(number)].login.is_some()) else {
+            return Err(UsageError::because(format!("no [[site.login]] of {file} holds for {}", url.as_str())));
+        };
+        if let Some(why) = sites::withheld(&config, &index, first, &url) {
+            let problem = format!("{file}: [[site]] {}: {why}; asked for {}", usize::from(first) + 1, url.as_str());
             return Err(UsageError::because(problem));
         }
         let place = scratch::directory()?;

@@ -332,4 +332,36 @@ mod tests {
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
     }
+
+    /// Every command below `command`, by its words.
+    fn commands(words: &str, command: &clap::Command, found: &mut Vec<(String, clap::Command)>) {
+        for below in command.get_subcommands() {
+            let words = format!("{words} {}", below.get_name());
+            found.push((words.clone(), below.clone()));
+            commands(&words, below, found);
+        }
+    }
+
+    #[test]
+    fn json_and_jsonl_mean_the_same_where_a_command_prints_an_object_a_line() {
+        let mut found = Vec::new();
+        commands("crawler", &Cli::command(), &mut found);
+        let mut of_lines = 0;
+        for (words, command) in found {
+            let names = |argument: &clap::Arg| {
+                let more = argument.get_visible_aliases().unwrap_or_default();
+                more.into_iter().chain(argument.get_long()).map(str::to_owned).collect::<Vec<_>>()
+            };
+            let of_json =
+                command.get_arguments().filter(|argument| names(argument).iter().any(|n| n.starts_with("json")));
+            for argument in of_json {
+                let help = argument.get_help().map(ToString::to_string).unwrap_or_default().to_lowercase();
+                let is_of_lines = ["lines", "per line", "per row"].iter().any(|word| help.contains(word));
+                let both = ["json", "jsonl"].iter().all(|name| names(argument).contains(&(*name).to_owned()));
+                assert_eq!(both, is_of_lines, "{words}: {:?} {help}", names(argument));
+                of_lines += u32::from(is_of_lines);
+            }
+        }
+        assert!(of_lines >= 8, "{of_lines}");
+    }
 }

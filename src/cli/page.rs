@@ -4,6 +4,7 @@ use html5ever::ns;
 use scraper::{ElementRef, Html, Selector};
 
 use super::archive::Response;
+use crate::reading::rendered_with_alternatives;
 use crate::web::charset;
 use crate::web::html::text::Squeezed;
 
@@ -12,6 +13,14 @@ pub(super) fn text_of(element: ElementRef<'_>) -> String {
     let mut text = Squeezed::default();
     element.text().for_each(|piece| text.push(piece));
     text.text
+}
+
+/// The text by which versions of a page are compared: a line `title: ...`, and the page as it is laid out, with the
+/// alternative texts of pictures in their places, as `![...]`.
+pub(super) fn compared_of_page(page: &Html) -> String {
+    let title = title_of(page).filter(|title| !title.is_empty());
+    let title = title.map_or_else(String::new, |title| format!("title: {title}\n"));
+    title + &rendered_with_alternatives(page)
 }
 
 /// The page's title, where it has one: its first `title` that is none of a drawing.

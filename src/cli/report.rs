@@ -43,7 +43,7 @@ pub(super) struct ReportArgs {
     #[command(flatten)]
     archive: ArchiveArg,
     /// Print one JSON object per row
-    #[arg(long, conflicts_with = "write")]
+    #[arg(long, visible_alias = "jsonl", conflicts_with = "write")]
     json: bool,
     /// Write the tables into reports/ of the crawl directory instead of printing them
     #[arg(long, conflicts_with = "store")]

@@ -6,6 +6,7 @@ use std::io::Write;
 use clap::Args;
 
 use super::archive::{Archive, Damage, Entry, essence};
+use super::compare::as_of;
 use super::preferences::{Conditions, StatementFilter};
 use crate::clock::Time;
 use crate::disk::sorter::{Sorted, Sorter};
@@ -31,7 +32,7 @@ pub(super) struct Selection {
     /// Only pages fetched on this day (UTC) or later: 2026-11-21, or 2026-11-21T05:08:44Z
     #[arg(long, value_name = "DATE", value_parser = since)]
     pub(super) since: Option<Time>,
-    /// Only pages fetched on this day (UTC) or earlier
+    /// As things stood at the end of this day (UTC), or at this moment: what was fetched later counts for nothing
     #[arg(long, value_name = "DATE", value_parser = until)]
     pub(super) until: Option<Time>,
     /// Only pages with this robots directive (X-Robots-Tag, meta robots): noindex, nofollow, noarchive, noai, ...; may
@@ -126,6 +127,14 @@ impl Selection {
             && self.until.is_none_or(|until| entry.time <= until)
     }
 
+    /// The newest version of the URL of `newest` at the moment that is looked at.
+    pub(super) fn version_of(&self, archive: &dyn Archive, newest: Entry) -> anyhow::Result<Option<Entry>> {
+        match self.until {
+            Some(until) => as_of(archive, newest, until),
+            None => Ok(Some(newest)),
+        }
+    }
+
     /// Whether an entry is an HTML page to be read: one with status 200, unless others are selected by their status.
     pub(super) fn is_page(&self, entry: &Entry) -> bool {
         let is_html = matches!(&*essence(&entry.mime), "text/html" | "application/xhtml+xml");
@@ -157,9 +166,10 @@ impl Selection {
     /// The selected entries in the order of the archive; of each URL the newest version alone, unless `all` are wanted.
     ///
     /// The newest version is looked for first and the filters asked then: `--status 200` does not bring back what is
-    /// gone by now. It takes two passes over the keys; what the first one finds is that some are older versions.
+    /// gone by now. With `--until` it is the newest of that time. It takes two passes over the keys; what the first one
+    /// finds is that some are older versions.
     pub(super) fn entries<'a>(&'a self, archive: &'a dyn Archive, all: bool) -> anyhow::Result<Selected<'a>> {
-        let older = if all { None } else { Some(Older::of(archive)?) };
+        let older = if all { None } else { Some(Older::of(archive, self.until)?) };
         Ok(Selected { selection: self, archive, entries: archive.entries(), older, statements: self.statements() })
     }
 
@@ -240,17 +250,20 @@ fn mime_fits(wanted: &str, mime: &str) -> bool {
     prefix.map_or(has == wanted, |prefix| has.starts_with(prefix))
 }
 
-/// Handles of entries that a later one names as its version before, in the order of the archive.
+/// Handles of entries that a later one names as its version before, in the order of the archive; what came after a
+/// moment makes nothing old.
 struct Older {
     handles: Sorted,
     next: Option<u64>,
 }
 
 impl Older {
-    fn of(archive: &dyn Archive) -> anyhow::Result<Self> {
+    fn of(archive: &dyn Archive, until: Option<Time>) -> anyhow::Result<Self> {
         let mut sorter = Sorter::new(OLDER_MEMORY);
         for entry in archive.entries() {
-            if let Ok(Entry { previous: Some(previous), .. }) = entry {
+            if let Ok(Entry { previous: Some(previous), time, .. }) = entry
+                && until.is_none_or(|until| time <= until)
+            {
                 sorter.push(&previous.to_be_bytes())?;
             }
         }
@@ -349,6 +362,15 @@ mod tests {
         assert_eq!(selected(&["--since", "2005-04-28T01:16:15"]).len(), 5);
         assert_eq!(selected(&["--since", "2005-04-28T01:16:15.995Z"]), [5, 6, 7]);
         assert_eq!(selected(&["--until", "2005-04-28T01:16:15.995Z", "--all"]), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn until_shows_things_as_they_stood_whatever_came_later() {
+        let at = |ms: u32| format!("2005-04-28T01:16:15.{}Z", 990 + ms);
+        assert_eq!(selected(&["--until", &at(5)]), [2, 3, 4, 5]);
+        assert_eq!(selected(&["--until", &at(2)]), [1, 2]);
+        assert_eq!(selected(&["--until", &at(2), "--status", "503"]), [1], "what the URL had then");
+        assert_eq!(selected(&["--until", &at(5), "--since", &at(3)]), [3, 4, 5]);
     }
 
     #[test]

@@ -109,8 +109,13 @@ fn site(config: &Config, table: &Site) -> Checked {
     table.pattern.iter().try_for_each(|pattern| regex("site.pattern", pattern))?;
     let of_host = table.set_keys().into_iter().find(|key| HOST_KEYS.contains(key)).filter(|_| !is_whole);
     if let Some(key) = of_host {
-        let problem = "is a setting of whole hosts: find them by host or domain, without prefix and pattern";
-        return Err(Limit { key: format!("{SITE}.{key}"), problem: problem.to_owned(), site: None });
+        let host = |start: &String| url::Url::parse(start).ok()?.host_str().map(str::to_owned);
+        let host = table.prefix.iter().find_map(host).unwrap_or_else(|| "NAME".to_owned());
+        let problem = format!(
+            "is a setting of whole hosts, and this table holds for some of their URLs: write it into a [[site]] of its \
+             own, with host = \"{host}\""
+        );
+        return Err(Limit { key: format!("{SITE}.{key}"), problem, site: None });
     }
     access(table, is_whole)?;
     let mut there = config.clone();
@@ -130,7 +135,25 @@ fn access(table: &Site, is_whole: bool) -> Checked {
         wrong("headers", refers(value).err().map(|problem| format!("{name}: {problem}")))?;
     }
     wrong("auth", table.auth.as_ref().and_then(Auth::problem))?;
-    wrong("login", table.login.iter().flat_map(|logins| &logins.0).find_map(Login::problem))
+    let logins = || table.login.iter().flat_map(|logins| &logins.0);
+    wrong("login", logins().find_map(Login::problem))?;
+    wrong("login", logins().find_map(|login| unheard(table, login)))
+}
+
+/// Why the pages behind `login` never hear of it, where its own URL is of a host of `table` and may hear no secret.
+fn unheard(table: &Site, login: &Login) -> Option<String> {
+    let url = url::Url::parse(&login.url).ok()?;
+    let host = url.host_str()?.trim_matches(['[', ']']);
+    let is_below = |domain: &String| host.strip_suffix(domain.as_str()).is_some_and(|rest| rest.ends_with('.'));
+    let is_own = table.host.iter().chain(&table.domain).any(|name| name.trim_matches(['[', ']']) == host)
+        || table.domain.iter().any(is_below);
+    let is_origin = |start: &String| url::Url::parse(start).is_ok_and(|start| start.origin() == url.origin());
+    let is_usual = url.scheme() == "https" && url.port().is_none();
+    let is_unheard = is_own && !is_usual && !table.prefix.iter().any(is_origin);
+    is_unheard.then(|| {
+        let origin = url.origin().ascii_serialization();
+        format!("of a host or domain only https on its usual port hears secrets: write prefix = \"{origin}/\"")
+    })
 }
 
 /// The product token that `agent` starts with.

@@ -211,9 +211,19 @@ impl Site {
 
     /// Whether it has anything that only its own origins may hear.
     pub fn has_secrets(&self) -> bool {
-        let of_headers = self.headers.iter().flat_map(|headers| headers.0.values());
-        let refers = of_headers.filter(|value| super::reference::refers(value) == Ok(true)).count() > 0;
-        refers || self.auth.is_some() || self.cookies_file.is_some() || self.login.is_some()
+        !self.secret_keys().is_empty()
+    }
+
+    /// The settings that it has and that only its own origins may hear.
+    pub fn secret_keys(&self) -> Vec<&'static str> {
+        let mut of_headers = self.headers.iter().flat_map(|headers| headers.0.values());
+        let settings = [
+            ("headers", of_headers.any(|value| super::reference::refers(value) == Ok(true))),
+            ("auth", self.auth.is_some()),
+            ("cookies_file", self.cookies_file.is_some()),
+            ("login", self.login.is_some()),
+        ];
+        settings.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key).collect()
     }
 
     /// It on one line, as the table behind `number` others.

@@ -71,6 +71,17 @@ fn what_cannot_be_is_refused_with_its_line_and_what_to_write() {
             "[[site]]\nprefix = \"http://a/\"\ndelay_min = \"2s\"\n",
             "my.toml:3: site.delay_min: is a setting of whole hosts",
         ),
+        ("[[site]]\nprefix = \"http://b:81/x\"\ndelay_min = \"2s\"\n", "[[site]] of its own, with host = \"b\""),
+        (
+            "[[site]]\nhost = \"a\"\n[[site.login]]\nurl = \"http://a:81/in\"\nfields = { u = \"me\" }\n\
+             success = { cookie = \"s\" }\n",
+            "of a host or domain only https on its usual port hears secrets: write prefix = \"http://a:81/\"",
+        ),
+        (
+            "[[site]]\ndomain = \"a\"\n[[site.login]]\nurl = \"http://b.a/in\"\nfields = { u = \"me\" }\n\
+             success = { cookie = \"s\" }\n",
+            "write prefix = \"http://b.a/\"",
+        ),
         ("[[site]]\nhost = \"http://a/\"\n", "my.toml:2: site.host: must be names"),
         ("[[site]]\ndomain = \"A.example\"\n", "my.toml:2: site.domain: must be names in lower case"),
         ("[[site]]\nprefix = \"a.example/x\"\n", "my.toml:2: site.prefix: must be the start of URLs"),

@@ -79,9 +79,14 @@ fn explain_on(disk: &Disk, dir: &Path, url: &CanonicalUrl, config: Option<Config
     };
     let now = SystemClock::new().now();
     let config = settings(disk, dirs.home(), config, &mut explanation)?;
-    let tables = sites::index(&config)?.of_url(url.as_str());
+    let index = sites::index(&config)?;
+    let tables = index.of_url(url.as_str());
     let there = sites::overlaid(&config, &tables);
-    explanation.sites = tables.iter().map(|&number| config.site[usize::from(number)].line(number.into())).collect();
+    let table = |&number: &u16| {
+        let line = config.site[usize::from(number)].line(number.into());
+        sites::withheld(&config, &index, number, url).map_or(line.clone(), |why| format!("{line} ({why})"))
+    };
+    explanation.sites = tables.iter().map(table).collect();
     explanation.proxy = sites::request(&there, None).proxy.map(|proxy| proxy.to_string());
     let prints = keys.keys(url);
     let hex = |print: crate::fingerprint::Fingerprint| format!("{:016x}", print.bits());

@@ -6,9 +6,10 @@
 //! numbers; what a list compiles to is made once and kept.
 //!
 //! What is secret of a table is sent only to origins that it names ([`SiteIndex::names_origin`]). Which tables of a
-//! list do that for a URL is part of what is compiled; of the others only what is no secret counts.
+//! list do that for a URL is part of what is compiled; of the others only what is no secret counts, and that is said
+//! once of each table ([`withheld`]).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -42,6 +43,8 @@ pub struct SiteTables {
     delay_max: Duration,
     told: String,
     secrets: Secrets,
+    /// Tables of which it was said that they keep their secrets to themselves.
+    silent: Mutex<HashSet<TableNumber>>,
     compiled: Mutex<HashMap<Holding, Arc<Compiled>>>,
 }
 
@@ -89,15 +92,31 @@ impl SiteTables {
             told: told(config),
             config: config.clone(),
             secrets,
+            silent: Mutex::default(),
             compiled: Mutex::default(),
         }))
     }
 
     fn of_url(&self, url: &str) -> Option<Arc<Compiled>> {
+        self.compiled(self.holding(url))
+    }
+
+    fn holding(&self, url: &str) -> Holding {
         let tables = self.index.of_url(url);
         let confides = |number: &TableNumber| self.secrets.has(*number) && self.index.names_origin(*number, url);
         let confided = tables.iter().copied().filter(confides).collect();
-        self.compiled(Holding { tables, confided })
+        Holding { tables, confided }
+    }
+
+    /// Says of each table once that its secrets do not go to `url`, although it holds there.
+    fn tell_withheld(&self, holding: &Holding, url: &CanonicalUrl) {
+        let keeps = |number: &&TableNumber| self.secrets.has(**number) && !holding.confided.contains(number);
+        for &number in holding.tables.iter().filter(keeps) {
+            let is_new = self.silent.lock().unwrap_or_else(PoisonError::into_inner).insert(number);
+            if let Some(why) = withheld(&self.config, &self.index, number, url).filter(|_| is_new) {
+                tracing::warn!("[[site]] {}: {why}; met at {}", usize::from(number) + 1, url.plain());
+            }
+        }
     }
 
     fn of_host(&self, host: &str) -> Option<Arc<Compiled>> {
@@ -159,7 +178,9 @@ impl Sites for SiteTables {
     }
 
     fn request(&self, url: &CanonicalUrl) -> Option<Arc<RequestSettings>> {
-        let of_tables = self.of_url(url.plain()).and_then(|compiled| compiled.request.clone());
+        let holding = self.holding(url.plain());
+        self.tell_withheld(&holding, url);
+        let of_tables = self.compiled(holding).and_then(|compiled| compiled.request.clone());
         of_tables.or_else(|| self.is_changed.then(|| self.usual.clone()))
     }
 
@@ -202,6 +223,21 @@ fn told(config: &Config) -> String {
 pub fn index(config: &Config) -> Result<SiteIndex, CrawlError> {
     let tables = config.site.iter().map(|site| matches("[[site]]", site)).collect::<Result<_, _>>()?;
     Ok(SiteIndex::new(tables))
+}
+
+/// Why the secrets of table `number`, which holds for `url`, are not sent there, if it has any and that is so.
+pub fn withheld(config: &Config, index: &SiteIndex, number: TableNumber, url: &CanonicalUrl) -> Option<String> {
+    let keys = config.site[usize::from(number)].secret_keys();
+    if keys.is_empty() || index.names_origin(number, url.plain()) {
+        return None;
+    }
+    let verb = if keys.len() == 1 { "is" } else { "are" };
+    let start = url.join("/").map_or_else(|_| url.origin(), |start| start.plain().to_owned());
+    Some(format!(
+        "{} {verb} not sent there: of a host or domain only https on its usual port hears secrets; write prefix = \
+         \"{start}\"",
+        keys.join(" and ")
+    ))
 }
 
 /// `config` as it holds where the tables with these numbers do.

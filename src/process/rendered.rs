@@ -122,6 +122,8 @@ impl Processor {
                 (findings, outlinks, Some(page))
             }
         };
+        // what a browser has shown, or shows no better, needs none
+        findings.is_scripts &= rendered.failure.is_some();
         let statements = self.statements(&job, &response, &mut findings);
         let note = rendered.note();
         let pictures: Vec<_> = page.iter().flat_map(|page| &page.pictures).collect();

@@ -315,9 +315,36 @@ fn a_login_is_tried_by_command_and_its_failures_are_said() {
     assert!(!said.contains("wr0ng") && !said.contains("page  "), "{said}");
     let elsewhere = run.said(&["login", "test", &run.hosts.url(2, "/"), "--config", "crawler.toml"]);
     assert!(elsewhere.contains("no [[site.login]] of crawler.toml holds for"), "{elsewhere}");
+    let settings = fs::read_to_string(run.crawl.path("crawler.toml")).unwrap();
+    let start = run.hosts.url(1, "/");
+    let unheard = settings.replace(&format!("prefix = \"{start}\""), "host = \"127.0.0.1\"");
+    assert_ne!(unheard, settings);
+    fs::write(run.crawl.path("unheard.toml"), unheard).unwrap();
+    let refused = run.said(&["login", "test", &page, "--config", "unheard.toml"]);
+    assert!(refused.contains(&format!("write prefix = \"{start}\"")), "{refused}");
     let unset = run.said(&["login", "test", &page, "--config", "crawler.toml"]);
     assert!(unset.contains("the variable FORM_PASSWORD is not set"), "{unset}");
     assert!(unset.contains("[[site]] 1: login.fields.pass"), "{unset}");
+}
+
+#[test]
+fn a_table_whose_secrets_may_not_go_to_its_urls_says_so_once() {
+    let run = Run::new(false, "");
+    let start = run.hosts.url(3, "/");
+    let settings = fs::read_to_string(run.crawl.path("crawler.toml")).unwrap();
+    let (table, by_host) = (format!("prefix = \"{start}\"\nauth"), "host = \"127.0.0.3\"\nauth");
+    assert!(settings.contains(&table), "{settings}");
+    fs::write(run.crawl.path("crawler.toml"), settings.replace(&table, by_host)).unwrap();
+    fs::write(run.crawl.path("seeds.txt"), format!("{start}\n{start}late\n")).unwrap();
+    let said = run.run(&[]).said;
+    let why = format!(
+        "auth and cookies_file are not sent there: of a host or domain only https on its usual port hears \
+                       secrets; write prefix = \"{start}\""
+    );
+    assert_eq!(said.matches(&format!("[[site]] 4: {why}")).count(), 1, "{said}");
+    let explained = run.said(&["explain", &start, "--dir", "crawl"]);
+    assert!(explained.contains(&why), "{explained}");
+    assert!(run.hosts.asked_of(3).iter().all(|asked| asked.field("authorization").is_none()));
 }
 
 #[test]

@@ -250,6 +250,10 @@ fn all_planted_faults_are_found_and_none_is_invented() {
     );
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("0 new, 0 fixed") && !said.contains("1 new"), "{said}");
+    assert!(said.contains("has fetched nothing since"), "{said}");
+    crawl.run(&["--force"]).expect(0, &["complete"]);
+    let (_, said) = audit(&crawl, &["--compare", "audit/audit.json", "--output", "third"]);
+    assert!(said.contains("0 new, 0 fixed") && !said.contains("has fetched nothing"), "{said}");
     let (code, said) =
         audit(&crawl, &["--fail-on", "broken,orphan,robots", "--dir", "crawl", "--title", "Ours & theirs"]);
     assert_eq!(code, Some(1), "{said}");

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 
-use crate::site::{Crawl, Ended, PATIENCE, kill, wait};
+use crate::hosts::{Answer, Hosts};
+use crate::site::{Crawl, Ended, PATIENCE, RUSH, kill, wait};
 use crate::tools::{Tool, has};
 use application::{Application, Kind};
 
@@ -243,6 +244,24 @@ fn without_a_browser_or_with_off_pages_come_as_they_are_served() {
     run(&crawl).expect(0, &["needs scripts"]);
     assert_eq!(application.count("/item/1"), 0);
     assert!(figures(&crawl).is_null());
+}
+
+#[test]
+fn a_page_that_was_rendered_needs_no_scripts_however_little_it_shows() {
+    if !has(Tool::Chromium) {
+        return;
+    }
+    let host = Hosts::start(1, |asked| match asked.path.as_str() {
+        "/" => Answer::page("<div id=r></div><script>document.getElementById('r').textContent = 'hello'</script>"),
+        _ => Answer::status(404),
+    });
+    for (mode, is_told) in [("always", false), ("off", true)] {
+        let config = format!("[network]\nallow = [\"127.0.0.0/8\"]\n[politeness]\n{RUSH}[render]\nmode = \"{mode}\"\n");
+        let crawl = Crawl::new(&host.url(1, "/"), &config);
+        let ended = run(&crawl);
+        ended.expect(0, &["finish reason            complete"]);
+        assert_eq!(ended.said.contains("needs scripts"), is_told, "{mode}: {}", ended.said);
+    }
 }
 
 #[test]

@@ -265,13 +265,11 @@ fn rounds_within(budget: Budget, wider: Budget, kill: usize) -> (Vec<String>, Ve
 
 #[test]
 fn budgets_count_urls_and_not_the_versions_of_their_pages() {
-    let limits: [(&str, fn(u64) -> Budget); 2] = [
-        ("host", |pages| Budget { pages_per_host: Some(pages), ..Budget::UNLIMITED }),
-        ("domain", |pages| Budget { pages_per_domain: Some(pages), ..Budget::UNLIMITED }),
-    ];
-    for (name, limit) in limits {
+    let of_host = |pages| Budget { pages_per_host: Some(pages), ..Budget::UNLIMITED };
+    let of_domain = |pages| Budget { pages_per_domain: Some(pages), ..Budget::UNLIMITED };
+    for (name, usual, wider) in [("host", of_host(5), of_host(6)), ("domain", of_domain(5), of_domain(6))] {
         for kill in [usize::MAX, 9] {
-            let (first, more) = rounds_within(limit(5), limit(6), kill);
+            let (first, more) = rounds_within(usual, wider, kill);
             assert_eq!(first.len(), 5 * HOSTS, "pages of a {name}");
             assert_eq!(more.len(), HOSTS, "one page more of each {name}, killed every {kill} requests: {more:?}");
         }

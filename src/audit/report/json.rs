@@ -1,7 +1,7 @@
 //! The JSON file: findings as they come, each with its places, then what was fixed, counts and distributions.
 //!
 //! ```text
-//! {"version": 1, "crawl": ..., "directory": ..., "made": ..., "compared_with": ...,
+//! {"version": 1, "crawl": ..., "directory": ..., "made": ..., "newest": ..., "compared_with": ...,
 //!  "findings": [
 //!   {"kind": "broken", "subject": URL, "detail": "404 Not Found", "places": [{"url", "how", "text", "state"}, ...]},
 //!   ...],
@@ -10,7 +10,7 @@
 //!  "figures": {...}, "tree": {...}, "sample": {...},
 //!  "external": {"urls", "sound", "broken", "refused", "forbidden", "timed_out", "unchecked", "stopped"}}
 //! ```
-//! `external` is there where external links were checked.
+//! `newest` is when the last answer was asked for. `external` is there where external links were checked.
 //! A finding with more than a thousand places comes several times, with its places in parts.
 
 use std::io::{self, Write};
@@ -48,6 +48,7 @@ impl<'a> Json<'a> {
     pub(super) fn begin(out: &'a mut dyn Write, about: &About) -> io::Result<Json<'a>> {
         let (crawl, dir, made) = (json_line(&about.crawl)?, json_line(&about.dir)?, json_line(&iso_ms(about.now))?);
         write!(out, "{{\"version\":{VERSION},\"crawl\":{crawl},\"directory\":{dir},\"made\":{made}")?;
+        write!(out, ",\"newest\":{}", json_line(&iso_ms(about.newest))?)?;
         if let Some(earlier) = &about.earlier {
             write!(out, ",\"compared_with\":{}", json_line(earlier)?)?;
         }

@@ -10,7 +10,7 @@ mod shown;
 
 use std::io::Write;
 
-use super::compare::{Comparison, State};
+use super::compare::{Comparison, Earlier, State};
 use super::external::ExternalCounts;
 use super::figures::Figures;
 use super::finding::{Finding, Kind, Weight};
@@ -38,6 +38,8 @@ pub(super) struct About {
     pub title: String,
     pub crawl: String,
     pub now: Time,
+    /// When the last answer of the crawl was asked for.
+    pub newest: Time,
     pub earlier: Option<String>,
     pub figures: Figures,
     pub sample: Sample,
@@ -65,6 +67,8 @@ pub struct Summary {
     counts: Vec<Count>,
     /// Whether it was compared with an earlier audit.
     pub is_compared: bool,
+    /// Whether that was one of the same crawl, which has fetched nothing since.
+    pub is_of_itself: bool,
     /// External links, where they were checked.
     pub external: Option<ExternalCounts>,
 }
@@ -104,13 +108,17 @@ impl Summary {
 }
 
 /// Writes the files.
-pub(super) fn write(about: &About, findings: &Spool, earlier: Option<&Spool>, files: Files<'_>) -> Result<Summary> {
-    let (is_compared, external) = (earlier.is_some(), about.external.clone());
-    let mut summary = Summary { is_compared, external, ..Summary::default() };
+pub(super) fn write(about: &About, findings: &Spool, earlier: Option<&Earlier>, files: Files<'_>) -> Result<Summary> {
+    let mut summary = Summary {
+        is_compared: earlier.is_some(),
+        is_of_itself: earlier.is_some_and(|earlier| earlier.is_of(&about.crawl, about.newest)),
+        external: about.external.clone(),
+        ..Summary::default()
+    };
     let mut shown = Shown::default();
     let mut json = Json::begin(files.json, about)?;
     csv::heading(files.csv)?;
-    let mut comparison = earlier.map(Comparison::with).transpose()?;
+    let mut comparison = earlier.map(|earlier| Comparison::with(&earlier.findings)).transpose()?;
     let mut fixed = SpoolWriter::new()?;
     let mut lines = findings.read();
     let mut last: Option<(Kind, String)> = None;

@@ -108,6 +108,9 @@ pub(super) struct Change {
     text_changed: Option<f64>,
     /// Where it redirects to.
     location: Option<String>,
+    /// Whether readers see another text.
+    #[serde(skip)]
+    has_other_text: bool,
 }
 
 impl Change {
@@ -131,6 +134,11 @@ impl Change {
         self.change
     }
 
+    /// Whether it is more than other bytes: every change but one of a page whose text is as it was, or that has none.
+    pub(super) fn is_of_text(&self) -> bool {
+        self.change != Kind::Changed || self.has_other_text
+    }
+
     /// As a line of text: kind, URL, and what is known besides.
     pub(super) fn line(&self) -> String {
         let detail = match (self.change, self.text_changed, &self.location, self.status) {
@@ -152,6 +160,7 @@ impl Change {
             status_before: None,
             text_changed: None,
             location: None,
+            has_other_text: false,
         }
     }
 
@@ -161,8 +170,10 @@ impl Change {
         Ok(match (Standing::of(before.entry), Standing::of(now.entry)) {
             (Page, Page) if before.entry.digest_sha1 == now.entry.digest_sha1 => of(Kind::Unchanged),
             (Page, Page) => {
-                let text_changed = Texts::of(before, now)?.map(|texts| texts.share_changed());
-                Change { text_changed, ..of(Kind::Changed) }
+                let texts = Texts::of(before, now)?;
+                let has_other_text = texts.as_ref().is_some_and(Texts::differ);
+                let text_changed = texts.map(|texts| texts.share_changed());
+                Change { text_changed, has_other_text, ..of(Kind::Changed) }
             }
             (_, Page) => of(Kind::Back),
             (Redirect, Redirect) => {
@@ -178,16 +189,16 @@ impl Change {
     }
 }
 
-/// Prints what became of a URL, if it is a kind that `is_wanted`; damage is told.
+/// Prints what became of a URL, if that `is_wanted`; damage is told.
 pub(super) fn print(
     change: anyhow::Result<Option<Change>>,
-    (is_wanted, json): (impl Fn(Kind) -> bool, bool),
+    (is_wanted, json): (impl Fn(&Change) -> bool, bool),
     out: &mut dyn Write,
     damage: &mut Damage,
     warnings: &mut dyn Write,
 ) -> anyhow::Result<()> {
     match change {
-        Ok(Some(change)) if is_wanted(change.kind()) => {
+        Ok(Some(change)) if is_wanted(&change) => {
             let line = if json { json_line(&change)? } else { change.line() };
             writeln!(out, "{line}")?;
         }

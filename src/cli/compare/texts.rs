@@ -1,6 +1,7 @@
 //! The texts of two versions, and what differs between them.
 //!
-//! Of a page of HTML it is what a reader sees, a line for each block; other texts are taken as they are. Pages are
+//! Of a page of HTML it is what a reader sees and hears, its title and alternative texts too, a line for each block;
+//! other texts are taken as they are. Pages are
 //! hostile: those that are too long or that no tree can be made of have no text here; the share of other words is
 //! counted in linear time; and where the search for the fewest lines takes too long, more than the fewest are shown.
 
@@ -11,9 +12,9 @@ use similar::{Algorithm, TextDiff};
 
 use super::Version;
 use crate::cli::archive::{Entry, Response, essence};
-use crate::cli::page::decode;
-use crate::reading::rendered_lines;
+use crate::cli::page::{compared_of_page, decode};
 use crate::reading::tree::{TIME_MAX, parse};
+use crate::similar::pieces;
 use crate::text::escape::Escaped;
 use crate::web::charset;
 use crate::web::html::is_html;
@@ -46,13 +47,18 @@ impl Texts {
         Ok(Some(Texts { before, now }))
     }
 
+    /// Whether they are other texts, and not the same in other bytes.
+    pub(in crate::cli) fn differ(&self) -> bool {
+        self.before != self.now
+    }
+
     /// The share of the words of both that only one of them has, wherever they stand: each word counts as often as it
-    /// stands in one more often than in the other.
+    /// stands in one more often than in the other. Where words have no blanks between them, letters are compared.
     pub(in crate::cli) fn share_changed(&self) -> f64 {
         let mut surplus: HashMap<&str, i64> = HashMap::new();
         let mut all = 0_u64;
         for (text, step) in [(&self.before, -1), (&self.now, 1)] {
-            for word in text.split_whitespace() {
+            for word in pieces(text) {
                 *surplus.entry(word).or_default() += step;
                 all += 1;
             }
@@ -71,7 +77,7 @@ pub(in crate::cli) fn lines_of(entry: &Entry, response: &Response) -> Option<Str
     if response.decoded.len() > TEXT_BYTES_MAX {
         return None;
     }
-    Some(rendered_lines(&parse(&decode(response), TIME_MAX).ok()?))
+    Some(compared_of_page(&parse(&decode(response), TIME_MAX).ok()?))
 }
 
 /// A version as it was sent, if it is text, in UTF-8.
@@ -126,6 +132,8 @@ mod tests {
         assert_eq!(share("a b c", "a  b\nc"), 0.0);
         assert_eq!(share("", "a"), 1.0);
         assert_eq!(share("a b c d", "a x c d"), 0.25);
+        assert_eq!(share("灯台は海を照らす古い", "灯台は海を照らす新しい"), 3.0 / 21.0);
+        assert_eq!(share("ประภาคารเก่า", "ประภาคารเก่า "), 0.0);
     }
 
     #[test]
@@ -170,7 +178,7 @@ mod tests {
             let headers = vec![(b"Content-Type".to_vec(), mime.as_bytes().to_vec())];
             lines_of(&entry, &Response { headers, decoded: body.to_vec(), ..Response::default() })
         };
-        assert_eq!(of("text/html", b"<title>x</title><p>a<p>b").as_deref(), Some("a\nb"));
+        assert_eq!(of("text/html", b"<title>x</title><p>a<p>b").as_deref(), Some("title: x\na\nb"));
         assert_eq!(of("text/plain; charset=latin1", b"\xfc\nb").as_deref(), Some("\u{fc}\nb"));
         assert_eq!(of("application/json", b"{}").as_deref(), Some("{}"));
         assert_eq!(of("image/png", b"\x89PNG\0"), None);

@@ -121,7 +121,7 @@ impl GraphArgs {
                 return Ok(());
             }
             match archive.shown(&entry) {
-                Ok(response) => self.page(&entry, &response, &mut scans, &mut builder)?,
+                Ok(response) => self.page(archive, (&entry, &response), &mut scans, &mut builder)?,
                 Err(e) => damage.note(e, warnings),
             }
             Ok(())
@@ -129,12 +129,19 @@ impl GraphArgs {
         Ok((builder.finish()?, damage))
     }
 
-    fn page(&self, entry: &Entry, response: &Response, scans: &mut Scans, builder: &mut Builder) -> anyhow::Result<()> {
+    fn page(
+        &self,
+        archive: &dyn Archive,
+        (entry, response): (&Entry, &Response),
+        scans: &mut Scans,
+        builder: &mut Builder,
+    ) -> anyhow::Result<()> {
         let Ok(url) = CanonicalUrl::parse(&entry.url) else { return Ok(()) };
         let Some((from, host)) = self.level.of(&url) else { return Ok(()) };
         builder.host(&from, &host)?;
         let mut seen = HashSet::from([host]);
-        for target in scans.targets(&url, entry.status, response) {
+        let hops = || archive.history(entry).map(|history| history.hops);
+        for target in scans.targets(&url, (entry.status, response), hops)? {
             let Some((to, host)) = self.level.of(&target) else { continue };
             if !seen.contains(&host) {
                 builder.host(&to, &host)?;

@@ -2,7 +2,8 @@
 //!
 //! Pages, sheets and other documents are scanned again by the scan that the crawl itself uses, against their own URL
 //! and `<base>`. A target comes once a page, as the kind of link that names it first, with the first text that any of
-//! its anchors has.
+//! its anchors has. Sitemaps in all their forms and feeds of JSON are read as the crawl reads them, too: a text is one
+//! where the way to it says so.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -13,17 +14,19 @@ use serde_json::Value;
 
 use super::Common;
 use crate::cli::OpenArchive;
-use crate::cli::archive::{Archive, Damage, Entry, Response, redirect};
+use crate::cli::archive::{self, Archive, Damage, Response, redirect};
 use crate::cli::columns::{Column, Columns};
 use crate::cli::exit::Exit;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
+use crate::frontier::Hops;
+use crate::process::format_of;
 use crate::text::escape::{Cell, Escaped, json_line};
 use crate::web::headers;
 use crate::web::html::{
     Document, LinkKind, LinkScan, Links, RobotsDirectives, Stated, canonical_header, link_header, x_robots_tag,
 };
-use crate::web::url::CanonicalUrl;
-use crate::web::url::KeyMaker;
+use crate::web::sitemap::{self, Body, Claim, Entry, Format, Item};
+use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Links of a page; a page that names more is cut, and that is told.
 const LINKS_MAX: usize = 100_000;
@@ -32,11 +35,12 @@ const LINKS_MAX: usize = 100_000;
 #[command(after_help = "\
 Prints one line per link: source, target, kind, follow or nofollow, and the text of the anchor, separated by tabs. \
 Tabs, line ends and control characters are written as \\t, \\n, \\x1b, and a text that a spreadsheet would take for a \
-formula begins with '; JSON lines have the text as it is. A page lists each target once. Kinds: anchor, embed (images, \
-scripts, styles, frames; what a style sheet names), refresh, canonical, other (further <link>s, links of feeds), \
-header (the Link header, unless it is canonical), redirect. nofollow comes from rel, meta robots or X-Robots-Tag where \
-they apply to all robots. Reads redirects, and HTML pages, style sheets and other documents that name URLs, with \
-status 200, or with the status of --status.
+formula begins with '; JSON lines have the text as it is. An anchor without text has the alternative text of its \
+pictures. A page lists each target once. Kinds: anchor, embed (images, scripts, styles, frames; what a style sheet \
+names), refresh, canonical, other (further <link>s, links of feeds), listed and sitemap (entries of a sitemap, of an \
+index), header (the Link header, unless it is canonical), redirect. nofollow comes from rel, meta robots or \
+X-Robots-Tag where they apply to all robots. Reads redirects, and HTML pages, style sheets and other documents that \
+name URLs, with status 200, or with the status of --status.
 
 --columns adds what is known of the page that the link stands on: status, referrer, mime, bytes, time, change, depth, \
 hops, duration, location, digest. --target-columns adds the same of where the link leads; each link is looked up for \
@@ -119,7 +123,7 @@ impl LinksArgs {
     fn page(
         &self,
         archive: &dyn Archive,
-        (entry, response): (&Entry, &Response),
+        (entry, response): (&archive::Entry, &Response),
         scans: &mut Scans,
         out: &mut dyn Write,
         warnings: &mut dyn Write,
@@ -158,11 +162,23 @@ impl LinksArgs {
             let kind = if canonical.as_ref() == Some(&target) { "canonical" } else { "header" };
             line(target.as_str(), kind, links.nofollow_page, "")?;
         }
-        for (link, text) in links.entries.iter().zip(&texts) {
-            line(link.url.as_str(), kind(link.kind), !followed.contains(&link.keys.key), text)?;
+        let mut dropped = u64::from(links.dropped);
+        match Listed::of(&url, response, || archive.history(entry).map(|history| history.hops)) {
+            Ok(None) => {
+                for (link, text) in links.entries.iter().zip(&texts) {
+                    line(link.url.as_str(), kind(link.kind), !followed.contains(&link.keys.key), text)?;
+                }
+            }
+            Ok(Some(listed)) => {
+                for (target, found) in &listed.entries {
+                    line(target.as_str(), kind(*found), false, "")?;
+                }
+                dropped = listed.dropped;
+            }
+            Err(e) => return Ok(Err(e)),
         }
-        if links.dropped > 0 {
-            writeln!(warnings, "crawler: {} more links left out: {}", links.dropped, Escaped(&entry.url))?;
+        if dropped > 0 {
+            writeln!(warnings, "crawler: {dropped} more links left out: {}", Escaped(&entry.url))?;
         }
         Ok(unread)
     }
@@ -175,7 +191,12 @@ impl Told {
     }
 
     /// What stands behind each link of a page: the end of its line, or the fields of its object.
-    fn of_source(&self, archive: &dyn Archive, entry: &Entry, json: bool) -> anyhow::Result<(String, Option<Value>)> {
+    fn of_source(
+        &self,
+        archive: &dyn Archive,
+        entry: &archive::Entry,
+        json: bool,
+    ) -> anyhow::Result<(String, Option<Value>)> {
         Ok(match &self.columns {
             None => (String::new(), None),
             Some(columns) if json => (String::new(), Some(columns.fields(archive, entry)?)),
@@ -211,19 +232,24 @@ impl Scans {
         Scans { all: scan(false), followed: scan(true), keys }
     }
 
-    /// All URLs that an answer names: its redirect, its header fields, its links whether they may be followed or not.
+    /// All URLs that an answer names which was found by `hops`: its redirect, its header fields, its links whether they
+    /// may be followed or not, its entries.
     pub(in crate::cli) fn targets(
         &mut self,
         url: &CanonicalUrl,
-        status: u16,
-        response: &Response,
-    ) -> Vec<CanonicalUrl> {
+        (status, response): (u16, &Response),
+        hops: impl FnOnce() -> anyhow::Result<String>,
+    ) -> anyhow::Result<Vec<CanonicalUrl>> {
         let mut targets: Vec<CanonicalUrl> = redirect(url, status, response).into_iter().collect();
         let refresh = headers::refresh(&response.headers);
         targets.extend(refresh.and_then(|value| url.join(&value).ok()));
         let linked: Vec<_> = headers::named(&response.headers, "link").map(headers::reference).collect();
         targets
             .extend(linked.iter().flat_map(|value| link_header(value)).filter_map(|(value, _)| url.join(&value).ok()));
+        if let Some(listed) = Listed::of(url, response, hops)? {
+            targets.extend(listed.entries.into_iter().map(|(target, _)| target));
+            return Ok(targets);
+        }
         let content_type = response.content_type();
         let content_type = content_type.as_deref();
         if let Some(document) = Document::of(&stated(url, content_type), &response.decoded) {
@@ -231,7 +257,7 @@ impl Scans {
             let links = self.all.document(document, &response.decoded, content_type, against, said);
             targets.extend(links.entries.into_iter().map(|link| link.url));
         }
-        targets
+        Ok(targets)
     }
 
     /// The links of a page, their texts, and the keys of those that may be followed.
@@ -253,6 +279,47 @@ impl Scans {
         };
         let followed = self.followed.document(document, &response.decoded, content_type, against, said);
         (links, texts, followed.entries.iter().map(|link| link.keys.key).collect())
+    }
+}
+
+/// The entries of a sitemap, or of a feed of JSON.
+struct Listed {
+    /// Each once, in their order.
+    entries: Vec<(CanonicalUrl, LinkKind)>,
+    dropped: u64,
+}
+
+impl Listed {
+    /// Those of the answer at `url`, if it is such a file. Of a text it is asked by which hops it was found.
+    fn of(
+        url: &CanonicalUrl,
+        response: &Response,
+        hops: impl FnOnce() -> anyhow::Result<String>,
+    ) -> anyhow::Result<Option<Listed>> {
+        let content_type = response.content_type();
+        let body = Body { content_type: content_type.as_deref(), content_encoding: None, bytes: &response.decoded };
+        let format = match sitemap::format(body, Claim::Named) {
+            Some(Format::Text) => format_of(&Hops::parse(&hops()?), true, body),
+            // these are documents of XML like others
+            Some(Format::Rss | Format::Atom) => None,
+            format => format,
+        };
+        let Some(format) = format else { return Ok(None) };
+        let (mut entries, mut seen) = (Vec::new(), HashSet::new());
+        let summary = sitemap::read(format, body, url, &mut |item| {
+            let Item::Url(entry, text) = item else { return };
+            let Ok(target) = url.join(text) else { return };
+            let kind = match entry {
+                _ if format == Format::JsonFeed => LinkKind::Other,
+                Entry::Sitemap => LinkKind::Sitemap,
+                Entry::Page => LinkKind::Listed,
+                Entry::Beside | Entry::Next => LinkKind::Other,
+            };
+            if seen.insert(target.as_str().to_owned()) {
+                entries.push((target, kind));
+            }
+        });
+        Ok(Some(Listed { entries, dropped: summary.dropped }))
     }
 }
 
@@ -371,6 +438,40 @@ mod tests {
                         https://a.example/s/a.css\thttps://a.example/c.png\tembed\tfollow\t\n\
                         https://a.example/feed\thttps://a.example/d\tother\tfollow\t\n";
         assert_eq!(links(&archive, &[]), expected);
+    }
+
+    #[test]
+    fn the_entries_of_sitemaps_in_all_their_forms_are_links() {
+        let mut archive = FakeArchive::default();
+        let xml = ("Content-Type", "application/xml");
+        let urlset = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>/a</loc></url></urlset>";
+        store(&mut archive, "https://a.example/map.xml", 200, &[xml], urlset);
+        let index = "<sitemapindex><sitemap><loc>/map.xml</loc></sitemap></sitemapindex>";
+        store(&mut archive, "https://a.example/index.xml", 200, &[xml], index);
+        let text = ("Content-Type", "text/plain");
+        store(&mut archive, "https://a.example/map.txt", 200, &[text], "https://a.example/b\nhttps://a.example/b\n");
+        store(&mut archive, "https://a.example/words.txt", 200, &[text], "see https://a.example/no\n");
+        let feed = "{\"version\": \"https://jsonfeed.org/version/1.1\", \"items\": [{\"id\": \"1\", \"url\": \"/c\"}]}";
+        store(&mut archive, "https://a.example/feed.json", 200, &[("Content-Type", "application/feed+json")], feed);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gzip.write_all(urlset.as_bytes()).unwrap();
+        let decoded = gzip.finish().unwrap();
+        let headers = vec![(b"Content-Type".to_vec(), b"application/gzip".to_vec())];
+        let response = Response { status: 200, headers, decoded, ..Response::default() };
+        archive.store("https://a.example/map.xml.gz", "application/gzip", response);
+        let expected = [
+            "map.xml a listed",
+            "index.xml map.xml sitemap",
+            "map.txt b listed",
+            "feed.json c other",
+            "map.xml.gz a listed",
+        ];
+        let lines = links(&archive, &[]);
+        let lines: Vec<String> = lines
+            .lines()
+            .map(|line| line.split('\t').take(3).collect::<Vec<_>>().join(" ").replace("https://a.example/", ""))
+            .collect();
+        assert_eq!(lines, expected);
     }
 
     #[test]

@@ -79,7 +79,8 @@ impl Spellings {
         response: &Response,
     ) -> anyhow::Result<()> {
         let Ok(url) = CanonicalUrl::parse(&entry.url) else { return Ok(()) };
-        for target in self.scans.targets(&url, entry.status, response) {
+        let hops = || archive.history(entry).map(|history| history.hops);
+        for target in self.scans.targets(&url, (entry.status, response), hops)? {
             if let Some(plain) = archive.plain_spelling(&target) {
                 self.push(&plain, target.as_str())?;
             }
@@ -159,7 +160,10 @@ fn versions(
     mut statements: Option<&mut StatementFilter>,
 ) -> anyhow::Result<Vec<Entry>> {
     let mut versions = Vec::new();
-    let mut next = archive.newest(spelling)?.filter(|entry| entry.url != spelling);
+    let mut next = match archive.newest(spelling)?.filter(|entry| entry.url != spelling) {
+        Some(newest) => selection.version_of(archive, newest)?,
+        None => None,
+    };
     while let Some(entry) = next {
         next = if all { archive.previous(&entry)?.filter(|older| older.handle < entry.handle) } else { None };
         let mut is_left_out = || statements.as_mut().map_or(Ok(false), |filter| filter.leaves_out(archive, &entry));

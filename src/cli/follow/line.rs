@@ -234,7 +234,7 @@ impl Lines {
             Field::Headers => json!(named(response)),
             Field::Title => json!(content.title),
             Field::Text => json!(content.text),
-            Field::Links => json!(self.links(page, response)),
+            Field::Links => json!(self.links(page, response)?),
             Field::Body => json!(BASE64.encode(&response.decoded)),
             Field::BodyPath => {
                 let path = self.bodies.as_mut().map(|bodies| bodies.put(&response.decoded)).transpose()?;
@@ -248,11 +248,13 @@ impl Lines {
         })
     }
 
-    fn links(&mut self, page: &Page, response: &Response) -> Vec<String> {
-        let Ok(url) = CanonicalUrl::parse(page.url()) else { return Vec::new() };
+    fn links(&mut self, page: &Page, response: &Response) -> anyhow::Result<Vec<String>> {
+        let Ok(url) = CanonicalUrl::parse(page.url()) else { return Ok(Vec::new()) };
         let mut seen = BTreeSet::new();
-        let targets = self.scans.targets(&url, page.status(), response).into_iter().map(|url| url.as_str().to_owned());
-        targets.filter(|target| seen.insert(target.clone())).collect()
+        let hops = || Ok(page.history()?.hops);
+        let targets = self.scans.targets(&url, (page.status(), response), hops)?.into_iter();
+        let targets = targets.map(|url| url.as_str().to_owned());
+        Ok(targets.filter(|target| seen.insert(target.clone())).collect())
     }
 }
 

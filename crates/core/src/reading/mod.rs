@@ -16,5 +16,5 @@ pub mod tree;
 
 pub use facts::{Fact, Facts};
 pub use main_content::{Form, MainContents, main_content, main_contents, main_text};
-pub use rendered::rendered_lines;
+pub use rendered::{rendered_lines, rendered_with_alternatives};
 pub use tree::GivenUp;

@@ -15,17 +15,24 @@ use crate::web::html::text::Squeezed;
 
 /// The text of a page with a line for each block and each row of a table; preformatted text as it is.
 pub fn rendered_lines(page: &Html) -> String {
-    Rendering::new(false).run(page)
+    Rendering::default().run(page)
 }
 
-/// The same with an empty line between paragraphs.
+/// The same with the alternative texts of pictures in their places, as `![...]`.
+pub fn rendered_with_alternatives(page: &Html) -> String {
+    Rendering { has_alternatives: true, ..Rendering::default() }.run(page)
+}
+
+/// The text of a page with an empty line between paragraphs.
 pub fn rendered_paragraphs(page: &Html) -> String {
-    Rendering::new(true).run(page)
+    Rendering { has_empty_lines: true, ..Rendering::default() }.run(page)
 }
 
+#[derive(Default)]
 struct Rendering {
     text: Squeezed,
     has_empty_lines: bool,
+    has_alternatives: bool,
     /// Elements that are not shown and are open: what is in them is not shown either.
     hidden: usize,
     /// Of the open elements that say what becomes of white space: whether it stays as it is.
@@ -35,21 +42,14 @@ struct Rendering {
 }
 
 impl Rendering {
-    fn new(has_empty_lines: bool) -> Self {
-        Rendering {
-            text: Squeezed::default(),
-            has_empty_lines,
-            hidden: 0,
-            keeps_space: Vec::new(),
-            is_seen: Vec::new(),
-        }
-    }
-
     fn run(mut self, page: &Html) -> String {
         for edge in page.tree.root().traverse() {
             match edge {
                 Edge::Open(node) => match node.value() {
-                    Node::Element(element) => self.open(&Layout::of(node, element)),
+                    Node::Element(element) => {
+                        self.open(&Layout::of(node, element));
+                        self.push_alternative(element);
+                    }
                     Node::Text(piece) if !is_folded(node) => self.push(piece),
                     _ => {}
                 },
@@ -115,6 +115,15 @@ impl Rendering {
             true => {}
             false if self.is_preformatted() => self.text.push_preformatted(piece),
             false => self.text.push(piece),
+        }
+    }
+
+    fn push_alternative(&mut self, element: &Element) {
+        let alternative = element.attr("alt").filter(|text| self.has_alternatives && !text.trim().is_empty());
+        if let Some(text) = alternative.filter(|_| self.hidden == 0) {
+            self.text.part();
+            self.push(&format!("![{text}]"));
+            self.text.part();
         }
     }
 

@@ -35,7 +35,7 @@ mod words;
 
 pub use groups::{Finder, Groups, LEADERS, Member};
 pub use signature::{PART_BYTES, PARTS, Signature};
-pub use words::words;
+pub use words::{pieces, words};
 
 #[cfg(test)]
 mod tests;

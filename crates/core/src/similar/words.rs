@@ -1,4 +1,4 @@
-//! Words of a text, as shingles are made of them.
+//! Words of a text: hashes, as shingles are made of them, and pieces, as versions are compared by them.
 
 use crate::fingerprint::mix_next;
 
@@ -25,6 +25,23 @@ pub fn words(text: &str, mut take: impl FnMut(u64)) {
     word.into_iter().for_each(take);
 }
 
+/// The pieces of `text` between blanks; where words have no blanks between them, each letter is one.
+pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    text.split_whitespace().flat_map(|run| {
+        let mut rest = run;
+        std::iter::from_fn(move || {
+            let first = rest.chars().next()?;
+            let end = match stands_alone(first) {
+                true => first.len_utf8(),
+                false => rest.find(stands_alone).unwrap_or(rest.len()),
+            };
+            let (piece, behind) = rest.split_at(end);
+            rest = behind;
+            Some(piece)
+        })
+    })
+}
+
 /// Whether a letter is of a script that is written without blanks.
 fn stands_alone(letter: char) -> bool {
     matches!(u32::from(letter),
@@ -46,6 +63,15 @@ mod tests {
         let mut found = Vec::new();
         words(text, |word| found.push(word));
         found
+    }
+
+    #[test]
+    fn pieces_are_what_stands_between_blanks_and_single_letters_of_scripts_without_blanks() {
+        let all = |text| pieces(text).collect::<Vec<_>>();
+        assert_eq!(all(" it's  3.14\n"), ["it's", "3.14"]);
+        assert_eq!(all("日本語のabc。古い"), ["日", "本", "語", "の", "abc。", "古", "い"]);
+        assert_eq!(all("กข 1"), ["ก", "ข", "1"]);
+        assert_eq!(all(""), [""; 0]);
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! URLs in JSON that pages come with: web manifests, linked data (JSON-LD), import maps.
 //!
-//! Each is read into a tree, so each is bounded: a longer one than `BYTES_MAX` is passed over, and `serde_json`
-//! refuses what is nested deeper than 128 levels. What is no JSON names nothing.
+//! Each is read into a tree, so each is bounded: a longer one than `BYTES_MAX` is passed over, and `serde_json` refuses
+//! what is nested deeper than 128 levels. What is no JSON names nothing. Linked data is read as leniently as for the
+//! facts of a page ([`lenient`]), for it is written by the same hands.
 
 use serde_json::Value;
 
 use super::values::Role;
+
+pub mod lenient;
 
 /// Bytes of a document that is read.
 const BYTES_MAX: usize = 256 << 10;
@@ -39,7 +42,7 @@ fn sources(value: &Value, found: &mut dyn FnMut(Role, &str)) {
 
 /// The URLs of linked data: the strings of the members that are called so in schema.org, wherever they stand.
 pub fn linked_data(text: &str, found: &mut dyn FnMut(&str)) {
-    let Some(data) = read(text) else { return };
+    let Some(data) = Some(text).filter(|text| text.len() <= BYTES_MAX).and_then(lenient::parse) else { return };
     walk(&data, "", &mut |name, url| {
         if LINKED.contains(&name) {
             found(url);
@@ -103,6 +106,16 @@ mod tests {
         linked_data(text, &mut |url| found.push(url.to_owned()));
         found.sort();
         assert_eq!(found, ["/a", "b.png", "c.png", "d.png"]);
+    }
+
+    #[test]
+    fn linked_data_is_read_as_pages_write_it() {
+        let mut found = Vec::new();
+        linked_data("\u{feff}<!-- {\"url\": \"/a\", /* one */ \"logo\": \"/b\\ud83d\",};-->", &mut |url| {
+            found.push(url.to_owned())
+        });
+        found.sort();
+        assert_eq!(found, ["/a", "/b\u{fffd}"]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ const FIELDS_MAX: usize = 500;
 pub struct Sign {
     /// An element of the page.
     pub selector: String,
-    /// A part of the URL that the answer redirects to.
+    /// A part of the URL that the answer redirects to; one that begins with a `/`, of what follows its host.
     pub redirect: String,
     /// The name of a cookie that is there from then on.
     pub cookie: String,
@@ -50,11 +50,21 @@ impl Sign {
 
     /// Whether an answer has it.
     pub fn is_in(&self, told: &Told<'_>) -> bool {
-        let redirect = self.redirect.is_empty() || told.redirect.is_some_and(|to| to.contains(&*self.redirect));
+        let redirect = self.redirect.is_empty() || told.redirect.is_some_and(|to| self.names(to));
         let cookie = self.cookie.is_empty() || told.cookies.contains(&self.cookie);
         let status = self.status == 0 || self.status == told.status;
         let element = self.selector.is_empty() || told.has_element;
         !self.is_empty() && redirect && cookie && status && element
+    }
+}
+
+impl Sign {
+    /// Whether the URL that an answer redirects to has the part.
+    fn names(&self, to: &str) -> bool {
+        let is_path = self.redirect.starts_with('/') && !self.redirect.starts_with("//");
+        let behind_host = || to.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..]));
+        let part = if is_path { behind_host().unwrap_or_default() } else { to };
+        part.contains(&*self.redirect)
     }
 }
 
@@ -227,6 +237,12 @@ mod tests {
         let sign = Sign { redirect: "/login".to_owned(), status: 302, ..Sign::default() };
         let told = Told { status: 302, redirect: Some("https://a/login?x"), cookies: &[], has_element: false };
         assert!(sign.is_in(&told));
+        let leads = |sign: &str, to| {
+            Sign { redirect: sign.to_owned(), ..Sign::default() }.is_in(&Told { redirect: Some(to), ..told })
+        };
+        assert!(!leads("/login", "https://login.a/members") && leads("/login", "https://login.a/login"));
+        assert!(leads("//login.", "https://login.a/members") && leads("login.", "https://login.a/members"));
+        assert!(leads("/login", "https://a/members?next=/login") && !leads("/login", "https://a"));
         assert!(!sign.is_in(&Told { status: 303, ..told }) && !sign.is_in(&Told { redirect: None, ..told }));
         assert!(!Sign::default().is_in(&told), "nothing is no sign");
         let cookie = Sign { cookie: "sid".to_owned(), ..Sign::default() };

@@ -62,6 +62,22 @@ pub fn essence(content_type: Option<&str>) -> String {
     content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
+/// Whether a type in lower case, without parameters, is one of JavaScript ("JavaScript MIME type").
+pub fn is_javascript(essence: &str) -> bool {
+    let Some((kind, subtype)) = essence.split_once('/') else { return false };
+    match kind {
+        "application" => matches!(subtype, "ecmascript" | "javascript" | "x-ecmascript" | "x-javascript"),
+        "text" => {
+            let plain = matches!(subtype, "ecmascript" | "javascript" | "jscript" | "livescript");
+            let numbered = subtype.strip_prefix("javascript1.");
+            plain
+                || numbered.is_some_and(|number| matches!(number, "0" | "1" | "2" | "3" | "4" | "5"))
+                || matches!(subtype, "x-ecmascript" | "x-javascript")
+        }
+        _ => false,
+    }
+}
+
 /// The values of a list: commas in quotes part nothing.
 fn split(list: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(list);

@@ -5,11 +5,9 @@
 //! nested microdata after a number of elements, so that no page multiplies itself.
 //!
 //! - `language`: language and direction of a text
-//! - `lenient_json`: JSON as pages write it
 //! - `microdata`: items of the page, by the algorithm of the HTML standard
 
 mod language;
-mod lenient_json;
 mod microdata;
 #[cfg(test)]
 mod tests;
@@ -19,6 +17,8 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::similar::words;
+use crate::web::json::lenient;
+use crate::web::mime;
 
 /// Bytes of the values of one fact.
 const BYTES_MAX: usize = 4 << 20;
@@ -147,14 +147,13 @@ impl Facts<'_> {
         let mut left = BYTES_MAX;
         let mut blocks = Vec::new();
         for script in self.elements("script") {
-            let media_type = script.attr("type").unwrap_or_default().split(';').next().unwrap_or_default();
-            if !media_type.trim().eq_ignore_ascii_case("application/ld+json") {
+            if mime::essence(script.attr("type")) != "application/ld+json" {
                 continue;
             }
             let text: String = script.text().collect();
             let Some(rest) = left.checked_sub(text.len()) else { break };
             left = rest;
-            blocks.extend(lenient_json::parse(&text));
+            blocks.extend(lenient::parse(&text));
         }
         blocks
     }
@@ -179,7 +178,7 @@ impl Facts<'_> {
         let mut feeds = Vec::new();
         let mut left = BYTES_MAX;
         for link in self.elements("link") {
-            let media_type = link.attr("type").unwrap_or_default().trim().to_ascii_lowercase();
+            let media_type = mime::essence(link.attr("type"));
             let is_alternate = tokens(link, "rel").any(|token| token.eq_ignore_ascii_case("alternate"));
             if !is_alternate || !FEEDS.contains(&media_type.as_str()) {
                 continue;

@@ -52,7 +52,7 @@ fn properties_of_open_graph_are_lists() {
 
 #[test]
 fn feeds_are_alternates_of_their_types() {
-    let page = "<link rel='alternate home' type=Application/RSS+XML title=News href=feed.xml>
+    let page = "<link rel='alternate home' type='Application/RSS+XML; charset=utf-8' title=News href=feed.xml>
         <link rel=alternate type=text/html href=/x><link rel=stylesheet type=application/rss+xml href=/y>";
     let feed = json!({"url": "https://a.example/dir/feed.xml", "title": "News", "type": "application/rss+xml"});
     assert_eq!(fact(Fact::Feeds, page), json!([feed]));

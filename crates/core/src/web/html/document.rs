@@ -6,7 +6,7 @@
 
 use super::sniff;
 use crate::web::charset;
-use crate::web::mime::{MimeType, essence};
+use crate::web::mime::{self, MimeType, essence};
 use crate::web::values::Role;
 use crate::web::xml;
 
@@ -80,11 +80,7 @@ impl Document {
                 Some(Document::Manifest)
             }
             "text/plain" | "application/octet-stream" if is_sheet => Some(Document::Css),
-            "text/javascript"
-            | "application/javascript"
-            | "application/x-javascript"
-            | "text/ecmascript"
-            | "application/ecmascript" => Some(Document::Script),
+            named if mime::is_javascript(named) => Some(Document::Script),
             "text/xml" | "application/xml" => Some(Document::Xml),
             named if named.ends_with("+xml") => Some(Document::Xml),
             _ => None,

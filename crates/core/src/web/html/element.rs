@@ -98,11 +98,12 @@ pub enum Name {
     Code,
     Archive,
     Codebase,
+    Alt,
 }
 
 impl Name {
     /// How many there are.
-    pub const COUNT: usize = 22;
+    pub const COUNT: usize = 23;
 
     /// The attribute of this name, if a link scan looks at it.
     pub fn of(name: &[u8]) -> Option<Name> {
@@ -110,6 +111,7 @@ impl Name {
         match (name.len(), name.first().map(|byte| byte | 0x20)) {
             (3, Some(b's')) => named(b"src", Name::Src),
             (3, Some(b'r')) => named(b"rel", Name::Rel),
+            (3, Some(b'a')) => named(b"alt", Name::Alt),
             (4, Some(b'h')) => named(b"href", Name::Href),
             (4, Some(b'd')) => named(b"data", Name::Data),
             (4, Some(b'n')) => named(b"name", Name::Name),

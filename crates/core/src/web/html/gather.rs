@@ -9,7 +9,7 @@ use super::found::Found;
 use super::text::AnchorTexts;
 use crate::fingerprint::Fingerprint;
 use crate::web::tags::{Attribute, Tag, Tags};
-use crate::web::{json, script};
+use crate::web::{json, mime, script};
 
 /// What the walk obeys.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +61,13 @@ impl Beside {
     fn anchor(&self) -> LinkKind {
         if self.open > 0 { LinkKind::Aside } else { LinkKind::Anchor }
     }
+}
+
+/// Whether browsers run a script with these attributes: one of another type holds data.
+fn is_run(values: &Values<'_>) -> bool {
+    let kind = values.get(Name::Type).map(<[u8]>::trim_ascii).filter(|kind| !kind.is_empty());
+    let is_code = |kind: &str| kind == "module" || mime::is_javascript(kind);
+    kind.is_none_or(|kind| is_code(&String::from_utf8_lossy(kind).to_ascii_lowercase()))
 }
 
 impl Found {
@@ -122,9 +129,9 @@ impl Found {
             self.take(element, &values, rules, (is_inner || !is_of_page, beside.anchor()));
             if !is_inner {
                 self.anchors += usize::from(element == Element::Anchor);
-                self.scripts += usize::from(element == Element::Script);
-                if let Some(texts) = texts.as_mut().filter(|_| opens_text(element, &tag, self.values.len() > number)) {
-                    texts.open(number);
+                self.scripts += usize::from(element == Element::Script && is_run(&values));
+                if let Some(texts) = texts {
+                    texts.meet(&tag, values.get(Name::Alt), (self.values.len() > number).then_some(number));
                 }
             }
             match element {
@@ -281,9 +288,4 @@ impl Found {
         crate::web::references::push_value(document, &mut text);
         self.gather_inner(text.as_bytes(), rules);
     }
-}
-
-/// Whether the text of an anchor begins behind its tag.
-fn opens_text(element: Element, tag: &Tag<'_>, has_target: bool) -> bool {
-    element == Element::Anchor && has_target && tag.name.len() == 1
 }

@@ -330,6 +330,17 @@ fn s11_what_hangs_tree_builders_is_only_long_here() {
 }
 
 #[test]
+fn scripts_that_hold_data_show_nothing_to_anybody() {
+    let is_scripts = |html: &str| (scan(html).is_scripts, scan(html).shown.0 > 0);
+    for code in ["<script>", "<script type>", "<script type=' Module '>", "<script src=a.js type=text/JavaScript>"] {
+        assert_eq!(is_scripts(&format!("{code}x()</script><p>a")), (true, true), "{code}");
+    }
+    for data in ["application/ld+json", "application/json", "importmap", "text/template", "text/javascript1.9"] {
+        assert_eq!(is_scripts(&format!("<script type='{data}'>{{}}</script><p>a")), (false, false), "{data}");
+    }
+}
+
+#[test]
 fn files_that_stand_in_scripts_are_taken_where_the_crawl_asks_for_it() {
     let html = b"<script>load('a.js')</script><script type=module>import './b.js'</script>\
                  <script type=application/json>{\"x\": \"c.png\"}</script><script type=application/ld+json>{}</script>";

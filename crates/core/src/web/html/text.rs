@@ -101,14 +101,23 @@ impl Squeezed {
 #[derive(Debug, Default)]
 pub(super) struct AnchorTexts {
     found: Vec<(usize, String)>,
-    open: Option<(usize, Squeezed)>,
+    open: Option<OpenAnchor>,
     scratch: String,
+}
+
+/// An anchor that has not ended.
+#[derive(Debug, Default)]
+struct OpenAnchor {
+    value: usize,
+    text: Squeezed,
+    /// The alternative texts of the pictures in it, which stand for a text that it has not.
+    alternatives: Squeezed,
 }
 
 impl AnchorTexts {
     /// A piece of text.
     pub(super) fn push(&mut self, piece: &[u8]) {
-        if let Some((_, text)) = &mut self.open
+        if let Some(OpenAnchor { text, .. }) = &mut self.open
             && text.text.len() < ANCHOR_TEXT_MAX
         {
             self.scratch.clear();
@@ -119,7 +128,7 @@ impl AnchorTexts {
 
     /// A tag: one that ends the anchor, or parts its words.
     pub(super) fn pass(&mut self, tag: &Tag<'_>) {
-        let Some((_, text)) = &mut self.open else { return };
+        let Some(OpenAnchor { text, .. }) = &mut self.open else { return };
         if tag.name.eq_ignore_ascii_case(b"a") {
             self.close();
         } else if Display::of_bytes(tag.name).parts_words() {
@@ -127,16 +136,38 @@ impl AnchorTexts {
         }
     }
 
-    /// An anchor begins, whose value is this one.
-    pub(super) fn open(&mut self, value: usize) {
-        self.open = Some((value, Squeezed::default()));
+    /// The tag of an element begins, with this `alt`; `value` is the one that it names.
+    pub(super) fn meet(&mut self, tag: &Tag<'_>, alt: Option<&[u8]>, value: Option<usize>) {
+        let is = |name: &str| tag.name.eq_ignore_ascii_case(name.as_bytes());
+        let mut alternative = |texts: &mut Squeezed| {
+            self.scratch.clear();
+            push_value(alt.unwrap_or_default(), &mut self.scratch);
+            texts.part();
+            texts.push(&self.scratch);
+        };
+        match (value, &mut self.open) {
+            (Some(value), _) if is("a") => self.open = Some(OpenAnchor { value, ..OpenAnchor::default() }),
+            (Some(value), _) if is("area") => {
+                let mut text = Squeezed::default();
+                alternative(&mut text);
+                self.keep(value, text.text);
+            }
+            (_, Some(open)) if is("img") && open.alternatives.text.len() < ANCHOR_TEXT_MAX => {
+                alternative(&mut open.alternatives);
+            }
+            _ => {}
+        }
     }
 
     /// The anchor ends.
     pub(super) fn close(&mut self) {
-        if let Some((value, Squeezed { mut text, .. })) = self.open.take()
-            && !text.is_empty()
-        {
+        if let Some(OpenAnchor { value, text, alternatives }) = self.open.take() {
+            self.keep(value, if text.text.is_empty() { alternatives.text } else { text.text });
+        }
+    }
+
+    fn keep(&mut self, value: usize, mut text: String) {
+        if !text.is_empty() {
             text.truncate(text.floor_char_boundary(ANCHOR_TEXT_MAX));
             self.found.push((value, text));
         }
@@ -191,6 +222,10 @@ mod tests {
             ("<a href=x>a &lt; b &amp; c < d</a>", "a < b & c < d"),
             ("<a href=x>a<!-- no -->b<script>no</script>c</a>", "abc"),
             ("<a href=x><img src=y></a>", ""),
+            ("<a href=x><img src=y alt=' One &amp;  two '><IMG ALT=three></a><img alt=no>", "One & two three"),
+            ("<a href=x><img alt=no>One</a>", "One"),
+            ("<map><area href=x alt=One></map>", "One"),
+            ("<area href=x><img alt=no>", ""),
             ("<a href=x>One<a href=y>Two</a>", "One"),
             ("<A HREF=x>One</A>no", "One"),
             ("<a href=x>One", "One"),
