@@ -77,6 +77,8 @@ impl Grounds {
             head.map(|head| read_manifest(&*self.store, &self.names, self.era, (claimed.shard, head))).transpose()?;
         let stamp = head.as_ref().map(|head| Stamp::new(head.claim, head.number));
         if !Note::read(disk, &dir)?.is_of(stamp) || (head.is_some() && !mend::is_begun(disk, &dir)) {
+            // other shards of this node may read the links of a directory that was its own before, and goes now
+            head.iter().for_each(|head| self.view.mount_links_instead(&dir, head));
             self.bring(&dir, head.as_ref())?;
         }
         let shown = head.as_ref().map(|head| without_files_here(head, disk, &dir)).transpose()?;
