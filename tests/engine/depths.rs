@@ -77,7 +77,7 @@ fn a_page_is_as_deep_as_its_shortest_way_also_where_that_is_found_later_and_over
     let whole = Crawled::new(&web, &[]);
     assert_eq!(whole.asked, WITHIN);
     assert_eq!(whole.statistics.depth_max, 3);
-    for kill in 1..24 {
+    for kill in (1..24).step_by(4) {
         let crawled = Crawled::new(&web, &[kill, kill + 1]);
         assert_eq!(crawled.asked, WITHIN, "killed at request {kill}");
     }
