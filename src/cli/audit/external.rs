@@ -239,7 +239,7 @@ mod tests {
 
     const OWN: &str = "[crawl]\nuser_agent = \"mine/2\"\ncontact = \"https://a.example/bot\"\nmax_depth = 9\n\
         [politeness]\ndelay_min = \"7s\"\n[robots]\nobey = false\n[fetch]\nheaders = { X-Own = \"1\" }\ncookies = \
-        \"hush-hush\"\nproxy = \"http://user:sesame@127.0.0.1:3128\"\n[network]\nallow = [\"10.0.0.0/8\"]\n[[site]]\n\
+        \"session\"\nproxy = \"http://user:sesame@127.0.0.1:3128\"\n[network]\nallow = [\"10.0.0.0/8\"]\n[[site]]\n\
         host = \"a.example\"\ndelay_min = \"9s\"\nobey = false\nuser_agent = \"other\"\nheaders = { X-Key = \
         \"${KEY}\" }\nauth = { user = \"me\", password = \"${PASSWORD}\" }\n";
 
@@ -258,6 +258,6 @@ mod tests {
         let written = config.to_toml();
         let read = Config::parse(&written, "external.toml").unwrap();
         assert_eq!(read, config.without_secrets(), "what is written gives the same settings");
-        assert!(["sesame", "X-Own", "hush-hush"].iter().all(|secret| !written.contains(secret)), "{written}");
+        assert!(["sesame", "X-Own", "\"session\""].iter().all(|secret| !written.contains(secret)), "{written}");
     }
 }
