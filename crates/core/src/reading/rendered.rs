@@ -199,7 +199,7 @@ fn is_folded(node: NodeRef<'_, Node>) -> bool {
     let is_summary = |node: NodeRef<'_, Node>| named(node, "summary").is_some();
     let details = node.parent().and_then(|parent| named(parent, "details"));
     details.is_some_and(|details| {
-        details.attr("open").is_none() && !(is_summary(node) && !node.prev_siblings().any(is_summary))
+        details.attr("open").is_none() && (!is_summary(node) || node.prev_siblings().any(is_summary))
     })
 }
 
