@@ -95,10 +95,10 @@ fn kinds(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     let (checked, unchecked): (Vec<Kind>, Vec<Kind>) = none.into_iter().partition(|kind| summary.is_checked(*kind));
     let names = |kinds: &[Kind]| kinds.iter().map(|kind| text(kind.title())).collect::<Vec<_>>().join(", ");
     if !checked.is_empty() {
-        write!(out, "<p class='soft'>Nothing found of: {}.</p>\n", names(&checked))?;
+        writeln!(out, "<p class='soft'>Nothing found of: {}.</p>", names(&checked))?;
     }
     if !unchecked.is_empty() {
-        write!(out, "<p class='soft'>Not checked: {} (--check-external).</p>\n", names(&unchecked))?;
+        writeln!(out, "<p class='soft'>Not checked: {} (--check-external).</p>", names(&unchecked))?;
     }
     Ok(())
 }
