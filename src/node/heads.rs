@@ -298,7 +298,7 @@ mod tests {
         };
         let own = dir.path().join("here/shard-001");
         let is_shown =
-            |number: u64| shown.disk().open_if_there(&own.join(format!("links/out.g{number:06}"))).unwrap().is_some();
+            |number: u64| shown.disk().open_if_there(own.join(format!("links/out.g{number:06}"))).unwrap().is_some();
         commit(121, &manifest(4, &[4]));
         heads.watch(1, Box::new(|| {}));
         commit(122, &manifest(5, &[4, 5]));

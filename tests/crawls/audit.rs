@@ -88,7 +88,7 @@ fn answer(asked: &Asked) -> Answer {
                 .collect();
             let body = format!("<rss version='2.0'><channel><title>f</title>{items}</channel></rss>");
             let fields = vec![("content-type".into(), "application/rss+xml".into())];
-            return Answer { status: 200, fields, body: body.into() };
+            return Answer { status: 200, fields, body };
         }
         _ => {}
     }
@@ -460,7 +460,7 @@ fn what_a_secure_page_embeds_by_http_is_found_and_nothing_else() {
             "css" => {
                 let fields = vec![("content-type".into(), "text/css".into())];
                 let body = format!("p{{background:url({insecure}/css-file/{n})}}");
-                Answer { status: 200, fields, body: body.into() }
+                Answer { status: 200, fields, body }
             }
             "safe" => page(&format!("safe {n}"), "", &embed("")),
             "link" => page(&format!("link {n}"), "", &format!("<a href='{insecure}/link/{n}'>by http</a>")),
