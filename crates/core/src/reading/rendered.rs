@@ -33,129 +33,44 @@ struct Rendering {
     text: Squeezed,
     has_empty_lines: bool,
     has_alternatives: bool,
-    /// Elements that are not shown and are open: what is in them is not shown either.
-    hidden: usize,
-    /// Of the open elements that say what becomes of white space: whether it stays as it is.
-    keeps_space: Vec<bool>,
-    /// Of the open elements that say whether their text is seen: whether it is.
-    is_seen: Vec<bool>,
+    /// The elements that the walk is in, the outermost first.
+    open: Vec<Open>,
 }
 
-impl Rendering {
-    fn run(mut self, page: &Html) -> String {
-        for edge in page.tree.root().traverse() {
-            match edge {
-                Edge::Open(node) => match node.value() {
-                    Node::Element(element) => {
-                        self.open(&Layout::of(node, element));
-                        self.push_alternative(element);
-                    }
-                    Node::Text(piece) if !is_folded(node) => self.push(piece),
-                    _ => {}
-                },
-                Edge::Close(node) => {
-                    if let Node::Element(element) = node.value() {
-                        self.close(&Layout::of(node, element));
-                    }
-                }
-            }
-        }
-        let mut text = self.text.text;
-        text.truncate(text.trim_end().len());
-        text
-    }
-
-    fn open(&mut self, layout: &Layout) {
-        if layout.display == Display::None {
-            self.hidden += 1;
-        }
-        if self.hidden > 0 {
-            return;
-        }
-        match layout.display {
-            Display::Break if self.is_preformatted() => self.text.push_preformatted("\n"),
-            Display::Break => self.text.end_line(),
-            display => self.part(display),
-        }
-        self.keeps_space.extend(layout.keeps_space);
-        self.is_seen.extend(layout.is_seen);
-    }
-
-    fn close(&mut self, layout: &Layout) {
-        if self.hidden > 0 {
-            self.hidden -= usize::from(layout.display == Display::None);
-            return;
-        }
-        let was_preformatted = self.is_preformatted();
-        if layout.keeps_space.is_some() {
-            self.keeps_space.pop();
-        }
-        if layout.is_seen.is_some() {
-            self.is_seen.pop();
-        }
-        if was_preformatted && !self.is_preformatted() && layout.display != Display::Inline {
-            self.text.end_preformatted();
-        }
-        if layout.display != Display::Break {
-            self.part(layout.display);
-        }
-    }
-
-    fn part(&mut self, display: Display) {
-        match display {
-            Display::Paragraph if self.has_empty_lines => self.text.end_paragraph(),
-            Display::Block | Display::Paragraph => self.text.end_line(),
-            Display::Cell => self.text.part(),
-            Display::None | Display::Inline | Display::Break => {}
-        }
-    }
-
-    fn push(&mut self, piece: &str) {
-        match self.hidden > 0 || self.is_seen.last() == Some(&false) {
-            true => {}
-            false if self.is_preformatted() => self.text.push_preformatted(piece),
-            false => self.text.push(piece),
-        }
-    }
-
-    fn push_alternative(&mut self, element: &Element) {
-        let alternative = element.attr("alt").filter(|text| self.has_alternatives && !text.trim().is_empty());
-        if let Some(text) = alternative.filter(|_| self.hidden == 0) {
-            self.text.part();
-            self.push(&format!("![{text}]"));
-            self.text.part();
-        }
-    }
-
-    fn is_preformatted(&self) -> bool {
-        self.keeps_space.last().copied().unwrap_or(false)
-    }
-}
-
-/// How an element is laid out by its name and attributes.
-struct Layout {
+/// An element that the walk is in, with what it has of those around it.
+#[derive(Clone, Copy)]
+struct Open {
     display: Display,
-    /// Set where it says what becomes of white space: whether it stays as it is.
-    keeps_space: Option<bool>,
-    /// Set where it says whether its text is seen: whether it is.
-    is_seen: Option<bool>,
+    /// It is not shown, nor is anything in it.
+    is_hidden: bool,
+    /// White space in it stays as it is.
+    keeps_space: bool,
+    /// Its text is seen.
+    is_seen: bool,
+    /// It shows its summary alone.
+    is_closed: bool,
 }
 
-impl Layout {
-    fn of(node: NodeRef<'_, Node>, element: &Element) -> Layout {
+impl Open {
+    /// The page itself.
+    const PAGE: Open =
+        Open { display: Display::Block, is_hidden: false, keeps_space: false, is_seen: true, is_closed: false };
+
+    /// An element in this one.
+    fn enter(self, node: NodeRef<'_, Node>, element: &Element) -> Open {
         let name = element.name();
-        let display = match Display::of(name) {
-            _ if element.attr("hidden").is_some() => Display::None,
-            _ if name == "dialog" && element.attr("open").is_none() => Display::None,
-            _ if is_folded(node) => Display::None,
-            display => display,
-        };
-        let keeps_space = matches!(name, "pre" | "listing" | "plaintext" | "xmp").then_some(true);
-        let mut layout = Layout { display, keeps_space, is_seen: None };
+        let is_closed = name == "details" && element.attr("open").is_none();
+        let is_preformatted = matches!(name, "pre" | "listing" | "plaintext" | "xmp");
+        let mut open =
+            Open { display: Display::of(name), keeps_space: self.keeps_space || is_preformatted, is_closed, ..self };
         if let Some(style) = element.attr("style") {
-            layout.take(style);
+            open.take(style);
         }
-        layout
+        open.is_hidden |= open.display == Display::None
+            || element.attr("hidden").is_some()
+            || (name == "dialog" && element.attr("open").is_none())
+            || (self.is_closed && !is_first_summary(node));
+        open
     }
 
     /// Takes the declarations of a `style` attribute.
@@ -165,12 +80,12 @@ impl Layout {
             let value = value.trim().trim_end_matches("!important").trim_end().to_ascii_lowercase();
             match property.trim().to_ascii_lowercase().as_str() {
                 "display" => self.display = self.displayed(&value),
-                "visibility" if matches!(value.as_str(), "hidden" | "collapse") => self.is_seen = Some(false),
-                "visibility" if value == "visible" => self.is_seen = Some(true),
+                "visibility" if matches!(value.as_str(), "hidden" | "collapse") => self.is_seen = false,
+                "visibility" if value == "visible" => self.is_seen = true,
                 // such an element is a block whatever it was
                 "float" if value != "none" => self.display = self.displayed("block"),
                 "position" if matches!(value.as_str(), "absolute" | "fixed") => self.display = self.displayed("block"),
-                "white-space" => self.keeps_space = Some(matches!(value.as_str(), "pre" | "pre-wrap" | "break-spaces")),
+                "white-space" => self.keeps_space = matches!(value.as_str(), "pre" | "pre-wrap" | "break-spaces"),
                 _ => {}
             }
         }
@@ -194,17 +109,87 @@ impl Layout {
     }
 }
 
-/// Returns true where a node is in a `details` that is closed, and is not its summary.
-fn is_folded(node: NodeRef<'_, Node>) -> bool {
-    let is_summary = |node: NodeRef<'_, Node>| named(node, "summary").is_some();
-    let details = node.parent().and_then(|parent| named(parent, "details"));
-    details.is_some_and(|details| {
-        details.attr("open").is_none() && (!is_summary(node) || node.prev_siblings().any(is_summary))
-    })
+impl Rendering {
+    fn run(mut self, page: &Html) -> String {
+        for edge in page.tree.root().traverse() {
+            match edge {
+                Edge::Open(node) => match node.value() {
+                    Node::Element(element) => self.open(node, element),
+                    Node::Text(piece) if !self.within().is_closed => self.push(piece),
+                    _ => {}
+                },
+                Edge::Close(node) if node.value().is_element() => self.close(),
+                Edge::Close(_) => {}
+            }
+        }
+        let mut text = self.text.text;
+        text.truncate(text.trim_end().len());
+        text
+    }
+
+    /// The innermost element that the walk is in.
+    fn within(&self) -> Open {
+        self.open.last().copied().unwrap_or(Open::PAGE)
+    }
+
+    fn open(&mut self, node: NodeRef<'_, Node>, element: &Element) {
+        let (around, open) = (self.within(), self.within().enter(node, element));
+        if !open.is_hidden {
+            match open.display {
+                Display::Break if around.keeps_space => self.text.push_preformatted("\n"),
+                Display::Break => self.text.end_line(),
+                display => self.part(display),
+            }
+        }
+        self.open.push(open);
+        self.push_alternative(element);
+    }
+
+    fn close(&mut self) {
+        let Some(closed) = self.open.pop().filter(|closed| !closed.is_hidden) else { return };
+        if closed.keeps_space && !self.within().keeps_space && closed.display != Display::Inline {
+            self.text.end_preformatted();
+        }
+        if closed.display != Display::Break {
+            self.part(closed.display);
+        }
+    }
+
+    fn part(&mut self, display: Display) {
+        match display {
+            Display::Paragraph if self.has_empty_lines => self.text.end_paragraph(),
+            Display::Block | Display::Paragraph => self.text.end_line(),
+            Display::Cell => self.text.part(),
+            Display::None | Display::Inline | Display::Break => {}
+        }
+    }
+
+    fn push(&mut self, piece: &str) {
+        let within = self.within();
+        match within.is_hidden || !within.is_seen {
+            true => {}
+            false if within.keeps_space => self.text.push_preformatted(piece),
+            false => self.text.push(piece),
+        }
+    }
+
+    fn push_alternative(&mut self, element: &Element) {
+        if !self.has_alternatives || self.within().is_hidden {
+            return;
+        }
+        if let Some(text) = element.attr("alt").filter(|text| !text.trim().is_empty()) {
+            self.text.part();
+            self.push(&format!("![{text}]"));
+            self.text.part();
+        }
+    }
 }
 
-fn named<'a>(node: NodeRef<'a, Node>, name: &str) -> Option<&'a Element> {
-    node.value().as_element().filter(|element| element.name() == name)
+/// Returns true where a node is the summary of the `details` that it is in.
+fn is_first_summary(node: NodeRef<'_, Node>) -> bool {
+    let is_summary =
+        |node: NodeRef<'_, Node>| node.value().as_element().is_some_and(|element| element.name() == "summary");
+    is_summary(node) && !node.prev_siblings().any(is_summary)
 }
 
 #[cfg(test)]
