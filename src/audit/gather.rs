@@ -20,7 +20,7 @@ use crate::web::html::{
     Document, LinkKind, LinkScan, Links, RobotsDirectives, Stated, canonical_header, link_header, x_robots_tag,
 };
 use crate::web::robots::RobotsRules;
-use crate::web::sitemap::{self, Body, Claim, Entry, Item};
+use crate::web::sitemap::{self, Body, Claim, Entry, Format, Item};
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use crate::web::{charset, headers};
 
@@ -369,17 +369,18 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
-    /// If the answer is a sitemap or a feed, its entries. Says whether it is.
+    /// If the answer is a sitemap or a feed in JSON, its entries. Says whether it is.
     fn sitemap(&mut self, visit: &Visit) -> Result<bool> {
         let claim = if visit.history.hops.ends_with('M') { Claim::Named } else { Claim::Unlikely };
         let body =
             Body { content_type: visit.content_type.as_deref(), content_encoding: None, bytes: &visit.answer.body };
-        let Some(format) = sitemap::format(body, claim) else { return Ok(false) };
-        let is_feed = format.kind() == sitemap::Kind::Feed;
+        // feeds of XML are documents like others, as they are for the crawl
+        let format = sitemap::format(body, claim).filter(|format| !matches!(format, Format::Rss | Format::Atom));
+        let Some(format) = format else { return Ok(false) };
         let mut entries: Vec<(How, CanonicalUrl)> = Vec::new();
         sitemap::read(format, body, &visit.url, &mut |item| {
             let how = match item {
-                Item::Url(_, _) if is_feed => How::Other,
+                Item::Url(_, _) if format == Format::JsonFeed => How::Other,
                 Item::Url(Entry::Page, _) => How::Listed,
                 Item::Url(Entry::Sitemap, _) => How::Sitemap,
                 Item::Url(Entry::Beside | Entry::Next, _) | Item::End(_) => return,
