@@ -351,7 +351,8 @@ impl Renewing<'_> {
                 keep_waiting::<()>(&check, bucket, renewed)
             })?;
         }
-        self.note(StoreName::Seen, renewal.finish()?);
+        let (state, arrays) = renewal.finish()?;
+        self.note(StoreName::Seen, state, arrays);
         Ok(())
     }
 
@@ -364,12 +365,13 @@ impl Renewing<'_> {
         for &bucket in self.harm.of(V::STORE) {
             renewal.bucket(bucket, &mut |renewed| keep(&check, bucket, renewed))?;
         }
-        self.note(V::STORE, renewal.finish()?);
+        let (state, arrays) = renewal.finish()?;
+        self.note(V::STORE, state, arrays);
         Ok(())
     }
 
     /// Has the next checkpoint name a store as it is now, with its arrays.
-    fn note(&mut self, store: StoreName, (state, arrays): (DrumState, Vec<u8>)) {
+    fn note(&mut self, store: StoreName, state: DrumState, arrays: Vec<u8>) {
         self.next.stores.insert(store, state);
         self.sections.stores.insert(store, arrays);
     }
