@@ -66,7 +66,8 @@ pub fn main_contents(page: &str, url: Option<&str>, time_max: Duration) -> Resul
     Ok(MainContents { text: text_of(&article, time_max)?, markdown: markdown_of(&article) })
 }
 
-/// What was found as Markdown. What the library takes for a part of a line, and browsers part, is parted before.
+/// The main content as Markdown. The library takes some of what browsers part for a part of a line: that is parted
+/// before.
 fn markdown_of(article: &Article) -> Option<String> {
     // what was found is a part of a tree that has kept the limits
     let found = Document::fragment(article.content.as_ref());

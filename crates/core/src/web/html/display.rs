@@ -1,7 +1,7 @@
-//! How a browser lays an element out by its default style sheet (the HTML standard, "Rendering"): what parts words and
+//! The layout of elements by the default style sheet of browsers (the HTML standard, "Rendering"): what parts words and
 //! lines, and what is not shown at all. An element without a rule is one within a line.
 
-/// How an element is laid out.
+/// The layout of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Display {
     /// Not shown, with all that is in it.

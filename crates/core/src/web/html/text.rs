@@ -20,7 +20,7 @@ pub struct Squeezed {
     parting: Parting,
 }
 
-/// What parts two words.
+/// The parting of two words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Parting {
     #[default]
