@@ -278,8 +278,8 @@ impl Machine {
             self.true_now = process.true_now();
             self.clock_now = process.now();
             process.watch(&self.network.borrow(), self.gap_min())?;
-            if let Some((url, names, redirect)) = process.named.take() {
-                self.named.note(url, names, redirect);
+            for names in process.named.drain(..) {
+                self.named.note(names);
             }
             if events % LOOK_EVERY == 0 && stepped.is_ok() {
                 process.bounded(&self.case)?;

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::engine::Findings;
+
 /// What the answers that the crawler has seen name: by the last answer of each URL, and in all.
 #[derive(Debug, Default)]
 pub(super) struct Named {
@@ -10,9 +12,27 @@ pub(super) struct Named {
     pub ever: HashSet<String>,
 }
 
+/// What one answer names.
+pub(super) struct Names {
+    /// Its URL.
+    pub url: String,
+    pub links: Vec<String>,
+    pub redirect: Option<String>,
+}
+
+impl Names {
+    /// What was found in the answer from `url`.
+    pub(super) fn of(url: &str, findings: &Findings) -> Names {
+        let links = findings.links.iter().map(|link| link.url.to_string()).collect();
+        let redirect = findings.redirect.as_ref().map(|(target, _)| target.as_str().to_owned());
+        Names { url: url.to_owned(), links, redirect }
+    }
+}
+
 impl Named {
-    /// An answer came from `url`.
-    pub(super) fn note(&mut self, url: String, links: Vec<String>, redirect: Option<String>) {
+    /// An answer came, or was read again.
+    pub(super) fn note(&mut self, names: Names) {
+        let Names { url, links, redirect } = names;
         self.ever.extend(links.iter().chain(&redirect).cloned());
         match redirect {
             Some(target) => drop(self.redirects.insert(url.clone(), target)),

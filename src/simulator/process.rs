@@ -12,11 +12,12 @@ use super::clause::{Clause, Violation};
 use super::event_queue::EventQueue;
 use super::mistake::Mistake;
 use super::moment;
+use super::named::Names;
 use super::network::{Network, by_web};
 use crate::clock::{Clock, ManualClock, Time};
 use crate::container::Recovery;
 use crate::disk;
-use crate::engine::{Accounts, Engine, Event, Past, Phase, Processed, Purpose, Response, StopBy};
+use crate::engine::{Accounts, Engine, Event, Past, Phase, Purpose, Response, StopBy};
 use crate::process::Processor;
 use crate::record::{Finish, Statistics};
 use crate::web::url::CanonicalUrl;
@@ -41,8 +42,8 @@ pub(super) struct Process {
     done: HashMap<String, Time>,
     /// The one of the last step.
     stored: Option<(String, Time)>,
-    /// What the answer of the last step names: its URL, its links, where it redirects.
-    pub named: Option<(String, Vec<String>, Option<String>)>,
+    /// What the answers of the last step name, and those that were read again because they are nearer.
+    pub named: Vec<Names>,
     /// Requests of the log that were judged.
     seen: usize,
 }
@@ -55,7 +56,7 @@ impl Process {
         done: HashMap<String, Time>,
         seen: usize,
     ) -> Process {
-        Process { members, clock, done, stored: None, named: None, seen }
+        Process { members, clock, done, stored: None, named: Vec::new(), seen }
     }
 
     /// True time now.
@@ -120,7 +121,7 @@ impl Process {
     /// Lets the engines do what they can, then the next thing happen.
     pub(super) fn step(&mut self, case: &Case, stop: bool, events: &mut u64) -> disk::Result<Option<Finish>> {
         for member in &mut self.members {
-            member.pump()?;
+            member.pump(&mut self.named)?;
         }
         if self.members.iter().all(|member| member.finish.is_some()) {
             let finishes = self.members.iter().filter_map(|member| member.finish);
@@ -133,7 +134,7 @@ impl Process {
         }
         if case.checkpoint_every.is_some_and(|every| (*events + 1).is_multiple_of(every)) {
             self.tell_all(|| Event::Checkpoint)?;
-            self.members.iter_mut().try_for_each(Member::pump)?;
+            self.members.iter_mut().try_for_each(|member| member.pump(&mut self.named))?;
         }
         self.pass_time();
         let now = self.clock.now();
@@ -147,12 +148,12 @@ impl Process {
                 Event::Page(page) if page.to_render.is_some() => None,
                 Event::Page(page) if page.job.target.is_errand() => None,
                 Event::Page(page) => {
-                    let named = named_by(page);
+                    let names = Names::of(page.job.url.as_str(), &page.findings);
                     let Response { status, truncated, started, .. } = page.response;
                     let url = page.job.url.as_str().to_owned();
                     // a cookie wall leads back, and its page is asked for again
-                    let leads_back = named.2.as_ref() == Some(&url);
-                    self.named = Some(named);
+                    let leads_back = names.redirect.as_ref() == Some(&url);
+                    self.named.push(names);
                     (!leads_back).then_some((url, started, (status, truncated)))
                 }
                 _ => None,
@@ -244,7 +245,7 @@ impl Member {
     }
 
     /// Lets the engine do what it can; what others have changed reaches it a while later.
-    pub(super) fn pump(&mut self) -> disk::Result<()> {
+    pub(super) fn pump(&mut self, named: &mut Vec<Names>) -> disk::Result<()> {
         if self.finish.is_some() {
             return Ok(());
         }
@@ -253,7 +254,11 @@ impl Member {
         }
         self.engine.pump()?;
         let Member { engine, processor, .. } = self;
-        engine.read_nearer(&mut |url, purpose, response, scope| processor.findings(url, purpose, response, scope))?;
+        engine.read_nearer(&mut |url, purpose, response, scope| {
+            let findings = processor.findings(url, purpose, response, scope);
+            named.push(Names::of(url.as_str(), &findings));
+            findings
+        })?;
         if let Phase::Done { finish } = self.engine.phase() {
             self.finish = Some(finish);
         }
@@ -263,11 +268,4 @@ impl Member {
     pub(super) fn next_due(&self) -> Option<Time> {
         self.event_queue.borrow().next_due()
     }
-}
-
-/// The URL of an answer, its links, and where it redirects.
-fn named_by(page: &Processed) -> (String, Vec<String>, Option<String>) {
-    let links = page.findings.links.iter().map(|link| link.url.to_string()).collect();
-    let redirect = page.findings.redirect.as_ref().map(|(target, _)| target.as_str().to_owned());
-    (page.job.url.as_str().to_owned(), links, redirect)
 }

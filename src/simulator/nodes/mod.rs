@@ -240,7 +240,8 @@ impl World {
         for post in session.posts.values_mut().filter(|post| post.is_crawling() && !session.is_over) {
             if done.is_ok() {
                 post.member.event_queue.borrow_mut().obey_lease();
-                done = post.member.pump().map_err(Broken::Disk);
+                // what pages name is not judged of nodes
+                done = post.member.pump(&mut Vec::new()).map_err(Broken::Disk);
             }
         }
         match done {
