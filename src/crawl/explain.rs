@@ -497,8 +497,10 @@ impl Gatherer<'_> {
             }
         }
         if self.told.nofollow.is_none() && self.told.crawl_log.as_deref().is_some_and(logs::is_one_of_many) {
-            self.told.nofollow =
-                Some("too many pages of its host say the same (scope.max_pages_per_text, scope.learn_session_params)");
+            self.told.nofollow = Some(
+                "too many pages of its host say nearly the same (scope.max_pages_per_text), or it is a copy of another \
+                      page (scope.learn_session_params)",
+            );
         }
         Ok(())
     }
