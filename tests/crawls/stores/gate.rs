@@ -61,7 +61,8 @@ impl Gate {
         self.state.lock().unwrap().refused
     }
 
-    /// Passes the next request with `part` in it on, and breaks the connection instead of its answer.
+    /// Passes the next request with `part` in it on, and breaks the connection in the place of its answer, once the
+    /// server has sent that.
     pub fn lose_answer_of(&self, part: &[u8]) {
         self.state.lock().unwrap().lose = Some(part.to_vec());
     }
@@ -88,11 +89,35 @@ fn accept(state: &Arc<Mutex<State>>, client: TcpStream, port: u16) {
     let (to, from) = ((client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client));
     let (state, mute) = (state.clone(), is_mute.clone());
     std::thread::spawn(move || copy(to.0, to.1, |piece| watch(&state, piece, &mute)));
-    std::thread::spawn(move || copy(from.0, from.1, |_| !is_mute.load(Ordering::SeqCst)));
+    let mut lost = Vec::new();
+    let lose = move |piece: &[u8]| {
+        if !is_mute.load(Ordering::SeqCst) {
+            return Fate::Passes;
+        }
+        lost.extend_from_slice(piece);
+        if is_whole(&lost) { Fate::Breaks } else { Fate::Vanishes }
+    };
+    std::thread::spawn(move || copy(from.0, from.1, lose));
 }
 
-/// Whether a piece of a request may pass.
-fn watch(state: &Mutex<State>, piece: &[u8], mute: &AtomicBool) -> bool {
+/// What becomes of a piece.
+enum Fate {
+    Passes,
+    /// It is not passed on, and what follows is looked at.
+    Vanishes,
+    /// The connection breaks in its place.
+    Breaks,
+}
+
+/// Returns whether an answer has come to its end, as far as it says where that is: a server may send its head while it
+/// is still at work.
+fn is_whole(answer: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(answer).to_ascii_lowercase();
+    !head.contains("transfer-encoding: chunked") || answer.ends_with(b"0\r\n\r\n")
+}
+
+/// The fate of a piece of a request.
+fn watch(state: &Mutex<State>, piece: &[u8], mute: &AtomicBool) -> Fate {
     let mut state = state.lock().unwrap();
     if state.lose.as_ref().is_some_and(|part| piece.windows(part.len()).any(|window| window == part)) {
         state.lose = None;
@@ -102,22 +127,24 @@ fn watch(state: &Mutex<State>, piece: &[u8], mute: &AtomicBool) -> bool {
         Some(left) if *left > 0 => {
             *left = left.saturating_sub(piece.len());
             if *left > 0 {
-                return true;
+                return Fate::Passes;
             }
             for stream in std::mem::take(&mut state.open) {
                 let _ = stream.shutdown(Shutdown::Both);
             }
-            false
+            Fate::Breaks
         }
-        _ => true,
+        _ => Fate::Passes,
     }
 }
 
-fn copy(mut from: TcpStream, mut to: TcpStream, mut may_pass: impl FnMut(&[u8]) -> bool) {
+fn copy(mut from: TcpStream, mut to: TcpStream, mut fate: impl FnMut(&[u8]) -> Fate) {
     let mut piece = vec![0; 64 << 10];
     while let Ok(length @ 1..) = from.read(&mut piece) {
-        if !may_pass(&piece[..length]) || to.write_all(&piece[..length]).is_err() {
-            break;
+        match fate(&piece[..length]) {
+            Fate::Passes if to.write_all(&piece[..length]).is_ok() => {}
+            Fate::Vanishes => {}
+            Fate::Passes | Fate::Breaks => break,
         }
     }
     let _ = from.shutdown(Shutdown::Both);
