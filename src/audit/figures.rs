@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 /// Depths that are told apart.
-const DEPTH_MAX: usize = 20;
+pub(super) const DEPTH_MAX: usize = 20;
 /// Types that are told apart.
 const TYPES_MAX: usize = 40;
 const OTHERS: &str = "(others)";
@@ -41,6 +41,8 @@ pub struct Figures {
     statuses: BTreeMap<u16, u64>,
     types: BTreeMap<String, u64>,
     depths: [u64; DEPTH_MAX + 1],
+    /// Pages by their clicks from a seed; those behind the last are further away, or no link leads to them.
+    pub(super) clicks: [u64; DEPTH_MAX + 1],
     times: [u64; TIMES_MS.len()],
     sizes: [u64; SIZES.len()],
 }
@@ -88,11 +90,15 @@ impl Figures {
         types
     }
 
-    /// Pages by the number of links from a seed, up to the deepest one.
+    /// Pages by the depth at which the crawl found them, in which a sitemap's entries are as near as the links of a
+    /// seed, up to the deepest one.
     pub fn depths(&self) -> Vec<Class> {
-        let last = self.depths.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
-        let name = |depth: usize| if depth == DEPTH_MAX { format!("{depth}+") } else { depth.to_string() };
-        (0..last).map(|depth| Class { name: name(depth), count: self.depths[depth] }).collect()
+        distances(&self.depths, "20+")
+    }
+
+    /// Pages by the least number of links that a visitor follows from a seed.
+    pub fn clicks(&self) -> Vec<Class> {
+        distances(&self.clicks, "20+ or none").into_iter().filter(|class| class.count > 0).collect()
     }
 
     /// Answers by the time from the request to their end.
@@ -109,6 +115,13 @@ impl Figures {
         };
         classes(&SIZES, &self.sizes, name)
     }
+}
+
+/// Classes of distances up to the furthest one; `last` names the class of all that are further.
+fn distances(counts: &[u64; DEPTH_MAX + 1], last: &str) -> Vec<Class> {
+    let furthest = counts.iter().rposition(|&count| count > 0).map_or(0, |furthest| furthest + 1);
+    let name = |distance: usize| if distance == DEPTH_MAX { last.to_owned() } else { distance.to_string() };
+    (0..furthest).map(|distance| Class { name: name(distance), count: counts[distance] }).collect()
 }
 
 fn class_of(ends: &[u64], value: u64) -> usize {

@@ -9,7 +9,7 @@
 //!    answer (`logs`).
 //! 2. **Sorting**: the lines of URLs and links go into files in the order of the URLs (`spool`).
 //! 3. **Merging**: redirects are followed by passes over the file of URLs (`redirects`); then links meet their targets
-//!    in one pass over both files (`join`). Texts, bodies and translations that are the same stand beside one another
+//!    in one pass over both files (`join`). A pass over the links is a click away from the seeds (`clicks`). Texts, bodies and translations that are the same stand beside one another
 //!    when they are sorted (`same`, `pairs`).
 //! 4. **Findings** are lines too, sorted by kind and by what they are about, and written as they come (`report`).
 //!
@@ -29,6 +29,7 @@
 //! findings of each kind; CSV and JSON have all.
 
 mod chains;
+mod clicks;
 mod codes;
 mod compare;
 mod external;
@@ -187,6 +188,7 @@ impl Audit {
         let Audit { options, crawl, gathered: mut rest, links, nodes, external } = self;
         let mut sample = rest.sampler.finish();
         join::count(&nodes, &mut rest.tree, &mut rest.figures)?;
+        clicks::count(&links, &nodes, options.memory / 8, &mut rest.figures)?;
         let chains = chains::find(&nodes, options.memory / 8)?;
         let checked = external.as_ref().and_then(|external| Some((&external.keys, &external.checked.as_ref()?.0)));
         let checked = checked.map(|(keys, checked)| join::External { keys, verdicts: checked.verdicts() });

@@ -136,7 +136,8 @@ fn pictures(out: &mut dyn Write, about: &About) -> io::Result<()> {
     let figures = &about.figures;
     out.write_all(b"<h2>Distributions</h2><div class='charts'>")?;
     for (title, classes) in [
-        ("Pages by depth (links from a seed)", figures.depths()),
+        ("Pages by clicks from a seed", figures.clicks()),
+        ("Pages by depth (a sitemap's entries: 1)", figures.depths()),
         ("Answers by status", figures.statuses()),
         ("Answers by response time", figures.times()),
         ("Pages by size", figures.sizes()),

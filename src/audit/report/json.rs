@@ -108,7 +108,7 @@ impl<'a> Json<'a> {
         let figures = json!({
             "answers": figures.answers, "pages": figures.pages, "links": figures.links, "failed": figures.failed,
             "forbidden": figures.forbidden, "statuses": figures.statuses(), "types": figures.types(),
-            "depths": figures.depths(), "times": figures.times(), "sizes": figures.sizes(),
+            "depths": figures.depths(), "clicks": figures.clicks(), "times": figures.times(), "sizes": figures.sizes(),
         });
         let pages: Vec<_> =
             about.sample.pages.iter().map(|page| json!({ "url": page.url, "depth": page.depth })).collect();
