@@ -118,7 +118,7 @@ impl Page {
         SystemTime::UNIX_EPOCH + Duration::from_millis(self.record.time.ms())
     }
 
-    /// The media type that the answer states, without parameters; empty where it states none.
+    /// The media type as the answer states it, without parameters; empty where it states none.
     pub fn media_type(&self) -> &str {
         &self.record.mime
     }

@@ -185,7 +185,7 @@ impl<'a> Gatherer<'a> {
         }
         self.out.figures.count(Counted {
             status,
-            mime: page.media_type(),
+            mime: &page.media_type().to_ascii_lowercase(),
             is_page: known.is_html && status == 200,
             depth: known.depth,
             duration: visit.history.duration,

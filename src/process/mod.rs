@@ -170,7 +170,7 @@ impl Processor {
         let resource = self.resource(&job, &response);
         let statements = self.statements(&job, &response, &mut findings);
         let records = self.records(&job, &response, findings.canonical.as_deref(), &statements)?;
-        let mime = mime::essence(response.content_type().as_deref());
+        let mime = mime::stated(response.content_type().as_deref()).to_owned();
         let retry_after = asked_to_wait(&response);
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
@@ -201,7 +201,7 @@ impl Processor {
         to_render: Option<&'static str>,
     ) -> Processed {
         let records = Records::none([0; 20], response.body.len() as u64);
-        let mime = mime::essence(response.content_type().as_deref());
+        let mime = mime::stated(response.content_type().as_deref()).to_owned();
         let keys = self.options.keys.keys(&job.url);
         Processed {
             job,

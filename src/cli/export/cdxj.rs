@@ -14,7 +14,7 @@ use super::Common;
 use super::replayable::{Answer, Replayable};
 use super::spellings::Spellings;
 use crate::cli::OpenArchive;
-use crate::cli::archive::{Archive, Damage, Entry, essence};
+use crate::cli::archive::{Archive, Damage, Entry};
 use crate::cli::exit::Exit;
 use crate::cli::output::memory;
 use crate::clock::Time;
@@ -121,11 +121,10 @@ pub(in crate::cli) fn line(answer: Answer, entry: &Entry) -> anyhow::Result<Stri
     let Answer { place, is_revisit } = answer;
     let url = CanonicalUrl::parse(&entry.url)
         .map_err(|e| anyhow::anyhow!("the archive names {}, which cannot be indexed: {e}", entry.url))?;
-    let essence = essence(&entry.mime);
     let query = url.request().as_ref().and_then(archive_query);
     let fields = Fields {
         url: if url.has_request() { url.plain() } else { &entry.url },
-        mime: if is_revisit { "warc/revisit" } else { &essence },
+        mime: if is_revisit { "warc/revisit" } else { &entry.mime },
         status: entry.status.to_string(),
         digest: format!("sha1:{}", BASE32.encode(&entry.digest_sha1)),
         length: place.bytes.to_string(),
@@ -185,7 +184,7 @@ mod tests {
     #[test]
     fn lines_have_key_time_and_the_fields_that_other_tools_write() {
         let mut archive = FakeArchive::default();
-        archive.page("http://www.b.example:8080/X?b=1&a=2", 404, "Text/HTML; charset=utf-8", b"");
+        archive.page("http://www.b.example:8080/X?b=1&a=2", 404, "Text/HTML", b"");
         archive.page("https://a.example/", 200, "", b"");
         archive.stored[1].0.payload = Some(0);
         assert_eq!(
@@ -194,7 +193,7 @@ mod tests {
              \"digest\":\"sha1:AEAQCAIBAEAQCAIBAEAQCAIBAEAQCAIB\",\"length\":\"101\",\"offset\":\"1000\",\
              \"filename\":\"value-00000.warc.gz\"}\n\
              example,b:8080)/x?a=2&b=1 20050428011615 {\"url\":\"http://www.b.example:8080/X?b=1&a=2\",\
-             \"mime\":\"text/html\",\"status\":\"404\",\"digest\":\"sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\",\
+             \"mime\":\"Text/HTML\",\"status\":\"404\",\"digest\":\"sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\",\
              \"length\":\"100\",\"offset\":\"0\",\"filename\":\"value-00000.warc.gz\"}\n"
         );
     }

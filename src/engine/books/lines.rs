@@ -32,7 +32,7 @@ impl Books {
             url: job.url.as_str(),
             hops: hops.as_str(),
             via: job.via.url().unwrap_or_default(),
-            mime: &processed.mime,
+            mime: &processed.mime.to_ascii_lowercase(),
             worker,
             fetched: Some((response.started, response.duration)),
             sha1: Some(processed.records.payload_sha1),

@@ -220,8 +220,9 @@ impl Engine {
         }
         let newest = self.container.newest(url.key, &url.url)?;
         // a frame has links of its own, which a rendering of it may find
-        let is_it = |newest: &KeyRecord| newest.of_rendering && newest.status < 400 && newest.mime != "text/html";
-        Ok(newest.is_some_and(|newest| is_it(&newest) && !newest.truncated))
+        let is_frame = |newest: &KeyRecord| newest.mime.eq_ignore_ascii_case("text/html");
+        let is_it = |newest: &KeyRecord| newest.of_rendering && newest.status < 400 && !newest.truncated;
+        Ok(newest.is_some_and(|newest| is_it(&newest) && !is_frame(&newest)))
     }
 
     /// The key of `url` in the archive and in URL-seen.

@@ -155,7 +155,7 @@ fn page(file: u32, metadata: &Record, response: &Record) -> Option<ReplayedPage>
     };
     let number = |name: &str| field(name).and_then(|value| value.parse::<u32>().ok()).unwrap_or(0);
     let (status, headers, body_at) = parse_http_head(&response.block)?;
-    let mime = mime::essence(mime::content_type(&headers).as_deref());
+    let mime = mime::stated(mime::content_type(&headers).as_deref()).to_owned();
     let digest = response.field("WARC-Payload-Digest")?.strip_prefix("sha1:")?;
     let body = response.block[body_at..].to_vec();
     let refers_to = if response.kind() == "revisit" { Some(refers_to(response)?) } else { None };

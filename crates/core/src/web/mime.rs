@@ -59,7 +59,12 @@ pub fn content_type<B: AsRef<[u8]>>(fields: &[(B, B)]) -> Option<String> {
 
 /// The `type/subtype` of a `Content-Type`, in lower case, whatever it is; empty for none.
 pub fn essence(content_type: Option<&str>) -> String {
-    content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    stated(content_type).to_ascii_lowercase()
+}
+
+/// The type without its parameters as it was sent: what an archive keeps. It is compared without its case.
+pub fn stated(content_type: Option<&str>) -> &str {
+    content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim()
 }
 
 /// Whether a type in lower case, without parameters, is one of JavaScript ("JavaScript MIME type").

@@ -53,7 +53,7 @@ impl Exchange {
             is_removed: false,
             moved_to: None,
             previous: None,
-            mime: mime::essence(mime::content_type(&headers).as_deref()),
+            mime: mime::stated(mime::content_type(&headers).as_deref()).to_owned(),
             url: url.to_owned(),
         })
     }
