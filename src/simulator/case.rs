@@ -114,6 +114,8 @@ pub(super) struct Case {
     pub walls: Option<WallOptions>,
     /// What the crawler does wrong, deliberately.
     pub mistake: Option<Mistake>,
+    /// Whether work on the disk never takes seconds.
+    pub disk_is_quick: bool,
     /// Checkpoints are also asked for, every so many events.
     pub checkpoint_every: Option<u64>,
 }
@@ -241,6 +243,7 @@ impl Case {
                 digest_memory: *pick(rng, &[0, 64 << 10]),
                 ..ContainerOptions::default()
             },
+            disk_is_quick: false,
             checkpoint_every: rng.bool().then(|| rng.u64(5..200)),
         }
     }

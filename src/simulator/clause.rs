@@ -27,6 +27,8 @@ pub enum Clause {
     Limited,
     /// Supporters of domains are those of the links of the pages in the archive.
     Counts,
+    /// No worker is idle for long while a URL with budget could be asked for.
+    Busy,
     /// The crawl ends.
     Ends,
 }

@@ -51,6 +51,8 @@ pub(super) struct Machine {
     pub named: Named,
     /// Pages that a process found behind its checkpoint, and when they were asked for.
     pub replayed: Rc<RefCell<HashSet<(String, Time)>>>,
+    /// Steps of one shard in one process, at most.
+    pub steps_max: u64,
 }
 
 /// How a process came to its end.
@@ -78,6 +80,7 @@ impl Machine {
             ends: Vec::new(),
             named: Named::default(),
             replayed: Rc::default(),
+            steps_max: STEPS_MAX,
             case,
         })
     }
@@ -265,7 +268,7 @@ impl Machine {
             Err(error) => return self.failed(end, error),
         };
         let (mut events, stored_before) = (0, process.statistics().counted_pages());
-        let (steps_max, begun) = (STEPS_MAX * u64::from(self.case.shards), self.true_now);
+        let (steps_max, begun) = (self.steps_max * u64::from(self.case.shards), self.true_now);
         for _ in 0..steps_max {
             if let Some(End::Between { after, .. }) = end
                 && events >= after
@@ -278,6 +281,7 @@ impl Machine {
             self.true_now = process.true_now();
             self.clock_now = process.now();
             process.watch(&self.network.borrow(), self.gap_min())?;
+            process.idled.take().map_or(Ok(()), Err)?;
             for names in process.named.drain(..) {
                 self.named.note(names);
             }

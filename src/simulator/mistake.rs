@@ -49,6 +49,8 @@ pub enum Mistake {
     EndsEarly,
     /// Shards: every engine takes turns at addresses for itself.
     SharesNoTurns,
+    /// Shards: an engine does not hear that another one has left a slot to it.
+    MissesSlots,
     /// Nodes: requests are made without a look at the lease.
     ActsWithoutLease,
     /// Nodes: the directory that lies there is gone on from, although another node has committed since.

@@ -19,11 +19,14 @@
 
 mod again;
 mod baton;
+mod broad;
 mod case;
 mod clause;
 mod event_queue;
 mod fresh;
+mod idle;
 mod judge;
+mod lost;
 mod machine;
 mod mistake;
 mod moment;
@@ -46,10 +49,12 @@ mod walls;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+pub use broad::{Broad, BroadOptions, crawl_broadly};
 use case::Case;
 pub use case::{AGAIN_FROM, RENDERED_FROM, REQUISITES_FROM, SUPPORTED_FROM, WALLS_FROM, WIDE_FROM};
 pub use clause::{Clause, Violation};
 pub use fresh::{Fresh, FreshOptions, FreshPage, keep_fresh};
+pub use lost::IdleTime;
 use machine::Machine;
 pub use mistake::Mistake;
 

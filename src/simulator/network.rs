@@ -94,12 +94,23 @@ pub(super) struct Network {
     walls: Option<Walls>,
     /// Every request so far.
     pub log: Vec<Request>,
+    /// From when until when names were looked up.
+    pub looked_up: Vec<(u64, u64)>,
 }
 
 impl Network {
     pub(super) fn new(web: PaperWeb, (trouble, has_scripts): (f64, bool), seed: u64, walls: Option<Walls>) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
-        Network { web, rng, trouble, troubles: HashMap::new(), has_scripts, walls, log: Vec::new() }
+        Network {
+            web,
+            rng,
+            trouble,
+            troubles: HashMap::new(),
+            has_scripts,
+            walls,
+            log: Vec::new(),
+            looked_up: Vec::new(),
+        }
     }
 
     /// Its cookie walls.
@@ -227,8 +238,14 @@ impl Network {
         (duration, Outcome::Answered(Box::new(response)))
     }
 
-    /// The addresses of `name` at `now` by the crawler's clock.
-    pub(super) fn resolve(&mut self, name: &str, now: Time) -> (Duration, DnsAnswer) {
+    /// The addresses of `name` at `now` by the crawler's clock, which is true time `at`.
+    pub(super) fn resolve(&mut self, name: &str, now: Time, at: u64) -> (Duration, DnsAnswer) {
+        let (duration, answer) = self.look_up(name, now);
+        self.looked_up.push((at, at + millis(duration)));
+        (duration, answer)
+    }
+
+    fn look_up(&mut self, name: &str, now: Time) -> (Duration, DnsAnswer) {
         let duration = Duration::from_millis(self.rng.u64(1..30));
         if self.meets_trouble(name) {
             return (Duration::from_secs(6), Err(Failure::Dns));

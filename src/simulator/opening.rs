@@ -11,6 +11,7 @@ use super::DIR;
 use super::case::WholeLimits;
 use super::clause::Violation;
 use super::event_queue::{EventQueue, Hands};
+use super::idle::IdleJudge;
 use super::machine::Machine;
 use super::mistake::Mistake;
 use super::moment;
@@ -22,7 +23,8 @@ use crate::clock::{Clock, ManualClock};
 use crate::container::{ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk};
 use crate::engine::{
-    Accounts, Commons, Engine, ExchangeOptions, Executors, Identity, OpenError, Opening, SeedList, Shipping, mend,
+    Accounts, Commons, Engine, ExchangeOptions, Executors, Identity, OpenError, Opening, SeedList, Shipping, Waker,
+    mend,
 };
 use crate::exchange::{LocalRegistry, Registry, Wake};
 use crate::node::{Heads, Shipments};
@@ -151,6 +153,7 @@ impl Machine {
             self.case().seed ^ boot_seed,
         );
         event_queue.replayed = self.replayed.clone();
+        event_queue.disk_is_quick = self.case().disk_is_quick;
         match &shared.others {
             Others::None => {}
             Others::Here(_, mistaken) => event_queue.registry = Some(mistaken.clone()),
@@ -160,7 +163,11 @@ impl Machine {
             }
         }
         let event_queue = Rc::new(RefCell::new(event_queue));
-        let (opening, process) = self.opening(shard, shared, Box::new(Hands(event_queue.clone())))?;
+        let slot_is_free = Arc::new(AtomicBool::new(false));
+        let freed = slot_is_free.clone();
+        let hears = self.case().mistake != Some(Mistake::MissesSlots);
+        let wake: Waker = Arc::new(move || freed.store(hears, Ordering::Relaxed));
+        let (opening, process) = self.opening(shard, shared, Box::new(Hands(event_queue.clone())), wake)?;
         let is_woken = Arc::new(AtomicBool::new(false));
         let woken = is_woken.clone();
         shared.others.watch(shard.index(), Box::new(move || woken.store(true, Ordering::Relaxed)));
@@ -169,7 +176,8 @@ impl Machine {
             OpenError::Scope(error) => disk::Error::damaged(Path::new(DIR), 0, "a scope", error.to_string()),
         })?;
         let processor = Processor::new(process);
-        Ok((Member { engine, event_queue, processor, past, is_woken, finish: None }, recovery))
+        let idle = IdleJudge::new(shared.clock.now());
+        Ok((Member { engine, event_queue, processor, past, is_woken, slot_is_free, finish: None, idle }, recovery))
     }
 
     fn opening(
@@ -177,6 +185,7 @@ impl Machine {
         shard: Shard,
         shared: &Shared,
         executors: Box<dyn Executors>,
+        wake: Waker,
     ) -> disk::Result<(Opening, ProcessOptions)> {
         let (disk, shipping) = match &shared.others {
             Others::OnNodes { disk, shipments, .. } => (disk.clone(), Some(shipments.clone() as Arc<dyn Shipping>)),
@@ -217,7 +226,7 @@ impl Machine {
             dir,
             catalog,
             commons: shared.commons.clone(),
-            wake: Arc::new(|| {}),
+            wake,
             clock: shared.clock.clone(),
             executors,
             container: ContainerOptions { crawl_id: identity.id, ..case.container.clone() },

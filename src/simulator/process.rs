@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::case::Case;
 use super::clause::{Clause, Violation};
 use super::event_queue::EventQueue;
+use super::idle::{IdleJudge, Passed};
 use super::mistake::Mistake;
 use super::moment;
 use super::named::Names;
@@ -30,8 +31,12 @@ pub(super) struct Member {
     pub past: Past,
     /// Another shard has changed something that it has to hear of.
     pub is_woken: Arc<AtomicBool>,
+    /// Another engine has left a slot to it.
+    pub slot_is_free: Arc<AtomicBool>,
     /// How it came to its end, if it has.
     pub finish: Option<Finish>,
+    /// Judges what its workers do.
+    pub idle: IdleJudge,
 }
 
 /// One process of the crawler.
@@ -46,6 +51,8 @@ pub(super) struct Process {
     pub named: Vec<Names>,
     /// Requests of the log that were judged.
     seen: usize,
+    /// Workers that were idle for too long, as found in the last step.
+    pub idled: Option<Violation>,
 }
 
 impl Process {
@@ -56,7 +63,7 @@ impl Process {
         done: HashMap<String, Time>,
         seen: usize,
     ) -> Process {
-        Process { members, clock, done, stored: None, named: Vec::new(), seen }
+        Process { members, clock, done, stored: None, named: Vec::new(), seen, idled: None }
     }
 
     /// True time now.
@@ -120,9 +127,7 @@ impl Process {
 
     /// Lets the engines do what they can, then the next thing happen.
     pub(super) fn step(&mut self, case: &Case, stop: bool, events: &mut u64) -> disk::Result<Option<Finish>> {
-        for member in &mut self.members {
-            member.pump(&mut self.named)?;
-        }
+        self.pump()?;
         if self.members.iter().all(|member| member.finish.is_some()) {
             let finishes = self.members.iter().filter_map(|member| member.finish);
             return Ok(finishes.reduce(|one, other| if one == Finish::Complete { other } else { one }));
@@ -134,9 +139,9 @@ impl Process {
         }
         if case.checkpoint_every.is_some_and(|every| (*events + 1).is_multiple_of(every)) {
             self.tell_all(|| Event::Checkpoint)?;
-            self.members.iter_mut().try_for_each(|member| member.pump(&mut self.named))?;
+            self.pump()?;
         }
-        self.pass_time();
+        self.pass_time(case);
         let now = self.clock.now();
         let first = self.members.iter_mut().filter(|member| member.next_due().is_some_and(|due| due <= now));
         let Some(member) = first.min_by_key(|member| member.next_due()) else { return Ok(None) };
@@ -170,14 +175,24 @@ impl Process {
         Ok(None)
     }
 
+    /// Lets each engine do what it can, then those again to which another one left a slot.
+    fn pump(&mut self) -> disk::Result<()> {
+        self.members.iter_mut().try_for_each(|member| member.pump(&mut self.named))?;
+        while let Some(member) = self.members.iter_mut().find(|member| member.takes_slot()) {
+            member.pump(&mut self.named)?;
+        }
+        Ok(())
+    }
+
     fn tell_all(&mut self, event: impl Fn() -> Event) -> disk::Result<()> {
         let mut open = self.members.iter_mut().filter(|member| member.finish.is_none());
         open.try_for_each(|member| member.engine.handle(event()))
     }
 
     /// Moves the clock on to the next thing that happens, or that an engine can do.
-    fn pass_time(&mut self) {
+    fn pass_time(&mut self, case: &Case) {
         let now = self.clock.now();
+        let mut passed: Vec<Passed> = self.members.iter().map(|member| member.passed(now)).collect();
         let next = self.members.iter().filter_map(Member::next_due).min();
         let is_busy = self.members.iter().any(|member| member.finish.is_none() && member.engine.is_busy());
         let open = self.members.iter_mut().filter(|member| member.finish.is_none());
@@ -187,6 +202,12 @@ impl Process {
             // what is due and cannot be done yet needs time to pass
             let least = Duration::from_millis(u64::from(!is_busy));
             self.clock.advance(to.since(now).max(least));
+        }
+        for (member, passed) in self.members.iter_mut().zip(&mut passed) {
+            passed.until = self.clock.now();
+            if let Err(violation) = member.idle.pass(passed, case) {
+                self.idled = Some(violation);
+            }
         }
     }
 
@@ -263,6 +284,17 @@ impl Member {
             self.finish = Some(finish);
         }
         Ok(())
+    }
+
+    /// Whether another engine left a slot to it, which it has not looked at.
+    fn takes_slot(&self) -> bool {
+        self.slot_is_free.swap(false, Ordering::Relaxed)
+    }
+
+    /// A stretch of time that begins `now`.
+    fn passed(&self, now: Time) -> Passed {
+        let idleness = self.engine.idleness().filter(|_| self.finish.is_none());
+        Passed { idleness, round: self.engine.round_number(), since: now, until: now }
     }
 
     pub(super) fn next_due(&self) -> Option<Time> {

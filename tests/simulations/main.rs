@@ -5,11 +5,12 @@
 mod cases;
 
 use std::ops::Range;
+use std::time::Duration;
 
 use cases::{ON_NODES, found_by, found_on_nodes, hold, hold_on_nodes};
 use crawler::simulator::{
-    AGAIN_FROM, BEGIN, Clause, FreshOptions, Mistake, RENDERED_FROM, REQUISITES_FROM, SUPPORTED_FROM, WALLS_FROM,
-    WIDE_FROM, keep_fresh, run, run_in_shards, run_on_nodes,
+    AGAIN_FROM, BEGIN, Broad, BroadOptions, Clause, FreshOptions, Mistake, RENDERED_FROM, REQUISITES_FROM,
+    SUPPORTED_FROM, WALLS_FROM, WIDE_FROM, crawl_broadly, keep_fresh, run, run_in_shards, run_on_nodes,
 };
 
 #[test]
@@ -60,6 +61,12 @@ fn pairs_of_domains_that_are_lost_between_shards_are_found() {
     // where all of the crawl's links have an account, the crawl itself says that it is not complete
     let clause = found_in_shards(Mistake::LosesSupport, seeds);
     assert!(matches!(clause, Clause::Counts | Clause::NothingMissing), "{clause:?}");
+}
+
+#[test]
+fn an_engine_that_leaves_its_workers_idle_is_found() {
+    let seeds = SUPPORTED_FROM..SUPPORTED_FROM + 40;
+    assert_eq!(found_in_shards(Mistake::MissesSlots, seeds), Clause::Busy);
 }
 
 /// The pages are all there by other links, but not every domain that links to another.
@@ -215,7 +222,6 @@ fn pages_that_are_fetched_again_have_one_place_over_every_death() {
 #[test]
 fn a_calm_crawl_of_changing_pages_is_told_by_its_visits() {
     use crawler::calendar::{Bounds, Mode, ScheduleOptions};
-    use std::time::Duration;
 
     let hour = Duration::from_secs(3_600);
     let bounds = Bounds { min: hour, max: hour * 24 * 30 };
@@ -266,4 +272,27 @@ fn a_directory_that_others_have_gone_on_from_is_found() {
 #[test]
 fn heads_without_a_fence_are_found() {
     found_on_nodes(Mistake::Unfenced, 0..60);
+}
+
+fn broad(domains: usize, pages: usize, workers: usize) -> Broad {
+    let (delay, latency) = (Duration::from_secs(1), Duration::from_millis(200));
+    let options = BroadOptions { seed: 7, domains, pages, workers, delay, latency };
+    let broad = crawl_broadly(&options).unwrap();
+    println!("{options:?}: {broad:?}");
+    broad
+}
+
+#[test]
+fn workers_of_a_broad_crawl_lose_less_than_a_hundredth_of_their_time() {
+    let broad = broad(1_000, 40_000, 64);
+    assert!(broad.requests > 40_000 && broad.idle.share < 0.01, "{broad:?}");
+}
+
+/// A hundred thousand domains, or as the environment says.
+#[test]
+#[ignore = "takes half an hour and gigabytes of memory"]
+fn workers_of_the_whole_broad_crawl_lose_less_than_a_hundredth_of_their_time() {
+    let number = |name: &str, default: usize| std::env::var(name).map_or(default, |value| value.parse().unwrap());
+    let broad = broad(number("DOMAINS", 100_000), number("PAGES", 1_000_000), number("WORKERS", 500));
+    assert!(broad.idle.share < 0.01, "{broad:?}");
 }

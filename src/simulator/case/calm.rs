@@ -36,6 +36,7 @@ impl Case {
             walls: None,
             watch: None,
             mistake: None,
+            disk_is_quick: false,
             checkpoint_every: None,
         }
     }
