@@ -16,7 +16,8 @@ impl Engine {
     /// Why workers are idle now; `None` where none is, or something else than hosts holds requests back.
     pub fn idleness(&self) -> Option<Idleness> {
         let now = self.clock.now();
-        let is_held = self.course.quota.waits() || !self.has_room_to_render() || !self.may_request_now();
+        let is_at_limit = self.course.quota.is_taken(self.settings.pages_max);
+        let is_held = is_at_limit || !self.has_room_to_render() || !self.may_request_now();
         if is_held || !self.course.is_crawling() || !self.has_idle_workers(now) {
             return None;
         }

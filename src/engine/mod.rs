@@ -136,8 +136,8 @@ use stores::Stores;
 /// Results of merges that are handed on between two looks at the network.
 const RESULTS_PER_PUMP: usize = 2_000;
 
-/// What pages ask for that are rendered is looked at again after so long at least.
-const RESOURCE_LOOK: Duration = Duration::from_millis(10);
+/// What is due and cannot begin yet is looked at again after so long at least.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// What the engine decides by; all of it may change from one run to the next.
 #[derive(Clone, Debug)]
@@ -376,9 +376,12 @@ impl Engine {
             // while more has to be granted first, somebody wakes the engine who grants it
             let waits = self.course.quota.waits();
             let next = self.requests.next_due(|| self.stores.arrival.frontier.next_due(), now);
+            // at the limit of pages, one in flight may leave its place, here or in another engine, which wakes nobody
+            let is_taken = self.course.quota.is_taken(self.settings.pages_max);
+            let next = next.map(|due| if is_taken { due.max(now + LOOK_AGAIN) } else { due });
             // what is due and has no slot is looked at again soon, whatever holds pages back
             let of_pages = self.requests.next_resource_due().filter(|_| !self.renderings.are_none());
-            let of_pages = of_pages.map(|due| due.max(now + RESOURCE_LOOK));
+            let of_pages = of_pages.map(|due| due.max(now + LOOK_AGAIN));
             let next = next.filter(|_| !waits).into_iter().chain(of_pages);
             let next = next.chain(self.linger_due()).chain(self.calendar_due(now));
             next.chain(self.budget_round_due(now)).min()

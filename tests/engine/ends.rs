@@ -376,6 +376,36 @@ fn a_crawl_with_a_limit_of_pages_stores_exactly_as_many() {
     }
 }
 
+/// A page that names pages of two more hosts; the crawl may have one of these.
+struct OneOfTwo;
+
+impl Web for OneOfTwo {
+    fn answer(&self, url: &CanonicalUrl, _: Time) -> (u16, String) {
+        match (url.host(), url.path()) {
+            ("h0.test", "/") => (200, body(&["http://h1.test/".to_owned(), "http://h2.test/".to_owned()])),
+            (_, "/robots.txt") => (404, String::new()),
+            _ => (200, String::new()),
+        }
+    }
+
+    fn tune(&self, settings: &mut Settings, _: &mut FrontierOptions) {
+        settings.pages_max = Some(2);
+    }
+}
+
+#[test]
+fn a_host_that_is_ready_is_not_looked_at_all_the_time_while_the_last_page_is_in_flight() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = open_at(Rc::new(OneOfTwo), dir.path(), &Arc::default(), START);
+    assert_eq!(run.go_until(|run| pages_of(&run.requests()).len() == 2), None);
+    let later = run.clock.now() + LATENCY / 2;
+    assert_eq!(run.go_until(|run| run.clock.now() >= later), None);
+    assert_eq!(run.engine.gauges().hosts_ready, 1);
+    assert!(run.engine.next_due().is_some_and(|due| due > run.clock.now()), "a place may be left, but not at once");
+    assert_eq!(run.go(usize::MAX), Some(Finish::PageLimit));
+    assert_eq!(pages_of(&run.requests()).len(), 2);
+}
+
 #[test]
 fn a_crawl_that_pauses_makes_no_request_until_it_resumes() {
     let dir = tempfile::tempdir().unwrap();
