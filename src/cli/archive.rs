@@ -216,11 +216,6 @@ pub(super) fn redirect(url: &CanonicalUrl, status: u16, response: &Response) -> 
     location.and_then(|value| url.join(&value).ok())
 }
 
-/// A MIME type without its parameters, in lower case.
-pub(super) fn essence(mime: &str) -> String {
-    mime.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use std::sync::OnceLock;

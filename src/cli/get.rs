@@ -5,10 +5,11 @@ use std::io::{self, IsTerminal, Write};
 use clap::Args;
 use url::Url;
 
-use super::archive::{Archive, Entry, Response, essence};
+use super::archive::{Archive, Entry, Response};
 use super::exit::{Exit, UsageError};
 use super::{ArchiveArg, OpenArchive};
 use crate::text::escape::{Escaped, shown};
+use crate::web::mime;
 use crate::web::seeds::parse_request;
 use crate::web::url::{CanonicalUrl, UrlError};
 
@@ -206,7 +207,7 @@ const PROBE_BYTES: usize = 64 << 10;
 
 /// Whether `bytes` of `entry` are no text.
 fn is_binary(entry: &Entry, bytes: &[u8]) -> bool {
-    let mime = essence(&entry.mime);
+    let mime = mime::essence(Some(&entry.mime));
     let of_type = BINARY_TYPES.iter().any(|known| mime.starts_with(known)) && mime != "image/svg+xml";
     (of_type && !bytes.is_empty()) || memchr::memchr(0, &bytes[..bytes.len().min(PROBE_BYTES)]).is_some()
 }

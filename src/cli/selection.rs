@@ -5,11 +5,12 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::archive::{Archive, Damage, Entry, essence};
+use super::archive::{Archive, Damage, Entry};
 use super::compare::as_of;
 use super::preferences::{Conditions, StatementFilter};
 use crate::clock::Time;
 use crate::disk::sorter::{Sorted, Sorter};
+use crate::web::mime;
 use crate::web::preferences::Usage;
 use crate::web::warc::parse_date;
 
@@ -137,7 +138,7 @@ impl Selection {
 
     /// Whether an entry is an HTML page to be read: one with status 200, unless others are selected by their status.
     pub(super) fn is_page(&self, entry: &Entry) -> bool {
-        let is_html = matches!(&*essence(&entry.mime), "text/html" | "application/xhtml+xml");
+        let is_html = matches!(&*mime::essence(Some(&entry.mime)), "text/html" | "application/xhtml+xml");
         is_html && (entry.status == 200 || entry.is_confirmed() || !self.status.is_empty())
     }
 
@@ -245,7 +246,7 @@ fn any_or_none<T>(filters: &[T], fits: impl Fn(&T) -> bool) -> bool {
 }
 
 fn mime_fits(wanted: &str, mime: &str) -> bool {
-    let (wanted, has) = (wanted.to_ascii_lowercase(), essence(mime));
+    let (wanted, has) = (wanted.to_ascii_lowercase(), mime::essence(Some(mime)));
     let prefix = wanted.strip_suffix('*').or_else(|| wanted.ends_with('/').then_some(wanted.as_str()));
     prefix.map_or(has == wanted, |prefix| has.starts_with(prefix))
 }

@@ -11,13 +11,14 @@ use std::time::Duration;
 use similar::{Algorithm, TextDiff};
 
 use super::Version;
-use crate::cli::archive::{Entry, Response, essence};
+use crate::cli::archive::{Entry, Response};
 use crate::cli::page::{compared_of_page, decode};
 use crate::reading::tree::{TIME_MAX, parse};
 use crate::similar::pieces;
 use crate::text::escape::Escaped;
 use crate::web::charset;
 use crate::web::html::is_html;
+use crate::web::mime;
 
 /// Bytes of a text that is compared.
 const TEXT_BYTES_MAX: usize = 32 << 20;
@@ -82,7 +83,7 @@ pub(in crate::cli) fn lines_of(entry: &Entry, response: &Response) -> Option<Str
 
 /// A version as it was sent, if it is text, in UTF-8.
 pub(in crate::cli) fn source_of(entry: &Entry, response: &Response) -> Option<String> {
-    let mime = essence(&entry.mime);
+    let mime = mime::essence(Some(&entry.mime));
     let is_text = mime.starts_with("text/") || mime.ends_with("+xml") || TEXT_TYPES.contains(&&*mime);
     let body = &response.decoded;
     let is_html = is_html(response.content_type().as_deref(), body);

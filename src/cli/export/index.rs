@@ -10,7 +10,7 @@ use clap::Args;
 use data_encoding::BASE32;
 
 use super::replayable::Replayable;
-use crate::cli::archive::{Archive, Damage, Entry, Response, essence, redirect};
+use crate::cli::archive::{Archive, Damage, Entry, Response, redirect};
 use crate::cli::exit::Exit;
 use crate::cli::page::decode;
 use crate::cli::selection::Selection;
@@ -22,6 +22,7 @@ use crate::table::{Column, Row, Sink, Table, Type, Value};
 use crate::web::charset;
 use crate::web::host_name::HostName;
 use crate::web::html::is_html;
+use crate::web::mime;
 use crate::web::surt::surt;
 use crate::web::url::CanonicalUrl;
 
@@ -174,7 +175,7 @@ impl IndexArgs {
             Value::Integer(entry.status.into()),
             Value::from(redirect(&url, entry.status, &response).map(|target| target.as_str().to_owned())),
             text(&BASE32.encode(&entry.digest_sha1)),
-            Value::from(Some(essence(&entry.mime)).filter(|mime| !mime.is_empty())),
+            Value::from(Some(mime::essence(Some(&entry.mime))).filter(|mime| !mime.is_empty())),
             Value::Null,
         ]);
         row.extend(self.of_content(entry, &response));

@@ -108,16 +108,11 @@ pub(super) fn page(dir: &Path, url: &CanonicalUrl, number: usize) -> Result<Cont
     if decoded.bytes.len() >= BODY_BYTES_MAX {
         return Err(too_large(decoded.bytes.len() as u64));
     }
-    Ok(match essence(&mime) {
+    Ok(match mime::stated(Some(&mime)) {
         "text/html" | "application/xhtml+xml" => preview::page(&decoded.bytes, &mime),
         "image/svg+xml" => preview::drawing(&decoded.bytes),
         _ => Content { mime, body: decoded.bytes.into_owned() },
     })
-}
-
-/// A type without its parameters.
-fn essence(mime: &str) -> &str {
-    mime.split_once(';').map_or(mime, |(essence, _)| essence)
 }
 
 fn too_large(bytes: u64) -> Problem {
