@@ -13,7 +13,7 @@ use std::time::Duration;
 use dom_query::{Document, NodeData, NodeRef};
 use url::Url;
 
-use super::markdown::markdown;
+use super::markdown::{mark_tasks, markdown, without_marks};
 use super::rendered::rendered_paragraphs;
 use super::selection::{chars, is_unseen, select};
 use super::tree::{GivenUp, fed, parse};
@@ -77,7 +77,7 @@ struct Found {
 
 impl Found {
     fn text(&self, time_max: Duration) -> Result<Option<String>, GivenUp> {
-        Ok(written(&rendered_paragraphs(&parse(&self.html, time_max)?)))
+        Ok(written(&without_marks(rendered_paragraphs(&parse(&self.html, time_max)?))))
     }
 
     fn markdown(&self, url: Option<&str>) -> Option<String> {
@@ -108,6 +108,7 @@ fn search(page: &str, time_max: Duration) -> Result<Option<Found>, GivenUp> {
     }
     let Some(chars) = bounded_chars(&page) else { return Err(GivenUp::Steps) };
     let base = page.base_uri().map(|base| base.to_string());
+    mark_tasks(&page);
     Ok(select(&page, chars).map(|html| Found { html, base }))
 }
 
