@@ -1,19 +1,21 @@
 //! The main content of a page: what is left when navigation, banners, side columns and footers are out.
 //!
-//! Found by Mozilla's Readability as dom_smoothie has it, which shares the parser with the rest of the crawler; how it
-//! was chosen is measured in benches/text. A page without words has no main content. One without a long text, such as a
-//! list of links, has what little stands on it: Readability then takes back step by step what it left out.
+//! `parts` knows what elements say that they are, `selection` which of them are taken; how good that is, beside others,
+//! is measured in benches/text. A page without words has no main content. One without a long text, such as a list of
+//! links, has what little is on it.
 //!
 //! Hostile pages: the tree is built within the limits of [`tree`](super::tree), and then has to keep narrower ones,
-//! because Readability asks many an element for its text, its links and its ancestors, and does so up to four times.
-//! The limits are counts, the same on every machine.
+//! because its elements are asked for their ancestors and texts, and written by recursion. The limits are counts, the
+//! same on every machine.
 
 use std::time::Duration;
 
 use dom_query::{Document, NodeData, NodeRef};
-use dom_smoothie::{Article, Config, Readability, TextMode};
+use url::Url;
 
+use super::markdown::{mark_tasks, markdown, without_marks};
 use super::rendered::rendered_paragraphs;
+use super::selection::{chars, is_unseen, select};
 use super::tree::{GivenUp, fed, parse};
 use crate::web::charset;
 
@@ -50,10 +52,10 @@ pub fn main_text(body: &[u8], content_type: Option<&str>, time_max: Duration) ->
 /// # Errors
 /// As [`main_text`].
 pub fn main_content(page: &str, url: Option<&str>, form: Form, time_max: Duration) -> Result<Option<String>, GivenUp> {
-    let Some(article) = search(page, url, time_max)? else { return Ok(None) };
+    let Some(found) = search(page, time_max)? else { return Ok(None) };
     match form {
-        Form::Text => text_of(&article, time_max),
-        Form::Markdown => Ok(markdown_of(&article)),
+        Form::Text => found.text(time_max),
+        Form::Markdown => Ok(found.markdown(url)),
     }
 }
 
@@ -62,24 +64,27 @@ pub fn main_content(page: &str, url: Option<&str>, form: Form, time_max: Duratio
 /// # Errors
 /// As [`main_text`].
 pub fn main_contents(page: &str, url: Option<&str>, time_max: Duration) -> Result<MainContents, GivenUp> {
-    let Some(article) = search(page, url, time_max)? else { return Ok(MainContents::default()) };
-    Ok(MainContents { text: text_of(&article, time_max)?, markdown: markdown_of(&article) })
+    let Some(found) = search(page, time_max)? else { return Ok(MainContents::default()) };
+    Ok(MainContents { text: found.text(time_max)?, markdown: found.markdown(url) })
 }
 
-/// The main content as Markdown. The library takes some of what browsers part for a part of a line: that is parted
-/// before.
-fn markdown_of(article: &Article) -> Option<String> {
-    // what was found is a part of a tree that has kept the limits
-    let found = Document::fragment(article.content.as_ref());
-    found.select("dt, dd, summary, center").rename("p");
-    found.select("a br").replace_with_html(" ");
-    found.select("pre div, pre p").append_html("\n");
-    written(&found.root().md(None))
+/// The part of a page that its main content is in.
+struct Found {
+    html: String,
+    /// The address in the page's `base` element.
+    base: Option<String>,
 }
 
-/// The text of what was found.
-fn text_of(article: &Article, time_max: Duration) -> Result<Option<String>, GivenUp> {
-    Ok(written(&rendered_paragraphs(&parse(&article.content, time_max)?)))
+impl Found {
+    fn text(&self, time_max: Duration) -> Result<Option<String>, GivenUp> {
+        Ok(written(&without_marks(rendered_paragraphs(&parse(&self.html, time_max)?))))
+    }
+
+    fn markdown(&self, url: Option<&str>) -> Option<String> {
+        let url = url.and_then(|url| Url::parse(url).ok());
+        let base = url.map(|url| self.base.as_ref().and_then(|base| url.join(base).ok()).unwrap_or(url));
+        written(&markdown(&self.html, base.as_ref()))
+    }
 }
 
 /// The main content of a page; nothing of each where it has none.
@@ -96,22 +101,20 @@ fn written(text: &str) -> Option<String> {
     Some(text.trim_end()).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-fn search(page: &str, url: Option<&str>, time_max: Duration) -> Result<Option<Article>, GivenUp> {
+fn search(page: &str, time_max: Duration) -> Result<Option<Found>, GivenUp> {
     let page = fed(Document::default(), page, time_max)?;
     if page.tree.len() > NODES_MAX {
         return Err(GivenUp::MainNodes(NODES_MAX));
     }
-    if !is_bounded(&page) {
-        return Err(GivenUp::Steps);
-    }
-    let config = Config { text_mode: TextMode::Raw, disable_json_ld: true, ..Config::default() };
-    // of its errors one is left that can be: that no main content is found
-    Ok(Readability::with_document(page, url, Some(config)).and_then(|mut reader| reader.parse()).ok())
+    let Some(chars) = bounded_chars(&page) else { return Err(GivenUp::Steps) };
+    let base = page.base_uri().map(|base| base.to_string());
+    mark_tasks(&page);
+    Ok(select(&page, chars).map(|html| Found { html, base }))
 }
 
-/// Whether the tree keeps the limits of its depths and texts.
-fn is_bounded(page: &Document) -> bool {
-    let (mut depth, mut depths, mut texts) = (0, 0, 0);
+/// The characters of a page's text, without blanks, or nothing where the tree exceeds the limits of depths and texts.
+fn bounded_chars(page: &Document) -> Option<usize> {
+    let (mut depth, mut depths, mut texts, mut all) = (0, 0, 0, 0);
     for (node, opens) in edges(page) {
         if !opens {
             depth -= 1;
@@ -121,18 +124,22 @@ fn is_bounded(page: &Document) -> bool {
             NodeData::Text { contents } => contents.len() as u64,
             _ => 0,
         });
+        let is_seen = |around: NodeRef<'_>| !around.element_ref().is_some_and(|element| is_unseen(&element));
+        if bytes > 0 && node.parent().is_some_and(is_seen) {
+            all += chars(&node);
+        }
         depths += depth;
         texts += depth * bytes;
         if depth > DEPTH_MAX || depths > DEPTHS_MAX || texts > TEXTS_MAX {
-            return false;
+            return None;
         }
         depth += 1;
     }
-    true
+    Some(all)
 }
 
 /// A walk over the nodes of a page: each when it opens, and when it closes.
-fn edges(page: &Document) -> impl Iterator<Item = (NodeRef<'_>, bool)> {
+pub(super) fn edges(page: &Document) -> impl Iterator<Item = (NodeRef<'_>, bool)> {
     let mut next = Some((page.root(), true));
     std::iter::from_fn(move || {
         let (node, opens) = next?;
@@ -147,44 +154,12 @@ fn edges(page: &Document) -> impl Iterator<Item = (NodeRef<'_>, bool)> {
 mod tests {
     use super::*;
 
-    macro_rules! page {
-        ($name:literal) => {
-            (
-                $name,
-                include_str!(concat!("fixtures/", $name, ".source.html")),
-                include_str!(concat!("fixtures/", $name, ".expected.html")),
-            )
-        };
-    }
-
-    /// Pages of Readability's own tests, and what it finds there (fixtures/README.md).
-    const READABILITY: [(&str, &str, &str); 5] = [
-        page!("basic-tags-cleaning"),
-        page!("hidden-nodes"),
-        page!("missing-paragraphs"),
-        page!("normalize-spaces"),
-        page!("replace-brs"),
-    ];
-
-    fn words(text: &str) -> Vec<&str> {
-        text.split_whitespace().collect()
-    }
-
-    #[test]
-    fn readabilitys_pages_have_the_main_content_that_readability_finds() {
-        for (name, page, expected) in READABILITY {
-            let main = main_text(page.as_bytes(), None, Duration::MAX).unwrap().unwrap();
-            let expected = parse(&expected.replace("<br", " <br"), Duration::MAX).unwrap();
-            let expected: String = expected.root_element().text().collect();
-            assert_eq!(words(&main), words(&expected), "{name}");
-        }
-    }
-
     #[test]
     fn both_forms_by_one_search_are_those_of_two_searches() {
         let list = "<h1>T</h1><p>Some words, and more of them.<ul><li>one<li><a href=/b>two</a></ul><pre>a\n  b</pre>";
-        let pages = READABILITY.iter().map(|(_, page, _)| *page).chain(["", "<script>f()</script>", list]);
-        for page in pages {
+        let long =
+            format!("<article><p>{}<p>An <a href=c>end</a>.</article>", "Some words, and more of them. ".repeat(20));
+        for page in ["", "<script>f()</script>", list, &long] {
             let of = |form| main_content(page, Some("https://a.example/"), form, Duration::MAX).unwrap();
             let both = main_contents(page, Some("https://a.example/"), Duration::MAX).unwrap();
             assert_eq!(both, MainContents { text: of(Form::Text), markdown: of(Form::Markdown) }, "{page}");
@@ -203,7 +178,7 @@ mod tests {
         };
         for (part, expected) in [
             ("<dl><dt>t1</dt><dd>d1</dd><dt>t2</dt><dd>d2</dd></dl>", "t1\n\nd1\n\nt2\n\nd2"),
-            ("<p><a href=http://h/x>one<br>two</a></p>", "[one two](http://h/x)"),
+            ("<p>See <a href=http://h/x>one<br>two</a> there.</p>", "See [one two](http://h/x) there."),
             ("<pre><div>l1</div><div>  l2</div></pre>", "```\nl1\n  l2\n```"),
         ] {
             assert_eq!(markdown(part), expected, "{part}");

@@ -5,12 +5,18 @@
 //!
 //! - [`tree`]: the tree of a page, given up when it costs too much
 //! - [`main_content`](mod@main_content): what a page is about
+//!   (`parts`: what elements say that they are; `selection`: which of them it is in; `markdown`: how it is written)
 //! - [`rendered`]: its text as a browser shows it
 //! - [`facts`]: what a page states for programs, and its language
 
 pub mod facts;
 pub mod main_content;
+mod markdown;
+mod parts;
 pub mod rendered;
+mod selection;
+#[cfg(test)]
+mod selection_tests;
 mod sink;
 pub mod tree;
 

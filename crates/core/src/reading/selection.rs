@@ -1,0 +1,319 @@
+//! The elements of a page that its main content is in: what says that it is the text, or else what has most of the
+//! words.
+//!
+//! One walk over the tree adds up the characters of each element. When an element ends, it is left out if it says that
+//! it is boilerplate and has not most of the page, if most of it is links, or if nothing but a heading is left of it.
+//! Among the elements that say that they are the content, the one that says so most plainly is taken, should it have
+//! its share of what is left; an introduction that is before it comes along. A page of which no element says so is
+//! followed down as long as one element has most of its words.
+
+use std::collections::HashMap;
+
+use dom_query::{Document, Element, NodeData, NodeId, NodeRef};
+
+use super::main_content::edges;
+use super::parts::Part;
+
+/// Characters in 100 of a block that are in links, from which on it is navigation.
+const LINKED_MAX: usize = 45;
+/// The same for an introduction: one that has links is that of another page.
+const LEAD_LINKED_MAX: usize = 15;
+/// Characters of a note, from which on it is content.
+const NOTE_CHARS: usize = 300;
+/// Characters of what is left of a block of which more was left out: a label of what is gone.
+const LABEL_CHARS: usize = 80;
+/// Characters that a text has at least, to be the main content because it says so, and to be it without the links
+/// around it.
+const TEXT_CHARS: usize = 200;
+/// Characters in 100 of the page that it has to have, too.
+const TEXT_SHARE: usize = 40;
+/// Characters of a paragraph, or of what says that it is an introduction, for which it comes along.
+const LEAD_CHARS: usize = 60;
+/// Characters that are around a text, in 100 of its own, with which what is around it is still the same article.
+const AROUND_MAX: usize = 60;
+/// Characters in 100 of the page that an element has to have, to be gone down to.
+const MOST: usize = 75;
+/// Headings at the end that are left out.
+const LAST_HEADINGS: usize = 3;
+
+/// Characters of an element; blanks do not count.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    chars: usize,
+    in_links: usize,
+    in_headings: usize,
+}
+
+impl Size {
+    /// Characters that are in no link.
+    fn text(self) -> usize {
+        self.chars - self.in_links
+    }
+
+    fn add(&mut self, other: Size) {
+        self.chars += other.chars;
+        self.in_links += other.in_links;
+        self.in_headings += other.in_headings;
+    }
+
+    fn is_linked(self, percent: usize) -> bool {
+        self.in_links > 0 && self.in_links * 100 >= self.chars * percent
+    }
+}
+
+/// An element that the walk is in.
+#[derive(Clone, Copy, Default)]
+struct Open {
+    /// Its characters, with those of what is left out.
+    all: usize,
+    kept: Size,
+    is_link: bool,
+    is_heading: bool,
+    is_unseen: bool,
+    /// Steps of the walk before it.
+    at: usize,
+    /// Candidates and leads before it.
+    candidates: usize,
+    leads: usize,
+}
+
+/// An element that says that it is the content.
+struct Candidate<'a> {
+    node: NodeRef<'a>,
+    part: Part,
+    chars: usize,
+    at: usize,
+}
+
+/// An element that may introduce what is behind it, and the step at which it ends.
+struct Lead<'a> {
+    node: NodeRef<'a>,
+    end: usize,
+}
+
+/// A walk over a page.
+struct Walk<'a> {
+    /// Characters of the page.
+    chars: usize,
+    steps: usize,
+    open: Vec<Open>,
+    /// What is no content by its name.
+    named: Vec<NodeRef<'a>>,
+    /// What is no content by what is in it.
+    linked: Vec<NodeRef<'a>>,
+    candidates: Vec<Candidate<'a>>,
+    leads: Vec<Lead<'a>>,
+    /// Characters of the elements that have many of them, links left out.
+    texts: HashMap<NodeId, usize>,
+}
+
+/// The HTML of the main content of a page that has `chars` characters.
+pub(super) fn select(page: &Document, chars: usize) -> Option<String> {
+    let mut walk = Walk {
+        chars,
+        steps: 0,
+        open: vec![Open::default()],
+        named: Vec::new(),
+        linked: Vec::new(),
+        candidates: Vec::new(),
+        leads: Vec::new(),
+        texts: HashMap::new(),
+    };
+    for (node, opens) in edges(page) {
+        walk.step(node, opens);
+    }
+    let whole = walk.open.first().map_or(0, |page| page.kept.text());
+    for node in &walk.named {
+        node.remove_from_parent();
+    }
+    if whole < TEXT_CHARS {
+        // a list of links, or a few words: all that there is
+        return page.body().map(|body| body.inner_html().to_string());
+    }
+    for node in &walk.linked {
+        node.remove_from_parent();
+    }
+    let Some(text) = walk.said(whole) else {
+        let found = walk.followed(page.body()?, whole);
+        leave_out_last_headings(&found);
+        return Some(html(found));
+    };
+    leave_out_last_headings(&text.node);
+    Some(walk.leads_of(text).map(html).collect::<String>() + &html(text.node))
+}
+
+impl<'a> Walk<'a> {
+    fn step(&mut self, node: NodeRef<'a>, opens: bool) {
+        self.steps += 1;
+        if let Some(element) = node.element_ref() {
+            match opens {
+                true => self.open(&element),
+                false => self.close(node, &element),
+            }
+        } else if let Some(around) = self.open.last_mut().filter(|around| opens && !around.is_unseen) {
+            let chars = chars(&node);
+            around.all += chars;
+            around.kept.add(Size {
+                chars,
+                in_links: if around.is_link { chars } else { 0 },
+                in_headings: if around.is_heading { chars } else { 0 },
+            });
+        }
+    }
+
+    fn open(&mut self, element: &Element) {
+        let around = self.open.last().copied().unwrap_or_default();
+        self.open.push(Open {
+            is_link: around.is_link || &element.name.local == "a",
+            is_heading: around.is_heading || is_heading(element),
+            is_unseen: around.is_unseen || is_unseen(element),
+            at: self.steps,
+            candidates: self.candidates.len(),
+            leads: self.leads.len(),
+            ..Open::default()
+        });
+    }
+
+    fn close(&mut self, node: NodeRef<'a>, element: &Element) {
+        let Some(closed) = self.open.pop() else { return };
+        let part = Part::of(element);
+        let has_body =
+            self.candidates[closed.candidates..].iter().any(|c| c.part == Part::Body && c.chars >= TEXT_CHARS);
+        let is_named = !has_body
+            && match part {
+                Part::Boilerplate => closed.all * 2 < self.chars,
+                Part::Note => closed.kept.chars < NOTE_CHARS,
+                _ => false,
+            };
+        let is_linked =
+            !is_named && is_block(element) && (closed.is_label() || (!has_body && closed.is_navigation(part)));
+        let Some(around) = self.open.last_mut() else { return };
+        around.all += closed.all;
+        if is_named || is_linked {
+            self.candidates.truncate(closed.candidates);
+            self.leads.truncate(closed.leads);
+            if is_named {
+                self.named.push(node)
+            } else {
+                self.linked.push(node)
+            }
+            return;
+        }
+        around.kept.add(closed.kept);
+        self.keep(node, element, part, closed);
+    }
+
+    /// Remembers an element that is kept, for what it may be.
+    fn keep(&mut self, node: NodeRef<'a>, element: &Element, part: Part, closed: Open) {
+        let chars = closed.kept.text();
+        let is_lead = part == Part::Lead || &element.name.local == "p";
+        if is_lead && chars >= LEAD_CHARS && self.candidates.len() == closed.candidates {
+            self.leads.truncate(closed.leads);
+            self.leads.push(Lead { node, end: self.steps });
+        }
+        if chars >= TEXT_CHARS {
+            self.texts.insert(node.id, chars);
+            if part > Part::Boilerplate {
+                self.candidates.push(Candidate { node, part, chars, at: closed.at });
+            }
+        }
+    }
+
+    /// The element that says most plainly that it is the content; of two, the longer one.
+    fn said(&self, whole: usize) -> Option<&Candidate<'a>> {
+        let mut best: Option<&Candidate<'a>> = None;
+        for next in self.candidates.iter().filter(|next| next.chars * 100 >= whole * TEXT_SHARE) {
+            if best.is_none_or(|best| (next.part, next.chars) > (best.part, best.chars)) {
+                best = Some(next);
+            }
+        }
+        best
+    }
+
+    /// The innermost element that has most of the page.
+    fn followed(&self, body: NodeRef<'a>, whole: usize) -> NodeRef<'a> {
+        let has_most = |node: &NodeRef<'_>| self.texts.get(&node.id).is_some_and(|chars| chars * 100 >= whole * MOST);
+        let mut found = body;
+        while let Some(inner) = found.children_it(false).find(has_most) {
+            found = inner;
+        }
+        found
+    }
+
+    /// What introduces a text: what is before it within the same article.
+    fn leads_of(&self, text: &Candidate<'a>) -> impl Iterator<Item = NodeRef<'a>> {
+        let is_same = |node: &NodeRef<'_>| {
+            let chars = self.texts.get(&node.id);
+            chars.is_some_and(|chars| (chars - text.chars) * 100 <= text.chars * AROUND_MAX)
+        };
+        let around = text.node.ancestors_it(None).take_while(is_same).last().unwrap_or(text.node).id;
+        let before = self.leads.iter().filter(move |lead| lead.end < text.at).map(|lead| lead.node);
+        before.filter(move |lead| lead.ancestors_it(None).any(|node| node.id == around))
+    }
+}
+
+impl Open {
+    /// Returns whether what is left of an element is a label of what was left out of it.
+    fn is_label(&self) -> bool {
+        let Size { chars, in_headings, .. } = self.kept;
+        chars > 0 && self.all > chars && (chars == in_headings || (chars < LABEL_CHARS && self.all > 2 * chars))
+    }
+
+    fn is_navigation(&self, part: Part) -> bool {
+        self.kept.is_linked(if part == Part::Lead { LEAD_LINKED_MAX } else { LINKED_MAX })
+    }
+}
+
+/// Takes out the headings at the end of an element: nothing is below them.
+fn leave_out_last_headings(text: &NodeRef<'_>) {
+    for _ in 0..LAST_HEADINGS {
+        let mut last = *text;
+        while !last.element_ref().is_some_and(|element| is_heading(&element)) {
+            let mut child = last.last_child();
+            while let Some(blank) = child.filter(|child| child.text().trim().is_empty()) {
+                child = blank.prev_sibling();
+            }
+            let Some(inner) = child else { return };
+            last = inner;
+        }
+        last.remove_from_parent();
+    }
+}
+
+/// The HTML of an element; a part of a table is nothing without it.
+fn html(node: NodeRef<'_>) -> String {
+    let mut node = node;
+    while ["tr", "tbody", "thead", "tfoot"].iter().any(|name| node.has_name(name))
+        && let Some(table) = node.parent()
+    {
+        node = table;
+    }
+    let is_inner = ["body", "td", "th", "li", "dd"].iter().any(|name| node.has_name(name));
+    if is_inner { format!("<div>{}</div>", node.inner_html()) } else { node.html().to_string() }
+}
+
+/// The characters of a text, blanks left out.
+pub(super) fn chars(node: &NodeRef<'_>) -> usize {
+    node.query_or(0, |node| match &node.data {
+        NodeData::Text { contents } => contents.chars().filter(|c| !c.is_whitespace()).count(),
+        _ => 0,
+    })
+}
+
+/// Returns whether the text in an element is none that is read.
+pub(super) fn is_unseen(element: &Element) -> bool {
+    matches!(element.name.local.as_ref(), "script" | "style" | "noscript" | "template" | "head")
+}
+
+fn is_heading(element: &Element) -> bool {
+    matches!(element.name.local.as_ref(), "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
+}
+
+fn is_block(element: &Element) -> bool {
+    #[rustfmt::skip]
+    let is = matches!(
+        element.name.local.as_ref(),
+        "article" | "blockquote" | "div" | "dl" | "figure" | "li" | "ol" | "p" | "section" | "table" | "td" | "tr" | "ul"
+    );
+    is
+}
