@@ -11,6 +11,7 @@
 //! a channel of their own ([`control`]). What is the crawl directory's is apart (`crawl::directory`).
 
 pub mod archives;
+pub mod backup;
 pub mod cluster;
 pub mod console;
 pub mod control;

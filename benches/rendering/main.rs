@@ -1,5 +1,5 @@
 //! `cargo bench --bench rendering [-- PAGES [PROGRAM]]`: what rendering a page costs, with the usual options, in a
-//! static page and in an application by React, with 1, 2 and 4 tabs of one browser.
+//! static page and in an application by React, with 1, 2 and 4 browsers of one page each.
 //!
 //! Requests are answered at once, from memory. A line gives pages a second (with the wait for each page to be quiet),
 //! time of the browser's processes on processors for a page (their whole time between the first and the last page,
@@ -61,21 +61,25 @@ fn main() -> Result<()> {
     let cores = std::thread::available_parallelism()?;
     println!("{} ({}), {cores} cores, {pages} pages a line", program.version, program.path.display());
     println!(
-        "{:8} {:>4} {:>8} {:>12} {:>8} {:>9} {:>7} {:>10}",
-        "page", "tabs", "pages/s", "browser ms", "own ms", "median s", "95 % s", "memory MiB"
+        "{:8} {:>8} {:>8} {:>12} {:>8} {:>9} {:>7} {:>10}",
+        "page", "browsers", "pages/s", "browser ms", "own ms", "median s", "95 % s", "memory MiB"
     );
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     for kind in ["static", "item"] {
-        for tabs in [1, 2, 4] {
-            runtime.block_on(line(kind, tabs, pages, &program.path))?;
+        for processes in [1, 2, 4] {
+            runtime.block_on(line(kind, processes, pages, &program.path))?;
         }
     }
     Ok(())
 }
 
-async fn line(kind: &str, tabs: usize, pages: usize, program: &std::path::Path) -> Result<()> {
-    let options =
-        BrowserOptions { tabs, program: Some(program.to_owned()), pages_max: u32::MAX, ..BrowserOptions::default() };
+async fn line(kind: &str, processes: usize, pages: usize, program: &std::path::Path) -> Result<()> {
+    let options = BrowserOptions {
+        processes,
+        program: Some(program.to_owned()),
+        pages_max: u32::MAX,
+        ..BrowserOptions::default()
+    };
     let browsers = Browsers::new(options);
     let render = async |number: usize| -> Result<Rendered> {
         let url = format!("{SITE}{kind}/{}", number % ITEMS);
@@ -83,10 +87,11 @@ async fn line(kind: &str, tabs: usize, pages: usize, program: &std::path::Path) 
         ensure!(rendered.links.len() >= 15, "{url}: {}", rendered.dom);
         Ok(rendered)
     };
-    // the first one starts the browser
-    render(0).await?;
+    // the first ones start the browsers
+    stream::iter(0..processes).map(render).buffer_unordered(processes).collect::<Vec<_>>().await;
     let (own, begin) = (own_cpu(), Instant::now());
-    let rendered: Vec<Result<Rendered>> = stream::iter(0..pages).map(render).buffer_unordered(tabs).collect().await;
+    let rendered: Vec<Result<Rendered>> =
+        stream::iter(0..pages).map(render).buffer_unordered(processes).collect().await;
     let (own, time) = (own_cpu() - own, begin.elapsed().as_secs_f64());
     let rendered = rendered.into_iter().collect::<Result<Vec<Rendered>>>()?;
     let cpu: Duration = rendered.iter().map(|page| page.cpu).sum();
@@ -94,7 +99,7 @@ async fn line(kind: &str, tabs: usize, pages: usize, program: &std::path::Path) 
     times.sort_by(f64::total_cmp);
     let memory = rendered.iter().map(|page| page.peak_memory).max().unwrap_or_default();
     println!(
-        "{kind:8} {tabs:4} {:8.2} {:12.0} {:8.1} {:9.2} {:7.2} {:10}",
+        "{kind:8} {processes:8} {:8.2} {:12.0} {:8.1} {:9.2} {:7.2} {:10}",
         pages as f64 / time,
         cpu.as_secs_f64() * 1e3 / pages as f64,
         own.as_secs_f64() * 1e3 / pages as f64,

@@ -1,10 +1,11 @@
 //! What the processes of a browser take: memory and time on processors, read from `/proc`.
 //!
 //! Memory is the proportional set size (PSS) of the kernel, which counts what processes share once. It costs the kernel
-//! a walk over the pages of a process, so it is read again only when the cheap figure (what a process shares with
-//! nobody) has moved. Where it may not be read, as of a sandboxed process of another user, the cheap figure counts.
+//! a walk over the pages of a process, so it is read again only when the cheap figure (what is in no file) has moved, or
+//! when somebody wants to know exactly; what the cheap figure has grown since is added. Where the exact one may not be
+//! read, as of a sandboxed process of another user, the cheap figure counts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::time::Duration;
 
@@ -17,57 +18,67 @@ const TICK_MS: u64 = 10;
 #[derive(Debug)]
 pub(super) struct Tree {
     root: u32,
-    renderers: HashMap<u32, Option<Known>>,
-    renderer_bytes: Vec<(u32, u64)>,
-    others: u64,
+    known: HashMap<u32, Known>,
+    /// Renderers that do not count.
+    passed_over: HashSet<u32>,
     cpu: Duration,
 }
 
-/// What is known of a renderer.
+/// What is known of a process.
 #[derive(Clone, Copy, Debug)]
 struct Known {
+    is_renderer: bool,
+    /// The last exact figure, and the cheap one at that time.
+    exact: u64,
+    private_then: u64,
+    /// The cheap one now.
     private: u64,
-    bytes: u64,
+}
+
+impl Known {
+    fn bytes(&self) -> u64 {
+        (self.exact + self.private).saturating_sub(self.private_then)
+    }
 }
 
 impl Tree {
     /// Those that descend from `root`.
     pub(super) fn new(root: u32) -> Tree {
-        Tree { root, renderers: HashMap::new(), renderer_bytes: Vec::new(), others: 0, cpu: Duration::ZERO }
+        Tree { root, known: HashMap::new(), passed_over: HashSet::new(), cpu: Duration::ZERO }
     }
 
-    /// Looks again.
-    pub(super) fn look(&mut self) {
+    /// Looks again; at every process exactly, where that `is_exact`.
+    pub(super) fn look(&mut self, is_exact: bool) {
         let members = descendants(self.root);
         let ticks: u64 = members.iter().map(|member| member.ticks).sum();
         // one that died takes its time along if its parent does not wait for it
         self.cpu = self.cpu.max(Duration::from_millis(ticks * TICK_MS));
-        let mut renderers = HashMap::new();
-        (self.renderer_bytes, self.others) = (Vec::new(), 0);
-        for pid in members.iter().map(|member| member.pid) {
-            let known = match self.renderers.get(&pid) {
-                Some(None) => None,
-                Some(Some(known)) => measured(pid, Some(*known)),
-                None if is_renderer(pid) => measured(pid, None),
-                None => None,
-            };
-            match known {
-                Some(known) => self.renderer_bytes.push((pid, known.bytes)),
-                None => self.others += resident(pid),
-            }
-            renderers.insert(pid, known);
+        let before = std::mem::take(&mut self.known);
+        for Member { pid, .. } in members {
+            self.known.extend(measured(pid, before.get(&pid), is_exact).map(|known| (pid, known)));
         }
-        self.renderers = renderers;
+        self.passed_over.retain(|pid| self.known.contains_key(pid));
     }
 
-    /// Bytes of each renderer.
-    pub(super) fn renderers(&self) -> &[(u32, u64)] {
-        &self.renderer_bytes
+    /// The renderers of this moment count no more: they are of pages that are over, or of none.
+    pub(super) fn pass_over_renderers(&mut self) {
+        self.passed_over.extend(self.known.iter().filter(|(_, known)| known.is_renderer).map(|(pid, _)| *pid));
     }
 
-    /// Bytes of all that are no renderers, with what they share with others.
+    /// Bytes of all renderers that count.
+    pub(super) fn renderers(&self) -> u64 {
+        let counted = self.known.iter().filter(|(pid, known)| known.is_renderer && !self.passed_over.contains(pid));
+        counted.map(|(_, known)| known.bytes()).sum()
+    }
+
+    /// Bytes of all that are no renderers.
     pub(super) fn others(&self) -> u64 {
-        self.others
+        self.known.values().filter(|known| !known.is_renderer).map(Known::bytes).sum()
+    }
+
+    /// The number of processes.
+    pub(super) fn processes(&self) -> usize {
+        self.known.len()
     }
 
     /// Time on processors of all of them, those that are gone included.
@@ -81,29 +92,27 @@ impl Tree {
     }
 }
 
-/// What a renderer takes, where `before` was known of it.
-fn measured(pid: u32, before: Option<Known>) -> Option<Known> {
-    let private = bytes_of(&format!("/proc/{pid}/status"), "RssAnon:")?;
-    match before {
-        Some(known) if private.abs_diff(known.private) < GROWTH_BYTES => Some(known),
-        _ => Some(Known { private, bytes: pss(pid).unwrap_or(private) }),
-    }
-}
-
-/// What a process holds that is in no file.
-fn resident(pid: u32) -> u64 {
-    let file = format!("/proc/{pid}/status");
-    ["RssAnon:", "RssShmem:"].iter().filter_map(|name| bytes_of(&file, name)).sum()
+/// What a process takes, of which this was known `before`; nothing where it is gone.
+fn measured(pid: u32, before: Option<&Known>, is_exact: bool) -> Option<Known> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let is_renderer = before.map_or_else(|| is_renderer(pid), |known| known.is_renderer);
+    let anonymous = bytes_of(&status, "RssAnon:")?;
+    // what a renderer shares is in the others already
+    let shared = if is_renderer { 0 } else { bytes_of(&status, "RssShmem:").unwrap_or(0) };
+    let private = anonymous + shared;
+    Some(match before {
+        Some(known) if !is_exact && private.abs_diff(known.private_then) < GROWTH_BYTES => Known { private, ..*known },
+        _ => Known { is_renderer, exact: pss(pid).unwrap_or(private), private_then: private, private },
+    })
 }
 
 /// Proportional set size of a process, in bytes.
 fn pss(pid: u32) -> Option<u64> {
-    bytes_of(&format!("/proc/{pid}/smaps_rollup"), "Pss:")
+    bytes_of(&fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?, "Pss:")
 }
 
-/// What a file of the kernel says in the line that begins with `name`, in bytes.
-fn bytes_of(file: &str, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(file).ok()?;
+/// What a text of the kernel says in the line that begins with `name`, in bytes.
+fn bytes_of(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
@@ -172,7 +181,9 @@ mod tests {
         assert!(descendants(member.parent).iter().any(|member| member.pid == own));
         assert!(pss(own).unwrap() > 1 << 20);
         let mut tree = Tree::new(own);
-        tree.look();
-        assert!(tree.renderers().is_empty());
+        tree.look(true);
+        assert!(tree.others() > 1 << 20);
+        assert_eq!(tree.renderers(), 0);
+        assert!(tree.processes() > 0);
     }
 }

@@ -10,11 +10,9 @@ use super::consent::Consent;
 pub struct BrowserOptions {
     /// The program; none for the first one that [`super::find`] finds on `PATH`.
     pub program: Option<PathBuf>,
-    /// Processes at the same time.
+    /// Browsers at the same time, and so pages.
     pub processes: usize,
-    /// Pages at the same time in each of them.
-    pub tabs: usize,
-    /// Pages after which a process is replaced by a new one.
+    /// Pages after which a browser is replaced by a new one.
     pub pages_max: u32,
     /// Time for a process to start and answer.
     pub start_timeout: Duration,
@@ -28,8 +26,7 @@ impl Default for BrowserOptions {
     fn default() -> Self {
         BrowserOptions {
             program: None,
-            processes: 1,
-            tabs: 2,
+            processes: 2,
             pages_max: 200,
             start_timeout: Duration::from_secs(30),
             temporary_dir: std::env::temp_dir(),
@@ -51,7 +48,8 @@ pub struct RenderOptions {
     pub deadline: Duration,
     /// When a page counts as quiet.
     pub quiet: Quiet,
-    /// Bytes of memory of the processes of a page ([`super::Rendered::peak_memory`]). One that takes more is killed.
+    /// Bytes of memory of the processes of a page ([`super::Rendered::peak_memory`]). Where they take more, the browser is
+    /// killed.
     pub memory_max: u64,
     /// Requests that are answered; then the page is taken as it is.
     pub requests_max: u32,

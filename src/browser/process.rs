@@ -1,17 +1,15 @@
 //! A running browser: started, confined, watched, ended.
 //!
-//! While it has pages, its processes are looked at a few times a second. A renderer that takes more memory than its
-//! page may is killed by its number; the browser then tells whose it was. Pages of one browser are watched together:
-//! the sum of all renderers may be as much as all of its pages may take, and the largest renderer goes where it is
-//! more. What pages keep outside of renderers, such as blobs, is bounded by the same sum; where it is more, the
-//! browser goes.
+//! It has one page at a time, and while it has one its processes are looked at a few times a second, more often when
+//! they come near to what they may take. What they take more than before the page is the page's: all renderers, and
+//! what it keeps elsewhere, such as blobs. A browser whose processes take too much memory, or become too many, is
+//! killed with all of them.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
@@ -22,8 +20,11 @@ use super::memory::Tree;
 use super::protocol::{CallError, Connection, attach, every_request};
 use super::{BrowserOptions, RenderFailure};
 
-/// Time between two looks at its processes.
+/// Time between two looks at its processes, and where they take more than half of what they may.
 const LOOK: Duration = Duration::from_millis(250);
+const LOOK_CLOSELY: Duration = Duration::from_millis(50);
+/// Processes that it may have: some ten are its own, and each origin of a frame may have one.
+const PROCESSES_MAX: usize = 100;
 /// Time for it to end by itself when it is asked to, and for the kernel when it is killed.
 const END_MAX: Duration = Duration::from_secs(3);
 /// Bytes of its last words that are kept.
@@ -39,38 +40,27 @@ pub(super) struct Process {
     pub user_agent: String,
     keeper: Keeper,
     watch: Arc<Mutex<Watch>>,
-    /// Pages that it has now, and that it ever had.
-    active: AtomicUsize,
+    /// Pages that it ever had.
     pages: AtomicU32,
     is_retired: AtomicBool,
-    kills: AtomicU32,
-    /// It was killed for what its pages kept in it.
-    has_swollen: AtomicBool,
+    /// What its page took too much of, and so it was killed.
+    killed_for: OnceLock<RenderFailure>,
 }
 
-/// What its processes take, and for whom.
+/// What its processes take, and what of that is the page's.
 #[derive(Debug)]
 struct Watch {
     tree: Tree,
-    next: u64,
-    usages: Vec<Usage>,
-    /// What its processes but renderers took before the first page.
-    base: Option<u64>,
-    looked: Option<Instant>,
+    page: Option<Usage>,
 }
 
-/// What has to go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TooMuch {
-    Renderer(u32),
-    Browser,
-}
-
-/// What was taken while a page was there.
+/// What was taken since a page is there.
 #[derive(Clone, Copy, Debug)]
 struct Usage {
-    page: u64,
     memory_max: u64,
+    /// What its processes but renderers took before, and the time on processors of all of them.
+    before: u64,
+    cpu_before: Duration,
     cpu: Duration,
     peak: u64,
 }
@@ -130,37 +120,18 @@ impl Process {
             connection,
             user_agent: version["userAgent"].as_str().unwrap_or_default().to_owned(),
             keeper,
-            watch: Arc::new(Mutex::new(Watch { tree, next: 0, usages: Vec::new(), base: None, looked: None })),
-            active: AtomicUsize::new(0),
+            watch: Arc::new(Mutex::new(Watch { tree, page: None })),
             pages: AtomicU32::new(0),
             is_retired: AtomicBool::new(false),
-            kills: AtomicU32::new(0),
-            has_swollen: AtomicBool::new(false),
+            killed_for: OnceLock::new(),
         }))
     }
 
-    /// Whether it may have another page, where it may have `tabs` at a time and `pages_max` in all.
-    pub(super) fn has_place(&self, tabs: usize, pages_max: u32) -> bool {
-        !self.is_worn(pages_max) && self.active() < tabs
-    }
-
-    /// Whether it is to be replaced.
+    /// Whether it is to be replaced, where it may have `pages_max` pages in all.
     pub(super) fn is_worn(&self, pages_max: u32) -> bool {
         self.connection.has_ended()
             || self.is_retired.load(Ordering::Relaxed)
             || self.pages.load(Ordering::Relaxed) >= pages_max.max(1)
-    }
-
-    /// Pages that it has now.
-    pub(super) fn active(&self) -> usize {
-        self.active.load(Ordering::Relaxed)
-    }
-
-    /// A place for a page, until it is dropped.
-    pub(super) fn seat(self: &Arc<Process>) -> Seat {
-        self.active.fetch_add(1, Ordering::Relaxed);
-        self.pages.fetch_add(1, Ordering::Relaxed);
-        Seat { process: self.clone() }
     }
 
     /// It gets no more pages.
@@ -174,13 +145,15 @@ impl Process {
         self.keeper.kill();
     }
 
-    /// It is gone while it had pages: what that means for one of them.
+    /// It is gone while it had a page: what that means for the page.
     pub(super) fn end(&self) -> RenderFailure {
         self.retire();
-        match self.has_swollen.load(Ordering::Relaxed) && self.active() == 1 {
-            true => RenderFailure::Memory,
-            false => RenderFailure::Crashed,
-        }
+        self.killed_for().unwrap_or(RenderFailure::Crashed)
+    }
+
+    /// What its page took too much of.
+    pub(super) fn killed_for(&self) -> Option<RenderFailure> {
+        self.killed_for.get().cloned()
     }
 
     /// Ends it, and waits until it is gone.
@@ -193,76 +166,71 @@ impl Process {
         }
     }
 
-    /// Whether a renderer was killed for its memory and nobody has heard of it yet.
-    pub(super) fn took_too_much(&self) -> bool {
-        self.kills.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |kills| kills.checked_sub(1)).is_ok()
-    }
-
     /// From here on a page is there, until what is returned is dropped.
     pub(super) async fn begin_page(self: &Arc<Process>, memory_max: u64) -> PageUsage {
-        self.look().await;
-        let page = {
-            let mut watch = lock(&self.watch);
-            watch.next += 1;
-            let page = watch.next;
-            watch.usages.push(Usage { page, memory_max, cpu: Duration::ZERO, peak: 0 });
-            page
-        };
+        self.pages.fetch_add(1, Ordering::Relaxed);
+        let watch = self.watch.clone();
+        let _ = tokio::task::spawn_blocking(move || lock(&watch).begin(memory_max)).await;
         let process = self.clone();
         let watching = tokio::spawn(async move {
             loop {
-                tokio::time::sleep(LOOK).await;
-                // one look does for all pages
-                let is_due = lock(&process.watch).looked.is_none_or(|looked| looked.elapsed() >= LOOK / 2);
-                if is_due {
-                    process.look().await;
-                }
+                let pause = process.look().await;
+                tokio::time::sleep(pause).await;
             }
         });
-        PageUsage { process: self.clone(), page, watching }
+        PageUsage { process: self.clone(), watching }
     }
 
-    /// Looks at its processes, and kills what takes too much.
-    pub(super) async fn look(&self) {
+    /// Looks at its processes, kills them where they take too much, and returns the time until the next look.
+    pub(super) async fn look(&self) -> Duration {
         let watch = self.watch.clone();
         let looked = tokio::task::spawn_blocking(move || lock(&watch).look()).await;
-        match looked.ok().flatten() {
-            Some(TooMuch::Renderer(pid)) => {
-                self.kills.fetch_add(1, Ordering::Relaxed);
-                if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-                    let _ = kill_process(pid, Signal::KILL);
-                }
-            }
-            Some(TooMuch::Browser) => {
-                self.has_swollen.store(true, Ordering::Relaxed);
+        match looked.unwrap_or(Ok(LOOK)) {
+            Ok(pause) => pause,
+            Err(too_much) => {
+                tracing::debug!(%too_much, pid = self.keeper.pid(), "a browser is killed");
+                let _ = self.killed_for.set(too_much);
                 self.kill();
+                LOOK
             }
-            None => {}
         }
     }
 }
 
 impl Watch {
-    /// Looks, shares the time out, and names what must go.
-    fn look(&mut self) -> Option<TooMuch> {
-        let before = self.tree.cpu();
-        self.tree.look();
-        self.looked = Some(Instant::now());
-        let base = *self.base.get_or_insert(self.tree.others());
-        let pages = u32::try_from(self.usages.len()).unwrap_or(u32::MAX);
-        let share = self.tree.cpu().saturating_sub(before).checked_div(pages)?;
-        let all: u64 = self.tree.renderers().iter().map(|(_, bytes)| bytes).sum();
-        for usage in &mut self.usages {
-            usage.cpu += share;
-            usage.peak = usage.peak.max(all);
+    fn begin(&mut self, memory_max: u64) {
+        self.tree.look(true);
+        // a page has renderers of its own
+        self.tree.pass_over_renderers();
+        let (before, cpu_before) = (self.tree.others(), self.tree.cpu());
+        self.page = Some(Usage { memory_max, before, cpu_before, cpu: Duration::ZERO, peak: 0 });
+    }
+
+    /// Looks, and says when to look again, or what there is too much of.
+    fn look(&mut self) -> Result<Duration, RenderFailure> {
+        let Some(page) = &mut self.page else { return Ok(LOOK) };
+        self.tree.look(false);
+        let mut taken = page.taken(&self.tree);
+        if taken > page.memory_max {
+            self.tree.look(true);
+            taken = page.taken(&self.tree);
         }
-        let limits = self.usages.iter().map(|usage| usage.memory_max);
-        let (one_max, all_max) = (limits.clone().max()?, limits.fold(0, u64::saturating_add));
-        if self.tree.others() > base.saturating_add(all_max) {
-            return Some(TooMuch::Browser);
+        page.cpu = self.tree.cpu().saturating_sub(page.cpu_before);
+        page.peak = page.peak.max(taken);
+        if taken > page.memory_max {
+            return Err(RenderFailure::Memory);
         }
-        let (pid, bytes) = self.tree.renderers().iter().copied().max_by_key(|(_, bytes)| *bytes)?;
-        (bytes > one_max || all > all_max).then_some(TooMuch::Renderer(pid))
+        if self.tree.processes() > PROCESSES_MAX {
+            return Err(RenderFailure::Processes);
+        }
+        Ok(if taken > page.memory_max / 2 { LOOK_CLOSELY } else { LOOK })
+    }
+}
+
+impl Usage {
+    /// What of `tree` is the page's.
+    fn taken(&self, tree: &Tree) -> u64 {
+        tree.renderers() + tree.others().saturating_sub(self.before)
     }
 }
 
@@ -270,39 +238,24 @@ fn lock(watch: &Mutex<Watch>) -> MutexGuard<'_, Watch> {
     watch.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A place of a page in a browser.
-#[derive(Debug)]
-pub(super) struct Seat {
-    pub process: Arc<Process>,
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.process.active.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// What a page takes.
 #[derive(Debug)]
 pub(super) struct PageUsage {
     process: Arc<Process>,
-    page: u64,
     watching: tokio::task::JoinHandle<()>,
 }
 
 impl PageUsage {
     /// Time on processors and most memory so far.
     pub(super) fn taken(&self) -> (Duration, u64) {
-        let watch = lock(&self.process.watch);
-        let usage = watch.usages.iter().find(|usage| usage.page == self.page);
-        usage.map_or_else(Default::default, |usage| (usage.cpu, usage.peak))
+        lock(&self.process.watch).page.map_or_else(Default::default, |page| (page.cpu, page.peak))
     }
 }
 
 impl Drop for PageUsage {
     fn drop(&mut self) {
         self.watching.abort();
-        lock(&self.process.watch).usages.retain(|usage| usage.page != self.page);
+        lock(&self.process.watch).page = None;
     }
 }
 

@@ -26,13 +26,13 @@ pub struct Rendered {
     pub pdf: Option<Vec<u8>>,
     /// What it tried and was not let.
     pub refused: Vec<Refused>,
-    /// Time on processors of the browser while it was rendered: exact where it was the only page of its process, else
-    /// an equal share of each moment.
+    /// Time on processors of the browser while it was rendered.
     pub cpu: Duration,
     /// How long it took, without the wait for a free browser.
     pub duration: Duration,
-    /// The most memory that the renderers of its process had while it was rendered, in bytes: proportional set sizes
-    /// where they can be read, else what is not shared. Looked at a few times a second.
+    /// The most memory that its browser took for it, in bytes: all renderers, by their proportional set sizes where
+    /// they can be read, else by what is not shared, and what the other processes took more than before. Looked at a few
+    /// times a second.
     pub peak_memory: u64,
 }
 
@@ -82,6 +82,8 @@ pub enum RefusedKind {
     Worker,
     /// A navigation beyond [`super::RenderOptions::navigations_max`].
     Navigation,
+    /// A frame of one origin more than the frames of a page may have.
+    Frame,
 }
 
 /// Why a page could not be rendered.
@@ -97,13 +99,16 @@ pub enum RenderFailure {
     /// The browser cannot have a sandbox here, and nobody allowed to go without.
     #[error("the browser cannot have a sandbox: {0}")]
     Unsandboxed(String),
-    /// The browser, or the process of the page, ended. The page may be innocent: another page of the same browser may
-    /// have been the reason.
+    /// The browser, or the process of the page, ended. The page may be innocent: the kernel ends processes where a
+    /// machine has no memory left.
     #[error("the browser crashed")]
     Crashed,
     /// The page took more memory than it may.
     #[error("the page takes more memory than it may")]
     Memory,
+    /// The page had more processes than it may.
+    #[error("the page has more processes than it may")]
+    Processes,
     /// The page did not even answer when its time was over, nor after its scripts had been ended.
     #[error("the page hangs")]
     Hung,

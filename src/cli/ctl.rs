@@ -34,6 +34,7 @@ Examples:
   crawler ctl add-seeds example.com https://example.org/news/
   crawler ctl add-seeds --file more.txt
   crawler ctl reload
+  crawler ctl console
   crawler ctl stop --wait && crawler verify
 
 Exit codes: 0 done, 1 refused or no crawl is running, 2 usage, 4 the socket or a file fails.")]
@@ -74,6 +75,8 @@ enum What {
     /// crawl still take precedence. Other settings take effect at the next start, or were fixed when the crawl was
     /// created; the reply names them.
     Reload,
+    /// Print the address of the crawl's console, with the token that permits orders
+    Console,
 }
 
 #[derive(Debug, Args)]
@@ -102,6 +105,7 @@ impl CtlArgs {
             What::Resume => self.command(&Command::Resume {}),
             What::Checkpoint => self.command(&Command::Checkpoint {}),
             What::Reload => self.command(&Command::Reload {}),
+            What::Console => self.command(&Command::Console {}),
             What::Stop(stop) => match self.command(&Command::Stop {})? {
                 Exit::Done if stop.wait => self.wait_for_end(),
                 exit => Ok(exit),
@@ -239,6 +243,9 @@ fn batches(lines: Vec<String>) -> impl Iterator<Item = Command> {
 fn text(reply: &Reply, dir: &Path) -> anyhow::Result<String> {
     if let Some(live) = &reply.status {
         return status::text_of(live, dir);
+    }
+    if let Some(console) = &reply.console {
+        return Ok(format!("{}\n", escaped(console)));
     }
     let mut text = if reply.ok { format!("{}\n", escaped(&reply.message)) } else { String::new() };
     if let (Some(checkpoint), Some(_)) = (reply.checkpoint, &reply.seeds) {

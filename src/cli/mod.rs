@@ -6,6 +6,7 @@
 
 pub mod archive;
 mod audit;
+mod backup;
 mod canonical;
 mod changes;
 mod cluster;
@@ -109,6 +110,8 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Control a running crawl: pause, resume, add seeds, checkpoint, stop, reload
     Ctl(ctl::CtlArgs),
+    /// Copy a crawl, also one that runs, from its last checkpoint
+    Backup(backup::BackupArgs),
     /// Go on with a crawl from a store, on another machine
     Cluster(cluster::ClusterArgs),
     /// Show a crawl in the browser, while it runs or afterwards
@@ -286,6 +289,7 @@ pub fn run_args(args: impl IntoIterator<Item = OsString>, crawl: CrawlFn, open_a
         Some(Command::Diff(args)) => args.run(open_archive),
         Some(Command::Plan(args)) => args.run(),
         Some(Command::Ctl(args)) => args.run(),
+        Some(Command::Backup(args)) => args.run(),
         Some(Command::Cluster(args)) => args.run(crawl),
         Some(Command::Console(args)) => args.run(),
         Some(Command::Status(args)) => args.run(),

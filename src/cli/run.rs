@@ -128,7 +128,7 @@ impl LimitArgs {
     /// Those of them that were given.
     fn given(&self) -> GivenLimits {
         let (max_pages, max_time, max_depth) = (self.max_pages, self.max_time, self.max_depth);
-        GivenLimits { max_pages, max_time, max_depth, store: self.store.clone() }
+        GivenLimits { max_pages, max_time, max_depth, store: self.store.clone(), ..GivenLimits::default() }
     }
 }
 
@@ -151,10 +151,12 @@ pub(super) fn run(args: CrawlArgs, commands: &clap::Command, crawl: CrawlFn) -> 
     // without a handler the signal ends the process, which is what happens where there can be none
     let _ = signals::survive_checkpoint_signal();
     let (mut config, _) = args.limits.configure(args.config.as_deref())?;
-    config.report.log_format = args.log_format.unwrap_or(config.report.log_format);
-    if let Some(address) = args.console {
-        config.report.console = address.to_string();
-    }
+    let given = GivenLimits {
+        log_format: args.log_format,
+        console: args.console.map(|address| address.to_string()),
+        ..args.limits.given()
+    };
+    given.apply(&mut config);
     let mut seeds = args.seeds.as_deref().map_or(Ok(Vec::new()), read_seeds)?;
     if !seeds.is_empty() && !seeds.ends_with(b"\n") {
         seeds.push(b'\n');
@@ -182,7 +184,7 @@ pub(super) fn run(args: CrawlArgs, commands: &clap::Command, crawl: CrawlFn) -> 
     let request = CrawlRequest {
         config,
         config_path: args.config,
-        limits: args.limits.given(),
+        limits: given,
         seeds_path: args.seeds,
         urls: args.urls.into_iter().map(without_user_information).collect(),
         seeds,

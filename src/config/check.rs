@@ -226,6 +226,8 @@ fn crawl(config: &Config) -> Checked {
     require(crawl.max_bytes != Some(Bytes(0)), "crawl.max_bytes", nothing)?;
     require(crawl.max_time != Some(Duration::ZERO), "crawl.max_time", nothing)?;
     at_least(crawl.checkpoint_interval, "1s", "crawl.checkpoint_interval")?;
+    let memory = crawl.memory.is_none_or(|memory| memory >= Bytes::mib(256));
+    require(memory, "crawl.memory", "must be at least \"256MiB\", or \"unlimited\"")?;
     let shards = (1..=SHARDS_MAX).contains(&crawl.shards);
     require(shards, "crawl.shards", "must be from 1 to 256; the number of cores is a good choice for a large crawl")?;
     require(config.budget.pages_per_host != Some(0), "budget.pages_per_host", nothing)?;

@@ -5,9 +5,10 @@ use super::{Config, ConfigError, Origin, Origins, SITE};
 
 /// Keys that each machine may set for itself; of a name with `.` at its end all of the section. What it does not set is
 /// as the crawl was made with.
-const OWN: [&str; 21] = [
+const OWN: [&str; 22] = [
     "crawl.checkpoint_interval",
     "crawl.disk_floor",
+    "crawl.memory",
     "crawl.readable_by",
     "identity.key_file",
     "fetch.workers",

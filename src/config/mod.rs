@@ -14,6 +14,7 @@ mod error;
 mod headers;
 mod hosts;
 mod machine;
+mod memory;
 mod nearest;
 mod recrawl;
 pub mod reference;
@@ -184,8 +185,9 @@ impl Config {
             let mut act = |target: &mut dyn Section| read_section(target, section_name, content, &lines, &mut places);
             each_section!(config, section_name, act).unwrap_or_else(|| Err(lines.unknown_section(section)))?;
         }
+        let derived = memory::derive(&mut config, |key| places.contains_key(key));
         check::limits(&config).map_err(|limit| limit.error(&places, name))?;
-        Ok((config, Origins::of_file(places)))
+        Ok((config, Origins::of_file(places, derived)))
     }
 
     /// Checks the limits again, after settings were changed in code.

@@ -84,6 +84,8 @@ section! {
         max_depth: Option<u16> = ScopeOptions::default().max_depth,
         /// Time between two checkpoints: what a crash repeats at most.
         checkpoint_interval: Duration = Duration::from_secs(30),
+        /// Memory that the crawl may take; settings of memory that are not set follow from it.
+        memory: Option<Bytes> = None,
         /// Free space below which the crawl stops cleanly.
         disk_floor: Bytes = Bytes::gib(2),
         /// Who may read a crawl directory that is made.

@@ -17,6 +17,8 @@ pub enum Origin {
     File(SourceLine),
     /// An option of the command line.
     CommandLine(&'static str),
+    /// It follows from `crawl.memory`.
+    Memory,
 }
 
 impl fmt::Display for Origin {
@@ -25,6 +27,7 @@ impl fmt::Display for Origin {
             Origin::Default => f.write_str("default"),
             Origin::File(place) => place.fmt(f),
             Origin::CommandLine(option) => write!(f, "command line, {option}"),
+            Origin::Memory => f.write_str("crawl.memory"),
         }
     }
 }
@@ -34,9 +37,10 @@ impl fmt::Display for Origin {
 pub struct Origins(HashMap<String, Origin>);
 
 impl Origins {
-    /// Those of the keys that a file has.
-    pub(super) fn of_file(places: HashMap<String, SourceLine>) -> Self {
-        Origins(places.into_iter().map(|(key, place)| (key, Origin::File(place))).collect())
+    /// Those of the keys that a file has, and of those that follow from `crawl.memory` in it.
+    pub(super) fn of_file(places: HashMap<String, SourceLine>, derived: Vec<&'static str>) -> Self {
+        let places = places.into_iter().map(|(key, place)| (key, Origin::File(place)));
+        Origins(places.chain(derived.into_iter().map(|key| (key.to_owned(), Origin::Memory))).collect())
     }
 
     /// Notes that an option of the command line set `key`, written `section.key`.

@@ -141,6 +141,12 @@ pub(super) fn begin(disk: &Disk, dir: &Path, identity: &Identity) -> disk::Resul
     disk.replace(&dir.join(layout::IDENTITY_MADE), &json)
 }
 
+/// Gives `made`, a whole directory of a crawl, the name `dir`, durably; an empty directory may be there.
+pub(super) fn put_in_place(disk: &Disk, made: &Path, dir: &Path) -> disk::Result<()> {
+    std::fs::create_dir_all(dir).and_then(|()| std::fs::rename(made, dir)).map_err(|e| Error::io("rename", made, e))?;
+    disk.sync_dir(dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+}
+
 /// Begins to make a crawl of so many shards: its identity, put aside.
 fn make(request: &CrawlRequest, disk: &Disk, clock: &dyn Clock, count: usize) -> Result<Identity, CrawlError> {
     if let Some(name) = stray_shard(&request.dir) {

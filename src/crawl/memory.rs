@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::files::{self, IDLE_CONNECTIONS_MAX, WORKERS_MOST};
 use super::{machine, options, share, sites, threads};
-use crate::config::{Config, Workers};
+use crate::config::{Bytes, Config, Workers};
 use crate::disk::{self, Disk};
 use crate::drum::{UNMERGED_BYTES, VALUE_BYTES_PER_ENTRY};
 use crate::engine::seeds::reader;
@@ -122,25 +122,27 @@ impl Ceiling {
     }
 }
 
-/// Workers at most: those that are configured, or as many as may be found, which this machine has memory and open files
-/// for.
+/// Workers at most: those that are configured, or as many as may be found, which `crawl.memory` or this machine has
+/// room for, and open files.
 pub(super) fn workers_most(config: &Config) -> usize {
     match config.fetch.workers {
         Workers::Fixed(workers) => workers,
         Workers::Auto => {
-            let by_memory = machine::memory().map_or(WORKERS_START, |memory| workers_in(config, memory));
+            let memory = config.crawl.memory.map(Bytes::get);
+            let room = memory.or_else(|| machine::memory().map(|memory| memory / 4 * MEMORY_QUARTERS));
+            let by_memory = room.map_or(WORKERS_START, |room| workers_in(config, room));
             by_memory.min(files::workers_most(config, files::limit())).clamp(1, WORKERS_MOST)
         }
     }
 }
 
-/// With so many workers the ceiling is within its share of `memory`; they are not fewer than at the start.
+/// With so many workers the ceiling is at most `memory`; they are not fewer than at the start.
 fn workers_in(config: &Config, memory: u64) -> usize {
     const MANY: usize = 1_000;
     let ceiling = |workers| Ceiling::with_workers(config, workers, threads::cores()).bytes;
     let least = ceiling(WORKERS_START);
     let each = (ceiling(WORKERS_START + MANY) - least) / MANY as u64;
-    let room = (memory / 4 * MEMORY_QUARTERS).saturating_sub(least);
+    let room = memory.saturating_sub(least);
     WORKERS_START + usize::try_from(room / each.max(1)).unwrap_or(WORKERS_MOST)
 }
 
@@ -226,7 +228,6 @@ fn processing(config: &Config, requests: u64, cores: u64) -> Vec<Part> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Bytes;
 
     #[test]
     fn the_ceiling_is_the_sum_of_its_parts_and_follows_the_configuration() {
@@ -256,15 +257,28 @@ mod tests {
     fn memory_bounds_the_workers_that_are_found() {
         let config = Config::default();
         const GIB: u64 = 1 << 30;
-        assert!(workers_in(&config, 64 * GIB) > WORKERS_MOST);
-        assert_eq!(workers_in(&config, 2 * GIB), WORKERS_START, "never fewer for the sake of memory");
-        let some = workers_in(&config, 8 * GIB);
+        assert!(workers_in(&config, 48 * GIB) > WORKERS_MOST);
+        assert_eq!(workers_in(&config, GIB), WORKERS_START, "never fewer for the sake of memory");
+        let some = workers_in(&config, 6 * GIB);
         assert!((500..3_000).contains(&some), "{some}");
         assert!(Ceiling::with_workers(&config, some, threads::cores()).bytes <= 6 * GIB);
         let most = workers_most(&config);
         assert_eq!(Ceiling::of(&config, 2), Ceiling::with_workers(&config, most, 2));
         let fixed = Config { fetch: crate::config::Fetch { workers: Workers::Fixed(9), ..config.fetch }, ..config };
         assert_eq!(workers_most(&fixed), 9, "a number is the number, whatever the machine has");
+    }
+
+    #[test]
+    fn the_ceiling_of_a_crawl_is_within_its_memory_where_that_has_room_for_the_least() {
+        for (memory, is_least) in [("2GiB", true), ("4GiB", false), ("8GiB", false), ("16GiB", false)] {
+            let config = Config::parse(&format!("[crawl]\nmemory = \"{memory}\"\n"), "x").unwrap();
+            let ceiling = Ceiling::with_workers(&config, workers_in(&config, config.crawl.memory.unwrap().get()), 2);
+            let memory = config.crawl.memory.unwrap().get();
+            let room = memory.saturating_sub(ceiling.bytes);
+            assert!(ceiling.bytes <= memory || is_least && ceiling.bytes < memory / 4 * 5, "{memory} {ceiling:#?}");
+            let is_full = workers_in(&config, memory) >= WORKERS_MOST;
+            assert!(room < memory / 4 || is_full, "{memory} is not used: {}", ceiling.bytes);
+        }
     }
 
     #[test]

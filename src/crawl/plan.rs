@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::due::{self, DueIn, Needs};
 use super::memory::{Ceiling, workers_most};
 use super::{machine, options, threads};
-use crate::config::Config;
+use crate::config::{Bytes, Config};
 use crate::disk::Disk;
 use crate::text::figures;
 use crate::web::scope::ScopeMode;
@@ -201,14 +201,12 @@ impl Plan {
             "scope.mode = \"any\" without a limit of pages, bytes or time: the crawl never ends".to_owned(),
         );
         warn(!config.network.allow.is_empty(), format!("network.allow permits {}", config.network.allow.join(", ")));
-        if let Some(machine) = self.machine_memory.filter(|&machine| self.memory.bytes > machine) {
-            let over = crate::text::figures::size(self.memory.bytes - machine);
-            warn(
-                true,
-                format!(
-                    "the memory ceiling is {over} more than the machine has; crawler plan --memory lists its parts"
-                ),
-            );
+        for (room, what) in [(self.machine_memory, "the machine has"), (crawl.memory.map(Bytes::get), "crawl.memory")] {
+            let Some(over) = room.and_then(|room| self.memory.bytes.checked_sub(room)).filter(|&over| over > 0) else {
+                continue;
+            };
+            let over = crate::text::figures::size(over);
+            warn(true, format!("the memory ceiling is {over} more than {what}; crawler plan --memory lists its parts"));
         }
         if let Some(free) = self.disk_free {
             let floor = crawl.disk_floor.get();

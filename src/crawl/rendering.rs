@@ -84,8 +84,7 @@ pub(super) fn executor(config: &Config, program: Program, process: ProcessOption
     RenderExecutorOptions {
         browsers: BrowserOptions {
             program: Some(program.path),
-            processes: 1,
-            tabs: render.pages,
+            processes: render.pages,
             pages_max: at_most(render.pages_per_browser),
             // not in the crawl directory, which may be on a slow disk
             temporary_dir: std::env::temp_dir(),

@@ -38,6 +38,10 @@ pub struct GivenLimits {
     pub max_depth: Option<u16>,
     /// `cluster.store`.
     pub store: Option<SecretAddress>,
+    /// `report.log_format`.
+    pub log_format: Option<LogFormat>,
+    /// `report.console`.
+    pub console: Option<String>,
 }
 
 impl GivenLimits {
@@ -49,6 +53,11 @@ impl GivenLimits {
         limits.max_depth = self.max_depth.or(limits.max_depth);
         if let Some(store) = &self.store {
             config.cluster.store.clone_from(store);
+        }
+        let report = &mut config.report;
+        report.log_format = self.log_format.unwrap_or(report.log_format);
+        if let Some(console) = &self.console {
+            report.console.clone_from(console);
         }
     }
 }
@@ -111,7 +120,7 @@ impl CrawlRequest {
 
     /// What the closing statistics say of this run.
     pub fn closing(&self) -> Closing<'_> {
-        let GivenLimits { max_pages, max_time, max_depth, ref store } = self.limits;
+        let GivenLimits { max_pages, max_time, max_depth, ref store, .. } = self.limits;
         Closing {
             dir: &self.dir,
             seeds: self.seeds_path.as_deref(),

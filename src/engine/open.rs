@@ -186,6 +186,7 @@ impl Engine {
         let settings = opening.settings.clone();
         let rng = fastrand::Rng::with_seed(id ^ now.ms().rotate_left(32));
         let quota = (opening.commons.quota.clone(), opening.commons.allowance.clone());
+        let disk_free = home.disk.free_bytes(&home.dir)?;
         let requests =
             Requests::new((opening.commons.slots, opening.commons.rates), opening.commons.lease, opening.wake, rng);
         let mut engine = Engine {
@@ -194,7 +195,7 @@ impl Engine {
             requests,
             scope: Arc::new(scope),
             seeding: Seeding::new(intake, round, anew, past),
-            course: Course::new(now, statistics.elapsed, quota),
+            course: Course::new(now, statistics.elapsed, disk_free, quota),
             cookies,
             logins: Logins::default(),
             asked_rules: AskedRules::default(),

@@ -28,7 +28,8 @@ pub fn read_json<T: DeserializeOwned>(
 /// The directory in which that of `dir` is made, beside it: a process that is killed meanwhile leaves nothing that
 /// could be taken for a crawl.
 pub fn aside(dir: &Path) -> PathBuf {
-    let mut name = dir.as_os_str().to_owned();
+    // a slash at the end would make it a name within the directory
+    let mut name = dir.components().collect::<PathBuf>().into_os_string();
     name.push(".restoring");
     name.into()
 }

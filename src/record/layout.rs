@@ -123,6 +123,9 @@ pub const CHECKPOINT_PREFIX: &str = "checkpoint.g";
 /// Hold logs, with the number of their checkpoint behind this.
 pub const RESTS_PREFIX: &str = "rests.g";
 
+/// Files of the directory of a crawl that a copy of it has too, though no checkpoint names them, where they are there.
+pub const BESIDE_CHECKPOINTS: [&str; 3] = [IDENTITY, SETTINGS, dedup::FILE];
+
 /// Which directories an entry is in. A crawl of one shard has both in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -272,6 +275,13 @@ mod tests {
         let is_entry = |name: &&str| name.starts_with("shard-") || ENTRIES.iter().any(|entry| entry.has(name));
         let unknown: Vec<&str> = top.filter(|name| !is_entry(name)).collect();
         assert!(unknown.is_empty(), "not in the list: {unknown:?}");
+    }
+
+    #[test]
+    fn what_is_copied_beside_checkpoints_is_a_file_of_the_crawl() {
+        for name in BESIDE_CHECKPOINTS {
+            assert!(of_crawl().any(|entry| entry.name == name && entry.form == Form::File), "{name}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The render executor: pages in browsers that have no network but the engine.
 //!
 //! ```text
-//! engine ── RenderJob ──► tab of a browser ── every request of the page ──┬─ the page itself: from the job
+//! engine ── RenderJob ────► a browser ── every request of the page ───────┬─ the page itself: from the job
 //!    ▲                         │                                         ├─ kept from another page ([`kept`])
 //!    │                         │                                         └─ all else: Event::Asked ──► engine
 //!    │                         ▼                                                                        │ answer
@@ -13,7 +13,7 @@
 //! - no more than [`network::OPEN_MAX`] requests of a page are with the engine at a time; so its queue of events has
 //!   room for all of them;
 //! - a page has one end, and the engine hears of it once: by then nobody waits for an answer to what it asked for;
-//! - where the browser crashed, which another page may have been the reason for, or did not start, the page is rendered
+//! - where the browser crashed, which the page need not have been the reason for, or did not start, the page is rendered
 //!   once more in a new one (`CRASHES_MAX`); a page that takes too long or too much memory is not;
 //! - where an engine ends, so do its pages.
 
@@ -241,6 +241,7 @@ fn reason(failure: &RenderFailure) -> &'static str {
         RenderFailure::Unsandboxed(_) => "noSandbox",
         RenderFailure::Crashed => "crashed",
         RenderFailure::Memory => "memory",
+        RenderFailure::Processes => "processes",
         RenderFailure::Hung => "hung",
         RenderFailure::Document(_) => "document",
         RenderFailure::Closed => "closed",

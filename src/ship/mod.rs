@@ -20,10 +20,13 @@
 //! - *Readers keep what they read.* What a next checkpoint may delete is copied ([`Pinned`]) before any of it is
 //!   looked at.
 //!
+//! A [`Copying`] brings the files of a checkpoint into another directory of this machine, by the same list.
+//!
 //! Which checkpoint counts is not decided here: the owner of a shard moves its head after [`Shipper::ship`] and before
 //! [`Shipper::committed`]. A crawl without such a record takes the [`newest`] manifest whose objects are all there.
 
 mod check;
+mod copy;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 pub mod manifest;
@@ -46,9 +49,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::layout::{self, Entry, Place};
+use crate::record::layout::{self, Entry, Form, Place};
 
 pub use check::{Checked, Fault, check};
+pub use copy::Copying;
 pub use manifest::{Manifest, ShippedFile, ShippedLinks};
 pub use names::Names;
 pub use newest::{Reads, Since, keep_newest, newest, newest_since};
@@ -60,7 +64,10 @@ pub use view::StoreView;
 
 /// The names of the directories of a shard that may have no file that a checkpoint names, and are there all the same.
 fn dirs() -> impl Iterator<Item = &'static str> {
-    let is_there = |entry: &&Entry| entry.place == Place::Shard && entry.is_made_at_opening();
+    // a store that a checkpoint names may have no file yet
+    let is_there = |entry: &&Entry| {
+        entry.place == Place::Shard && (entry.is_made_at_opening() || matches!(entry.form, Form::Store(_)))
+    };
     layout::ENTRIES.iter().filter(is_there).map(|entry| entry.name).chain([layout::SEEDS])
 }
 

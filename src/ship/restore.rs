@@ -33,17 +33,27 @@ pub fn restore(store: &dyn ObjectStore, manifest: &Manifest, disk: &Disk, dir: &
     let (last, files): (Vec<&ShippedFile>, Vec<&ShippedFile>) =
         files.into_iter().partition(|file| file.path.starts_with(CHECKPOINT_PREFIX));
     let target = Target { disk, dir };
-    super::dirs().try_for_each(|name| disk.create_dir_all(&dir.join(name)))?;
     target.bring(store, manifest, &files)?;
-    let keys = Path::new(PAGES).join("key.dat");
-    if let Some(keys) = keys.to_str().and_then(|path| manifest.file(path)) {
-        container::make_addresses(disk, &dir.join(PAGES), keys.bytes())?;
-    }
+    let keys = keys_path();
+    let keys = keys.to_str().and_then(|path| manifest.file(path));
+    make_derived(disk, dir, keys.map(ShippedFile::bytes))?;
     target.bring(store, manifest, &last)?;
     if let Some(parent) = dir.parent() {
         disk.sync_dir(parent)?;
     }
     Ok(())
+}
+
+/// The file with the keys of the archive.
+pub(super) fn keys_path() -> PathBuf {
+    Path::new(PAGES).join("key.dat")
+}
+
+/// Makes what a shard's directory has beside the files that a checkpoint names: directories that may be empty, and the
+/// address file of an archive whose key.dat has this many bytes.
+pub(super) fn make_derived(disk: &Disk, dir: &Path, keys: Option<u64>) -> disk::Result<()> {
+    super::dirs().try_for_each(|name| disk.create_dir_all(&dir.join(name)))?;
+    keys.map_or(Ok(()), |bytes| container::make_addresses(disk, &dir.join(PAGES), bytes))
 }
 
 fn refuse_full(disk: &Disk, dir: &Path) -> Result<()> {

@@ -1,11 +1,14 @@
 //! Pages that want too much: of time, memory, requests, windows.
 
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crawler::browser::{Denied, Ended, RefusedKind, RenderFailure, RenderOptions, Rendered};
+use crawler::browser::{BrowserOptions, Denied, Ended, RefusedKind, RenderFailure, RenderOptions, Rendered};
 
 use crate::network::{Answer, Web};
-use crate::{Test, options};
+use crate::{Test, ends, options, processes};
 
 const URL: &str = "https://site.example/";
 
@@ -79,6 +82,110 @@ async fn a_page_that_takes_memory_without_end_is_killed() {
         ("https://other.example/never", Answer::Never),
     ]);
     assert_eq!(test.render(&web, URL, &options).await.unwrap_err(), RenderFailure::Memory);
+    test.close().await;
+}
+
+/// The most bytes and processes that browsers with profiles below `dir` have until `is_over`.
+async fn most_of(dir: &Path, is_over: Arc<AtomicBool>) -> (u64, usize) {
+    let dir = dir.to_owned();
+    let watch = move || {
+        let (mut bytes, mut number) = (0, 0);
+        while !is_over.load(Ordering::Relaxed) {
+            let all = processes::of(&dir);
+            bytes = bytes.max(all.iter().map(processes::Process::memory).sum());
+            number = number.max(all.len());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        (bytes, number)
+    };
+    tokio::task::spawn_blocking(watch).await.unwrap()
+}
+
+/// What becomes of two pages at the same time, and the most bytes and processes of their browsers.
+async fn beside(
+    test: &Test,
+    dir: &Path,
+    (one, other): (&Arc<Web>, &Arc<Web>),
+    options: &RenderOptions,
+) -> ([Result<Rendered, RenderFailure>; 2], (u64, usize)) {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let both = async {
+        let rendered = tokio::join!(test.render(one, URL, options), test.render(other, URL, options));
+        is_over.store(true, Ordering::Relaxed);
+        [rendered.0, rendered.1]
+    };
+    tokio::join!(both, most_of(dir, is_over.clone()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_with_frames_of_hundreds_of_sites_takes_no_more_than_it_may_and_nothing_from_the_page_beside_it() {
+    const ALLOWED: u64 = 512 << 20;
+    // what is taken between two looks at the processes
+    const TOLERANCE: u64 = 128 << 20;
+    let dir = ends::open_dir();
+    let options_of_browsers = BrowserOptions { temporary_dir: dir.path().to_owned(), ..BrowserOptions::default() };
+    let Some(test) = Test::start_with(options_of_browsers).await else { return };
+    let options = RenderOptions { memory_max: ALLOWED, deadline: Duration::from_secs(20), ..options() };
+    let page = "<p>all is well<script>fetch('/slow').then(() => document.body.append('and done'))</script>";
+    let ordinary = || {
+        Web::of(&[(URL, Answer::html(page)), ("https://site.example/slow", Answer::of("text/plain", "x").later(3_000))])
+    };
+    let (_, (idle, processes)) = beside(&test, dir.path(), (&ordinary(), &ordinary()), &options).await;
+    // frames that take as little as a frame takes, and frames that take 32 MiB each
+    for bytes in [0, 32 << 20] {
+        let hostile = Web::by(move |asked| {
+            let frames: String =
+                (0..400).map(|n| format!("<iframe src='https://site{n}.example/'></iframe>")).collect();
+            Some(match asked.url.as_str() {
+                URL => Answer::html(&format!("<p>here{frames}")),
+                url if url.contains("favicon") => Answer::Denied(Denied::Refused),
+                _ => Answer::html(&format!("<script>a = new Uint8Array({bytes}).fill(1)</script>frame")),
+            })
+        });
+        let ([tried, next], most) = beside(&test, dir.path(), (&hostile, &ordinary()), &options).await;
+        let next = next.unwrap();
+        assert!(next.dom.contains("and done") && next.ended == Ended::Quiet, "{next:?}");
+        println!("{bytes}: {most:?} of {idle} and {processes} processes; {:?}", tried.as_ref().map(|page| page.ended));
+        assert!(most.0 <= idle + ALLOWED + TOLERANCE, "{} of {idle} MiB and {} processes", most.0 >> 20, most.1);
+        assert!(most.1 <= processes + 110, "{} of {processes} processes", most.1);
+        // processes of frames that are refused live for a moment
+        match tried {
+            Ok(page) => assert!(!refused(&page, RefusedKind::Frame).is_empty(), "{:?}", page.refused),
+            Err(failure) => assert!(matches!(failure, RenderFailure::Memory | RenderFailure::Processes), "{failure}"),
+        }
+    }
+    test.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn frames_of_more_origins_than_a_page_may_have_stay_empty() {
+    let Some(test) = Test::start().await else { return };
+    let page = r#"<p id=n>0</p><script>
+        let here = 0;
+        onmessage = () => n.textContent = ++here;
+        (async () => {
+            for (let i = 0; i < 40; i++) {
+                const frame = document.createElement('iframe');
+                const over = new Promise(done => { frame.onload = frame.onerror = done });
+                frame.src = `https://site${i % 36}.example/`;
+                document.body.append(frame);
+                await over;
+            }
+            document.body.append('all tried');
+        })();
+        </script>"#;
+    let web = Web::by(move |asked| {
+        Some(match asked.url.as_str() {
+            URL => Answer::html(page),
+            _ => Answer::html("<script>parent.postMessage(0, '*')</script>"),
+        })
+    });
+    let options = RenderOptions { deadline: Duration::from_secs(40), ..options() };
+    let rendered = test.rendered(&web, URL, &options).await;
+    // 32 of 36 sites, and four of them twice
+    assert!(rendered.dom.contains("<p id=\"n\">36</p>") && rendered.dom.contains("all tried"), "{}", rendered.dom);
+    let empty: Vec<String> = (32..36).map(|n| format!("https://site{n}.example/")).collect();
+    assert_eq!(refused(&rendered, RefusedKind::Frame), empty);
     test.close().await;
 }
 

@@ -40,6 +40,16 @@ impl Process {
         line.unwrap_or_default().trim().to_owned()
     }
 
+    /// What it takes, in bytes: its proportional set size where that may be read, else what is in no file.
+    pub fn memory(&self) -> u64 {
+        let line = |file: &str, name: &str| {
+            let text = std::fs::read_to_string(format!("/proc/{}/{file}", self.pid)).ok()?;
+            let kib = text.lines().find_map(|line| line.strip_prefix(name)?.strip_suffix("kB"))?.trim().parse::<u64>();
+            Some(kib.ok()? << 10)
+        };
+        line("smaps_rollup", "Pss:").or_else(|| line("status", "RssAnon:")).unwrap_or_default()
+    }
+
     pub fn kill(&self, signal: rustix::process::Signal) {
         assert!(self.lives(), "{self:?}");
         rustix::process::kill_process(rustix::process::Pid::from_raw(self.pid).unwrap(), signal).unwrap();

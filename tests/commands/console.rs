@@ -37,6 +37,15 @@ impl Answer {
     }
 }
 
+/// The address with the token, which a crawl says over its control socket alone where nobody is at a terminal.
+pub fn address_by_ctl(said: &str, child: &Child) -> Option<String> {
+    let dir = said.split_once("crawler ctl console --dir ")?.1.split_whitespace().next()?;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
+    command.args(["ctl", "console", "--dir", dir]).current_dir(format!("/proc/{}/cwd", child.id()));
+    let output = command.stdin(Stdio::null()).output().ok().filter(|output| output.status.success())?;
+    String::from_utf8(output.stdout).ok()
+}
+
 impl Opened {
     /// Waits until `child` says where its console is.
     fn of(mut child: Child) -> Opened {
@@ -49,7 +58,8 @@ impl Opened {
         });
         let start = Instant::now();
         loop {
-            let text = said.lock().unwrap().clone();
+            let mut text = said.lock().unwrap().clone();
+            text.extend(address_by_ctl(&text, &child));
             if let Some((before, token)) = text.split_once("/#token=") {
                 let address = before.rsplit_once("http://").unwrap().1.to_owned();
                 let token = token.chars().take_while(char::is_ascii_hexdigit).collect();
@@ -237,7 +247,7 @@ fn the_console_shows_what_ctl_says_and_a_pause_with_the_token_stops_requests() {
     next_event(&mut stream, "end");
     let (code, said) = console.end();
     assert_eq!(code, Some(11), "{said}");
-    assert_eq!(said.matches(&token).count(), 1, "the token is told once:\n{said}");
+    assert!(!said.contains(&token), "the token is in what may be a log:\n{said}");
     for entry in walk(&dir) {
         let content = std::fs::read(&entry).unwrap();
         let is_there = content.windows(token.len()).any(|bytes| bytes == token.as_bytes());

@@ -35,6 +35,7 @@ const LIMITS: &[(&str, &str, &str)] = &[
     ("crawl.max_bytes", "0", "0 would fetch nothing"),
     ("crawl.max_time", "\"0s\"", "0 would fetch nothing"),
     ("crawl.checkpoint_interval", "\"1ms\"", "1ms is too short; write at least \"1s\""),
+    ("crawl.memory", "\"1MiB\"", "must be at least \"256MiB\""),
     ("crawl.shards", "0", "must be from 1 to 256"),
     ("crawl.shards", "257", "must be from 1 to 256"),
     ("budget.pages_per_host", "0", "0 would fetch nothing"),

@@ -4,6 +4,7 @@
 
 mod access;
 mod audit;
+mod backup;
 mod cluster;
 mod codings;
 mod dns_hosts;

@@ -13,7 +13,7 @@ use crate::browser::{Ended, Network, RenderFailure, RenderOptions, Rendered};
 /// Time in which a banner comes that a quiet page does not show yet.
 const BANNER_DELAY: Duration = Duration::from_millis(500);
 
-/// Renders the page at `url` in a tab of `process`.
+/// Renders the page at `url` in `process`.
 pub(in crate::browser) async fn render(
     process: &Arc<Process>,
     url: &str,
@@ -167,6 +167,7 @@ impl Page {
                 tokio::select! {
                     () = changed => {}
                     () = tokio::time::sleep_until(wait.min(deadline)) => {}
+                    () = self.connection().ended() => return Err(Break::Failed(self.process.end())),
                 }
                 continue;
             }

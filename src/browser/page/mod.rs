@@ -73,7 +73,7 @@ impl Page {
             }
             tokio::select! {
                 () = changed => {}
-                () = connection.ended() => return Err(RenderFailure::Crashed),
+                () = connection.ended() => return Err(process.end()),
             }
         }
         open.page.set_up().await?;

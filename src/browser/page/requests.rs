@@ -73,15 +73,19 @@ impl Page {
             // what nobody waits for keeps no page from being quiet
             let counts = !matches!(kind, ResourceKind::Ping | ResourceKind::Prefetch);
             let goes_too_far = is_main && state.documents > self.options.navigations_max.saturating_add(1);
+            let is_frame_too_many = kind == ResourceKind::Document && !is_main && !state.lets_frame_load(&url);
             if goes_too_far {
                 state.refuse(RefusedKind::Navigation, &url);
+            }
+            if is_frame_too_many {
+                state.refuse(RefusedKind::Frame, &url);
             }
             state.requests += 1;
             if state.requests > self.options.requests_max {
                 state.over.get_or_insert(Ended::Requests);
             }
             let paused = Paused { session: session.to_owned(), request: id.clone(), is_main, is_first, counts };
-            if state.is_closed || state.over.is_some() || goes_too_far {
+            if state.is_closed || state.over.is_some() || goes_too_far || is_frame_too_many {
                 drop(state);
                 self.fail(&paused, Denied::Refused);
                 return;

@@ -1,6 +1,6 @@
 //! What is known of an open page.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tokio::time::Instant;
 
@@ -9,6 +9,9 @@ use crate::browser::{Denied, Ended, Refused, RefusedKind, RenderFailure};
 /// Things that were refused which are kept, and bytes of the URL of each.
 const REFUSED_MAX: usize = 100;
 const REFUSED_URL_MAX: usize = 1_024;
+/// Origins that frames of a page may be of, in all of its life. Each may have a process of its own: a browser keeps
+/// apart what is of different sites, and we leave it at that.
+const FRAME_ORIGINS_MAX: usize = 32;
 
 /// It, from one event to the next.
 #[derive(Debug)]
@@ -18,6 +21,8 @@ pub(super) struct State {
     pub session: String,
     /// Sessions and targets of frames that have a process of their own.
     pub frames: Vec<(String, String)>,
+    /// Origins of documents that frames asked for.
+    pub frame_origins: HashSet<String>,
     pub workers: u32,
     pub popups: u32,
     /// All requests, those among them that are open and count for quiet, and the bytes of all answers.
@@ -48,6 +53,7 @@ impl Default for State {
             target: String::new(),
             session: String::new(),
             frames: Vec::new(),
+            frame_origins: HashSet::new(),
             workers: 0,
             popups: 0,
             requests: 0,
@@ -68,6 +74,14 @@ impl Default for State {
 }
 
 impl State {
+    /// Whether a frame may load `url`, as far as the number of origins goes.
+    pub(super) fn lets_frame_load(&mut self, url: &str) -> bool {
+        let end = url.match_indices(['/', '?', '#']).map(|(at, _)| at).nth(2).unwrap_or(url.len());
+        let origin = &url[..end];
+        let has_room = self.frame_origins.len() < FRAME_ORIGINS_MAX;
+        self.frame_origins.contains(origin) || has_room && self.frame_origins.insert(origin.to_owned())
+    }
+
     /// Notes something that was refused, once.
     pub(super) fn refuse(&mut self, what: RefusedKind, url: &str) {
         let end = url.floor_char_boundary(REFUSED_URL_MAX);

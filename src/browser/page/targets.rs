@@ -76,10 +76,9 @@ impl Page {
 
     /// A process of the page is gone: its own, or that of a frame.
     pub(super) fn crashed(&self, is_own: bool) {
-        let failure = if self.process.took_too_much() { RenderFailure::Memory } else { RenderFailure::Crashed };
-        // a frame that crashed by itself is only empty
-        if is_own || failure == RenderFailure::Memory {
-            self.state().crash.get_or_insert(failure);
+        // a frame that crashed is only empty
+        if is_own {
+            self.state().crash.get_or_insert_with(|| self.process.killed_for().unwrap_or(RenderFailure::Crashed));
         }
     }
 

@@ -13,12 +13,17 @@ const MINUTES = [1, 2, 5, 10, 15, 20, 30];
 // values that far apart belong to two runs of the console: nothing is known of the time between
 const GAP_STEPS = 3;
 
-/** The least number that is not below `most` and whose half is round as well; for bytes, round in their unit. */
-function roundAbove(most, { base, least }) {
+/**
+ * The least number that is not below `most` and whose half is round as well; for bytes, round in their unit, and even
+ * where only whole numbers are shown.
+ */
+export function roundAbove(most, { base, least, whole }) {
   const wanted = Math.max(most, least);
   const unit = base === 1_024 ? 1_024 ** Math.floor(Math.log(wanted) / Math.log(1_024)) : 1;
   const power = 10 ** Math.floor(Math.log10(wanted / unit));
-  const factor = [1, 2, 3, 4, 5, 6, 8, 10].find((factor) => factor * power * unit >= wanted * 0.999) ?? 10;
+  const isShown = (factor) => !whole || (factor * power) % 2 === 0;
+  const factors = [1, 2, 3, 4, 5, 6, 8, 10].filter(isShown);
+  const factor = factors.find((factor) => factor * power * unit >= wanted * 0.999) ?? 10;
   return factor * power >= 1_000 && base === 1_024 ? 1_024 * unit : factor * power * unit;
 }
 
@@ -30,10 +35,11 @@ function tick(text) {
 export class Chart {
   /**
    * `series`: `{name, kind, of: (point) => number}`; `format` writes a value; `base` is 1024 for bytes, and the axis
-   * ends at `least` or above. A `stacked` chart shows sums. `onCursor` hears the time at which a reader looks, or null.
+   * ends at `least` or above, at an even number where values are `whole`. A `stacked` chart shows sums. `onCursor` hears
+   * the time at which a reader looks, or null.
    */
-  constructor({ title, unit, series, format, base = 10, least = 1, stacked = false, onCursor }) {
-    Object.assign(this, { title, unit, series, format, base, least, stacked, onCursor });
+  constructor({ title, unit, series, format, base = 10, least = 1, whole = false, stacked = false, onCursor }) {
+    Object.assign(this, { title, unit, series, format, base, least, whole, stacked, onCursor });
     this.points = [];
     this.stepMs = 5_000;
     this.cursor = null;

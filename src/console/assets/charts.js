@@ -44,6 +44,7 @@ const CHARTS = [
     unit: "number",
     format: short,
     least: 2,
+    whole: true,
     series: [
       { name: "in flight", kind: "s1", of: (point) => point.in_flight },
       { name: "ready", kind: "s3", of: (point) => point.ready },

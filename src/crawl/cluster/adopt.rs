@@ -3,14 +3,13 @@
 //! It is made beside its place and renamed there when all of it is durable. So a process that is killed meanwhile
 //! leaves nothing that could be taken for a crawl, and the next one begins again.
 
-use std::fs;
 use std::path::Path;
 
 use super::crawl_object::{CrawlObject, refused};
 use super::{open_store, seeds};
 use crate::config::Config;
 use crate::crawl::{CrawlError, directory, options};
-use crate::disk::{self, DirectoryLock, Disk, Error};
+use crate::disk::{self, DirectoryLock, Disk};
 use crate::engine::{Identity, mend};
 use crate::node::{Note, Stamp, aside};
 use crate::shard::Shard;
@@ -50,9 +49,7 @@ pub fn adopt(config: &Config, id: Option<&str>, dir: &Path) -> Result<Adopted, C
     options::write_copy(&config, &disk, &made)?;
     // by which it is known as one of a crawl
     drop(DirectoryLock::acquire(&made)?);
-    // an empty directory may be there
-    fs::create_dir_all(dir).and_then(|()| fs::rename(&made, dir)).map_err(|e| Error::io("rename", &made, e))?;
-    disk.sync_dir(dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
+    directory::put_in_place(&disk, &made, dir)?;
     Ok(Adopted { config, restored, shards })
 }
 

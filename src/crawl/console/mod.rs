@@ -26,6 +26,7 @@ use super::{CrawlError, CrawlRequest};
 use crate::console::{Console, ConsoleError, RecentWarnings};
 use crate::disk::Disk;
 use crate::record::layout;
+use crate::report::closing::shell_word;
 use source::CrawlSource;
 use standing::Way;
 
@@ -35,7 +36,7 @@ pub(super) struct OwnConsole {
 }
 
 struct Open {
-    _console: Console,
+    console: Console,
     source: Arc<CrawlSource>,
     file: PathBuf,
 }
@@ -54,13 +55,14 @@ impl OwnConsole {
         let source = Arc::new(CrawlSource::new(request.dir.clone(), way, request.warnings.clone()));
         let console = Console::open(address, source.clone())?;
         disk.replace(&file, format!("{}\n", console.address()).as_bytes())?;
-        tell(&console);
-        Ok(OwnConsole { open: Some(Open { _console: console, source, file }) })
+        tell(&console, request);
+        Ok(OwnConsole { open: Some(Open { console, source, file }) })
     }
 
     /// From here on questions and orders go to the engines by `desk`.
     pub fn connect(&self, desk: &Desk) {
         if let Some(open) = &self.open {
+            desk.has_console(open.console.url());
             open.source.way().connect(desk.clone());
         }
     }
@@ -87,10 +89,17 @@ pub fn open(dir: &Path, address: &str, warnings: Option<RecentWarnings>) -> Resu
     Ok(Console::open(address, Arc::new(source))?)
 }
 
-/// Says where it is, with the token: on the terminal, and nowhere else.
-fn tell(console: &Console) {
-    tracing::info!("console at {}", console.url());
+/// Says where it is: on a terminal with the token, for which elsewhere the control socket is asked. Logs are kept, and
+/// are read by others.
+fn tell(console: &Console, request: &CrawlRequest) {
     let at = console.address();
+    match request.screen.is_terminal() {
+        true => tracing::info!("console at {}", console.url()),
+        false => tracing::info!(
+            "console at http://{at}/; crawler ctl console --dir {} prints its address with the token for orders",
+            shell_word(&request.dir)
+        ),
+    }
     if !at.ip().is_loopback() {
         tracing::warn!(
             "report.console: {at} is open to others: anyone who can connect sees this crawl and its archive, and the \

@@ -77,8 +77,11 @@ pub(super) fn refusal(command: &Command) -> Option<&'static str> {
         Command::Forget { .. } => {
             Some("this is a node of a crawl on many machines: nothing is forgotten there while it runs")
         }
-        Command::Status {} | Command::Hosts { .. } | Command::Checkpoint {} | Command::Stop {} | Command::Reload {} => {
-            None
-        }
+        Command::Status {}
+        | Command::Hosts { .. }
+        | Command::Checkpoint {}
+        | Command::Stop {}
+        | Command::Reload {}
+        | Command::Console {} => None,
     }
 }

@@ -113,6 +113,7 @@ fn effective(current: &Config, new: &Config) -> Config {
             contact: current.crawl.contact.clone(),
             readable_by: current.crawl.readable_by,
             shards: current.crawl.shards,
+            memory: current.crawl.memory,
             ..new.crawl.clone()
         },
         scope: config::Scope {

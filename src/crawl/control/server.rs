@@ -7,7 +7,7 @@
 use std::io;
 use std::os::unix::net::UnixListener as StdListener;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -62,12 +62,19 @@ struct Shared {
     /// Of all shards.
     dirs: Vec<PathBuf>,
     reloader: Mutex<Reloader>,
+    /// The address of the crawl's console, where it has one.
+    console: OnceLock<String>,
 }
 
 impl Desk {
     /// Where commands to the engines of the crawl are given whose shards lie in `dirs`.
     pub(super) fn new(to: Recipients, reloader: Reloader, dirs: Vec<PathBuf>) -> Desk {
-        Desk(Arc::new(Shared { to, dirs, reloader: Mutex::new(reloader) }))
+        Desk(Arc::new(Shared { to, dirs, reloader: Mutex::new(reloader), console: OnceLock::new() }))
+    }
+
+    /// From here on the crawl has a console at this address, which has the token for orders in it.
+    pub fn has_console(&self, address: String) {
+        let _ = self.0.console.set(address);
     }
 
     /// Gives `command`, and waits no longer than `patience` for the reply.
@@ -195,8 +202,16 @@ async fn carry_out(command: Command, shared: &Shared) -> Reply {
             Err(error) => return Reply::refused(format!("the list of what is forgotten: {error}")),
         },
         Command::Reload {} => return reload(shared).await,
+        Command::Console {} => return console(shared),
     };
     order(action, &shared.to.engines).await
+}
+
+fn console(shared: &Shared) -> Reply {
+    match shared.console.get() {
+        Some(address) => Reply { console: Some(address.clone()), ..Reply::done("") },
+        None => Reply::refused("this crawl has no console: start it with --console, or run crawler console"),
+    }
 }
 
 /// Takes `acts` down, durably, in the list of every shard; says how many are new.

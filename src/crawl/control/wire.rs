@@ -57,6 +57,8 @@ pub enum Command {
     Stop {},
     /// Read the configuration again.
     Reload {},
+    /// Tell the address of the console, with the token for orders.
+    Console {},
 }
 
 impl Command {
@@ -72,6 +74,7 @@ impl Command {
             Command::Checkpoint {} => "checkpoint",
             Command::Stop {} => "stop",
             Command::Reload {} => "reload",
+            Command::Console {} => "console",
         }
     }
 
@@ -103,6 +106,9 @@ pub struct Reply {
     /// The checkpoint that is durable now and has it (`checkpoint`, `add-seeds`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<u64>,
+    /// The address of the console, with its token (`console`): in no log, which has the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub console: Option<String>,
 }
 
 impl Reply {
@@ -295,6 +301,7 @@ mod tests {
             Command::Checkpoint {},
             Command::Stop {},
             Command::Reload {},
+            Command::Console {},
         ];
         for command in all {
             let line = line(&command);

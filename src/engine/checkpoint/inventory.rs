@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::exchange::ExchangeState;
 use super::super::{rests, seeds};
+use super::file::newest_to_go_on_from;
 use super::{Checkpoint, CheckpointFile, checkpoint_path};
 use crate::container::named;
 use crate::disk::{Disk, Result};
@@ -22,6 +23,42 @@ use crate::record::log_files::{self, NamedLog};
 use crate::record::{CrawlLog, SkippedLog};
 use crate::ship::{FileKind, NamedFile};
 use crate::{drum, frontier};
+
+/// A checkpoint, and the files that it names.
+#[derive(Debug)]
+pub struct Named {
+    /// Its number.
+    pub number: u64,
+    /// Its file.
+    pub file: CheckpointFile,
+    /// What it names.
+    pub files: Vec<NamedFile>,
+}
+
+impl Named {
+    /// The newest whole checkpoint in `dir`, `None` where there is none. An error that a file is not found may mean
+    /// that a later one has come meanwhile.
+    pub fn newest(disk: &Disk, dir: &Path) -> Result<Option<Named>> {
+        let Some((number, file)) = newest_to_go_on_from(disk, dir)? else { return Ok(None) };
+        let mut named = Named { number, file, files: Vec::new() };
+        named.files = inventory(disk, dir, number, named.record(), &named.file.sections.exchange)?;
+        Ok(Some(named))
+    }
+
+    /// The record; checkpoint 0 has none.
+    pub fn record(&self) -> Option<&Checkpoint> {
+        self.file.record.as_ref().ok().and_then(Option::as_ref)
+    }
+
+    /// Whether the archive in `dir` is still the one that the files were named of: no compaction has changed what lies
+    /// in it.
+    pub fn has_same_archive(&self, disk: &Disk, dir: &Path) -> Result<bool> {
+        let Some(record) = self.record() else { return Ok(true) };
+        let now = named::named(disk, &dir.join(layout::PAGES), &record.container)?;
+        let is_keys = |file: &&NamedFile| now.keys.0.ends_with(&file.path);
+        Ok(self.files.iter().find(is_keys).is_none_or(|keys| keys.lineage == now.lineage))
+    }
+}
 
 /// The files that checkpoint `number` in `dir` names, by its own file.
 pub fn of_file(disk: &Disk, dir: &Path, number: u64) -> Result<Vec<NamedFile>> {

@@ -67,16 +67,17 @@ pub(super) struct Course {
 }
 
 impl Course {
-    /// The course of a crawl that took `elapsed_before` so far, and goes on from `now`.
+    /// The course of a crawl that took `elapsed_before` so far, and goes on from `now` with `disk_free` bytes.
     pub fn new(
         now: Time,
         elapsed_before: Duration,
+        disk_free: u64,
         (quota, allowance): (Arc<Quota>, Option<Arc<Allowance>>),
     ) -> Course {
         Course {
             phase: Phase::Crawling,
             linger: Linger::default(),
-            disk_free: 0,
+            disk_free,
             disk_check_due: now,
             started: now,
             elapsed_before,
@@ -290,8 +291,9 @@ mod tests {
 
     #[test]
     fn a_crawl_stops_once_and_ends_only_behind_its_last_checkpoint() {
-        let mut course = Course::new(NOW, Duration::from_secs(5), (Arc::default(), None));
+        let mut course = Course::new(NOW, Duration::from_secs(5), 9, (Arc::default(), None));
         assert_eq!(course.elapsed(NOW + Duration::from_secs(2)), Duration::from_secs(7));
+        assert_eq!(course.disk_free(), 9, "also where a limit is reached before the disk is asked again");
         course.end();
         assert!(course.is_crawling());
         course.stop(Finish::PageLimit, NOW);

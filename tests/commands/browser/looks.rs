@@ -18,6 +18,16 @@ const FOCUSED: &str = "(() => {
     return (isSeen && isMarked ? '' : 'UNSEEN ') + name;
 })()";
 
+#[test]
+fn the_middle_of_an_axis_is_half_of_its_end_as_it_is_written() {
+    let Some(mut browser) = chromium::start() else { return };
+    let (_site, _console) = paused(&mut browser);
+    let ends = "import('/assets/chart.js').then(({ roundAbove }) =>
+        [1, 2, 3, 5, 7, 9, 11, 25, 30, 999, 12345].map(most => roundAbove(most, { base: 10, least: 2, whole: true })))";
+    let ends = browser.value(ends);
+    assert_eq!(ends, serde_json::json!([2, 2, 4, 6, 8, 10, 20, 30, 30, 1_000, 20_000]), "{ends}");
+}
+
 /// A paused crawl with something in each table, and its page.
 fn paused(browser: &mut chromium::Browser) -> (super::Site, Open) {
     let site = slow_site("[crawl]\ncheckpoint_interval = \"1s\"\n[budget]\npages_per_host = 5\n");

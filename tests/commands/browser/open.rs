@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use crate::console::address_by_ctl;
 use crate::site::{Crawl, PATIENCE, ms};
 
 /// A process that serves a console.
@@ -44,7 +45,8 @@ impl Open {
         }
         let start = Instant::now();
         let url = loop {
-            let text = said.lock().unwrap().clone();
+            let mut text = said.lock().unwrap().clone();
+            text.extend(address_by_ctl(&text, &child));
             if let Some(url) = text.split_whitespace().find(|word| word.contains("/#token=")) {
                 break url.to_owned();
             }

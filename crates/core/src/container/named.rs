@@ -24,9 +24,10 @@ pub struct Named {
 /// changes what an earlier checkpoint names.
 pub fn named(disk: &Disk, dir: &Path, state: &ContainerState) -> Result<Named> {
     if journal::is_there(disk, dir)? {
-        let what = "a compaction of the archive is in progress: a crawl that ships its checkpoints keeps all versions \
-                    (container.keep = \"all\"), and forgets pages while it is stopped";
-        return Err(Error::limit("ship", dir, what));
+        let what = "a compaction is in progress, which changes what the last checkpoint names: try again when it is over. \
+                    A crawl that ships its checkpoints keeps all versions (container.keep = \"all\"), and forgets \
+                    pages while it is stopped";
+        return Err(Error::limit("copy the archive in", dir, what));
     }
     let (mut found, mut lineage) = (Vec::new(), crc32fast::Hasher::new());
     for file in values::find(disk, dir)? {
