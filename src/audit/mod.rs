@@ -9,8 +9,8 @@
 //!    answer (`logs`).
 //! 2. **Sorting**: the lines of URLs and links go into files in the order of the URLs (`spool`).
 //! 3. **Merging**: redirects are followed by passes over the file of URLs (`redirects`); then links meet their targets
-//!    in one pass over both files (`join`). A pass over the links is a click away from the seeds (`clicks`). Texts, bodies and translations that are the same stand beside one another
-//!    when they are sorted (`same`, `pairs`).
+//!    in one pass over both files (`join`). A pass over the links is a click away from the seeds (`clicks`). Texts,
+//!    bodies and translations that are the same stand beside one another when they are sorted (`same`, `pairs`).
 //! 4. **Findings** are lines too, sorted by kind and by what they are about, and written as they come (`report`).
 //!
 //! # What is promised
