@@ -135,7 +135,7 @@ fn a_paused_crawl_can_be_stopped_and_loses_nothing() {
 
 #[test]
 fn every_command_takes_a_directory_and_answers_in_json() {
-    let site = site("");
+    let site = site("[report]\nconsole = \"127.0.0.1:0\"\n");
     let child = started(&site.crawl);
     for line in [
         "ctl status --dir crawl --json",
@@ -144,6 +144,7 @@ fn every_command_takes_a_directory_and_answers_in_json() {
         "ctl add-seeds --dir crawl --json http://h1.test/",
         "ctl checkpoint --dir crawl --json",
         "ctl reload --dir crawl --json",
+        "ctl console --dir crawl --json",
         "ctl --dir crawl --json status",
         "ctl stop --dir crawl --wait --json",
     ] {
