@@ -310,10 +310,20 @@ fn is_heading(element: &Element) -> bool {
 }
 
 fn is_block(element: &Element) -> bool {
-    #[rustfmt::skip]
-    let is = matches!(
+    matches!(
         element.name.local.as_ref(),
-        "article" | "blockquote" | "div" | "dl" | "figure" | "li" | "ol" | "p" | "section" | "table" | "td" | "tr" | "ul"
-    );
-    is
+        "article"
+            | "blockquote"
+            | "div"
+            | "dl"
+            | "figure"
+            | "li"
+            | "ol"
+            | "p"
+            | "section"
+            | "table"
+            | "td"
+            | "tr"
+            | "ul"
+    )
 }
