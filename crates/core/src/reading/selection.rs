@@ -9,10 +9,10 @@
 
 use std::collections::HashMap;
 
-use dom_query::{Document, Element, NodeData, NodeId, NodeRef};
+use dom_query::{Document, Element, NodeId, NodeRef};
 
-use super::main_content::edges;
 use super::parts::Part;
+use super::walk::{chars, edges, is_unseen};
 
 /// Characters in 100 of a block that are in links, from which on it is navigation.
 const LINKED_MAX: usize = 45;
@@ -290,19 +290,6 @@ fn html(node: NodeRef<'_>) -> String {
     }
     let is_inner = ["body", "td", "th", "li", "dd"].iter().any(|name| node.has_name(name));
     if is_inner { format!("<div>{}</div>", node.inner_html()) } else { node.html().to_string() }
-}
-
-/// The characters of a text, blanks left out.
-pub(super) fn chars(node: &NodeRef<'_>) -> usize {
-    node.query_or(0, |node| match &node.data {
-        NodeData::Text { contents } => contents.chars().filter(|c| !c.is_whitespace()).count(),
-        _ => 0,
-    })
-}
-
-/// Returns whether the text in an element is none that is read.
-pub(super) fn is_unseen(element: &Element) -> bool {
-    matches!(element.name.local.as_ref(), "script" | "style" | "noscript" | "template" | "head")
 }
 
 fn is_heading(element: &Element) -> bool {
