@@ -28,10 +28,10 @@ pub(super) enum Part {
 
 /// Words that boilerplate's words begin with, such as `comment` of `commentlist`.
 #[rustfmt::skip]
-const BOILERPLATE_STEMS: [&str; 38] = [
+const BOILERPLATE_STEMS: [&str; 37] = [
     "addtoany", "advert", "aehnlich", "anzeige", "bookmark", "breadcrumb", "comment", "consent", "cookie", "disqus",
     "empfehl", "flattr", "footer", "gdpr", "kommentar", "login", "masthead", "menu", "navbar", "navi", "newsletter",
-    "outbrain", "pagination", "paywall", "pingback", "popup", "promo", "recirc", "recommend", "relat", "sidebar",
+    "outbrain", "pagination", "pingback", "popup", "promo", "recirc", "recommend", "relat", "sidebar",
     "signup", "sponsor", "taboola", "trackback", "trending", "verwandt", "werbung",
 ];
 const BOILERPLATE: [&str; 9] = ["ad", "ads", "adv", "modal", "nav", "pager", "respond", "social", "toolbar"];
