@@ -15,8 +15,9 @@ use url::Url;
 
 use super::markdown::{mark_tasks, markdown, without_marks};
 use super::rendered::rendered_paragraphs;
-use super::selection::{chars, is_unseen, select};
+use super::selection::select;
 use super::tree::{GivenUp, fed, parse};
+use super::walk::{chars, edges, is_unseen};
 use crate::web::charset;
 
 /// Nodes of a tree in which main content is looked for.
@@ -136,18 +137,6 @@ fn bounded_chars(page: &Document) -> Option<usize> {
         depth += 1;
     }
     Some(all)
-}
-
-/// A walk over the nodes of a page: each when it opens, and when it closes.
-pub(super) fn edges(page: &Document) -> impl Iterator<Item = (NodeRef<'_>, bool)> {
-    let mut next = Some((page.root(), true));
-    std::iter::from_fn(move || {
-        let (node, opens) = next?;
-        let child = if opens { Some(node.first_child().map_or((node, false), |child| (child, true))) } else { None };
-        let sibling = || node.next_sibling().map(|sibling| (sibling, true));
-        next = child.or_else(sibling).or_else(|| node.parent().map(|parent| (parent, false)));
-        Some((node, opens))
-    })
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! Pure, but for the clock that is the last resort against a hostile page: bytes in, text out.
 //!
 //! - [`tree`]: the tree of a page, given up when it costs too much
-//! - [`main_content`](mod@main_content): what a page is about
-//!   (`parts`: what elements say that they are; `selection`: which of them it is in; `markdown`: how it is written)
+//! - [`main_content`](mod@main_content): what a page is about; `parts` knows what elements say that they are,
+//!   `selection` takes those that it is in, and `markdown` writes them
 //! - [`rendered`]: its text as a browser shows it
 //! - [`facts`]: what a page states for programs, and its language
 
@@ -19,6 +19,7 @@ mod selection;
 mod selection_tests;
 mod sink;
 pub mod tree;
+mod walk;
 
 pub use facts::{Fact, Facts};
 pub use main_content::{Form, MainContents, main_content, main_contents, main_text};

@@ -28,10 +28,11 @@ pub(super) enum Part {
 
 /// Words that boilerplate's words begin with, such as `comment` of `commentlist`.
 #[rustfmt::skip]
-const BOILERPLATE_STEMS: [&str; 26] = [
-    "addtoany", "advert", "anzeige", "bookmark", "breadcrumb", "comment", "consent", "cookie", "disqus", "flattr",
-    "footer", "kommentar", "login", "masthead", "menu", "navbar", "navi", "newsletter", "outbrain", "pagination",
-    "popup", "promo", "relat", "sidebar", "sponsor", "taboola",
+const BOILERPLATE_STEMS: [&str; 37] = [
+    "addtoany", "advert", "aehnlich", "anzeige", "bookmark", "breadcrumb", "comment", "consent", "cookie", "disqus",
+    "empfehl", "flattr", "footer", "gdpr", "kommentar", "login", "masthead", "menu", "navbar", "navi", "newsletter",
+    "outbrain", "pagination", "pingback", "popup", "promo", "recirc", "recommend", "relat", "sidebar",
+    "signup", "sponsor", "taboola", "trackback", "trending", "verwandt", "werbung",
 ];
 const BOILERPLATE: [&str; 9] = ["ad", "ads", "adv", "modal", "nav", "pager", "respond", "social", "toolbar"];
 /// Words that the words of notes begin with.
@@ -51,10 +52,16 @@ const LEADS: [&str; 18] = [
 ];
 /// Words for things that have a text.
 #[rustfmt::skip]
-const THINGS: [&str; 10] =
-    ["article", "artikel", "beitrag", "blog", "entry", "news", "page", "post", "single", "story"];
+const THINGS: [&str; 17] = [
+    "article", "articolo", "articulo", "artikel", "artykul", "beitrag", "blog", "blogpost", "entry", "news", "nota",
+    "noticia", "notizia", "page", "post", "single", "story",
+];
 /// Words for the text of a thing: with a word for the thing before them they say that this is it.
-const TEXTS: [&str; 6] = ["body", "content", "contents", "entry", "inhalt", "text"];
+#[rustfmt::skip]
+const TEXTS: [&str; 19] = [
+    "body", "contenido", "content", "contents", "contenu", "contenuto", "conteudo", "copy", "corpo", "corps", "cuerpo",
+    "entry", "inhalt", "tekst", "testo", "text", "texte", "texto", "tresc",
+];
 /// Names of things as a whole.
 const WHOLES: [&str; 4] = ["artikel", "beitrag", "entry", "hentry"];
 /// Words before those of a state, of a subject or of a tool, which say nothing of the part.

@@ -9,10 +9,10 @@
 
 use std::collections::HashMap;
 
-use dom_query::{Document, Element, NodeData, NodeId, NodeRef};
+use dom_query::{Document, Element, NodeId, NodeRef};
 
-use super::main_content::edges;
 use super::parts::Part;
+use super::walk::{chars, edges, is_unseen};
 
 /// Characters in 100 of a block that are in links, from which on it is navigation.
 const LINKED_MAX: usize = 45;
@@ -292,28 +292,25 @@ fn html(node: NodeRef<'_>) -> String {
     if is_inner { format!("<div>{}</div>", node.inner_html()) } else { node.html().to_string() }
 }
 
-/// The characters of a text, blanks left out.
-pub(super) fn chars(node: &NodeRef<'_>) -> usize {
-    node.query_or(0, |node| match &node.data {
-        NodeData::Text { contents } => contents.chars().filter(|c| !c.is_whitespace()).count(),
-        _ => 0,
-    })
-}
-
-/// Returns whether the text in an element is none that is read.
-pub(super) fn is_unseen(element: &Element) -> bool {
-    matches!(element.name.local.as_ref(), "script" | "style" | "noscript" | "template" | "head")
-}
-
 fn is_heading(element: &Element) -> bool {
     matches!(element.name.local.as_ref(), "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
 }
 
 fn is_block(element: &Element) -> bool {
-    #[rustfmt::skip]
-    let is = matches!(
+    matches!(
         element.name.local.as_ref(),
-        "article" | "blockquote" | "div" | "dl" | "figure" | "li" | "ol" | "p" | "section" | "table" | "td" | "tr" | "ul"
-    );
-    is
+        "article"
+            | "blockquote"
+            | "div"
+            | "dl"
+            | "figure"
+            | "li"
+            | "ol"
+            | "p"
+            | "section"
+            | "table"
+            | "td"
+            | "tr"
+            | "ul"
+    )
 }
