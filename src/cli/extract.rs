@@ -62,8 +62,8 @@ file:
 A number is the first one in the value, 1.299,00 and 1,299.00 alike; a date is one of ISO 8601, of mail or of RSS, \
 from 1990 on. In sqlite and parquet both have types of their own; what is neither is empty.
 
-Facts: language (of the text, ISO 639-3; where that is not sure, the one that the page states), stated-language, words, direction (ltr or rtl), json-ld, open-graph, \
-microdata, feeds.
+Facts: language (of the text, ISO 639-3; where that is not sure, the one that the page states), stated-language, \
+words, direction (ltr or rtl), json-ld, open-graph, microdata, feeds.
 
 Formats: tsv, csv, jsonl, sqlite (a database with the table pages) and parquet; sqlite needs --output. Lists and \
 facts such as json-ld are JSON where a format has no lists. In tsv tabs, line ends and control characters are written \
