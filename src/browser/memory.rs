@@ -1,9 +1,9 @@
 //! What the processes of a browser take: memory and time on processors, read from `/proc`.
 //!
 //! Memory is the proportional set size (PSS) of the kernel, which counts what processes share once. It costs the kernel
-//! a walk over the pages of a process, so it is read again only when the cheap figure (what is in no file) has moved, or
-//! when somebody wants to know exactly; what the cheap figure has grown since is added. Where the exact one may not be
-//! read, as of a sandboxed process of another user, the cheap figure counts.
+//! a walk over the pages of a process, so it is read again only when the cheap figure (what is in no file) has moved,
+//! or when somebody wants to know exactly; what the cheap figure has grown since is added. Where the exact one may not
+//! be read, as of a sandboxed process of another user, the cheap figure counts.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;

@@ -48,8 +48,8 @@ pub struct RenderOptions {
     pub deadline: Duration,
     /// When a page counts as quiet.
     pub quiet: Quiet,
-    /// Bytes of memory of the processes of a page ([`super::Rendered::peak_memory`]). Where they take more, the browser is
-    /// killed.
+    /// Bytes of memory of the processes of a page ([`super::Rendered::peak_memory`]). Where they take more, the browser
+    /// is killed.
     pub memory_max: u64,
     /// Requests that are answered; then the page is taken as it is.
     pub requests_max: u32,

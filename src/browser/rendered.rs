@@ -31,8 +31,8 @@ pub struct Rendered {
     /// How long it took, without the wait for a free browser.
     pub duration: Duration,
     /// The most memory that its browser took for it, in bytes: all renderers, by their proportional set sizes where
-    /// they can be read, else by what is not shared, and what the other processes took more than before. Looked at a few
-    /// times a second.
+    /// they can be read, else by what is not shared, and what the other processes took more than before. Looked at a
+    /// few times a second.
     pub peak_memory: u64,
 }
 

@@ -11,6 +11,7 @@ use super::archive::{Archive, Entry, redirect};
 use super::compare::Step;
 use crate::archive::History;
 use crate::outcome::words_of_status;
+use crate::table::{self, Type};
 use crate::text::escape::{Escaped, InLine};
 use crate::text::figures::{iso_ms, size};
 use crate::web::url::CanonicalUrl;
@@ -47,6 +48,8 @@ pub(super) enum Column {
     Location,
     /// SHA-1 of its body, in Base32.
     Digest,
+    /// WARC file and offset of the record of its answer.
+    Record,
 }
 
 /// An entry of which columns are told. What lies in the archive is read once, and only for a column that needs it.
@@ -94,6 +97,7 @@ impl Column {
             Column::Duration => "ms",
             Column::Location => "redirects to",
             Column::Digest => "digest",
+            Column::Record => "record",
         }
     }
 
@@ -121,6 +125,7 @@ impl Column {
             Column::Hops => Some(10),
             Column::Duration => Some(7),
             Column::Digest => Some(32),
+            Column::Record => Some(36),
         }
     }
 
@@ -140,6 +145,32 @@ impl Column {
             Column::Duration => json!(told.history()?.duration.map(|duration| duration.as_millis() as u64)),
             Column::Location => json!(told.location()?),
             Column::Digest => json!(format!("sha1:{}", BASE32.encode(&entry.digest_sha1))),
+            Column::Record => {
+                let place = told.archive.place(entry)?;
+                json!(format!("{}:{}", place.file, place.offset))
+            }
+        })
+    }
+
+    /// It as a column of a table.
+    pub fn of_table(self) -> table::Column {
+        let holds = match self {
+            Column::Status | Column::Bytes | Column::Depth | Column::Duration => Type::Integer,
+            Column::Time => Type::Time,
+            _ => Type::Text,
+        };
+        table::Column::new(self.field(), holds)
+    }
+
+    /// The value of `entry` in such a column.
+    pub fn cell(self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<table::Value> {
+        if self == Column::Time {
+            return Ok(table::Value::Time(entry.time));
+        }
+        Ok(match self.json(&Told { archive, entry, history: OnceCell::new() })? {
+            Value::String(text) => table::Value::Text(text),
+            Value::Number(number) => number.as_i64().map_or(table::Value::Null, table::Value::Integer),
+            _ => table::Value::Null,
         })
     }
 

@@ -7,6 +7,7 @@
 
 mod fields;
 mod row;
+mod typed;
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -16,6 +17,7 @@ use std::thread;
 use clap::Args;
 
 use super::archive::{Archive, Damage, Response};
+use super::columns::Column;
 use super::duplicates::{Pages, share};
 use super::exit::{Exit, UsageError};
 use super::ordered::{Named, Ordered};
@@ -24,10 +26,11 @@ use super::tables::{self, TableArgs};
 use super::{ArchiveArg, OpenArchive};
 use crate::reading::Fact;
 use crate::reading::tree::TIME_MAX;
-use crate::table::{Format, Sink};
+use crate::table::{Format, Sink, Value};
 use crate::text::escape::Escaped;
+use crate::text::figures::counted;
 use fields::{Field, Form, Source};
-use row::{COLUMNS, Plan, Row, Text, Wanted};
+use row::{COLUMNS, Keeps, Plan, Row, Text, Wanted};
 
 /// Bytes of a page, its content coding removed.
 const PAGE_BYTES_MAX: usize = 32 << 20;
@@ -53,9 +56,14 @@ file:
   id      = { regex = 'data-id=\"([0-9]+)\"' }           in the source of the page
   server  = { header = \"server\" }                      a header field
   lang    = { fact = \"language\" }                      one of --facts
+  offer   = { json-ld = \"offers.price\" }                in its JSON-LD
+  cost    = { css = \".price\", type = \"number\" }        or text, date
 
-Facts: language (of the text, ISO 639-3), stated-language, words, direction (ltr or rtl), json-ld, open-graph, \
-microdata, feeds.
+A number is the first one in the value, 1.299,00 and 1,299.00 alike; a date is one of ISO 8601, of mail or of RSS, \
+from 1990 on. In sqlite and parquet both have types of their own; what is neither is empty.
+
+Facts: language (of the text, ISO 639-3; where that is not sure, the one that the page states), stated-language, \
+words, direction (ltr or rtl), json-ld, open-graph, microdata, feeds.
 
 Formats: tsv, csv, jsonl, sqlite (a database with the table pages) and parquet; sqlite needs --output. Lists and \
 facts such as json-ld are JSON where a format has no lists. In tsv tabs, line ends and control characters are written \
@@ -71,6 +79,8 @@ Examples:
   crawler extract --fields fields.toml --prefix https://example.com/docs/
   crawler extract --text --jsonl   url, title and text of every page
   crawler extract --markdown --jsonl   url, title and main content as Markdown
+  crawler extract --main --language eng,deu --min-words 100 --jsonl
+  crawler extract --field price=json-ld:offers.price --columns time,digest
   crawler extract --facts language,words --output pages.parquet")]
 pub(super) struct ExtractArgs {
     #[command(flatten)]
@@ -83,13 +93,25 @@ pub(super) struct ExtractArgs {
     /// TOML file of fields to print for each page, with lines such as heading = "h1"
     #[arg(long, value_name = "FILE", conflicts_with_all = ["select", "attr"])]
     fields: Option<PathBuf>,
-    /// Print this field of each page: name=SELECTOR, name=/EXPRESSION/ in its source, or name={ header = "x" }, a table
-    /// as in --fields; may be given several times
+    /// Print this field of each page: name=SELECTOR, name=/EXPRESSION/ in its source, name=json-ld:offers.price, or
+    /// name={ header = "x" }, a table as in --fields; may be given several times
     #[arg(long = "field", value_name = "FIELD", value_parser = Field::parse, conflicts_with_all = ["select", "attr"])]
     more: Vec<Field>,
     /// Add these facts of each page, separated by commas, such as language,words,json-ld
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = fields::fact, conflicts_with = "select")]
     facts: Vec<Fact>,
+    /// Add these columns of crawler list, separated by commas, such as time,digest,record
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "select")]
+    columns: Vec<Column>,
+    /// Only pages in these languages, by their names in ISO 639-3, such as eng,deu; see --facts
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    language: Vec<String>,
+    /// Only pages with at least this many words
+    #[arg(long, value_name = "N")]
+    min_words: Option<u64>,
+    /// Only pages with at most this many words
+    #[arg(long, value_name = "N")]
+    max_words: Option<u64>,
     /// Print this attribute of the selected elements
     #[arg(long, value_name = "NAME", conflicts_with = "text", requires = "select")]
     attr: Option<String>,
@@ -138,6 +160,10 @@ impl ExtractArgs {
             fields: None,
             more: Vec::new(),
             facts: Vec::new(),
+            columns: Vec::new(),
+            language: Vec::new(),
+            min_words: None,
+            max_words: None,
             attr: None,
             text: false,
             main: false,
@@ -161,14 +187,20 @@ impl ExtractArgs {
     fn plan(&self) -> anyhow::Result<Plan> {
         let wanted = match &self.select {
             Some(css) => Wanted::Values(self.values(css)?),
-            None => Wanted::Table { fields: self.fields()?, texts: self.texts() },
+            None => {
+                // the URL is there already
+                let columns = self.columns.iter().copied().filter(|column| *column != Column::Url).collect();
+                Wanted::Table { columns, fields: self.fields()?, texts: self.texts() }
+            }
         };
         let format = self.table.format();
         let table = self.table.table("pages", wanted.columns(format))?;
         // a value a line is for pipes
         let pipe = self.select.is_some() && format == Format::Tsv;
         let table = if pipe { table.without_heading() } else { table };
-        Ok(Plan { wanted, table, time_max: TIME_MAX })
+        let languages = self.language.clone();
+        let keeps = Keeps { languages, words_min: self.min_words, words_max: self.max_words };
+        Ok(Plan { wanted, keeps, table, time_max: TIME_MAX })
     }
 
     /// All elements that `css` selects.
@@ -180,7 +212,7 @@ impl ExtractArgs {
             None => Form::Html,
         };
         let source = Source::Elements(selector, form);
-        Ok(Field { name: "values".to_owned(), source, regex: None, all: true })
+        Ok(Field { all: true, ..Field::of("values", source) })
     }
 
     /// The fields of the file, of the command line, and the facts.
@@ -208,7 +240,8 @@ impl ExtractArgs {
         let mut damage = Damage::default();
         let pages = Pages { archive, selection: &self.selection, whole: false };
         let repeated = self.unique.map_or(Ok(HashSet::new()), |share| pages.repeated(share))?;
-        let take = |(url, response): (String, Response)| plan.take(&url, &response);
+        let take = |(url, response, columns): (String, Response, Vec<Value>)| plan.take(&url, &response, columns);
+        let mut left_out = 0;
         thread::scope(|scope| {
             let mut rows = Ordered::start(scope, &take);
             self.selection.each(archive, false, &mut damage, warnings, |entry, damage, warnings| {
@@ -223,10 +256,10 @@ impl ExtractArgs {
                             let (mib, url) = (PAGE_BYTES_MAX >> 20, Escaped(&entry.url));
                             return Ok(writeln!(warnings, "crawler: left out, it is longer than {mib} MiB: {url}")?);
                         }
-                        let url = entry.url.clone();
-                        rows.push(url, bytes, (entry.url, response))
+                        let columns = plan.columns(archive, &entry)?;
+                        rows.push(entry.url.clone(), bytes, (entry.url, response, columns))
                             .into_iter()
-                            .try_for_each(|row| write(row, &mut *sink, warnings))
+                            .try_for_each(|row| write(row, &mut *sink, &mut left_out, warnings))
                     }
                     Err(e) => {
                         damage.note(e, warnings);
@@ -234,18 +267,28 @@ impl ExtractArgs {
                     }
                 }
             })?;
-            std::iter::from_fn(|| rows.next()).try_for_each(|row| write(row, &mut *sink, warnings))
+            std::iter::from_fn(|| rows.next()).try_for_each(|row| write(row, &mut *sink, &mut left_out, warnings))
         })?;
+        if left_out > 0 {
+            let what = counted(left_out, "page");
+            writeln!(warnings, "crawler: left out: {what}, by --language, --min-words or --max-words")?;
+        }
         sink.finish()?;
         damage.or(Exit::Done, warnings)
     }
 }
 
 /// Writes what became of a page.
-fn write((url, row): Named<Row>, sink: &mut dyn Sink, warnings: &mut dyn Write) -> anyhow::Result<()> {
+fn write(
+    (url, row): Named<Row>,
+    sink: &mut dyn Sink,
+    left_out: &mut u64,
+    warnings: &mut dyn Write,
+) -> anyhow::Result<()> {
     let broke =
         || Row { warning: Some(format!("left out, its tree broke the parser: {}", Escaped(&url))), ..Row::default() };
     let row = row.unwrap_or_else(broke);
+    *left_out += u64::from(row.is_left_out);
     if let Some(warning) = row.warning {
         writeln!(warnings, "crawler: {warning}")?;
     }
@@ -284,6 +327,63 @@ mod tests {
         let response = Response { status: 200, headers, decoded: body.to_vec(), ..Response::default() };
         archive.store("https://a.example/", content_type, response);
         extract(args, &archive, Duration::MAX).0
+    }
+
+    #[test]
+    fn pages_are_taken_by_language_and_length_and_how_many_are_not_is_said() {
+        let mut archive = FakeArchive::default();
+        let english = "<p>The cat sits on the table and looks at the birds that sing in the garden of the house.";
+        let german = "<p>Die Katze sitzt auf dem Tisch und schaut den V\u{f6}geln zu, die im Garten singen.";
+        for (path, page) in [("en", english), ("de", german), ("none", "<p>12 34"), ("refused", english)] {
+            let robots = if path == "refused" { "<meta name=robots content=noai>" } else { "" };
+            let page = format!("<html><head>{robots}<title>{path}</title></head>{page}");
+            archive.page(&format!("https://a.example/{path}"), 200, "text/html", page.as_bytes());
+        }
+        let titles = |args: &[&str]| {
+            let (out, warnings) = extract(args, &archive, Duration::MAX);
+            let titles: Vec<String> = out.lines().skip(1).map(|l| l.split('\t').nth(1).unwrap().to_owned()).collect();
+            (titles.join(","), warnings)
+        };
+        let left_out = |pages: &str| format!("crawler: left out: {pages}, by --language, --min-words or --max-words\n");
+        assert_eq!(titles(&[]), ("en,de,none,refused".to_owned(), String::new()));
+        assert_eq!(titles(&["--language", "deu,fra"]), ("de".to_owned(), left_out("3 pages")));
+        assert_eq!(titles(&["--min-words", "3"]), ("en,de,refused".to_owned(), left_out("1 page")));
+        assert_eq!(titles(&["--max-words", "2"]), ("none".to_owned(), left_out("3 pages")));
+        let (taken, said) = titles(&["--respect-preferences", "ai-train=n"]);
+        assert_eq!(taken, "en,de,none");
+        assert!(said.starts_with("crawler: left out: 1 page, by what they or their robots.txt state"), "{said}");
+    }
+
+    #[test]
+    fn columns_of_the_list_and_typed_values_of_json_ld_are_in_a_row() {
+        let page = br#"<title>T</title><script type="application/ld+json">{"@graph": [{"@type": "Product",
+            "offers": [{"price": "1.299", "priceCurrency": "EUR"}], "releaseDate": "2026-11-26"}]}</script>
+            <b class=price>1.299,00 EUR</b>"#;
+        let json = of_page(
+            &[
+                "--jsonl",
+                "--columns",
+                "status,url,bytes",
+                "--field",
+                "currency=json-ld:offers.priceCurrency",
+                "--field",
+                "price={ json-ld = 'offers.price', type = 'number' }",
+                "--field",
+                "shown={ css = '.price', type = 'number' }",
+                "--field",
+                "date={ json-ld = 'releaseDate', type = 'date' }",
+                "--field",
+                "none={ json-ld = 'offers.none', type = 'number' }",
+            ],
+            "text/html",
+            page,
+        );
+        let row: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let expected = serde_json::json!({
+            "url": "https://a.example/", "title": "T", "status": 200, "bytes": row["bytes"], "currency": "EUR",
+            "price": 1.299, "shown": 1299.0, "date": "2026-11-26T00:00:00.000Z", "none": null,
+        });
+        assert_eq!(row, expected);
     }
 
     #[test]

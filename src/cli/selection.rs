@@ -10,6 +10,7 @@ use super::compare::as_of;
 use super::preferences::{Conditions, StatementFilter};
 use crate::clock::Time;
 use crate::disk::sorter::{Sorted, Sorter};
+use crate::text::figures::counted;
 use crate::web::mime;
 use crate::web::preferences::Usage;
 use crate::web::warc::parse_date;
@@ -171,7 +172,8 @@ impl Selection {
     /// finds is that some are older versions.
     pub(super) fn entries<'a>(&'a self, archive: &'a dyn Archive, all: bool) -> anyhow::Result<Selected<'a>> {
         let older = if all { None } else { Some(Older::of(archive, self.until)?) };
-        Ok(Selected { selection: self, archive, entries: archive.entries(), older, statements: self.statements() })
+        let (entries, statements) = (archive.entries(), self.statements());
+        Ok(Selected { selection: self, archive, entries, older, statements, left_out: 0 })
     }
 
     /// Knows which entries are left out by what is stated about their use.
@@ -192,6 +194,8 @@ pub(super) struct Selected<'a> {
     /// Where only the newest versions are wanted: the others.
     older: Option<Older>,
     statements: Option<StatementFilter>,
+    /// Entries that these have left out so far, until that is said.
+    left_out: u64,
 }
 
 impl Selected<'_> {
@@ -211,13 +215,18 @@ impl Selected<'_> {
                     let statements = self.statements.as_mut();
                     match statements.map_or(Ok(false), |filter| filter.leaves_out(self.archive, &entry)) {
                         Ok(false) => return Ok(Some(entry)),
-                        Ok(true) => {}
+                        Ok(true) => self.left_out += 1,
                         // what it states is not known: it stays out
                         Err(e) => damage.note(e, warnings),
                     }
                 }
                 Err(e) => damage.note(e, warnings),
             }
+        }
+        let left_out = std::mem::take(&mut self.left_out);
+        if left_out > 0 {
+            let what = counted(left_out, "page");
+            writeln!(warnings, "crawler: left out: {what}, by what they or their robots.txt state about their use")?;
         }
         Ok(None)
     }

@@ -13,8 +13,8 @@
 //! - no more than [`network::OPEN_MAX`] requests of a page are with the engine at a time; so its queue of events has
 //!   room for all of them;
 //! - a page has one end, and the engine hears of it once: by then nobody waits for an answer to what it asked for;
-//! - where the browser crashed, which the page need not have been the reason for, or did not start, the page is rendered
-//!   once more in a new one (`CRASHES_MAX`); a page that takes too long or too much memory is not;
+//! - where the browser crashed, which the page need not have been the reason for, or did not start, the page is
+//!   rendered once more in a new one (`CRASHES_MAX`); a page that takes too long or too much memory is not;
 //! - where an engine ends, so do its pages.
 
 mod kept;

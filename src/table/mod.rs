@@ -10,6 +10,7 @@
 //! |---|---|---|---|---|
 //! | text | text | string | `TEXT` | string |
 //! | integer | number | number | `INTEGER` | integer of 64, 32 or 16 bits |
+//! | number | number | number | `REAL` | double |
 //! | time | ISO 8601 | string, ISO 8601 | `TEXT`, ISO 8601 | timestamp in milliseconds, UTC |
 //! | list | JSON | list of strings | `TEXT`, JSON | list of strings |
 //! | JSON | JSON | itself | `TEXT`, JSON | string that is JSON |
@@ -47,6 +48,8 @@ pub enum Type {
     Int,
     /// Whole numbers of 16 bits.
     Short,
+    /// Numbers, whole or not.
+    Number,
     /// Points in time.
     Time,
     /// Lists of texts.
@@ -87,6 +90,8 @@ pub enum Value {
     Text(String),
     /// A whole number.
     Integer(i64),
+    /// A number that is finite.
+    Number(f64),
     /// A point in time.
     Time(Time),
     /// A list of texts.

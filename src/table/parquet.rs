@@ -9,7 +9,7 @@ use std::mem;
 use std::sync::Arc;
 
 use ::parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
-use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -36,6 +36,7 @@ struct Values {
     column: Column,
     texts: Vec<ByteArray>,
     integers: Vec<i64>,
+    numbers: Vec<f64>,
     definitions: Vec<i16>,
     repetitions: Vec<i16>,
 }
@@ -97,8 +98,8 @@ impl Sink for File<'_> {
 
 impl Values {
     fn new(column: Column) -> Values {
-        let (texts, integers, definitions, repetitions) = Default::default();
-        Values { column, texts, integers, definitions, repetitions }
+        let (texts, integers, numbers, definitions, repetitions) = Default::default();
+        Values { column, texts, integers, numbers, definitions, repetitions }
     }
 
     /// Adds what a row has, and returns how many bytes that takes.
@@ -109,6 +110,10 @@ impl Values {
             Value::Null if self.column.is_required => return Err(self.misfit("nothing, where it has to have a value")),
             Value::Null => self.level(0, 0),
             Value::Integer(number) => self.integer(number)?,
+            Value::Number(number) => {
+                self.level(1, 0);
+                self.numbers.push(number);
+            }
             Value::Time(time) => self.integer(i64::try_from(time.ms()).unwrap_or(i64::MAX))?,
             Value::List(values) if values.is_empty() => self.level(1, 0),
             Value::List(values) => {
@@ -157,6 +162,7 @@ impl Values {
     fn write(&self, writer: &mut SerializedColumnWriter<'_>) -> Result<()> {
         match self.column.holds {
             Type::Integer | Type::Time => self.put::<Int64Type>(&self.integers, writer),
+            Type::Number => self.put::<DoubleType>(&self.numbers, writer),
             Type::Int | Type::Short => {
                 // those that do not fit were refused
                 let integers: Vec<i32> = self.integers.iter().map(|&number| number as i32).collect();
@@ -188,6 +194,9 @@ fn schema(column: &Column) -> Result<Schema> {
         Type::Text => text(&column.name, LogicalType::String, repetition),
         Type::Json => text(&column.name, LogicalType::Json, repetition),
         Type::Integer => integer(Physical::INT64, LogicalType::integer(64, true)),
+        Type::Number => {
+            Schema::primitive_type_builder(&column.name, Physical::DOUBLE).with_repetition(repetition).build()
+        }
         Type::Int => integer(Physical::INT32, LogicalType::integer(32, true)),
         Type::Short => integer(Physical::INT32, LogicalType::integer(16, true)),
         Type::Time => integer(Physical::INT64, LogicalType::timestamp(true, TimeUnit::MILLIS)),

@@ -64,7 +64,11 @@ fn quoted(name: &str) -> String {
 }
 
 fn sql_type(column: &Column) -> &'static str {
-    if matches!(column.holds, Type::Integer | Type::Int | Type::Short) { "INTEGER" } else { "TEXT" }
+    match column.holds {
+        Type::Integer | Type::Int | Type::Short => "INTEGER",
+        Type::Number => "REAL",
+        Type::Text | Type::Time | Type::List | Type::Json => "TEXT",
+    }
 }
 
 impl ToSql for Value {
@@ -73,6 +77,7 @@ impl ToSql for Value {
             Value::Null => rusqlite::types::Null.into(),
             Value::Text(text) => text.as_str().into(),
             Value::Integer(number) => (*number).into(),
+            Value::Number(number) => (*number).into(),
             value => value.in_words().into(),
         })
     }

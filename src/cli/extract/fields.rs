@@ -10,6 +10,7 @@
 //! id      = { regex = 'data-id="(\w+)"' }              # in the whole source of the page
 //! server  = { header = "server" }                      # a field of the answer's head
 //! lang    = { fact = "language" }                      # what is known of the page, or stated by it for programs
+//! price   = { json-ld = "offers.price", type = "number" }  # within its JSON-LD; a number, or a date
 //! ```
 
 use std::fs::File;
@@ -21,6 +22,7 @@ use regex::Regex;
 use scraper::Selector;
 use toml::de::{DeTable, DeValue};
 
+use super::typed::Holds;
 use crate::cli::exit::UsageError;
 use crate::reading::Fact;
 use crate::web::expression::bounded_regex;
@@ -28,7 +30,9 @@ use crate::web::expression::bounded_regex;
 /// Longest file of fields.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Keys of a field's table.
-const KEYS: &str = "css, attr, html, absolute, header, fact, regex and all";
+const KEYS: &str = "css, attr, html, absolute, header, fact, json-ld, regex, type and all";
+/// What a field begins with on the command line that is a path into JSON-LD.
+const JSON_LD: &str = "json-ld:";
 
 /// One field: where its values are, and what is taken of them.
 #[derive(Clone, Debug)]
@@ -39,6 +43,8 @@ pub(super) struct Field {
     pub regex: Option<Regex>,
     /// All that match, as a list, not the first alone.
     pub all: bool,
+    /// What the value is taken for.
+    pub holds: Holds,
 }
 
 /// Where the values of a field are.
@@ -52,6 +58,8 @@ pub(super) enum Source {
     Page,
     /// A fact of the page, which has a type of its own.
     Fact(Fact),
+    /// What is in the JSON-LD of the page at a path of names.
+    JsonLd(Vec<String>),
 }
 
 /// What is taken of an element.
@@ -68,11 +76,16 @@ pub(super) enum Form {
 impl Field {
     /// A fact, under its own name.
     pub(super) fn fact(fact: Fact) -> Field {
-        Field { name: fact.name().to_owned(), source: Source::Fact(fact), regex: None, all: false }
+        Field::of(fact.name(), Source::Fact(fact))
     }
 
-    /// As it is written on the command line: `name=SELECTOR`, `name=/EXPRESSION/` for the source of the page, or
-    /// `name={...}`, a table as in a file.
+    /// The first value of `source` as it is.
+    pub(super) fn of(name: &str, source: Source) -> Field {
+        Field { name: name.to_owned(), source, regex: None, all: false, holds: Holds::Text }
+    }
+
+    /// As it is written on the command line: `name=SELECTOR`, `name=/EXPRESSION/` for the source of the page,
+    /// `name=json-ld:PATH`, or `name={...}`, a table as in a file.
     pub(super) fn parse(text: &str) -> Result<Field, String> {
         let (name, what) = text.split_once('=').unwrap_or_default();
         if name.is_empty() || what.is_empty() {
@@ -81,10 +94,13 @@ impl Field {
         if what.starts_with('{') {
             return Field::of_table(name, what);
         }
+        if let Some(at) = what.strip_prefix(JSON_LD) {
+            return Ok(Field::of(name, Source::JsonLd(path(at)?)));
+        }
         let Some(regex) = what.strip_prefix('/').and_then(|what| what.strip_suffix('/')) else {
             return Ok(Field::text(name, selector(what)?));
         };
-        Ok(Field { name: name.to_owned(), source: Source::Page, regex: Some(expression(regex)?), all: false })
+        Ok(Field { regex: Some(expression(regex)?), ..Field::of(name, Source::Page) })
     }
 
     /// As `table`, an inline table of TOML, says it.
@@ -100,7 +116,7 @@ impl Field {
 
     /// The text of the first element that is selected.
     fn text(name: &str, selector: Selector) -> Field {
-        Field { name: name.to_owned(), source: Source::Elements(selector, Form::Text), regex: None, all: false }
+        Field::of(name, Source::Elements(selector, Form::Text))
     }
 }
 
@@ -111,7 +127,9 @@ struct Keys {
     attr: Option<String>,
     header: Option<String>,
     fact: Option<Fact>,
+    json_ld: Option<Vec<String>>,
     regex: Option<Regex>,
+    holds: Holds,
     html: bool,
     absolute: bool,
     all: bool,
@@ -122,10 +140,14 @@ impl Keys {
     fn field(self, name: &str) -> Result<Field, String> {
         if let Some(fact) = self.fact {
             let others = [self.css.is_some(), self.header.is_some(), self.regex.is_some(), self.attr.is_some()];
-            if others.contains(&true) || self.html || self.absolute || self.all {
+            let is_typed = self.holds != Holds::Text || self.json_ld.is_some();
+            if others.contains(&true) || self.html || self.absolute || self.all || is_typed {
                 return Err("fact goes with no other key".to_owned());
             }
             return Ok(Field { name: name.to_owned(), ..Field::fact(fact) });
+        }
+        if self.all && self.holds != Holds::Text {
+            return Err("type is that of one value: it does not go with all".to_owned());
         }
         let form = match (self.attr, self.html, self.absolute) {
             (Some(_), true, _) => return Err("attr and html exclude each other".to_owned()),
@@ -136,14 +158,18 @@ impl Keys {
             (None, false, false) => Form::Text,
         };
         let source = match (self.css, self.header) {
+            (Some(_), _) | (_, Some(_)) if self.json_ld.is_some() => {
+                return Err("json-ld, css and header exclude each other".to_owned());
+            }
             (Some(_), Some(_)) => return Err("css and header exclude each other".to_owned()),
             (Some(css), None) => Source::Elements(css, form),
             (None, _) if form != Form::Text => return Err("css, the selector, is missing".to_owned()),
             (None, Some(header)) => Source::Header(header),
+            (None, None) if self.json_ld.is_some() => Source::JsonLd(self.json_ld.unwrap_or_default()),
             (None, None) if self.regex.is_some() => Source::Page,
-            (None, None) => return Err("css, the selector, is missing (or header, regex, fact)".to_owned()),
+            (None, None) => return Err("css, the selector, is missing (or header, regex, fact, json-ld)".to_owned()),
         };
-        Ok(Field { name: name.to_owned(), source, regex: self.regex, all: self.all })
+        Ok(Field { name: name.to_owned(), source, regex: self.regex, all: self.all, holds: self.holds })
     }
 }
 
@@ -210,6 +236,11 @@ fn one(name: &str, value: &DeValue<'_>, at: &Range<usize>) -> Result<Field, Wron
             "header" => keys.header = Some(text()?.to_ascii_lowercase()),
             "fact" => keys.fact = Some(fact(text()?).map_err(|problem| wrong(&at, problem))?),
             "regex" => keys.regex = Some(expression(text()?).map_err(|problem| wrong(&at, problem))?),
+            "json-ld" => keys.json_ld = Some(path(text()?).map_err(|problem| wrong(&at, problem))?),
+            "type" => {
+                let holds = Holds::parse(text()?);
+                keys.holds = holds.ok_or_else(|| wrong(&at, "type must be text, number or date".to_owned()))?;
+            }
             "html" => keys.html = flag()?,
             "absolute" => keys.absolute = flag()?,
             "all" => keys.all = flag()?,
@@ -217,6 +248,15 @@ fn one(name: &str, value: &DeValue<'_>, at: &Range<usize>) -> Result<Field, Wron
         }
     }
     keys.field(name).map_err(|problem| wrong(at, problem))
+}
+
+/// The names of a path such as `offers.price`.
+fn path(text: &str) -> Result<Vec<String>, String> {
+    let names: Vec<String> = text.split('.').map(str::to_owned).collect();
+    match names.iter().all(|name| !name.is_empty()) {
+        true => Ok(names),
+        false => Err(format!("{text:?} is no path into JSON-LD: write names with dots between them, offers.price")),
+    }
 }
 
 /// The fact of this name.
@@ -266,9 +306,26 @@ mod tests {
         assert!(matches!(field.source, Source::Header(header) if header == "x-robots") && field.name == "s");
         let field = Field::parse("all={ css = 'a', attr = 'href', all = true }").unwrap();
         assert!(matches!(field.source, Source::Elements(_, Form::Attr(_))) && field.all);
-        for wrong in
-            ["", "h1", "=h1", "a=", "a=p >", "a=/(/", "a={", "a={}", "a={x=1}", "a={css='p'}\nb='p'", "a=x{", "a=}"]
-        {
+        let field = Field::parse("price=json-ld:offers.price").unwrap();
+        assert!(matches!(field.source, Source::JsonLd(path) if path == ["offers", "price"]));
+        let field = Field::parse("price={ json-ld = 'offers.price', type = 'number' }").unwrap();
+        assert_eq!(field.holds, Holds::Number);
+        for wrong in [
+            "a=json-ld:",
+            "a=json-ld:b..c",
+            "",
+            "h1",
+            "=h1",
+            "a=",
+            "a=p >",
+            "a=/(/",
+            "a={",
+            "a={}",
+            "a={x=1}",
+            "a={css='p'}\nb='p'",
+            "a=x{",
+            "a=}",
+        ] {
             let refused = Field::parse(wrong).map(drop).unwrap_err();
             assert!(!refused.contains("report"), "{wrong}: {refused}");
         }
@@ -289,6 +346,10 @@ mod tests {
             ("a = { css = 'p', absolute = true }", 1, ["absolute", "attr"]),
             ("a = { fact = 'colour' }", 1, ["colour", "language"]),
             ("a = { fact = 'words', all = true }", 1, ["fact", "no other key"]),
+            ("a = { css = 'p', type = 'price' }", 1, ["type", "number"]),
+            ("a = { css = 'p', type = 'date', all = true }", 1, ["type", "all"]),
+            ("a = { css = 'p', json-ld = 'x' }", 1, ["json-ld", "exclude"]),
+            ("a = { json-ld = '' }", 1, ["path", "offers.price"]),
             ("a = 'p'\nb = { regex = '(' }", 2, ["field \"b\"", "regular expression"]),
             ("[a]\ncss = 1", 2, ["css", "string"]),
             ("url = 'p'", 1, ["\"url\"", "column"]),

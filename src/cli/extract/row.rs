@@ -8,7 +8,9 @@ use serde_json::Value as Json;
 use url::Url;
 
 use super::fields::{self, Field, Source};
-use crate::cli::archive::Response;
+use super::typed::at_path;
+use crate::cli::archive::{Archive, Entry, Response};
+use crate::cli::columns::Column as ListColumn;
 use crate::cli::page::{decode, text_of, title_of};
 use crate::reading::tree::parse;
 use crate::reading::{Fact, Facts, Form, GivenUp, MainContents, main_content, main_contents, rendered_lines};
@@ -25,8 +27,8 @@ pub(super) const COLUMNS: [&str; 5] = ["url", "title", "text", "main", "markdown
 pub(super) enum Wanted {
     /// All elements of one selector. Nothing is written of a page that has none.
     Values(Field),
-    /// Title and fields of every page, and the texts of the page that are wanted.
-    Table { fields: Vec<Field>, texts: Vec<Text> },
+    /// Title, columns of `list` and fields of every page, and the texts of the page that are wanted.
+    Table { columns: Vec<ListColumn>, fields: Vec<Field>, texts: Vec<Text> },
 }
 
 /// A text of a whole page.
@@ -58,11 +60,12 @@ impl Wanted {
         match self {
             Wanted::Values(_) if format == Format::JsonLines => vec![url, Column::new("values", Type::List)],
             Wanted::Values(_) => vec![url, Column::new("value", Type::Text)],
-            Wanted::Table { fields, texts } => {
+            Wanted::Table { columns, fields, texts } => {
                 let title = Column::new("title", Type::Text);
+                let columns = columns.iter().map(|column| column.of_table());
                 let fields = fields.iter().map(|field| Column::new(&field.name, holds(field)));
                 let texts = texts.iter().map(|text| Column::new(text.name(), Type::Text));
-                [url, title].into_iter().chain(fields).chain(texts).collect()
+                [url, title].into_iter().chain(columns).chain(fields).chain(texts).collect()
             }
         }
     }
@@ -75,13 +78,38 @@ fn holds(field: &Field) -> Type {
         Source::Fact(Fact::JsonLd | Fact::OpenGraph | Fact::Microdata | Fact::Feeds) => Type::Json,
         Source::Fact(Fact::Language | Fact::StatedLanguage | Fact::Direction) => Type::Text,
         _ if field.all => Type::List,
-        _ => Type::Text,
+        _ => field.holds.column(),
+    }
+}
+
+/// Which pages are taken, by what their text shows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Keeps {
+    /// Of these languages, by their names in ISO 639-3; of any where there are none.
+    pub languages: Vec<String>,
+    /// With at least this many words.
+    pub words_min: Option<u64>,
+    /// With at most this many words.
+    pub words_max: Option<u64>,
+}
+
+impl Keeps {
+    fn takes(&self, page: &Page<'_>) -> bool {
+        let words = || page.fact(Fact::Words).as_u64().unwrap_or(0);
+        let is_of_language = || {
+            let language = page.fact(Fact::Language);
+            self.languages.iter().any(|wanted| language == wanted.as_str())
+        };
+        self.words_min.is_none_or(|least| words() >= least)
+            && self.words_max.is_none_or(|most| words() <= most)
+            && (self.languages.is_empty() || is_of_language())
     }
 }
 
 /// What is taken, how it is written, and how long a page may take.
 pub(super) struct Plan {
     pub wanted: Wanted,
+    pub keeps: Keeps,
     pub table: Table,
     pub time_max: Duration,
 }
@@ -93,6 +121,8 @@ pub(super) struct Row {
     pub piece: Option<Piece>,
     /// What there is to say of the page.
     pub warning: Option<String>,
+    /// Set where it is not among the pages that are taken.
+    pub is_left_out: bool,
 }
 
 /// A page, as fields see it.
@@ -105,6 +135,8 @@ struct Page<'a> {
     base: OnceCell<Option<Url>>,
     /// What a reader sees, likewise.
     seen: OnceCell<String>,
+    /// Its JSON-LD, likewise.
+    json_ld: OnceCell<Json>,
 }
 
 /// What is left of a page's limits.
@@ -116,8 +148,8 @@ struct Limits {
 }
 
 impl Plan {
-    /// Takes what is wanted of the page `url`.
-    pub(super) fn take(&self, url: &str, response: &Response) -> Row {
+    /// Takes what is wanted of the page `url`, of which these values of columns are known.
+    pub(super) fn take(&self, url: &str, response: &Response, columns: Vec<Value>) -> Row {
         let text = decode(response);
         let mut limits =
             Limits { started: Instant::now(), time_max: self.time_max, bytes: VALUES_BYTES_MAX, broken: false };
@@ -128,12 +160,17 @@ impl Plan {
                 return Row { warning, ..Row::default() };
             }
         };
-        let page = Page { tree: &page, text: &text, response, url, base: OnceCell::new(), seen: OnceCell::new() };
+        let (base, seen, json_ld) = Default::default();
+        let page = Page { tree: &page, text: &text, response, url, base, seen, json_ld };
+        if !self.keeps.takes(&page) {
+            return Row { is_left_out: true, ..Row::default() };
+        }
         let mut no_main = None;
         let rows = match &self.wanted {
             Wanted::Values(field) => self.values(url, limits.values(&page, field)),
-            Wanted::Table { fields, texts } => {
+            Wanted::Table { fields, texts, .. } => {
                 let mut row = vec![Value::Text(url.to_owned()), Value::from(title_of(page.tree))];
+                row.extend(columns);
                 row.extend(fields.iter().map(|field| limits.cell(&page, field)));
                 let main = self.main(&text, url, texts).unwrap_or_else(|why| {
                     no_main = Some(format!("without its main content, {why}: {}", Escaped(url)));
@@ -154,7 +191,15 @@ impl Plan {
             format!("its first values only, as many as the limits allow ({mib} MiB, {time:?}): {}", Escaped(url))
         };
         let piece = (!rows.is_empty()).then(|| self.table.piece(rows));
-        Row { piece, warning: limits.broken.then(limit).or(no_main) }
+        Row { piece, warning: limits.broken.then(limit).or(no_main), is_left_out: false }
+    }
+
+    /// The values of the columns of `list` of an entry.
+    pub(super) fn columns(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Vec<Value>> {
+        match &self.wanted {
+            Wanted::Values(_) => Ok(Vec::new()),
+            Wanted::Table { columns, .. } => columns.iter().map(|column| column.cell(archive, entry)).collect(),
+        }
     }
 
     /// The main content of the page `text` in the forms that are wanted, by one search.
@@ -196,7 +241,11 @@ impl Limits {
             };
         }
         let mut values = self.values(page, field);
-        if field.all { Value::List(values) } else { Value::from(values.pop()) }
+        match (field.all, values.pop()) {
+            (true, last) => Value::List(values.into_iter().chain(last).collect()),
+            (false, Some(value)) => field.holds.value(value),
+            (false, None) => Value::Null,
+        }
     }
 
     /// What a field is, in the order of the page: the first alone, or all that the limits allow.
@@ -230,6 +279,9 @@ impl Limits {
             }
             Source::Page => {
                 self.take(field, page.text, &mut values);
+            }
+            Source::JsonLd(path) => {
+                at_path(page.json_ld(), path, &mut |value| self.take(field, value, &mut values));
             }
             // a cell of its own
             Source::Fact(_) => {}
@@ -272,6 +324,10 @@ impl Page<'_> {
         self.seen.get_or_init(|| rendered_lines(self.tree))
     }
 
+    fn json_ld(&self) -> &Json {
+        self.json_ld.get_or_init(|| self.fact(Fact::JsonLd))
+    }
+
     fn fact(&self, fact: Fact) -> Json {
         let text = if fact.needs_text() { self.seen() } else { "" };
         let language = self.response.headers.iter().find(|(field, _)| is(field, "content-language"));
@@ -306,12 +362,12 @@ mod tests {
 
     fn all(css: &str, form: Form) -> Plan {
         let source = Source::Elements(selector(css).unwrap(), form);
-        plan(Wanted::Values(Field { name: "values".to_owned(), source, regex: None, all: true }), Format::Tsv)
+        plan(Wanted::Values(Field { all: true, ..Field::of("values", source) }), Format::Tsv)
     }
 
     fn plan(wanted: Wanted, format: Format) -> Plan {
         let table = Table::new(format, "pages", wanted.columns(format)).unwrap();
-        Plan { wanted, table, time_max: Duration::MAX }
+        Plan { wanted, keeps: Keeps::default(), table, time_max: Duration::MAX }
     }
 
     fn lines(row: &Row) -> &str {
@@ -329,19 +385,19 @@ mod tests {
     #[test]
     fn no_value_forges_a_line_or_a_column() {
         let page = html("<p title='a&#9;b&#10;c&#27;[2J'>x</p>");
-        let row = all("p", Form::Attr("title".to_owned())).take("https://a.example/", &page);
+        let row = all("p", Form::Attr("title".to_owned())).take("https://a.example/", &page, Vec::new());
         assert_eq!(lines(&row), "https://a.example/\ta\\tb\\nc\\x1b[2J\n");
     }
 
     #[test]
     fn n24_no_page_puts_a_formula_into_a_table() {
         let page = html("<title>=HYPERLINK(\"//x\")</title><p>-5<p>@SUM(1)<p> +1+1<p>\"=1");
-        let row = all("p", Form::Text).take("https://a.example/", &page);
+        let row = all("p", Form::Text).take("https://a.example/", &page, Vec::new());
         let values: Vec<_> = lines(&row).lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
         assert_eq!(values, ["-5", "'@SUM(1)", "'+1+1", "'\"=1"]);
         let table = |format| {
-            let wanted = Wanted::Table { fields: Vec::new(), texts: vec![Text::Seen] };
-            lines(&plan(wanted, format).take("https://a.example/", &page)).to_owned()
+            let wanted = Wanted::Table { columns: Vec::new(), fields: Vec::new(), texts: vec![Text::Seen] };
+            lines(&plan(wanted, format).take("https://a.example/", &page, Vec::new())).to_owned()
         };
         let columns = table(Format::Tsv);
         assert!(columns.starts_with("https://a.example/\t'=HYPERLINK("), "{columns}");
@@ -354,17 +410,17 @@ mod tests {
 
     #[test]
     fn nested_elements_do_not_multiply_without_a_bound() {
-        let row = all("div", Form::Html).take("u", &html(&"<div>0123456789abcdef".repeat(4_000)));
+        let row = all("div", Form::Html).take("u", &html(&"<div>0123456789abcdef".repeat(4_000)), Vec::new());
         assert!(lines(&row).len() < 2 * VALUES_BYTES_MAX, "{}", lines(&row).len());
         assert!(row.warning.unwrap().contains("first values only"));
     }
 
     #[test]
     fn elements_so_nested_that_walking_over_them_has_no_end_are_left_out() {
-        let row = all("div", Form::Text).take("u", &html(&"<div>".repeat(2_000)));
+        let row = all("div", Form::Text).take("u", &html(&"<div>".repeat(2_000)), Vec::new());
         assert_eq!((lines(&row).lines().count(), row.warning), (2_000, None));
-        let row = all("div", Form::Text).take("u", &html(&"<div>".repeat(100_000)));
+        let row = all("div", Form::Text).take("u", &html(&"<div>".repeat(100_000)), Vec::new());
         let warning = Some("left out, its elements are nested too deeply: u".to_owned());
-        assert_eq!(row, Row { piece: None, warning });
+        assert_eq!(row, Row { warning, ..Row::default() });
     }
 }

@@ -195,16 +195,19 @@ mod tests {
     fn what_a_running_crawl_can_change_to_is_told_from_what_it_cannot() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("crawler.toml");
+        // as the command line has it, which the file has not
+        let (console, log_format) = (Some("127.0.0.1:0".to_owned()), Some(config::LogFormat::Json));
+        let limits = GivenLimits { max_pages: Some(9), console, log_format, ..GivenLimits::default() };
+        let mut current = Config::default();
+        limits.apply(&mut current);
+        assert_eq!((current.crawl.max_pages, current.report.log_format), (Some(9), config::LogFormat::Json));
         let reloader = |config: &str| {
             std::fs::write(&path, config).unwrap();
             Reloader {
                 dir: dir.path().to_owned(),
                 path: Some(path.clone()),
-                limits: GivenLimits { max_pages: Some(9), ..GivenLimits::default() },
-                current: Config {
-                    crawl: config::Crawl { max_pages: Some(9), ..Default::default() },
-                    ..Config::default()
-                },
+                limits: limits.clone(),
+                current: current.clone(),
                 begun_as: config::Identity::default(),
                 signer: Ok(None),
             }

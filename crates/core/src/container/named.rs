@@ -24,8 +24,8 @@ pub struct Named {
 /// changes what an earlier checkpoint names.
 pub fn named(disk: &Disk, dir: &Path, state: &ContainerState) -> Result<Named> {
     if journal::is_there(disk, dir)? {
-        let what = "a compaction is in progress, which changes what the last checkpoint names: try again when it is over. \
-                    A crawl that ships its checkpoints keeps all versions (container.keep = \"all\"), and forgets \
+        let what = "a compaction is in progress, which changes what the last checkpoint names: try again later. A \
+                    crawl that ships its checkpoints keeps all versions (container.keep = \"all\"), and forgets \
                     pages while it is stopped";
         return Err(Error::limit("copy the archive in", dir, what));
     }

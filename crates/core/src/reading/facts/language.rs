@@ -1,18 +1,50 @@
 //! Language and direction of a text.
 
-use whatlang::Info;
+use whatlang::{Detector, Info, Lang};
 
 /// Bytes of a text that are looked at: the middle of a longer one, past what is at its top.
 const BYTES_MAX: usize = 16 << 10;
 /// Letters of a text whose direction is told.
 const LETTERS_MAX: usize = 100_000;
 
-/// The language of `text` in ISO 639-3, if it is sure: by its letters, and by runs of three of them (the package
-/// whatlang, 70 languages).
-pub(super) fn of(text: &str) -> Option<&'static str> {
-    let text = middle(text);
-    whatlang::detect(text).filter(Info::is_reliable).map(|info| info.lang().code())
+/// Characters of a line that is a sentence, and no entry of a menu or a list.
+const SENTENCE_CHARS_MIN: usize = 60;
+
+/// The language of `text` in ISO 639-3, where it is known: by its letters, and by runs of three of them (the package
+/// whatlang, 70 languages). Where that is not sure, lists of names and menus are left out, and then what the page
+/// `states`, a language tag, counts, if it is a language with such letters.
+pub(super) fn of(text: &str, states: impl FnOnce() -> Option<String>) -> Option<&'static str> {
+    let sure = |text: &str| whatlang::detect(text).filter(Info::is_reliable).map(|info| info.lang());
+    let of_sentences = || {
+        let is_sentence = |line: &&str| line.chars().nth(SENTENCE_CHARS_MIN).is_some();
+        sure(&middle(text).lines().filter(is_sentence).collect::<Vec<_>>().join("\n"))
+    };
+    let stated = || Detector::with_allowlist(vec![of_tag(&states()?)?]).detect(middle(text)).map(|info| info.lang());
+    sure(middle(text)).or_else(of_sentences).or_else(stated).map(|language| language.code())
 }
+
+/// The language of a tag of BCP 47, if it is one of those that are known by their text.
+fn of_tag(tag: &str) -> Option<Lang> {
+    let language = tag.split('-').next()?.to_ascii_lowercase();
+    let found = TWO_LETTERS.iter().find(|(two, _)| *two == language).map(|(_, three)| *three);
+    Lang::from_code(found.unwrap_or(&language))
+}
+
+/// Languages by their names in ISO 639-1 and 639-3.
+#[rustfmt::skip]
+const TWO_LETTERS: [(&str, &str); 71] = [
+    ("af", "afr"), ("ak", "aka"), ("am", "amh"), ("ar", "ara"), ("az", "aze"), ("be", "bel"), ("bg", "bul"),
+    ("bn", "ben"), ("ca", "cat"), ("cs", "ces"), ("cy", "cym"), ("da", "dan"), ("de", "deu"), ("el", "ell"),
+    ("en", "eng"), ("eo", "epo"), ("es", "spa"), ("et", "est"), ("fa", "pes"), ("fi", "fin"), ("fr", "fra"),
+    ("gu", "guj"), ("he", "heb"), ("hi", "hin"), ("hr", "hrv"), ("hu", "hun"), ("hy", "hye"), ("id", "ind"),
+    ("it", "ita"), ("ja", "jpn"), ("jv", "jav"), ("ka", "kat"), ("km", "khm"), ("kn", "kan"), ("ko", "kor"),
+    ("la", "lat"), ("lt", "lit"), ("lv", "lav"), ("mk", "mkd"), ("ml", "mal"), ("mr", "mar"), ("my", "mya"),
+    ("nb", "nob"), ("ne", "nep"), ("nl", "nld"), ("no", "nob"), ("or", "ori"), ("pa", "pan"), ("pl", "pol"),
+    ("pt", "por"), ("ro", "ron"), ("ru", "rus"), ("si", "sin"), ("sk", "slk"), ("sl", "slv"), ("sn", "sna"),
+    ("sr", "srp"), ("sv", "swe"), ("ta", "tam"), ("te", "tel"), ("th", "tha"), ("tk", "tuk"), ("tl", "tgl"),
+    ("tr", "tur"), ("uk", "ukr"), ("ur", "urd"), ("uz", "uzb"), ("vi", "vie"), ("yi", "yid"), ("zh", "cmn"),
+    ("zu", "zul"),
+];
 
 /// The part of a text that is looked at.
 fn middle(text: &str) -> &str {
@@ -42,4 +74,20 @@ pub(super) fn direction(text: &str) -> Option<&'static str> {
 fn is_from_right(letter: char) -> bool {
     matches!(u32::from(letter),
         0x0590..=0x08ff | 0xfb1d..=0xfdff | 0xfe70..=0xfeff | 0x10800..=0x10fff | 0x1e800..=0x1efff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_a_language_is_of_one_that_is_known() {
+        for (two, three) in TWO_LETTERS {
+            // Welsh is in later versions of the package only
+            assert!(of_tag(two).is_some() || two == "cy", "{two} {three}");
+        }
+        assert_eq!(of_tag("pt-BR"), Some(Lang::Por));
+        assert_eq!(of_tag("DEU"), Some(Lang::Deu));
+        assert_eq!((of_tag("x-klingon"), of_tag("")), (None, None));
+    }
 }

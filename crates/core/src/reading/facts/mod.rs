@@ -26,7 +26,7 @@ const BYTES_MAX: usize = 4 << 20;
 /// A fact, by the name under which it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fact {
-    /// The language that the text is written in: ISO 639-3, or nothing where that is not sure.
+    /// The language that the text is written in: ISO 639-3. What the page states counts where the text is not sure.
     Language,
     /// The language that the page states: a tag of BCP 47.
     StatedLanguage,
@@ -98,7 +98,7 @@ impl Facts<'_> {
     /// A fact of the page; `Value::Null` where there is none.
     pub fn get(&self, fact: Fact) -> Value {
         match fact {
-            Fact::Language => language::of(self.text).map_or(Value::Null, Value::from),
+            Fact::Language => language::of(self.text, || self.stated_language()).map_or(Value::Null, Value::from),
             Fact::StatedLanguage => self.stated_language().map_or(Value::Null, Value::from),
             Fact::Words => {
                 let mut count = 0_u64;

@@ -20,6 +20,11 @@ fn the_language_is_that_of_the_text_whatever_the_page_states() {
     assert_eq!(fact(Fact::StatedLanguage, "<html lang='{{ lang }}'>"), Value::Null);
     assert_eq!(fact(Fact::StatedLanguage, "<p>x"), "de");
     assert_eq!(fact(Fact::Language, "<p>12 34"), Value::Null);
+    // what it states counts where its text is a list, or too short, and its letters are of that language
+    let list = "<html lang=de-DE><p>Zwergpinscher<p>Mops<p>Boxer<p>Dalmatiner";
+    assert_eq!(fact(Fact::Language, list), "deu");
+    assert_eq!(fact(Fact::Language, "<html lang=ru><p>Mops"), Value::Null);
+    assert_eq!(fact(Fact::Language, "<html lang=tlh><p>Qapla"), Value::Null);
     let long = format!("<p>{}", "Съешь же ещё этих мягких французских булок, да выпей чаю. ".repeat(2_000));
     assert_eq!(fact(Fact::Language, &long), "rus");
 }

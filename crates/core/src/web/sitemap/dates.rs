@@ -36,9 +36,14 @@ pub struct Written {
 
 impl Written {
     /// Reads a date in any of the forms; `None` for what is none.
-    pub(super) fn parse(text: &str) -> Option<Written> {
+    pub fn parse(text: &str) -> Option<Written> {
         let text = text.trim();
         w3c(text).or_else(|| of_mail(text))
+    }
+
+    /// The first moment that it can mean.
+    pub fn first(self) -> Time {
+        self.first
     }
 
     /// What is believed of it, in a file that was answered at `answered`.
