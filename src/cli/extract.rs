@@ -5,6 +5,7 @@
 //! elements repeat their content. So a tree has limits of size and steps, and its values a limit of bytes; what breaks
 //! one is said.
 
+mod compare;
 mod fields;
 mod row;
 mod typed;
@@ -65,6 +66,11 @@ from 1990 on. In sqlite and parquet both have types of their own; what is neithe
 Facts: language (of the text, ISO 639-3; where that is not sure, the one that the page states), stated-language, \
 words, direction (ltr or rtl), json-ld, open-graph, microdata, feeds.
 
+With --compare: a line for each page that the earlier table has not (new), has otherwise (changed) or has alone \
+(gone), in the order of URLs. The column change comes first, then the columns of the table, then before: as JSON, what \
+the earlier table had in the columns that differ. Columns that only one of both has are not compared; pages that a \
+filter leaves out are gone.
+
 Formats: tsv, csv, jsonl, sqlite (a database with the table pages) and parquet; sqlite needs --output. Lists and \
 facts such as json-ld are JSON where a format has no lists. In tsv tabs, line ends and control characters are written \
 as \\t, \\n, \\x1b; csv keeps tabs and line ends. In both a text that a spreadsheet would take for a formula begins \
@@ -81,6 +87,7 @@ Examples:
   crawler extract --markdown --jsonl   url, title and main content as Markdown
   crawler extract --main --language eng,deu --min-words 100 --jsonl
   crawler extract --field price=json-ld:offers.price --columns time,digest
+  crawler extract --field price=.price --output new.csv --compare old.csv
   crawler extract --facts language,words --output pages.parquet")]
 pub(super) struct ExtractArgs {
     #[command(flatten)]
@@ -136,6 +143,10 @@ pub(super) struct ExtractArgs {
         value_parser = share
     )]
     unique: Option<f64>,
+    /// Write only what has changed since this table, a CSV file that extract wrote: pages that are new, gone, or have
+    /// other values in the columns of both
+    #[arg(long, value_name = "OLD.csv", conflicts_with = "select")]
+    compare: Option<PathBuf>,
     #[command(flatten)]
     table: TableArgs,
 }
@@ -145,7 +156,10 @@ impl ExtractArgs {
         let plan = self.plan()?;
         let archive = self.archive.open(open_archive)?;
         let mut output = self.table.open(&self.archive.dir.dir)?;
-        let sink = tables::begin(&plan.table, &mut output)?;
+        let sink = match &self.compare {
+            Some(earlier) => compare::begin(&plan.table, earlier, &mut output)?,
+            None => tables::begin(&plan.table, &mut output)?,
+        };
         let exit = self.print(&*archive, &plan, sink, &mut io::stderr())?;
         output.finish()?;
         Ok(exit)
@@ -169,6 +183,7 @@ impl ExtractArgs {
             main: false,
             markdown: false,
             unique: None,
+            compare: None,
             table: TableArgs::default(),
         }
     }
@@ -194,6 +209,9 @@ impl ExtractArgs {
             }
         };
         let format = self.table.format();
+        if self.compare.is_some() && format != Format::Csv {
+            return Err(UsageError::because("--compare writes CSV: add --format csv, or an --output of that name"));
+        }
         let table = self.table.table("pages", wanted.columns(format))?;
         // a value a line is for pipes
         let pipe = self.select.is_some() && format == Format::Tsv;

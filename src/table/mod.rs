@@ -217,6 +217,11 @@ impl Table {
         self.format
     }
 
+    /// The names of its columns.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
+    }
+
     /// Rows as its sink takes them.
     pub fn piece(&self, rows: Vec<Row>) -> Piece {
         if self.format.has_lines() { Piece::Lines(self.lines(&rows)) } else { Piece::Rows(rows) }

@@ -64,6 +64,7 @@ fn every_reading_command_answers_with_each_of_its_options() {
         "heading = \"h1\"\nlinks = { css = \"a\", attr = \"href\", all = true }\n",
     )
     .unwrap();
+    fs::write(crawled.crawl.path("old.csv"), "url,title\r\n").unwrap();
     for (line, words) in [
         ("get SEED", "<"),
         ("get SEED --headers", "HTTP/1.1 200"),
@@ -117,6 +118,9 @@ fn every_reading_command_answers_with_each_of_its_options() {
         ("extract --fields fields.toml --jsonl --text", "\"heading\":"),
         ("extract --field heading=h1 --field id=/id=(.)/", "url\ttitle\theading\tid\n"),
         ("extract --facts language,words", "url\ttitle\tlanguage\twords\n"),
+        ("extract --columns time,digest,record", "url\ttitle\ttime\tdigest\trecord\n"),
+        ("extract --language eng --min-words 1 --max-words 100000", "url\ttitle\n"),
+        ("extract --format csv --compare old.csv", "change,url,title,before\r\nnew,http"),
         ("extract --format csv --facts words", "url,title,words\r\n"),
         ("extract --select a --format csv --text", "url,value\r\n"),
         ("extract --output pages.csv", ""),
