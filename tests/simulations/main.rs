@@ -277,7 +277,7 @@ fn heads_without_a_fence_are_found() {
 fn broad(domains: usize, pages: usize, workers: usize) -> Broad {
     let (delay, latency) = (Duration::from_secs(1), Duration::from_millis(200));
     let options = BroadOptions { seed: 7, domains, pages, workers, delay, latency };
-    let broad = crawl_broadly(&options).unwrap();
+    let broad = crawl_broadly(&options).expect("the crawl keeps the contract");
     println!("{options:?}: {broad:?}");
     broad
 }

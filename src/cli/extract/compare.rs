@@ -1,7 +1,7 @@
 //! `extract --compare OLD.csv`: the rows that an earlier table had not, had otherwise, or had alone.
 //!
-//! Both tables are sorted by their URLs and read side by side, so neither has to fit in memory. Cells are compared as CSV
-//! has them, those of the columns that both tables have.
+//! Both tables are sorted by their URLs and read side by side, so neither has to fit in memory. Cells are compared as
+//! CSV has them, those of the columns that both tables have.
 
 use std::cmp::Ordering;
 use std::fs::File;
