@@ -97,15 +97,6 @@ fn web(options: &BroadOptions) -> SimOptions {
         page_bytes: 400,
         links: 6,
         cross_links: 0.3,
-        redirect_share: 0.0,
-        not_found_share: 0.0,
-        hidden_share: 0.0,
-        duplicate_share: 0.0,
-        sealed_share: 0.0,
-        robots_share: 0.0,
-        robots_missing_share: 0.0,
-        gzip_share: 0.0,
-        chunked_share: 0.0,
-        ..SimOptions::default().smooth()
+        ..SimOptions::default().smooth().plain()
     }
 }

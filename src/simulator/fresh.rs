@@ -102,17 +102,8 @@ fn web(options: &FreshOptions) -> SimOptions {
         pages: options.pages,
         page_bytes: 300,
         links: 1,
-        redirect_share: 0.0,
-        not_found_share: 0.0,
-        hidden_share: 0.0,
-        duplicate_share: 0.0,
-        sealed_share: 0.0,
-        robots_share: 0.0,
-        robots_missing_share: 0.0,
-        gzip_share: 0.0,
-        chunked_share: 0.0,
         changes: Some(Changes { since: BEGIN, ..options.changes }),
-        ..SimOptions::default().smooth()
+        ..SimOptions::default().smooth().plain()
     }
 }
 

@@ -15,6 +15,8 @@ pub struct IdleTime {
     pub some: Duration,
     /// The same for all workers that this is true of, as a share of the time of all of them.
     pub share: f64,
+    /// That share in each tenth of the time.
+    pub tenths: [f64; 10],
 }
 
 /// What changes at a moment.
@@ -41,15 +43,22 @@ pub(super) fn measure(machine: &Machine) -> IdleTime {
     changes.sort_unstable_by_key(|change| change.at);
     let all = machine.case().settings.slots.workers as i64;
     let (mut busy, mut hosts, mut before) = (0, 0, changes.first().map_or(0, |change| change.at));
-    let (begin, mut some, mut lost) = (before, 0, 0);
+    let (begin, mut some, mut lost) = (before, 0, [0; 10]);
+    let length = changes.last().map_or(0, |change| change.at).saturating_sub(begin).max(1);
     for Change { at, workers, askable } in changes {
         let idle = (all - busy).min(hosts).max(0) as u64;
         some += if idle > 0 { at - before } else { 0 };
-        lost += idle * (at - before);
+        // what is lost within a tenth and beyond is that of the tenth in which it began
+        lost[(10 * (before - begin) / length).min(9) as usize] += idle * (at - before);
         (busy, hosts, before) = (busy + workers, hosts + askable, at);
     }
-    let share = lost as f64 / ((before - begin).max(1) * all.unsigned_abs().max(1)) as f64;
-    IdleTime { all: Duration::from_millis(before - begin), some: Duration::from_millis(some), share }
+    let share = |lost: u64, time: f64| lost as f64 / (time * all.unsigned_abs().max(1) as f64);
+    IdleTime {
+        all: Duration::from_millis(before - begin),
+        some: Duration::from_millis(some),
+        share: share(lost.iter().sum(), length as f64),
+        tenths: lost.map(|lost| share(lost, length as f64 / 10.0)),
+    }
 }
 
 fn of_workers(machine: &Machine) -> Vec<Change> {

@@ -212,6 +212,22 @@ impl SimOptions {
         }
     }
 
+    /// These options with nothing but pages: each URL is a page of its own, and everybody may have it.
+    pub fn plain(self) -> Self {
+        SimOptions {
+            redirect_share: 0.0,
+            not_found_share: 0.0,
+            hidden_share: 0.0,
+            duplicate_share: 0.0,
+            sealed_share: 0.0,
+            robots_share: 0.0,
+            robots_missing_share: 0.0,
+            gzip_share: 0.0,
+            chunked_share: 0.0,
+            ..self
+        }
+    }
+
     /// Refuses options that describe no web.
     pub(super) fn check(&self) -> io::Result<()> {
         in_range("hosts", self.hosts, HOSTS_MAX)?;
