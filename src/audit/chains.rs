@@ -2,12 +2,10 @@
 
 use super::line::{fields, line};
 use super::node::Node;
-use super::redirects::{Next, Way, follow};
+use super::redirects::{HOPS_MAX, Next, Way, follow};
 use super::spool::Spool;
 use crate::disk::Result;
 
-/// Hops that are followed; what is longer is told as so long.
-const HOPS_MAX: usize = 20;
 /// Between the URLs of a way.
 const ARROW: &str = " \u{2192} ";
 

@@ -8,13 +8,10 @@ use super::figures::{DEPTH_MAX, Figures};
 use super::line::{fields, line};
 use super::link::{How, Link};
 use super::node::Node;
-use super::redirects::{Next, Way, follow};
+use super::redirects::{HOPS_MAX, Next, Way, follow};
 use super::spool::{Lines, Spool, SpoolWriter};
 use crate::disk::Result;
 use crate::disk::sorter::Sorter;
-
-/// Redirects of a link that are followed.
-const HOPS_MAX: usize = 20;
 
 /// Counts the pages by their clicks.
 pub(super) fn count(links: &Spool, nodes: &Spool, memory: usize, figures: &mut Figures) -> Result<()> {
@@ -45,7 +42,7 @@ fn judge(way: &Way<'_>) -> Next {
     }
 }
 
-/// Where the URL of this key leads in the end; the keys have to rise from call to call.
+/// The key that the URL of this one leads to in the end; the keys have to rise from call to call.
 fn end_of(ends: &mut Lines<'_>, key: &str) -> Result<String> {
     let found = ends.next_of(key.as_bytes())?.map(|line| fields::<2>(&line)[1].to_owned());
     Ok(found.unwrap_or_else(|| key.to_owned()))

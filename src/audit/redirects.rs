@@ -9,6 +9,9 @@ use super::spool::Spool;
 use crate::disk::Result;
 use crate::disk::sorter::Sorter;
 
+/// Hops that are followed.
+pub(super) const HOPS_MAX: usize = 20;
+
 /// The way from a URL by its redirects, to where it stands.
 pub(super) struct Way<'a> {
     /// The keys that it came by, the one where it begins first; none where that is where it stands.
