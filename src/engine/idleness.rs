@@ -37,7 +37,7 @@ impl Engine {
         self.stores.arrival.frontier.note_workers(has_idle_workers, now);
     }
 
-    fn has_idle_workers(&self, now: Time) -> bool {
+    pub(super) fn has_idle_workers(&self, now: Time) -> bool {
         !self.requests.are_all_busy(now) && !self.requests.are_limited(now)
     }
 }

@@ -60,10 +60,9 @@ impl Engine {
     /// What merges are wanted for at this moment, the most urgent need first.
     fn merge_needs(&mut self, now: Time) -> impl Iterator<Item = Need> + use<> {
         let waiting = self.stores.waiting() > 0;
-        let (requests, are_few) = (self.requests.under_way(), self.requests.are_few(now));
         let frontier = &self.stores.arrival.frontier;
-        let idle = waiting && requests == 0 && frontier.is_idle();
-        let starving = waiting && are_few && !frontier.has_ready(now);
+        let idle = waiting && self.requests.under_way() == 0 && frontier.is_idle();
+        let starving = waiting && self.has_idle_workers(now) && !frontier.has_ready(now);
         [(idle, Need::All), (starving, Need::Starving), (true, Need::Threshold), (true, Need::Full)]
             .into_iter()
             .filter_map(|(wanted, need)| wanted.then_some(need))

@@ -114,7 +114,7 @@ pub(super) struct Case {
     pub walls: Option<WallOptions>,
     /// What the crawler does wrong, deliberately.
     pub mistake: Option<Mistake>,
-    /// Whether work on the disk never takes seconds.
+    /// Whether work on the disk takes milliseconds, never seconds.
     pub disk_is_quick: bool,
     /// Checkpoints are also asked for, every so many events.
     pub checkpoint_every: Option<u64>,

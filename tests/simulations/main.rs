@@ -288,6 +288,13 @@ fn workers_of_a_broad_crawl_lose_less_than_a_hundredth_of_their_time() {
     assert!(broad.requests > 40_000 && broad.idle.share < 0.01, "{broad:?}");
 }
 
+/// When the queue runs out, nearly all that was linked waits in the stores.
+#[test]
+fn workers_lose_less_than_a_hundredth_of_each_tenth_of_a_broad_crawl() {
+    let broad = broad(3_000, 30_000, 200);
+    assert!(broad.idle.tenths.iter().all(|&share| share < 0.01), "{broad:?}");
+}
+
 /// A hundred thousand domains, or as the environment says.
 #[test]
 #[ignore = "takes half an hour and gigabytes of memory"]

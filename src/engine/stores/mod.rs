@@ -140,11 +140,12 @@ impl Stores {
             if !self.jobs.pace.permits(need, now) {
                 continue;
             }
-            // no URL waits for whether a pair of domains is new
-            let is_urgent = matches!(need, Need::Starving | Need::All);
-            let mut stores = self.each().filter(|store| !is_urgent || store.name() != StoreName::Support);
-            let bucket = stores.find_map(|store| store.next_merge(need).transpose());
-            drop(stores);
+            let bucket = match need {
+                Need::Full | Need::Threshold => self.each().find_map(|store| store.next_merge(need).transpose()),
+                Need::Starving | Need::All => {
+                    self.most_urgent(need).and_then(|store| store.next_merge(need).transpose())
+                }
+            };
             if let Some(bucket) = bucket.transpose()? {
                 self.jobs.is_merging = true;
                 self.jobs.pace.begin(now);
@@ -152,6 +153,21 @@ impl Stores {
             }
         }
         Ok(None)
+    }
+
+    /// The store whose next merge brings the frontier most URLs for its cost. The nearest one that has any would not
+    /// do: a key of every new domain waits there, and a merge for each holds up all that gathers farther away.
+    fn most_urgent(&mut self, need: Need) -> Option<&mut dyn AnyStore> {
+        let new_part = self.arrival.new_part();
+        let urls_per_answer = |store: &dyn AnyStore| match store.name() {
+            StoreName::Seen => Some(new_part),
+            StoreName::Robots | StoreName::Dns | StoreName::Visits => Some(1.0),
+            // no URL waits for whether a pair of domains is new
+            StoreName::Support => None,
+        };
+        let gain = |store: &dyn AnyStore| Some(urls_per_answer(store)? * store.merge_gain(need)?);
+        let gains = self.each().filter_map(|store| gain(store).map(|gain| (gain, store)));
+        gains.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, store)| store)
     }
 
     /// All that there are, the one that is nearest to the frontier first.

@@ -87,6 +87,8 @@ pub(crate) fn look_up<V: StoreValue>(
 pub(super) trait AnyStore {
     fn name(&self) -> StoreName;
     fn next_merge(&mut self, need: Need) -> Result<Option<Box<dyn BucketMerge>>>;
+    /// How much that merge is worth beside those of other stores, if there is one.
+    fn merge_gain(&self, need: Need) -> Option<f64>;
     fn cut(&mut self, arrays: &mut Vec<u8>) -> Result<DrumCut>;
     fn take_unneeded(&mut self) -> Vec<PathBuf>;
     fn repository_bytes(&self) -> u64;
@@ -101,6 +103,10 @@ impl<V: StoreValue> AnyStore for Store<V, V::Asks> {
 
     fn next_merge(&mut self, need: Need) -> Result<Option<Box<dyn BucketMerge>>> {
         Ok(Store::next_merge(self, need)?.map(|job| Box::new(job) as Box<dyn BucketMerge>))
+    }
+
+    fn merge_gain(&self, need: Need) -> Option<f64> {
+        Store::merge_gain(self, need)
     }
 
     fn cut(&mut self, arrays: &mut Vec<u8>) -> Result<DrumCut> {

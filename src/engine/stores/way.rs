@@ -358,6 +358,11 @@ impl Dispatcher<Fingerprint, Addresses, QueuedUrl> for BehindDns<'_> {
 }
 
 impl Arrival {
+    /// Of the URLs that were linked so far, the part that was new.
+    pub(super) fn new_part(&self) -> f64 {
+        (1 + self.unique) as f64 / (1 + self.unique + self.duplicate) as f64
+    }
+
     /// A URL that passed the stores. A host that is active has answers of its own, which are not older.
     fn arrive(&mut self, url: QueuedUrl, mut known: Known, addresses: Option<&Addresses>) -> Result<()> {
         if self.frontier.knows(url.origin) {

@@ -12,6 +12,8 @@ use super::{DrumOptions, Need};
 
 /// How many bytes a starving owner lets a merge pass over for each answer it gives.
 const STARVING_BYTES_PER_CHECK: u64 = 256 << 10;
+/// The cost of a merge beside the bytes that it moves, in such bytes: even the smallest one makes and deletes files.
+const OVERHEAD_BYTES: u64 = 64 << 10;
 /// Finished merges whose results wait for their dispatch while another merge is begun.
 const DONE_MAX: usize = 1;
 
@@ -39,15 +41,12 @@ impl<V> Merging<V> {
         self.running == Some(bucket) || self.done.iter().any(|results| results.bucket == bucket)
     }
 
-    /// The bucket to merge now. A batch that was frozen before a restart comes first.
-    pub fn choose(&self, buckets: &[Bucket], options: &DrumOptions, need: Need) -> Option<usize> {
+    /// The bucket to merge now, and what that [gains](gain). A batch that was frozen before a restart comes first.
+    pub fn choose(&self, buckets: &[Bucket], options: &DrumOptions, need: Need) -> Option<(usize, f64)> {
         let is_free = |&(index, _): &(usize, &Bucket)| !self.done.iter().any(|results| results.bucket == index);
-        let free = || buckets.iter().enumerate().filter(is_free);
-        if let Some((index, _)) = free().find(|(_, bucket)| bucket.state.frozen.is_some()) {
-            return Some(index);
-        }
-        let candidates = free().filter(|(_, bucket)| is_wanted(bucket, options, need));
-        candidates.max_by(|a, b| gain(a.1, need).total_cmp(&gain(b.1, need))).map(|(index, _)| index)
+        let free = buckets.iter().enumerate().filter(is_free);
+        let wanted = free.filter(|(_, bucket)| bucket.state.frozen.is_some() || is_wanted(bucket, options, need));
+        wanted.map(|(index, bucket)| (index, gain(bucket, need))).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 }
 
@@ -63,11 +62,16 @@ fn is_wanted(bucket: &Bucket, options: &DrumOptions, need: Need) -> bool {
     }
 }
 
+/// How much a merge of a bucket is worth beside others that serve the same need.
 fn gain(bucket: &Bucket, need: Need) -> f64 {
+    if bucket.state.frozen.is_some() {
+        return f64::INFINITY;
+    }
     match need {
         Need::Full | Need::Threshold => bucket.waiting_bytes() as f64,
         Need::Starving => {
-            bucket.waiting_checks() as f64 / (1 + bucket.repository_bytes() + bucket.waiting_bytes()) as f64
+            let bytes = bucket.repository_bytes() + bucket.waiting_bytes();
+            bucket.waiting_checks() as f64 / (OVERHEAD_BYTES + bytes) as f64
         }
         Need::All => bucket.waiting_checks() as f64,
     }

@@ -237,6 +237,13 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         self.push(Op::CheckUpdate, key, Some(value), aux)
     }
 
+    /// How much the merge is worth that [`Drum::next_merge`] would hand out now, beside those of other DRUMs for the
+    /// same need; `None` where there is none.
+    pub fn merge_gain(&self, need: Need) -> Option<f64> {
+        let chosen = self.merging.choose(&self.buckets, &self.options, need).filter(|_| self.merging.has_room());
+        chosen.map(|(_, gain)| gain)
+    }
+
     /// Freezes the bucket that is to be merged now, if any is, and gives the job. `None` while a merge is running, or
     /// when the results of two wait to be dispatched. A batch that was frozen before a restart comes first.
     pub fn next_merge(&mut self, need: Need) -> Result<Option<MergeJob<K, V, A>>> {
@@ -245,7 +252,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         if !self.merging.has_room() || (ordinary && self.none_due) {
             return Ok(None);
         }
-        let Some(index) = self.merging.choose(&self.buckets, &self.options, need) else {
+        let Some((index, _)) = self.merging.choose(&self.buckets, &self.options, need) else {
             self.none_due |= need == Need::Threshold;
             return Ok(None);
         };

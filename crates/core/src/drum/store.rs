@@ -153,6 +153,11 @@ impl<V: Value, A: Aux> Store<V, A> {
         self.drum.update(key, value, None)
     }
 
+    /// [`Drum::merge_gain`].
+    pub fn merge_gain(&self, need: Need) -> Option<f64> {
+        self.drum.merge_gain(need)
+    }
+
     /// [`Drum::next_merge`].
     pub fn next_merge(&mut self, need: Need) -> Result<Option<MergeJob<Fingerprint, V, A>>> {
         self.drum.next_merge(need)
