@@ -16,10 +16,10 @@ use super::pending::{Chunks, Entry};
 use super::repository::{Block, RepositoryReader};
 use super::state::{self, BatchState, DrumState, RepositoryState};
 
-/// What a cut says of a key.
+/// A key, as a cut knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found<V> {
-    /// What is stored under it, or will be when everything is merged; `None` where nothing is.
+    /// The value that is stored under it, or will be when everything is merged; `None` where there is none.
     pub value: Option<V>,
     /// Checks of the key that wait for their answer.
     pub waiting: u64,

@@ -91,7 +91,7 @@ pub use unmerged::UNMERGED_BYTES;
 
 const DISPATCH_AT_ONCE: usize = 4096;
 
-/// Which keys [`Drum::for_each_key`] goes through.
+/// The keys that [`Drum::for_each_key`] goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keys {
     /// All of them.

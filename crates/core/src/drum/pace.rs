@@ -46,7 +46,7 @@ impl Pace {
         Pace { options, began: Time::ZERO, took: Duration::ZERO, bandwidth_from: Time::ZERO }
     }
 
-    /// Whether a merge for this `need` may begin at `now`.
+    /// Returns whether a merge for this `need` may begin at `now`.
     pub fn permits(&self, need: Need, now: Time) -> bool {
         let share = match need {
             Need::Full | Need::All => return now >= self.bandwidth_from,

@@ -9,7 +9,7 @@
 //!
 //! The columns decode by loads at known places and a walk over set bits: no branch depends on a key's value.
 
-/// How many keys a block holds at most.
+/// The largest number of keys in a block.
 pub(super) const KEYS_MAX: usize = 1024;
 
 /// Smallest 2^k / mean at which the smaller k is the better one: ln of the golden ratio.

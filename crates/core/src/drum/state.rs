@@ -1,4 +1,4 @@
-//! What a checkpoint keeps of a DRUM: the names and lengths of its files, and its arrays in RAM.
+//! The part of a checkpoint that belongs to a DRUM: the names and lengths of its files, and its arrays in RAM.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

@@ -19,7 +19,7 @@ use super::{Drum, DrumCounters, DrumCut, DrumOptions, DrumState, Keys, Need};
 /// Keys that are prefetched when the Bloom filter is filled.
 const KEYS_AT_ONCE: usize = 64;
 
-/// What became of a key that was to be admitted.
+/// Result of admitting a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Admission<A> {
     /// It is new, and stored now. It will not be dispatched as unique.
@@ -30,7 +30,7 @@ pub enum Admission<A> {
     Pending,
 }
 
-/// What is stored under a key.
+/// Answer to the question of what is stored under a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum StoreAnswer<V, A> {
     /// This value.
@@ -110,8 +110,8 @@ impl<V: Value, A: Aux> Store<V, A> {
         }
     }
 
-    /// Whether `key` is in the LRU: then [`Store::admit`] would say that it is a duplicate, and need not be asked, nor
-    /// an auxiliary made for it.
+    /// Returns whether `key` is in the LRU: then [`Store::admit`] would say that it is a duplicate, and need not be
+    /// asked, nor an auxiliary made for it.
     pub fn is_recent(&mut self, key: Fingerprint) -> bool {
         self.front.is_recent(key)
     }
@@ -215,7 +215,7 @@ impl<V: Value, A: Aux> Store<V, A> {
         self.drum.take_unneeded()
     }
 
-    /// How often each layer answered.
+    /// Returns how often each layer answered.
     pub fn counters(&self) -> FrontCounters {
         self.front.counters()
     }
