@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// What a cut has to say of files.
+/// Changes of a store's files from one cut to the next.
 #[derive(Debug, Default)]
 pub struct FileChanges {
     /// Written to, not synced.
     pub dirty: BTreeSet<PathBuf>,
-    /// Whether names were added to the directory.
+    /// True if names were added to the directory.
     pub names_changed: bool,
     /// Named by the present state and by no cut yet.
     unnamed: BTreeSet<PathBuf>,
@@ -20,7 +20,7 @@ pub struct FileChanges {
 }
 
 impl FileChanges {
-    /// Of a directory whose own name may not be durable yet.
+    /// Changes of a directory whose own name may not be durable yet.
     pub fn of_a_new_directory() -> Self {
         FileChanges { names_changed: true, ..FileChanges::default() }
     }

@@ -13,7 +13,7 @@ use super::{DiskFile, Error, Result};
 pub const HEADER_BYTES: u64 = 16;
 const MAGIC: &[u8; 6] = b"CRAWL\n";
 
-/// What a file holds. The numbers are part of the format.
+/// The content of a file. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Kind {
@@ -33,13 +33,13 @@ pub enum Kind {
     Tail = 7,
     /// Frontier: the base of a partition.
     Base = 8,
-    /// What was in RAM at a checkpoint.
+    /// The state in RAM at a checkpoint.
     Checkpoint = 9,
     /// Long rests of hosts since a checkpoint.
     Rests = 10,
     /// Seeds by number.
     Seeds = 11,
-    /// What became of the seeds.
+    /// Fates of the seeds.
     SeedFates = 12,
     /// Links to other shards.
     Links = 13,
@@ -56,7 +56,7 @@ pub enum Kind {
 /// The header of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the file holds.
+    /// The content of the file.
     pub kind: Kind,
     /// Version of that kind's format, from 1.
     pub version: u16,

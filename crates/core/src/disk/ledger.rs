@@ -1,5 +1,5 @@
-//! What a durable checkpoint makes superfluous: the one rule by which files of older generations go, and the one hand
-//! that deletes them.
+//! Files that a durable checkpoint makes superfluous: the one rule by which files of older generations go, and the one
+//! place that deletes them.
 //!
 //! # The rule
 //!
@@ -23,9 +23,9 @@ use super::{Disk, Result};
 pub struct Ledger {
     /// The newest durable checkpoint.
     durable: u64,
-    /// What waits for the checkpoint of this number.
+    /// Files that wait, each with the number of the checkpoint that frees it.
     waiting: Vec<(u64, PathBuf)>,
-    /// What nothing names any more, in the order in which that came about.
+    /// Files that nothing names any more, in the order in which they became free.
     free: VecDeque<PathBuf>,
 }
 
@@ -72,12 +72,12 @@ pub struct Removal {
 }
 
 impl Removal {
-    /// Of `paths`, which nothing names that a crash could lead back to.
+    /// Makes the removal of `paths`, which are named by nothing that a crash could lead back to.
     pub fn new(disk: &Disk, paths: Vec<PathBuf>) -> Self {
         Removal { disk: disk.clone(), paths }
     }
 
-    /// Whether there is none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }

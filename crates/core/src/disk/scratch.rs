@@ -39,7 +39,7 @@ impl Writer {
     }
 }
 
-/// What was written.
+/// The bytes that were written.
 pub struct Scratch {
     file: File,
     bytes: u64,

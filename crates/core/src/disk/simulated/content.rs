@@ -17,7 +17,7 @@ enum Change {
     Len(u64),
 }
 
-/// Whether a power cut leaves a change.
+/// The certainty with which a power cut leaves a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Certainty {
     /// As it likes; a sync makes it certain.
@@ -28,7 +28,7 @@ enum Certainty {
     Synced,
 }
 
-/// What a power cut does with the changes that are not certain.
+/// The fate at a power cut of the changes that are not certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mood {
     Keep,
@@ -115,7 +115,7 @@ impl Content {
         self.changes = open;
     }
 
-    /// What a power cut leaves.
+    /// Reduces the content to what a power cut leaves.
     pub(super) fn cut(&mut self, mood: Mood, rng: &mut fastrand::Rng) {
         for (change, certainty) in self.changes.drain(..) {
             match mood {

@@ -38,13 +38,14 @@ const TRACE: usize = 40;
 /// disk.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// What it says is free.
+/// The number of free bytes that it reports.
 const FREE_BYTES: u64 = 1 << 40;
 
-/// What is told of a read: the file, the offset, the bytes that were asked for and those that were there.
+/// A function that is called at each read with the file, the offset, the bytes that were asked for and the bytes that
+/// were there.
 type ReadObserver = dyn Fn(&Path, u64, usize, usize) + Send + Sync;
 
-/// What happens at a change.
+/// A fault that a change meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It fails with an input/output error.
@@ -56,7 +57,7 @@ pub enum Fault {
     Stop,
 }
 
-/// How a machine that stopped comes up again.
+/// The way in which a machine stopped before it comes up again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
     /// The process was killed: the operating system has everything.
@@ -74,7 +75,7 @@ struct State {
     rng: fastrand::Rng,
     /// Counts restarts: files that were opened before one are not open any more.
     boot: u64,
-    /// How often the power was cut.
+    /// The number of power cuts.
     power_cuts: u64,
     changes: u64,
     faults: BTreeMap<u64, Fault>,
@@ -131,7 +132,7 @@ impl SimulatedDisk {
         self.state().faults.insert(change, fault);
     }
 
-    /// Whether there are faults that were not met.
+    /// Returns whether there are faults that were not met.
     pub fn has_faults(&self) -> bool {
         !self.state().faults.is_empty()
     }
@@ -141,12 +142,12 @@ impl SimulatedDisk {
         self.state().faults.clear();
     }
 
-    /// Whether the machine stands still.
+    /// Returns whether the machine has stopped.
     pub fn is_stopped(&self) -> bool {
         self.state().is_stopped
     }
 
-    /// Whether the disk is full.
+    /// Returns whether the disk is full.
     pub fn is_full(&self) -> bool {
         self.state().is_full
     }
@@ -219,7 +220,7 @@ impl fmt::Debug for Open {
     }
 }
 
-/// What a change shall do.
+/// Instruction to a change that does not fail.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Go {
     /// Take place.
