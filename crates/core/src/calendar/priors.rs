@@ -1,4 +1,4 @@
-//! What pages of a host have in common: how often they change, as far as is known of any of them.
+//! The common rate at which pages of a host change, as far as it is known of any of them.
 //!
 //! For each host two moments of ln(changes a day) over its pages, by what is known of each at its visits: the mean, and
 //! the variance, in which what is not known of a page counts too. So the table learns as expectation maximisation
@@ -80,7 +80,7 @@ impl Priors {
         Priors { all, hosts: Vec::new(), uses: 0 }
     }
 
-    /// What is believed of a page of `host`.
+    /// Returns the distribution of the rate that is believed of a page of `host`.
     pub fn of(&self, host: Fingerprint) -> Prior {
         let all = self.all.prior();
         let Ok(at) = self.find(host) else { return all };

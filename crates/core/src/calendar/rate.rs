@@ -1,4 +1,4 @@
-//! How often a page changes, by what its visits found; and how long to wait until the next one.
+//! An estimate of how often a page changes, from what its visits found, and the time to wait until the next visit.
 //!
 //! Changes are taken for a Poisson process. The estimator is the Bayesian one of Cho and Garcia-Molina ("Estimating
 //! frequency of change", ACM TOIT 3(3), 2003, section 6): classes of rates, each with the probability that the page is
@@ -30,7 +30,7 @@ const NEGLIGIBLE: f64 = 1e-6;
 /// Steps of the search for an interval: bounds that are a factor of 1,000 apart are found to 0.1 %.
 const STEPS: u32 = 13;
 
-/// What is believed of the rate of a page that nobody looked at twice: ln(changes a day) is normal.
+/// The belief about the rate of a page that was not visited twice: ln(changes a day) has a normal distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Prior {
     /// Its mean.
@@ -57,7 +57,7 @@ impl Classes {
         Classes { rates: std::array::from_fn(|class| ln_rate(class).exp()) }
     }
 
-    /// What is known of a page's rate by its `history`, where `prior` was believed before.
+    /// Returns what is known of a page's rate by its `history`, where `prior` was believed before.
     pub fn posterior(&self, prior: Prior, history: &History) -> Posterior {
         let changes = f64::from(history.changes);
         let changed_days = f64::from(history.changed_days).min(f64::from(history.days));
@@ -95,7 +95,7 @@ fn ln_rate(class: usize) -> f64 {
     LN_FIRST + LN_STEP * class as f64
 }
 
-/// What is known of a page's rate.
+/// Knowledge of a page's rate.
 #[derive(Clone, Debug)]
 pub(super) struct Posterior {
     /// Rate and probability; of those that count.

@@ -63,7 +63,7 @@ impl Recrawl {
         (at == bytes.len()).then_some(read)
     }
 
-    /// What earlier visits said, if `bytes` are of a URL whose time has come.
+    /// Returns what is known from earlier visits, if `bytes` belong to a URL whose time has come.
     pub fn past(bytes: Option<&[u8]>) -> Option<Past> {
         match bytes.and_then(Recrawl::read)? {
             Recrawl::Due(past) => Some(past),

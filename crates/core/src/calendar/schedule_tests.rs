@@ -32,7 +32,7 @@ fn visit(at: Time, found: Found) -> Visit<'static> {
     Visit { url: "https://a.example/page", key, host, kind: PageKind::Page, at, found }
 }
 
-/// What the engine makes of a plan.
+/// Makes of a plan what the engine makes of it.
 fn past(plan: Plan, fetched: Time) -> Past {
     let Plan { due, history, changed, gone } = plan;
     Past { changed, gone, ..Past::of_visited(fetched, due, history) }

@@ -72,7 +72,7 @@ pub struct WheelOptions {
     pub buffer_bytes: usize,
     /// The same of all slots together. Their memory may be twice as large, as vectors grow.
     pub memory_bytes: usize,
-    /// What is read of a slot at a time; a longer frame is read whole.
+    /// Bytes that are read of a slot at a time; a longer frame is read whole.
     pub read_bytes: usize,
     /// Nothing more is read to be given out while so many bytes are ready.
     pub ready_bytes: usize,
@@ -138,7 +138,7 @@ pub struct Wheel {
     /// The last piece was one to give out.
     gave_last: bool,
     changes: FileChanges,
-    /// What happened since it was opened.
+    /// Counts since it was opened.
     counters: Figures,
     failed: bool,
 }
@@ -231,7 +231,7 @@ impl Wheel {
         popped
     }
 
-    /// Whether [`Wheel::pop`] gives something.
+    /// Returns whether [`Wheel::pop`] gives something.
     pub fn has_ready(&self) -> bool {
         self.ready.records() > 0
     }

@@ -36,7 +36,7 @@ impl Level {
     /// All of them, the finest first.
     pub const ALL: [Level; 4] = [Level::Minutes, Level::Hours, Level::Days, Level::Later];
 
-    /// What names of files begin with.
+    /// Beginning of the names of its files.
     pub(super) fn name(self) -> &'static str {
         match self {
             Level::Minutes => "minutes",
@@ -64,9 +64,9 @@ impl Level {
 /// `later` is the day from which on its records are due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
-    /// How wide it is.
+    /// Its level, which says how wide the slot is.
     pub level: Level,
-    /// Which one.
+    /// Its number within the level.
     pub number: u64,
 }
 
@@ -89,12 +89,13 @@ impl Place {
         }
     }
 
-    /// Whether a wheel has such a slot: it begins within time.
+    /// Returns whether a wheel has such a slot: it begins within time.
     pub(super) fn is_in_time(self) -> bool {
         self.number <= u64::MAX / self.level.unit_ms()
     }
 
-    /// Whether a record that is due at `due` can lie in it. One that was overdue when it was put lies in a later slot.
+    /// Returns whether a record that is due at `due` can be in it. One that was overdue when it was put is in a later
+    /// slot.
     pub(super) fn takes(self, due: Time) -> bool {
         match self.level {
             Level::Later => due >= self.start(),

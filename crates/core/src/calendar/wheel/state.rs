@@ -1,5 +1,5 @@
-//! What a checkpoint keeps of the wheel: the names and lengths of its files and how far each was read, and the records
-//! that were in memory.
+//! The part of a checkpoint that belongs to the wheel: the names and lengths of its files and how far each was read,
+//! and the records that were in memory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,20 +27,20 @@ pub(super) struct SlotState {
     pub file: FileState,
 }
 
-/// How much of a file counts.
+/// The part of a file that counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileState {
     pub generation: u64,
-    /// Its length. What lies behind is of a time that never was.
+    /// Length of the file. Bytes behind it do not count: they were written after the checkpoint.
     pub bytes: u64,
-    /// Where the first frame begins that was not read.
+    /// Offset of the first frame that was not read.
     pub position: u64,
     /// Records from there on.
     pub records: u64,
 }
 
 impl FileState {
-    /// Of a file with header and label.
+    /// State of a file with header and label alone.
     pub fn empty(generation: u64) -> Self {
         FileState { generation, bytes: CONTENT_AT, position: CONTENT_AT, records: 0 }
     }

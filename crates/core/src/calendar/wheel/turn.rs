@@ -1,4 +1,5 @@
-//! How the wheel turns: which slot is read next and what for, and what becomes of its records.
+//! The turning of the wheel: the choice of the slot that is read next, the purpose for which it is read, and what
+//! becomes of its records.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use super::{DAY, Wheel};
 use crate::clock::Time;
 use crate::disk::{Error, Result};
 
-/// What a slot is read for.
+/// The purpose for which a slot is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// All of its records are due.
@@ -101,7 +102,8 @@ impl Wheel {
         self.ready.bytes() < self.options.ready_bytes
     }
 
-    /// What comes next. What is due comes before what is dealt ahead, and they take turns while there is both.
+    /// Chooses the slot that is read next. Slots that are due come before those that are dealt ahead, and they take
+    /// turns while there are both.
     fn choose(&self, now: Time) -> Option<(Place, Turn)> {
         let oldest = self.give(now);
         let give = oldest.filter(|_| self.has_room()).map(|place| (place, Turn::Give));

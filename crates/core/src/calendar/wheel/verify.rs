@@ -35,7 +35,7 @@ pub struct Check<'a> {
     dir: &'a Path,
     state: &'a WheelState,
     ram: &'a [u8],
-    /// Where what was in memory lies: named where it is wrong.
+    /// Path of the checkpoint that has what was in memory: named in errors where that is wrong.
     checkpoint: &'a Path,
 }
 
