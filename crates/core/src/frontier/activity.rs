@@ -1,4 +1,5 @@
-//! What active hosts do at this moment: for the display, a few of them; for the time left, the longest queue.
+//! Activity of the hosts in memory at this moment: for the display, a few of them; for the time left, the longest
+//! queue.
 //!
 //! One pass over the active hosts each. URLs in the tail of a partition are not counted, since nobody knows how many
 //! they are of a host before the next merge.
@@ -18,7 +19,7 @@ pub struct Activity {
     pub url: Box<str>,
     /// URLs of the host that wait behind it, as far as that is known in memory.
     pub queued: u64,
-    /// When its next request may begin; `None` while one is in flight.
+    /// Time at which its next request may begin; `None` while one is in flight.
     pub next: Option<Time>,
 }
 
@@ -68,7 +69,7 @@ impl Frontier {
         })
     }
 
-    /// How long the longest queue of an active host takes at its delay.
+    /// Returns the time that the longest queue of an active host takes at its delay.
     pub fn longest_queue(&self) -> Duration {
         let of = |index: u32| {
             let queued = u32::try_from(queued(self.active.host(index))).unwrap_or(u32::MAX);

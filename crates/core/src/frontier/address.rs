@@ -71,7 +71,8 @@ impl Addresses {
         self.map.get(&ip).and_then(|address| address.domains.get(&domain).copied()).unwrap_or(0)
     }
 
-    /// Whether the busy hosts at `ip` are of fewer than half as many domains: most have neighbours of their own one.
+    /// Returns whether the busy hosts at `ip` belong to fewer than half as many domains, so that most have neighbours
+    /// of their own domain there.
     pub(super) fn is_of_few(&self, ip: IpAddr) -> bool {
         self.map.get(&ip).is_some_and(|address| 2 * address.domains.len() < address.hosts)
     }
@@ -84,7 +85,7 @@ impl Addresses {
         (address.promised < horizon).then_some(address.promised)
     }
 
-    /// Whether hosts that were sent away from `ip` are to come back.
+    /// Returns whether hosts that were sent away from `ip` are to come back.
     pub(super) fn is_awaited(&self, ip: IpAddr, now: Time) -> bool {
         self.map.get(&ip).is_some_and(|address| address.promised > now)
     }
@@ -144,7 +145,7 @@ impl Addresses {
         self.waiting = seen.len();
     }
 
-    /// Whether `ip` comes up in the schedule.
+    /// Returns whether `ip` is in the schedule.
     pub(super) fn is_scheduled(&self, ip: IpAddr) -> bool {
         self.map.get(&ip).is_some_and(|address| address.scheduled)
     }

@@ -1,4 +1,4 @@
-//! What follows from an answer: for the URL, for its host, for its address.
+//! Consequences of an answer: for the URL, for its host, for its address.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Frontier {
         self.settle(index, now);
     }
 
-    /// How the host is held back, while it is active.
+    /// Returns how the host is held back, while it is active.
     pub fn held(&self, host: HostId) -> Option<Held> {
         let standing = &self.active.host(self.active.resolve_id(host)?).standing;
         let robots_failing_since = (standing.robots_level > 0).then_some(standing.robots_failing_since);
@@ -329,7 +329,7 @@ impl Frontier {
         }
     }
 
-    /// What a host answered speaks for all origins of its name.
+    /// Holds back all origins of the host's name until `until`: what one of them answered speaks for all.
     fn hold_all_origins(&mut self, index: u32, until: Time, now: Time) {
         let host = self.active.host_mut(index);
         let Some(name) = host.name_key else { return self.hold_back(index, until, now) };
@@ -410,9 +410,10 @@ impl Frontier {
         Some(index)
     }
 
-    /// Whether a host may get `rules`. Those of usual size always fit in; all large ones together have a share of the
-    /// memory. Hosts that have nothing to do leave for it, and hosts with larger rules that are not being asked
-    /// anything: they take their URLs to the disk side and come back when there is room.
+    /// Makes room for the `rules` of a host, and returns whether there is any. Rules of usual size always fit in; all
+    /// large ones together have a share of the memory. Hosts that have nothing to do leave for it, and so do hosts with
+    /// larger rules that are not being asked anything: they take their URLs to the disk side and come back when there
+    /// is room.
     fn finds_memory_for(&mut self, rules: &dyn Rules, now: Time) -> Result<bool> {
         let mut encoded = Vec::new();
         rules.encode(&mut encoded);
@@ -427,7 +428,7 @@ impl Frontier {
         Ok(true)
     }
 
-    /// Whether there is memory for rules that take `encoded` bytes.
+    /// Returns whether there is memory for rules that take `encoded` bytes.
     pub(super) fn has_memory_for_rules(&self, encoded: usize) -> bool {
         let bytes = large_rules_memory(encoded);
         bytes == 0 || self.active.large_rules.saturating_add(bytes) <= self.options.memory / LARGE_RULES_PART

@@ -1,4 +1,4 @@
-//! What a replay found to have been fetched, and which budgets have to know.
+//! Charges: pages and bytes that a replay found to have been fetched, and that budgets have to know.
 //!
 //! An active host is charged at once, and so is a domain, whose pages are a sum. A host that is not active may have a
 //! record on the disk side, which only a take or a merge reads: its charge waits here until it becomes active, and is

@@ -1,4 +1,4 @@
-//! What may be done now: the walk from a due host to a task.
+//! The walk from a due host to a task, which finds out what may be done now.
 //!
 //! A host that comes up is asked, in this order: is it given up or its budget used up (its URLs are dropped, without
 //! waiting for anything); may it be contacted now; is its name free; are its addresses known; is its address free; are
@@ -67,7 +67,8 @@ impl Frontier {
         task
     }
 
-    /// What a host whose time has come may do; `in_turn` if it has the turn of its name.
+    /// Returns the task that a host whose time has come may do, if there is one; `in_turn` if it has the turn of its
+    /// name.
     pub(super) fn attempt(&mut self, index: u32, now: Time, in_turn: bool) -> Option<Task> {
         // it may have rested until now
         self.set_busy(index, true, now);
@@ -160,7 +161,7 @@ impl Frontier {
         if is_counted { Allowance::Free } else { self.left(index) }
     }
 
-    /// What is left of budgets for a new page.
+    /// Returns the verdict of the budgets on a new page.
     pub(super) fn left(&self, index: u32) -> Allowance {
         let host = self.active.host(index);
         let domain = self.domains.get(host.domain).expect("the domain of an active host is known");

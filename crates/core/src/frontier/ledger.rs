@@ -1,4 +1,4 @@
-//! What the frontiers of one process owe together: turns at addresses, and at host names that two of them ask.
+//! Turns that the frontiers of one process share: at addresses, and at host names that two of them ask.
 //!
 //! A registrable domain belongs to one frontier, which knows what each of its hosts is owed. An address does not: hosts
 //! of all shards may share one. And a robots.txt that redirects to another domain is fetched by the shard that asks for
@@ -36,13 +36,13 @@ struct Turns {
 #[derive(Clone, Copy, Debug, Default)]
 struct NameTurn {
     due: Time,
-    /// When a request was in progress last.
+    /// Time at which a request was in progress last.
     last: Time,
     requests: usize,
 }
 
 impl NameTurn {
-    /// Whether it says anything at `now`.
+    /// Returns whether it says anything at `now`.
     fn is_needed(&self, now: Time) -> bool {
         self.requests > 0 || self.due > now || self.last + NAME_REMEMBERED > now
     }
@@ -56,9 +56,9 @@ pub(super) struct Turn {
     /// Its name, and how many requests to it may be in progress.
     pub name: Fingerprint,
     pub connections: usize,
-    /// What lies between it and the one before, and the one after it.
+    /// The least time between it and the requests to the name before and after it.
     pub delay: Duration,
-    /// The address, and what lies between two requests to that.
+    /// The address, and the least time between two requests to it.
     pub address: IpAddr,
     pub delay_per_ip: Duration,
 }
@@ -71,7 +71,7 @@ impl Ledger {
         self.others.store(others, Ordering::Relaxed);
     }
 
-    /// How many times its delay a name of a shard elsewhere is left alone.
+    /// Returns the multiple of its delay for which a name of a shard elsewhere is left alone.
     pub(super) fn foreign_factor(&self) -> u32 {
         self.others.load(Ordering::Relaxed).saturating_add(1)
     }

@@ -12,7 +12,7 @@ use crate::fingerprint::{ByFingerprint, Fingerprint};
 /// One turn of so many is for those that come last.
 const LAST_EVERY: u32 = 4;
 
-/// What is known of a host that waits.
+/// Knowledge of a host that waits: whether it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Acquaintance {
     /// It has answered.
@@ -111,7 +111,7 @@ impl Line {
         }
     }
 
-    /// Whether nobody waits.
+    /// Returns whether nobody waits.
     pub(super) fn is_empty(&self) -> bool {
         self.ranks.iter().all(|domains| domains.order.is_empty())
     }

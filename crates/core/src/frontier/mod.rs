@@ -135,16 +135,16 @@ pub struct Frontier {
     suspects: Suspects,
     domains: Domains,
     cold: ColdSide,
-    /// Of the next URL or record.
+    /// Sequence number of the next URL or record.
     sequence: u64,
     /// The latest time that was passed in.
     now: Time,
-    /// When this process began with it.
+    /// The beginning of this process's work with it.
     beginning: Beginning,
     holds: Holds,
-    /// What was fetched of hosts that are not active, and no record says yet.
+    /// Pages and bytes that were fetched of hosts that are not active, and that no record has yet.
     charges: Charges,
-    /// What leaves queued URLs out.
+    /// Rules that leave queued URLs out.
     rules: Option<ScopeRules>,
     /// Budgets by supporters, where these are counted.
     rounds: Option<Rounds>,
@@ -253,8 +253,8 @@ impl Frontier {
         self.push_cold(item)
     }
 
-    /// Whether a URL of a host that is not active can make it so: nothing of it is on the disk side, and there is
-    /// room. A quarter of the places are left to hosts from the disk side, if there are any.
+    /// Returns whether a URL of a host that is not active can make it so: nothing of it is on the disk side, and there
+    /// is room. A quarter of the places are left to hosts from the disk side, if there are any.
     fn may_start(&mut self, item: &Item) -> Result<bool> {
         let (origin, domain) = (item.url.origin, item.url.domain);
         let partition = &self.cold.partitions[self.partition_of(domain)];
@@ -272,7 +272,7 @@ impl Frontier {
         Ok(self.make_room()? && self.knows_totals_of(domain))
     }
 
-    /// Whether the totals of a domain are known here, or do not matter.
+    /// Returns whether the totals of a domain are known here, or do not matter.
     fn knows_totals_of(&self, domain: Fingerprint) -> bool {
         let (partition, counts) = (&self.cold.partitions[self.partition_of(domain)], self.rounds.is_some());
         (self.options.budget.pages_per_domain.is_none() && !counts)
@@ -281,12 +281,12 @@ impl Frontier {
             || counts && partition.knows_all_of(domain)
     }
 
-    /// Which partition a domain belongs to.
+    /// Returns the number of the partition to which a domain belongs.
     fn partition_of(&self, domain: Fingerprint) -> usize {
         self.cold.number_of(domain)
     }
 
-    /// Whether the host of `origin` is active: its robots and DNS answers are here or in progress.
+    /// Returns whether the host of `origin` is active: its robots and DNS answers are here or in progress.
     pub fn knows(&self, origin: Fingerprint) -> bool {
         self.active.find(origin).is_some()
     }
@@ -321,12 +321,12 @@ impl Frontier {
         }
     }
 
-    /// How hosts are treated.
+    /// Returns the delays and limits with which hosts are treated.
     pub fn politeness(&self) -> &Politeness {
         &self.options.politeness
     }
 
-    /// What may be fetched of a host and of a domain.
+    /// Returns the limits of what is fetched of a host and of a domain.
     pub fn budget(&self) -> &Budget {
         &self.options.budget
     }
@@ -367,7 +367,7 @@ impl Frontier {
         self.active.hosts().filter(ready).count()
     }
 
-    /// Whether [`Frontier::next`] has something to look at now, without counting it.
+    /// Returns whether [`Frontier::next`] has something to look at now, without counting it.
     pub fn has_ready(&self, now: Time) -> bool {
         self.schedule.next_due().is_some_and(|due| due <= now)
     }
@@ -392,12 +392,12 @@ impl Frontier {
         self.active.bytes
     }
 
-    /// Whether nothing is queued, in flight, or in a job.
+    /// Returns whether nothing is queued, in flight, or in a job.
     pub fn is_idle(&self) -> bool {
         self.queued() == 0 && self.active.in_flight == 0 && self.cold.jobs_out == 0
     }
 
-    /// Whether nothing is ready while something is on the disk side.
+    /// Returns whether nothing is ready while something is on the disk side.
     pub fn starving(&self, now: Time) -> bool {
         self.cold.urls > 0 && !self.has_ready(now)
     }

@@ -58,7 +58,7 @@ pub(super) struct Names {
     asked_until: Time,
 }
 
-/// What a cut keeps of a name.
+/// A name, as a cut keeps it.
 pub(super) struct SavedName {
     pub name: Fingerprint,
     pub until: Time,
@@ -93,12 +93,12 @@ impl Names {
         self.map.get(&name).map_or(0, |name| name.requests as usize)
     }
 
-    /// Whether origins of `name` wait in line.
+    /// Returns whether origins of `name` wait in line.
     pub(super) fn has_line(&self, name: Fingerprint) -> bool {
         self.map.get(&name).and_then(|name| name.line.as_ref()).is_some_and(|line| !line.waiting.is_empty())
     }
 
-    /// Whether the line at `name` comes up at `due`.
+    /// Returns whether the line at `name` comes up at `due`.
     pub(super) fn is_scheduled(&self, name: Fingerprint, due: Time) -> bool {
         let line = self.map.get(&name).and_then(|name| name.line.as_ref());
         line.is_some_and(|line| line.scheduled == Some(due))
@@ -201,7 +201,7 @@ impl Names {
         self.swept = self.map.len();
     }
 
-    /// What has to be kept over a restart at `now`, in order.
+    /// Returns the names that have to be kept over a restart at `now`, in order.
     pub(super) fn saved(&self, now: Time) -> Vec<SavedName> {
         let names = self.map.iter().filter(|(_, name)| name.owes(now) || name.requests > 0);
         let saved = |(&key, name): (&Fingerprint, &Name)| SavedName {
@@ -240,7 +240,8 @@ impl Frontier {
         }
     }
 
-    /// Whether the name of a host whose time has come is free at `now`; else the host waits in line for its turn.
+    /// Returns whether the name of a host whose time has come is free at `now`; otherwise the host waits in line for
+    /// its turn.
     pub(super) fn has_turn(&mut self, index: u32, now: Time) -> bool {
         let Some(name) = self.active.host(index).name_key else { return true };
         let is_free = !self.names.has_line(name) && self.name_free_at(index).is_some_and(|time| time <= now);

@@ -105,7 +105,7 @@ pub enum NameAnswer {
 pub struct Known {
     /// Its rules, and until when they hold.
     pub rules: Option<(Arc<dyn Rules>, Time)>,
-    /// Since when its robots.txt cannot be had.
+    /// Time since which its robots.txt cannot be had.
     pub robots_failing_since: Option<Time>,
     /// Its addresses, and until when they hold.
     pub addresses: Option<(Arc<[IpAddr]>, Time)>,
@@ -128,7 +128,7 @@ impl Known {
 pub struct Held {
     /// It is not asked again before.
     pub until: Time,
-    /// Since when its robots.txt cannot be had, if that is so.
+    /// Time since which its robots.txt cannot be had, if that is so.
     pub robots_failing_since: Option<Time>,
 }
 

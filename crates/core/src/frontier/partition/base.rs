@@ -29,7 +29,7 @@ const HOST_ENTRY: u8 = 1;
 /// A domain of which more is said than pages; in the order it is a domain.
 const TOTALS_ENTRY: u8 = 2;
 
-/// Where a URL lies: the offset of its block, and its number in it.
+/// The place of a URL: the offset of its block, and its number in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::frontier) struct Spot {
     pub offset: u64,
@@ -39,7 +39,7 @@ pub(in crate::frontier) struct Spot {
 /// An entry of the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DirectoryEntry<'a> {
-    /// What is known of a domain; before its hosts.
+    /// A domain with its totals; it comes before its hosts.
     Domain { domain: Fingerprint, totals: DomainTotals },
     Host {
         host: HostKey,
@@ -96,7 +96,7 @@ impl<'a> DirectoryEntry<'a> {
     }
 }
 
-/// What a base holds.
+/// The size of a base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::frontier) struct Summary {
     pub bytes: u64,
@@ -138,7 +138,7 @@ impl BaseWriter {
         })
     }
 
-    /// Where the next URL will lie.
+    /// Returns the place that the next URL will have.
     pub(super) fn spot(&self) -> Spot {
         Spot { offset: self.writer.position(), index: self.urls.count }
     }
@@ -239,7 +239,7 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// Where the entry that was read last ends.
+    /// Returns the position in the block at which the entry that was read last ends.
     pub(super) fn position(&self) -> usize {
         self.at
     }
@@ -389,7 +389,7 @@ impl Base {
         }
     }
 
-    /// Whether the URL that was gone to last is the last one of its block.
+    /// Returns whether the URL that was gone to last is the last one of its block.
     pub(super) fn is_at_end_of_block(&self) -> bool {
         self.open.as_ref().is_some_and(|(_, _, reader)| reader.is_at_end())
     }
@@ -413,7 +413,7 @@ impl Base {
         self.open.as_ref().map(|(_, _, reader)| reader.url()).expect("asked after a URL was gone to")
     }
 
-    /// What to say of a URL at `spot` that is none.
+    /// Makes the error for a URL at `spot` that is none.
     pub(super) fn malformed_url(&self, spot: Spot) -> Error {
         self.malformed(spot.offset, "a URL")
     }

@@ -62,7 +62,7 @@ fn checksum(block: &[u8]) -> u32 {
 pub(super) struct Block {
     pub kind: u8,
     pub raw: Vec<u8>,
-    /// Where the next one starts.
+    /// Offset at which the next one starts.
     pub end: u64,
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Block {
 pub(super) struct Stored {
     pub kind: u8,
     pub raw_bytes: usize,
-    /// Where the next one starts.
+    /// Offset at which the next one starts.
     pub end: u64,
 }
 
