@@ -129,7 +129,7 @@ pub struct Look {
 pub struct DomainRound {
     /// The round that goes on.
     pub number: u32,
-    /// From so many supporters on a domain has the most pages; 0 while nobody knows.
+    /// The number of supporters from which on a domain has the most pages; 0 while nobody knows.
     pub limit: u64,
     /// Other domains that link to it.
     pub supporters: u64,

@@ -17,16 +17,16 @@ use super::tuning::ERRAND_ASKS_AGAIN;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
 
-/// Who is asked for the sake of another one.
+/// A host that is asked for the sake of another one.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     /// The origin.
     pub origin: Fingerprint,
     /// Its host's name.
     pub name: Fingerprint,
-    /// Whether its URLs belong to another shard.
+    /// True if its URLs belong to another shard.
     pub is_foreign: bool,
-    /// How its host is treated.
+    /// Delays and limits with which its host is treated.
     pub politeness: Politeness,
 }
 
@@ -108,7 +108,7 @@ impl Frontier {
         }
     }
 
-    /// How many times its delay a host is left alone that is asked so.
+    /// Returns the multiple of its delay for which a host that is asked so is left alone.
     pub(super) fn turns_of(&self, asked: Asked) -> u32 {
         let ledger = self.options.ledger.as_ref().filter(|_| asked.is_foreign);
         ledger.map_or(1, |ledger| ledger.foreign_factor())

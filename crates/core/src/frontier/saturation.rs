@@ -18,8 +18,8 @@ use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 
 impl Frontier {
-    /// Whether as many busy hosts as may be share an address, for one more of `domain`. Without a delay for addresses
-    /// none is saturated: its hosts do not wait for each other.
+    /// Returns whether an address has too many busy hosts for one more of `domain` to share it. Without a delay for
+    /// addresses none is saturated: its hosts do not wait for each other.
     pub(super) fn is_saturated(&self, ip: IpAddr, domain: Fingerprint) -> bool {
         self.is_crowded(ip) && !(self.addresses.hosts_of(ip, domain) == 0 && self.addresses.is_of_few(ip))
     }
@@ -60,7 +60,8 @@ impl Frontier {
         Ok(())
     }
 
-    /// Whether a host at rest has had its turn at its address while others are away because of the saturation there.
+    /// Returns whether a host at rest has had its turn at its address while others are away because of the saturation
+    /// there.
     pub(super) fn gives_way(&self, index: u32) -> bool {
         let host = self.active.host(index);
         let Some(ip) = host.counted_at.filter(|_| host.asked >= TURN_REQUESTS && host.is_at_rest()) else {

@@ -30,7 +30,7 @@ pub(super) struct HostRef {
     pub generation: u32,
 }
 
-/// What comes up.
+/// A thing that comes up in the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Entry {
     /// A host that waits for its own time.
@@ -43,11 +43,11 @@ pub(super) enum Entry {
     Suspects,
 }
 
-/// Whose turn an entry takes.
+/// The domain whose turn an entry takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Lane {
     pub domain: Fingerprint,
-    /// How many turns it waits for each: 1, or more for a domain of which less is to be fetched.
+    /// The number of turns that each of its own costs: 1, or more for a domain of which less is to be fetched.
     pub cost: u64,
 }
 

@@ -11,23 +11,24 @@ use std::time::Duration;
 // ACTIVE_PART; the others together stay below the whole. Chosen; what comes of it is measured: the process has 167 MB
 // with 20 M URLs of a million hosts in the queue and the default of 128 MiB (Queue).
 
-/// Of the active side: hosts, their URLs, rules and addresses.
+/// Part for the active side: hosts, their URLs, rules and addresses.
 pub(super) const ACTIVE_PART: usize = 2;
-/// Up to this much of it, URLs that are pushed may fill more than one buffer of a host: the other half of the active
-/// side's share is left to the first buffers of hosts that come.
+/// Part up to which URLs that are pushed may fill more than one buffer of a host: the other half of the active side's
+/// share is left to the first buffers of hosts that come.
 pub(super) const PLENTIFUL_PART: usize = 4;
-/// Of robots rules that are larger than [`USUAL_RULES_BYTES`], all together: hosts with half a megabyte of rules each
-/// would keep every other host out.
+/// Part for robots rules that are larger than [`USUAL_RULES_BYTES`], all together: hosts with half a megabyte of rules
+/// each would keep every other host out.
 pub(super) const LARGE_RULES_PART: usize = 4;
-/// Of the arrays of all partitions together, in which URLs gather before they are written to a tail.
+/// Part for the arrays of all partitions together, in which URLs gather before they are written to a tail.
 pub(super) const ARRAYS_PART: usize = 8;
-/// Of what is newer in memory than the bases, all partitions together: a partition with more than its share is merged.
+/// Part for what is newer in memory than the bases, all partitions together: a partition with more than its share is
+/// merged.
 pub(super) const OVERLAYS_PART: usize = 8;
-/// Of the filters of all bases together.
+/// Part for the filters of all bases together.
 pub(super) const FILTERS_PART: usize = 8;
-/// Of the entries that a merge sorts at once.
+/// Part for the entries that a merge sorts at once.
 pub(super) const CHUNK_PART: usize = 16;
-/// Of the URLs that one take brings.
+/// Part for the URLs that one take brings.
 pub(super) const TAKE_PART: usize = 32;
 
 /// Bytes of a partition's array, at least and at most: less makes tails of tiny frames, more a cut that writes much.
@@ -47,8 +48,8 @@ pub(super) const OVERLAY_BYTES_MIN: usize = 16 << 10;
 /// Estimates.
 pub(super) const DOMAIN_BYTES: usize = 32;
 pub(super) const DOMAIN_TOTALS_BYTES: usize = 96;
-/// Of the newer records and cursors of a partition, this part may be domains with new supporters: a merge is not made
-/// for them alone before its tail is stale or has grown. Chosen.
+/// Part of a partition's newer records and cursors that may be domains with new supporters: a merge is not made for
+/// them alone before its tail is stale or has grown. Chosen.
 pub(super) const SUPPORTED_PART: usize = 2;
 /// Bytes of a sorted chunk of a merge, however little memory there is. Chosen.
 pub(super) const CHUNK_BYTES_MIN: usize = 64 << 10;
@@ -96,8 +97,7 @@ pub(super) const STARVING_PAUSE: Duration = Duration::from_millis(20);
 /// Nor faster than so many bytes of its base a millisecond. Chosen: a base of 40,000 URLs, some 1.2 MB, took 40 ms to
 /// rewrite (Growth) and is rewritten every 150 ms at most.
 pub(super) const STARVING_BYTES_PER_MS: u64 = 8 << 10;
-/// What a merge costs beside its base, in bytes of a base: files are made and deleted for the smallest one, too.
-/// Chosen.
+/// Cost of a merge besides its base, in bytes of a base: files are made and deleted for the smallest one, too. Chosen.
 pub(super) const MERGE_OVERHEAD_BYTES: u64 = 64 << 10;
 /// Bytes of a frame in a merge's file of runs. Chosen.
 pub(super) const RUN_FRAME_BYTES: usize = 64 << 10;
@@ -170,12 +170,13 @@ pub(super) const NETWORK_START: u32 = 32;
 pub(super) const ALLOWED_MAX: u32 = 1_024;
 /// Addresses and networks that are remembered without a request in progress.
 pub(super) const ADDRESSES_REMEMBERED_MAX: usize = 1 << 15;
-/// Where as many are in progress as may be, silence of so long is told from slowness.
+/// Time after which silence is no longer taken for slowness, where as many are in progress as may be.
 pub(super) const SILENT_AFTER: Duration = Duration::from_millis(250);
 /// First contacts that may begin after an answer: one instead of it, and the one that it earned.
 pub(super) const EARNED: usize = 2;
-/// How often waiting hosts look whether there are places: more often than an answer is forgotten. Each of 2,200 hosts
-/// asked for itself before, every 250 ms, which cost the engine's thread 13 s of CPU in a crawl of some minutes.
+/// Time after which waiting hosts look again whether there are places: less than the time for which an answer is
+/// remembered. Each of 2,200 hosts asked for itself before, every 250 ms, which cost the engine's thread 13 s of CPU in
+/// a crawl of some minutes.
 pub(super) const SUSPECTS_LOOK_EVERY: Duration = Duration::from_millis(100);
 
 // Rounds of budgets.

@@ -78,7 +78,7 @@ impl Frontier {
         }
     }
 
-    /// Whether a host waits for URLs: for new ones, or for the time of those that it has.
+    /// Returns whether a host waits for URLs: for new ones, or for the time of those that it has.
     pub(super) fn lacks_urls(&self, index: u32, now: Time) -> bool {
         let host = self.active.host(index);
         match host.place {

@@ -56,7 +56,7 @@ impl Filter {
         }
     }
 
-    /// Whether `key` may have been inserted. An empty default filter holds nothing.
+    /// Returns whether `key` may have been inserted. An empty default filter holds nothing.
     pub(in crate::frontier) fn may_hold(&self, key: Fingerprint) -> bool {
         !self.words.is_empty() && self.probes(key).iter().all(|&(word, bit)| self.words[word] & bit != 0)
     }

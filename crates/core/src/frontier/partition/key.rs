@@ -40,7 +40,7 @@ impl Key {
         Key { domain: host.domain, class: 1, origin: host.origin, rank: u32::from(rank) + 1, sequence }
     }
 
-    /// Whether it is that of a URL or record of `host`.
+    /// Returns whether it is the key of a URL or record of `host`.
     pub(super) fn is_of(&self, host: HostKey) -> bool {
         self.group() == (host.domain, 1, host.origin)
     }

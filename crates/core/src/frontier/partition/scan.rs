@@ -21,17 +21,17 @@ pub(super) struct Scan {
     /// Number of the next block of the directory, and the one that is read.
     next: usize,
     block: Directory,
-    /// Where the URLs of the current host go on, and how many there are.
+    /// The place at which the URLs of the current host go on, and the number of them.
     urls: (Spot, u64),
     at: At,
     /// Up to here in the block of the directory there is no stretch.
     no_stretch_before: usize,
 }
 
-/// What a scan has come to.
+/// The entry to which a scan has come.
 enum At {
     Url,
-    /// Its bytes lie there in the block of the directory.
+    /// A record, whose bytes are at this place in the block of the directory.
     Record {
         host: HostKey,
         record: Range<usize>,
@@ -46,7 +46,7 @@ enum At {
 #[derive(Default)]
 pub(super) struct Stretch {
     pub entries: Vec<Untouched>,
-    /// Where their URLs start, and where those that come after them do.
+    /// The place at which their URLs start, and the place at which the URLs after them start.
     pub from: Spot,
     pub to: Spot,
 }

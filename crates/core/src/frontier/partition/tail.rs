@@ -106,7 +106,7 @@ impl Frames {
         Ok(Some(start))
     }
 
-    /// What to say of an entry at `offset` that cannot be read although its checksum holds.
+    /// Makes the error for an entry at `offset` that cannot be read although its checksum holds.
     pub(super) fn malformed(&self, offset: u64) -> Error {
         Error::damaged(self.file.path(), offset, "an entry of a partition", "other bytes")
     }

@@ -20,9 +20,9 @@ use crate::frontier::writer::Writer;
 /// Who hears of a queued URL: whether it was taken already, and where it lies.
 pub(in crate::frontier) type Each<'a> = dyn FnMut(&QueuedUrl, bool, &Path, u64) -> Result<()> + 'a;
 
-/// What a verification asks of a partition.
+/// Inputs of the verification of a partition.
 pub(in crate::frontier) struct Asked<'a> {
-    /// Whether a domain belongs to it.
+    /// Function that returns whether a domain belongs to it.
     pub owns: &'a dyn Fn(Fingerprint) -> bool,
     /// The file that has the arrays and cursors.
     pub checkpoint: &'a Path,
@@ -243,7 +243,7 @@ impl Partition {
     }
 }
 
-/// What was met on the way through a base.
+/// Counts of what was met on the way through a base.
 struct Walked<'a> {
     path: &'a Path,
     urls: u64,

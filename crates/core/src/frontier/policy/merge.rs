@@ -22,18 +22,18 @@ pub(in crate::frontier) struct MergePolicy {
     pub overlay_bytes_max: usize,
 }
 
-/// Why a partition is merged.
+/// The reason for which a partition is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::frontier) enum MergeReason {
     /// Its tail has grown beyond its base.
     Grown,
     /// Most of its base is consumed.
     Consumed,
-    /// What is newer than its base takes too much memory.
+    /// Data in memory that is newer than its base takes too much room.
     Overlay,
     /// URLs of its tail have waited for long.
     Stale,
-    /// Nothing is ready, and somebody needs what lies in its tail.
+    /// Nothing is ready, and somebody needs what is in its tail.
     Starving,
 }
 
@@ -44,7 +44,7 @@ impl MergePolicy {
         MergePolicy { partitions: partitions as u64, overlay_bytes_max }
     }
 
-    /// Why a partition is to be merged at `now` whatever else there is to do, if it is.
+    /// Returns the reason for which a partition is to be merged at `now`, whatever else there is to do, if it is.
     pub(super) fn due(&self, partition: &PartitionSnapshot, now: Time) -> Option<MergeReason> {
         let PartitionSnapshot {
             base_bytes, consumed, left, tail_bytes, tail_urls, tail_domains, overlay_bytes, ..

@@ -1,4 +1,4 @@
-//! Which partition is taken from or merged next: pure functions of small snapshots.
+//! The choice of the partition that is taken from or merged next: pure functions of small snapshots.
 //!
 //! Nothing here reads a file or changes anything: [`Frontier::next_job`](super::Frontier::next_job) fills in the
 //! snapshots, asks, and does what it is told. In this order, but with a merge that is due after every take: takes for
@@ -22,7 +22,7 @@ pub(super) use take::{SlotCounts, TakePolicy};
 use super::tuning::JOBS_MAX;
 use crate::clock::Time;
 
-/// What decides besides the partitions.
+/// Facts that decide besides the partitions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Situation {
     pub now: Time,
@@ -30,14 +30,14 @@ pub(super) struct Situation {
     pub jobs_out: usize,
     /// The partition with which the search begins.
     pub rover: usize,
-    /// Whether the last job was a take.
+    /// True if the last job was a take.
     pub took_last: bool,
-    /// Whether nothing is ready: merges may cost more than they should.
+    /// True if nothing is ready: merges may then cost more than they should.
     pub is_starving: bool,
     pub places: SlotCounts,
 }
 
-/// What is to be done.
+/// A job that is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     /// Take from a partition: for hosts that run dry, and up to so many new ones.
@@ -46,7 +46,7 @@ pub(super) enum Job {
     Merge { partition: usize, reason: MergeReason },
 }
 
-/// Whether one more job may be out.
+/// Returns whether one more job may be out.
 pub(super) fn may_begin(jobs_out: usize) -> bool {
     jobs_out < JOBS_MAX
 }

@@ -16,7 +16,7 @@ pub(in crate::frontier) struct SlotCounts {
     /// Hosts that have one, and those of them that have something to do.
     pub taken: usize,
     pub busy: usize,
-    /// Whether the active side may take more URLs.
+    /// True if the active side may take more URLs.
     pub has_memory: bool,
 }
 
@@ -45,7 +45,7 @@ impl TakePolicy {
         partition.walk_due.filter(|_| partition.left > 0)
     }
 
-    /// Whether a walk may find a host at `now`.
+    /// Returns whether a walk may find a host at `now`.
     pub(super) fn may_find_host(partition: &PartitionSnapshot, now: Time) -> bool {
         TakePolicy::walk_due(partition).is_some_and(|due| due <= now)
     }

@@ -1,4 +1,4 @@
-//! How many domains have how many supporters, in buckets that grow with the numbers.
+//! A histogram of domains by the number of their supporters, in buckets that grow with the numbers.
 //!
 //! Log-linear: up to [`EXACT`] a bucket a number, above that eight buckets for each doubling, so that the least number
 //! of a bucket is at most an eighth below the greatest. That is exact enough to find the limit of the top N, and takes

@@ -9,16 +9,16 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::frontier::tuning::{ROUND_IDLE_MAX, ROUND_IDLE_PART};
 
-/// How much of a round workers were idle while hosts rested.
+/// A measure of how much of a round workers were idle while hosts rested.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::frontier) struct Patience {
-    /// When this process began to count.
+    /// Time at which this process began to count.
     since: Time,
-    /// Since when a worker has nothing to do, if one has.
+    /// Time since which a worker has nothing to do, if one has.
     idle_since: Option<Time>,
     /// The time before that for which one had nothing.
     idled: Duration,
-    /// Whether something was asked for in this round.
+    /// True if something was asked for in this round.
     is_used: bool,
 }
 
@@ -38,7 +38,7 @@ impl Patience {
         self.is_used = true;
     }
 
-    /// Whether something was asked for in this round.
+    /// Returns whether something was asked for in this round.
     pub(in crate::frontier) fn is_used(&self) -> bool {
         self.is_used
     }

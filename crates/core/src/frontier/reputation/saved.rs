@@ -1,4 +1,4 @@
-//! What a cut keeps of rounds and supporters, behind the rest of the frontier's section.
+//! The part of a cut that belongs to rounds and supporters, behind the rest of the frontier's section.
 //!
 //! ```text
 //! | round v | limit v | begun t |
@@ -14,11 +14,11 @@ use crate::clock::Stored;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::wire::{self, Reader};
 
-/// What is kept of a partition.
+/// The part of it that belongs to a partition.
 #[derive(Clone, Debug, Default)]
 pub(in crate::frontier) struct SavedPartition {
     pub histogram: Histogram,
-    /// Whether its tails hold supporters that are not among these.
+    /// True if its tails have supporters that are not among these.
     pub is_partial: bool,
     pub domains: Vec<(Fingerprint, DomainTotals)>,
 }

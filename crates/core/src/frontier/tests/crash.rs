@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::disk::Removal;
 
-/// What a cut and the model at that moment were.
+/// A cut, and the model at that moment.
 struct Saved {
     state: FrontierState,
     ram: Vec<u8>,

@@ -105,7 +105,7 @@ pub(super) fn private(host: u64, n: u64) -> QueuedUrl {
     QueuedUrl { url: format!("http://www{host}.example/private/{n}").into(), ..url(host, n, 1) }
 }
 
-/// What a site does.
+/// The behaviour of a site.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
     pub address: Result<u32, Failure>,
@@ -113,9 +113,9 @@ pub(super) struct Site {
     pub rules_bytes: usize,
     pub duration: Duration,
     pub feedback: fn(u64) -> Answered,
-    /// Whom an answer speaks for that is tried again.
+    /// The party for which an answer speaks that is tried again.
     pub faults: Blame,
-    /// Which URLs get it; the others are answered well.
+    /// Returns whether a URL gets it; the others are answered well.
     pub bad: fn(&str) -> bool,
 }
 
