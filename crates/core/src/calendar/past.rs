@@ -54,7 +54,7 @@ pub struct Past {
 pub struct History {
     /// Visits that compared the page with the one before.
     pub visits: f32,
-    /// Those that found it changed.
+    /// Visits that found it changed.
     pub changes: f32,
     /// Days between the first and the last of them.
     pub days: f32,
@@ -167,7 +167,7 @@ impl Past {
         Some(past)
     }
 
-    /// From the last fetch to the moment at which it is due.
+    /// Returns the time from the last fetch to the moment at which it is due.
     pub fn interval(&self) -> Duration {
         self.due.since(self.fetched)
     }

@@ -67,7 +67,7 @@ struct HostMoments {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Priors {
     all: Moments,
-    /// Sorted by set; no more than [`WAYS`] of each.
+    /// Moments of hosts, sorted by set; no more than [`WAYS`] of each set.
     hosts: Vec<HostMoments>,
     uses: u32,
 }

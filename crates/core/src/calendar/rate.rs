@@ -23,7 +23,7 @@ use super::past::History;
 const CLASSES: usize = 72;
 /// The rate of the first class: a change in 55 years.
 const LN_FIRST: f64 = -9.9;
-/// From class to class, in the logarithm: the last one has a change in 41 seconds.
+/// Step from class to class, in the logarithm: the last one has a change in 41 seconds.
 const LN_STEP: f64 = 0.25;
 /// A class of less weight than the heaviest, by this factor, counts for nothing.
 const NEGLIGIBLE: f64 = 1e-6;
@@ -40,9 +40,10 @@ pub(super) struct Prior {
 }
 
 impl Prior {
-    /// Before anything is known of any page. A normal distribution through two points of Cho and Garcia-Molina ("The
-    /// evolution of the web and implications for an incremental crawler", VLDB 2000): 23 % of pages had changed at
-    /// every daily visit, 30 % at none in four months. Its deviation is theirs cut to 3: what it learns counts more.
+    /// The belief before anything is known of any page. A normal distribution through two points of Cho and
+    /// Garcia-Molina ("The evolution of the web and implications for an incremental crawler", VLDB 2000): 23 % of pages
+    /// had changed at every daily visit, 30 % at none in four months. Its deviation is theirs cut to 3: what it learns
+    /// counts more.
     pub const WEB: Prior = Prior { ln_mean: -3.0, ln_variance: 9.0 };
 }
 

@@ -1,4 +1,4 @@
-//! When a page is visited again, by what its visits found.
+//! The schedule: the times at which a page is visited again, by what its visits found.
 //!
 //! Pure: it knows neither disk nor clock, and the same visits in the same order plan the same. It promises:
 //!
@@ -30,14 +30,14 @@ use crate::web::site::SiteMatch;
 pub const JITTER: f64 = 0.05;
 /// A page whose changes cannot be followed is visited after so many times what a visit has to win.
 pub const HOPELESS: f64 = 48.0;
-/// So many visits in a row have to find no page.
+/// Visits in a row that have to find no page.
 pub const GONE_VISITS: u8 = 3;
-/// From the first to the last of them.
+/// The least time from the first to the last of them.
 pub const GONE_AFTER: Duration = DAY.saturating_mul(7);
-/// From one to the next.
+/// The least time from one to the next.
 pub const GONE_APART: Duration = HOUR;
 
-/// Before so many visits that compared it, a page's rate is not estimated.
+/// Visits that have to compare a page before its rate is estimated.
 const VISITS_MIN: f32 = 3.0;
 /// Factor by which the weight of a visit falls with each later one: it halves in 34 visits.
 const KEPT: f32 = 0.98;
@@ -54,17 +54,17 @@ const DAY: Duration = Duration::from_secs(86_400);
 pub enum Found {
     /// The page for the first time: there is nothing to compare it with. And its Last-Modified, where it has one.
     New {
-        /// When the server says that it changed the last time.
+        /// Time at which it changed the last time, by the server's word.
         modified: Option<Time>,
     },
     /// The page as it was before; a 304 too.
     Same,
     /// Another page than before. And its Last-Modified, where it has one: believed where it lies between two visits.
     Changed {
-        /// When the server says that it changed the last time.
+        /// Time at which it changed the last time, by the server's word.
         modified: Option<Time>,
     },
-    /// That there is none (404, 410).
+    /// No page (404, 410).
     Gone,
     /// Nothing about the page: an error of the network or the server, or a host that is held.
     NoAnswer,
@@ -114,7 +114,7 @@ pub struct Plan {
 pub enum Mode {
     /// Never: it is fetched once.
     Off,
-    /// By how often it changes: one more visit has to win this much fresh time.
+    /// An interval by how often it changes: one more visit has to win this much fresh time.
     Adaptive {
         /// A longer one saves requests.
         gain: Duration,
@@ -260,12 +260,12 @@ impl Schedule {
         self.stretch.note_start(due, started);
     }
 
-    /// By which factor intervals are longer, because more is due than can be visited.
+    /// Returns the factor by which intervals are longer, because more is due than can be visited.
     pub fn stretch(&self) -> f64 {
         self.stretch.factor()
     }
 
-    /// By how much the last visits started later than they were due, on average.
+    /// Returns the time by which the last visits started later than they were due, on average.
     pub fn lag(&self) -> Duration {
         self.stretch.lag()
     }
@@ -385,7 +385,8 @@ impl Schedule {
         interval.clamp(bounds.min.mul_f64(stretch), bounds.max.mul_f64(stretch))
     }
 
-    /// When a visit after `interval` is due, which the stretch is controlled by.
+    /// Returns the time at which a visit after `interval` is due, and notes the interval, by which the stretch is
+    /// controlled.
     fn planned(&mut self, visit: &Visit<'_>, interval: Duration) -> Time {
         self.stretch.note_interval(interval);
         self.due(visit, interval)

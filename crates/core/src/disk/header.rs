@@ -49,7 +49,7 @@ pub enum Kind {
     Calendar = 15,
     /// Container: the redo journal of a compaction.
     Compaction = 16,
-    /// In a store of objects: what a shipped checkpoint consists of.
+    /// The parts of a shipped checkpoint, in a store of objects.
     Manifest = 17,
 }
 

@@ -30,7 +30,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Nothing is superseded, and checkpoint `durable` is the last one.
+    /// A ledger in which nothing is superseded, and checkpoint `durable` is the last one.
     pub fn new(durable: u64) -> Self {
         Ledger { durable, waiting: Vec::new(), free: VecDeque::new() }
     }

@@ -46,9 +46,9 @@ pub enum Mode {
     Read,
     /// An existing file, for reading and writing.
     Write,
-    /// For reading and writing; made when it is not there.
+    /// A file for reading and writing; made when it is not there.
     Create,
-    /// For reading and writing; an error when it is there.
+    /// A file for reading and writing; an error when it is there.
     CreateNew,
 }
 

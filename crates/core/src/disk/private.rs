@@ -1,4 +1,4 @@
-//! Whose a crawl directory is: who may read it, and links in it that somebody else may have put there.
+//! The owner of a crawl directory and its readers, and links in it that somebody else may have put there.
 //!
 //! A new directory is its owner's alone, unless he has said otherwise; the process's umask takes away more, as
 //! everywhere. One that is there already is used as it is. Files in it are made with the usual permissions, because
@@ -14,7 +14,7 @@ use std::path::Path;
 
 use super::{Error, Result};
 
-/// Who may read a crawl directory that is made.
+/// The readers of a crawl directory that is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
     /// Its owner alone.

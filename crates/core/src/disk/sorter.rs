@@ -155,7 +155,7 @@ pub enum Sorted {
         /// The one that is given next.
         next: usize,
     },
-    /// From the temporary file.
+    /// Lines that come from the temporary file.
     Disk(Merge),
 }
 

@@ -61,7 +61,7 @@ impl Bloom {
         Bloom::with_room(memory_max, fpr, 0)
     }
 
-    /// As [`Bloom::new`], the first slice with room for `keys`.
+    /// A filter as of [`Bloom::new`], its first slice with room for `keys`.
     pub fn with_room(memory_max: usize, fpr: f64, keys: u64) -> Self {
         let fpr = fpr.clamp(1e-9, 0.5);
         let memory_max = memory_max.max(BLOCK_BYTES);

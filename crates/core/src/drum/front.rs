@@ -44,7 +44,7 @@ pub struct FrontCounters {
     pub negatives: u64,
     /// Left to the DRUM because the Bloom filter may know them.
     pub positives: u64,
-    /// Those of them that the DRUM found to be new.
+    /// Keys among these positives that the DRUM found to be new.
     pub false_positives: u64,
     /// Slices of the Bloom filter.
     pub slices: usize,

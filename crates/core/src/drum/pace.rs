@@ -36,7 +36,7 @@ pub struct Pace {
     options: PaceOptions,
     began: Time,
     took: Duration,
-    /// When the bandwidth permits the next merge.
+    /// Time from which on the bandwidth permits the next merge.
     bandwidth_from: Time,
 }
 

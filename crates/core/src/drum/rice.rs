@@ -109,7 +109,7 @@ fn low_at(low: &[u8], index: usize, k: u8) -> u64 {
     (wide >> bit) as u64 & mask
 }
 
-/// Up to eight bytes from `at` on, zeros where there are none.
+/// Returns up to eight bytes from `at` on, zeros where there are none.
 fn word_at(bytes: &[u8], at: usize) -> u64 {
     let piece = bytes.get(at..).unwrap_or_default();
     let mut word = [0; 8];

@@ -101,7 +101,7 @@ pub(super) struct BatchState {
     pub aux_bytes: u64,
     /// Operations in the `.kv` file.
     pub operations: u64,
-    /// Those among them that somebody waits for: checks of either kind.
+    /// The number of these operations that somebody waits for: checks of either kind.
     pub checks: u64,
 }
 
@@ -122,7 +122,7 @@ pub(super) struct FrozenState {
 /// A consistent cut through a DRUM, to be made durable by the owner.
 #[derive(Debug)]
 pub struct DrumCut {
-    /// For the catalog.
+    /// The state for the catalog.
     pub state: DrumState,
     /// Files that were written since the last cut and must be synced before `state` is durable.
     pub sync: Vec<PathBuf>,

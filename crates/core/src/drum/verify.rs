@@ -75,7 +75,7 @@ impl<'a> Check<'a> {
         Ok(Check { disk: disk.clone(), dir, state, arrays, unreadable, checkpoint })
     }
 
-    /// Why the arrays cannot be read, where they cannot.
+    /// Takes out the error for which the arrays cannot be read, where they cannot.
     pub fn unreadable(&mut self) -> Option<Error> {
         self.unreadable.take()
     }

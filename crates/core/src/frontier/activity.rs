@@ -57,8 +57,8 @@ impl Frontier {
         Activity::first(told.collect(), limit)
     }
 
-    /// So many URLs of a host that come after the one that is asked for at `from`, each after one more delay.
-    /// `is_first` says whether that one is still the first of the buffer.
+    /// Returns the next `count` URLs of a host that come after the one that is asked for at `from`, each after one more
+    /// delay. `is_first` says whether that one is still the first of the buffer.
     fn after(&self, index: u32, from: Time, is_first: bool, count: usize) -> impl Iterator<Item = Activity> {
         let (host, delay) = (self.active.host(index), self.delay_of(index));
         let urls = host.buffer.iter().skip(usize::from(is_first)).take(count);
@@ -80,7 +80,8 @@ impl Frontier {
     }
 }
 
-/// When the next request of a host begins, `None` for now; nothing where it has nothing to do.
+/// Returns the time at which the next request of a host begins, `None` inside for now; `None` outside where it has
+/// nothing to do.
 fn next_request(host: &Host, now: Time) -> Option<Option<Time>> {
     if !host.is_at_rest() {
         return Some(None);

@@ -45,7 +45,8 @@ impl Frontier {
         Ok(())
     }
 
-    /// Instead of the answer to a [`Task::Resolve`](super::Task::Resolve): nothing is to be asked before `until`.
+    /// Takes back a [`Task::Resolve`](super::Task::Resolve) instead of answering it: nothing is to be asked before
+    /// `until`.
     pub fn defer(&mut self, host: HostId, until: Time, now: Time) {
         let Some(index) = self.answered(host, now, |pending| pending == Pending::Resolve) else { return };
         let until = until.clamp(now + HOLDS_MIN, now + BACKOFF_MAX);
@@ -61,17 +62,18 @@ impl Frontier {
         Some(Held { until: standing.backoff_until, robots_failing_since })
     }
 
-    /// For how long what cannot be reached is asked again before the crawl goes on without it.
+    /// Returns the time for which what cannot be reached is asked again before the crawl goes on without it.
     pub fn gives_up_after(&self) -> Duration {
         self.options.give_up
     }
 
-    /// For how long a host rests at least that says that it is overloaded, and does not say for how long.
+    /// Returns the time for which a host rests at least that says that it is overloaded, and does not say for how long.
     pub fn overload_back_off(&self) -> Duration {
         self.options.politeness.backoff_base(Trouble::Overload)
     }
 
-    /// For how long a host rests at least whose robots.txt cannot be had: no longer than until it is given up.
+    /// Returns the time for which a host rests at least whose robots.txt cannot be had: no longer than until it is
+    /// given up.
     pub fn robots_back_off(&self) -> Duration {
         self.options.politeness.backoff_base(Trouble::Robots).min(self.options.give_up)
     }
@@ -174,8 +176,8 @@ impl Frontier {
         Ok(())
     }
 
-    /// Instead of the answer to a [`Task::Fetch`](super::Task::Fetch): the page of the URL is in the archive already
-    /// and was counted ([`Frontier::charge`]), so its host was not asked and need not rest.
+    /// Takes back a [`Task::Fetch`](super::Task::Fetch) instead of answering it: the page of the URL is in the archive
+    /// already and was counted ([`Frontier::charge`]), so its host was not asked and need not rest.
     pub fn withdraw(&mut self, host: HostId, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let Some((index, _)) = self.land(host) else { return Ok(()) };
@@ -190,8 +192,8 @@ impl Frontier {
         Ok(())
     }
 
-    /// Instead of the answer to a [`Task::Fetch`](super::Task::Fetch): the URL waits for something else, and is the
-    /// first of its host again. The host was not asked, and is not before `until`.
+    /// Takes back a [`Task::Fetch`](super::Task::Fetch) instead of answering it: the URL waits for something else, and
+    /// is the first of its host again. The host was not asked, and is not before `until`.
     pub fn put_back(&mut self, host: HostId, until: Time, now: Time) -> Result<()> {
         self.not_asked(host, until, now, |item| Item::again(item.url, item.sequence))
     }
@@ -246,7 +248,7 @@ impl Frontier {
         }
     }
 
-    /// Other origins of its name may go on now, or know when.
+    /// Lets other origins of its name go on now, or know when.
     pub(super) fn wake_name(&mut self, index: u32) {
         if let Some(name) = self.active.host(index).name_key.filter(|&name| self.names.has_line(name)) {
             self.schedule_name(name);
@@ -339,7 +341,7 @@ impl Frontier {
         self.options.ledger.iter().for_each(|ledger| ledger.rest(name, until, now));
     }
 
-    /// After a request was answered at `now`, the host rests.
+    /// Lets the host rest after a request that was answered at `now`.
     pub(super) fn rest(&mut self, index: u32, now: Time) {
         let delay = self.delay_of(index);
         let standing = &mut self.active.host_mut(index).standing;

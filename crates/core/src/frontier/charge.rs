@@ -15,7 +15,7 @@ use super::writer::Writer;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 
-/// Used of the budgets of a host.
+/// The part of a host's budgets that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Charge {
     domain: Fingerprint,
@@ -85,7 +85,8 @@ impl Frontier {
         Ok(true)
     }
 
-    /// So many pages and bytes were fetched of an origin and its domain without the frontier: a replay found them.
+    /// Charges an origin and its domain for this many pages and bytes, which were fetched without the frontier: a
+    /// replay found them.
     pub fn charge(&mut self, (origin, domain): (Fingerprint, Fingerprint), pages: u64, bytes: u64) -> Result<()> {
         if pages > 0 {
             self.add_totals(domain, &self.page_totals(pages))?;

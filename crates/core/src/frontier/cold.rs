@@ -1,4 +1,4 @@
-//! Between the active side and the disk: who enters, who leaves.
+//! The border between the active side and the disk: the hosts that enter and leave.
 
 use super::Frontier;
 use super::host::{Host, Item, WaitState};

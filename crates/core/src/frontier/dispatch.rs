@@ -22,7 +22,7 @@ use crate::disk::Result;
 use crate::outcome::Reason;
 
 impl Frontier {
-    /// Something that may be done at `now`, if there is anything.
+    /// Returns something that may be done at `now`, if there is anything.
     pub fn next(&mut self, now: Time) -> Result<Option<Task>> {
         self.now = self.now.max(now);
         self.schedule.advance(now);
@@ -133,7 +133,7 @@ impl Frontier {
         host.buffer.get(host.next_in_turn(self.options.due_share))
     }
 
-    /// Why the URLs of a host, or at least its first one, are dropped, if they are.
+    /// Returns the reason for which the URLs of a host, or at least its first one, are dropped, if they are.
     fn drains(&self, index: u32, now: Time) -> Option<Reason> {
         let first = self.first_in_turn(index);
         let is_excluded =
@@ -142,8 +142,8 @@ impl Frontier {
         self.drops_all(index, now, is_counted).or_else(|| is_excluded.then_some(Reason::Scope))
     }
 
-    /// Why all URLs of a host are dropped, if they are: those of pages that are fetched again, which no budget counts
-    /// once more, or the others.
+    /// Returns the reason for which all URLs of a host are dropped, if they are: those of pages that are fetched again,
+    /// which no budget counts once more, or the others.
     pub(super) fn drops_all(&self, index: u32, now: Time, are_counted: bool) -> Option<Reason> {
         let host = self.active.host(index);
         let is_slow = || host.rules_at(now).is_some_and(|rules| self.politeness_of(index).skips(rules.crawl_delay()));

@@ -25,12 +25,12 @@ use crate::clock::Time;
 /// The kind of a request, by what is known of its host: whether it answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Contact {
-    /// To a host that has answered.
+    /// A request to a host that has answered.
     #[default]
     Known,
-    /// To a host that has not answered.
+    /// A request to a host that has not answered.
     First,
-    /// To one at an address or in a network where others stay silent.
+    /// A request to one at an address or in a network where others stay silent.
     Suspect,
 }
 

@@ -10,7 +10,7 @@ use crate::fingerprint::Fingerprint;
 /// Holds by origin or name.
 #[derive(Debug, Default)]
 pub(super) struct Holds {
-    /// After an unclean stop: hosts may have been contacted until then without our knowing.
+    /// Time until which hosts may have been contacted without our knowing, after an unclean stop.
     pub unclean_since: Option<Time>,
     /// Holds that were not met since then, from the log of long back-offs and the last cut.
     unmet: BTreeMap<Fingerprint, Time>,
@@ -24,7 +24,7 @@ impl Holds {
         Holds { unclean_since, ..Holds::default() }
     }
 
-    /// Until when `key` is held, which was not met since.
+    /// Returns the time until which `key` is held, if it was not met since.
     pub(super) fn until(&self, key: Fingerprint) -> Time {
         self.unmet.get(&key).copied().unwrap_or_default()
     }

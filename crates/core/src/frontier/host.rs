@@ -16,7 +16,7 @@ use crate::fingerprint::Fingerprint;
 
 /// The rank of a URL that is tried again: before all others of its host.
 const HEAD: u16 = 0;
-/// Below its time, the sequence of a URL that waits to be tried again has so many bits of a number of its own.
+/// Bits of a number that the sequence of a URL which waits to be tried again has below its time.
 const NUMBER_BITS: u32 = 20;
 
 /// A queued URL and its place in the order of its host.
@@ -24,7 +24,7 @@ const NUMBER_BITS: u32 = 20;
 pub(super) struct Item {
     /// Smaller comes first: 0 for one that is tried again, else its priority plus 1.
     pub rank: u16,
-    /// Then in the order of arrival; of those that are tried again, by the time before which they must not be.
+    /// Order among equal ranks: that of arrival; for URLs that are tried again, the time before which they must not be.
     pub sequence: u64,
     pub url: QueuedUrl,
 }
@@ -45,7 +45,7 @@ impl Item {
         Item { rank: HEAD, sequence: due.ms() << NUMBER_BITS | number & ((1 << NUMBER_BITS) - 1), url }
     }
 
-    /// When it may be asked for, as far as it is concerned itself.
+    /// Returns the time from which on it may be asked for, as far as it is concerned itself.
     pub(super) fn due(&self) -> Time {
         if self.rank == HEAD { Time::from_ms(self.sequence >> NUMBER_BITS) } else { Time::ZERO }
     }
@@ -123,7 +123,7 @@ pub(super) struct Host {
     pub rules: Option<(Arc<dyn Rules>, Time)>,
     pub rules_bytes: usize,
     pub addresses: Option<(Arc<[IpAddr]>, Time)>,
-    /// Sorted by rank and sequence.
+    /// URLs that may be asked for, sorted by rank and sequence.
     pub buffer: VecDeque<Item>,
     /// URLs that are tried again, but not yet; sorted likewise, which is by their time.
     pub waiting: VecDeque<Item>,
@@ -251,19 +251,19 @@ impl Host {
         queue.insert(at, item);
     }
 
-    /// When the first of the URLs may be asked for that wait by themselves.
+    /// Returns the time from which on the first of the URLs that wait by themselves may be asked for.
     pub(super) fn first_retry(&self) -> Option<Time> {
         self.waiting.front().map(Item::due)
     }
 
-    /// From when on it has something to do, with the URLs that are in memory and in its base.
+    /// Returns the time from which on it has something to do, with the URLs that are in memory and in its base.
     pub(super) fn comes_up(&self) -> Time {
         let available = self.standing.available();
         let is_dry = self.buffer.is_empty() && self.base_left == 0 && self.standing.gone.is_none();
         self.first_retry().filter(|_| is_dry).map_or(available, |due| due.max(available))
     }
 
-    /// Why its URLs are dropped at `now`, if they are.
+    /// Returns the reason for which its URLs are dropped at `now`, if they are.
     pub(super) fn gone(&self, now: Time) -> Option<crate::outcome::Reason> {
         self.standing.gone.filter(|&(until, _)| until > now).map(|(_, reason)| reason)
     }

@@ -64,8 +64,8 @@ pub(super) struct Turn {
 }
 
 impl Ledger {
-    /// So many machines make requests: a name of a shard elsewhere that is asked for robots.txt alone is left alone for
-    /// so many times its delay, since each of them may ask it.
+    /// Sets the number of machines that make requests: a name of a shard elsewhere that is asked for robots.txt alone
+    /// is left alone for as many times its delay, since each of them may ask it.
     pub fn set_machines(&self, machines: usize) {
         let others = u32::try_from(machines.saturating_sub(1)).unwrap_or(u32::MAX);
         self.others.store(others, Ordering::Relaxed);
@@ -106,14 +106,14 @@ impl Ledger {
         });
     }
 
-    /// Nothing is asked of `key`, a name or an origin, before `until`: whatever holds it back in its own frontier.
+    /// Lets `key`, a name or an origin, rest until `until`: whatever holds it back in its own frontier.
     pub(super) fn rest(&self, key: Fingerprint, until: Time, now: Time) {
         let mut turns = self.turns();
         let turn = turns.names.get(key);
         turns.names.put(key, NameTurn { due: turn.due.max(until), ..turn }, |turn| turn.is_needed(now));
     }
 
-    /// Nothing is asked of `address` before `until`.
+    /// Lets `address` rest until `until`.
     pub(super) fn rest_address(&self, address: IpAddr, until: Time, now: Time) {
         let mut turns = self.turns();
         let due = turns.addresses.get(address).max(until);

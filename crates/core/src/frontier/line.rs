@@ -34,7 +34,7 @@ pub(super) struct InLine {
 /// The line.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// By acquaintance.
+    /// Domains by what is known of their hosts, one rank for each [`Acquaintance`].
     ranks: [Domains; 3],
     turns: u32,
 }
@@ -46,7 +46,7 @@ struct Domains {
     round: u64,
     had_turn: HashSet<Fingerprint>,
     made: u64,
-    /// By round, then as they came.
+    /// Domains that wait, by round and in the order in which they came.
     order: BTreeMap<(u64, u64), Fingerprint>,
     hosts: ByFingerprint<VecDeque<HostRef>>,
 }

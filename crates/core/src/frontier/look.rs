@@ -55,13 +55,13 @@ pub enum QueuePlace {
 /// A URL in the queue of its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queued {
-    /// As it was admitted.
+    /// The URL as it was admitted.
     pub url: QueuedUrl,
-    /// Where.
+    /// Its place.
     pub place: QueuePlace,
     /// URLs of its host that come before it.
     pub before: u64,
-    /// It failed by itself, and is not asked for again before.
+    /// Time before which it is not asked for again, as it failed by itself.
     pub not_before: Option<Time>,
 }
 
@@ -142,7 +142,7 @@ pub struct DomainRound {
 }
 
 impl DomainRound {
-    /// That of `totals` in a round.
+    /// The state of a domain with these `totals` in a round of this number and limit.
     pub(super) fn of(totals: &DomainTotals, (number, limit): (u32, u64)) -> Self {
         let DomainTotals { supporters, is_of_seed, .. } = *totals;
         let (used, asked) = totals.used_in(number);

@@ -346,7 +346,7 @@ impl Frontier {
         }
     }
 
-    /// From now on, URLs that `rules` exclude leave by [`Task::Drop`], however long they have been queued.
+    /// Lets URLs that `rules` exclude leave by [`Task::Drop`] from now on, however long they have been queued.
     pub fn exclude_by(&mut self, rules: ScopeRules) {
         self.rules = Some(rules);
     }
@@ -402,7 +402,8 @@ impl Frontier {
         self.cold.urls > 0 && !self.has_ready(now)
     }
 
-    /// When [`Frontier::next`] or [`Frontier::next_job`] may have something that they have not now.
+    /// Returns the time at which [`Frontier::next`] or [`Frontier::next_job`] may have something that they have not
+    /// now.
     pub fn next_due(&self) -> Option<Time> {
         let due = |partition: &Partition| policy::next_due(&partition.snapshot(), &self.cold.merges, self.now);
         let cold = self.cold.partitions.iter().filter_map(due).min();

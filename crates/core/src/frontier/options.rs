@@ -85,7 +85,7 @@ pub struct Politeness {
     pub delay_factor: f64,
     /// A longer Crawl-delay counts as this.
     pub crawl_delay_max: Duration,
-    /// Nothing is fetched of a host that asks for a longer Crawl-delay.
+    /// True if hosts that ask for a longer Crawl-delay are left alone.
     pub skip_beyond: bool,
     /// Requests of a host that may run at the same time.
     pub connections_per_host: usize,

@@ -38,7 +38,7 @@ pub(super) struct Standing {
     /// The number of times in a row that its robots.txt could not be had, and the time of the first.
     pub robots_level: u8,
     pub robots_failing_since: Time,
-    /// Used of its budgets.
+    /// Pages and bytes that are used of its budgets.
     pub pages: u64,
     pub bytes: u64,
     /// Time until which it is given up, and the reason: its URLs are dropped.
@@ -50,7 +50,8 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    /// From when on it has something to do: a host that is given up only drops, and that can be done at once.
+    /// Returns the time from which on it has something to do: a host that is given up only drops, and that can be done
+    /// at once.
     pub(super) fn available(&self) -> Time {
         if self.gone.is_some() { Time::ZERO } else { self.due.max(self.backoff_until) }
     }
@@ -101,7 +102,7 @@ impl Standing {
 /// A host that is not active.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HostRecord {
-    /// When it was made.
+    /// Time at which it was made.
     pub written: Time,
     pub standing: Standing,
     /// Encoded rules and their expiry.
@@ -196,8 +197,8 @@ impl HostRecord {
         Some(Some(trimmed.into()))
     }
 
-    /// From when on the host of an encoded record has something to do; the rest of a host that is forgiven (see
-    /// [`HostRecord::forgive`]) counts as passed.
+    /// Returns the time from which on the host of an encoded record has something to do; the rest of a host that is
+    /// forgiven (see [`HostRecord::forgive`]) counts as passed.
     pub(super) fn available_in(bytes: &[u8], since: Time, writer: Writer) -> Option<Time> {
         let mut reader = Reader::new(bytes);
         let (time, flags, written) = (reader.time()?, reader.u8()?, reader.time()?);
@@ -212,7 +213,7 @@ impl HostRecord {
         Some(era.rest(time, BACKOFF_MAX))
     }
 
-    /// Until when the host of an encoded record is not to be contacted by any shard: as
+    /// Returns the time until which the host of an encoded record is not to be contacted by any shard: as
     /// [`HostRecord::available_in`], but one that was given up rests too.
     pub(super) fn rests_in(bytes: &[u8], since: Time, writer: Writer) -> Option<Time> {
         let available = HostRecord::available_in(bytes, since, writer)?;

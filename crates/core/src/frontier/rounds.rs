@@ -71,7 +71,7 @@ impl Frontier {
         self.cold.partitions[number].push_domain(domain, totals, self.now, &mut self.cold.files)
     }
 
-    /// So many pages, of this round where there are any.
+    /// Totals of this many pages, of this round where there are any.
     pub(super) fn page_totals(&self, pages: u64) -> DomainTotals {
         let mut totals = DomainTotals::of_pages(pages);
         if let Some(rounds) = &self.rounds {
@@ -188,9 +188,9 @@ impl Frontier {
         self.has_resting().then_some(rounds.now.number)
     }
 
-    /// When the next round begins, if nothing else happens: where a worker is idle, no host with budget is ready, and
-    /// something waits for the next round. What else may bring such a host, here or, with `is_fed`, on its way to the
-    /// frontier, holds it up for a small part of the round alone.
+    /// Returns the time at which the next round begins, if nothing else happens: where a worker is idle, no host with
+    /// budget is ready, and something waits for the next round. What else may bring such a host, here or, with
+    /// `is_fed`, on its way to the frontier, holds it up for a small part of the round alone.
     pub fn round_due(&self, now: Time, is_fed: bool) -> Option<Time> {
         let rounds = self.rounds.as_ref()?;
         let ends = rounds.patience.ends()?;
@@ -251,7 +251,7 @@ impl Frontier {
         is_looked_up
     }
 
-    /// Everything that rests comes up again, in memory and on disk.
+    /// Lets everything that rests come up again, in memory and on disk.
     fn wake_resting(&mut self, now: Time) {
         for index in self.active.take_resting() {
             self.put(index, WaitState::Nowhere, now);

@@ -28,9 +28,9 @@ impl Frontier {
         !self.options.politeness.delay_per_ip.is_zero() && self.addresses.hosts(ip) >= self.address_share()
     }
 
-    /// When the host of `origin`, which finds its address saturated, may try again. Each has a turn of its own, so that
-    /// they do not all come back at once; those whose turn is far away come back at moments spread over the last half
-    /// of [`SATURATED_MAX`].
+    /// Returns the time at which the host of `origin`, which finds its address saturated, may try again. Each has its
+    /// turn of its own, so that they do not all come back at once; those whose turn is far away come back at moments
+    /// spread over the last half of [`SATURATED_MAX`].
     pub(super) fn after_the_saturation(&mut self, ip: IpAddr, origin: Fingerprint, now: Time) -> Time {
         let turn = self.options.politeness.delay_per_ip.saturating_mul(TURN_REQUESTS);
         let horizon = now + SATURATED_MAX;
@@ -107,8 +107,8 @@ impl Frontier {
         }
     }
 
-    /// When another host of `domain`, of which `busy` are active, may become active, if it has to wait: while the
-    /// domain is held back, and then one at a time until one finds its address not saturated.
+    /// Returns the time at which another host of `domain`, of which `busy` are active, may become active, if it has to
+    /// wait: while the domain is held back, and then one at a time until one finds its address not saturated.
     pub(super) fn held_until(&self, domain: Fingerprint, busy: u32) -> Option<Time> {
         let until = *self.cold.partitions[self.partition_of(domain)].held.get(&domain)?;
         (until > self.now || busy > 0).then_some(until)

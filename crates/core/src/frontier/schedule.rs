@@ -1,4 +1,4 @@
-//! When something may be done: a heap of due times, and the line of what is due.
+//! The times at which something may be done: a heap of due times, and the line of what is due.
 //!
 //! The line is fair between lanes, which are registrable domains: where more is due than can be done, each domain that
 //! has something in line gets as much, whether it has one host there or a thousand. An entry gets its turn when it
@@ -66,7 +66,7 @@ type Timed = (Time, u64, Entry, Option<Lane>);
 /// The heap and the line.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
-    /// Without a lane is what others wait for, which comes at once.
+    /// Entries that are not due yet; what others wait for has no lane, and comes at once.
     heap: BinaryHeap<Reverse<Timed>>,
     line: BinaryHeap<Reverse<InLine>>,
     made: u64,
@@ -142,7 +142,7 @@ impl Schedule {
         (self.line, self.heap) = (line.into(), heap.into());
     }
 
-    /// When the next entry comes up; stale ones included.
+    /// Returns the time at which the next entry comes up; stale ones included.
     pub(super) fn next_due(&self) -> Option<Time> {
         let first = self.line.peek().map(|Reverse(first)| first.due);
         first.or_else(|| self.heap.peek().map(|Reverse((due, ..))| *due))

@@ -54,14 +54,14 @@ pub struct SavedFrontier<'a> {
     pub state: &'a FrontierState,
     /// The section of what was in memory.
     pub ram: &'a [u8],
-    /// When it was cut.
+    /// Time at which it was cut.
     pub cut: Stored,
 }
 
 /// A consistent cut through the frontier.
 #[derive(Debug)]
 pub struct FrontierCut {
-    /// For the checkpoint record.
+    /// The state for the checkpoint record.
     pub state: FrontierState,
     /// Files to sync before that is written.
     pub sync: Vec<PathBuf>,

@@ -109,7 +109,7 @@ pub struct Known {
     pub robots_failing_since: Option<Time>,
     /// Its addresses, and until when they hold.
     pub addresses: Option<(Arc<[IpAddr]>, Time)>,
-    /// Nothing is asked of it, or about its name, before.
+    /// Time before which nothing is asked of it, or about its name.
     pub rests_until: Option<Time>,
 }
 
@@ -126,7 +126,7 @@ impl Known {
 /// The way in which a host is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// It is not asked again before.
+    /// Time before which it is not asked again.
     pub until: Time,
     /// Time since which its robots.txt cannot be had, if that is so.
     pub robots_failing_since: Option<Time>,
@@ -185,7 +185,7 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// For `url`.
+    /// The provenance of a robots.txt that is asked for on behalf of `url`.
     pub(super) fn of(url: &QueuedUrl) -> Self {
         Provenance { depth: url.depth, seed: url.seed, hops: url.hops.then('P') }
     }

@@ -18,7 +18,7 @@ use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
 
-/// Who hears of a queued URL: whether a host took it from the base already, and the file and offset where it lies.
+/// A listener to queued URLs: it gets a URL, whether a host took it from the base already, and its file and offset.
 pub type EachUrl<'a> = dyn FnMut(&QueuedUrl, bool, &Path, u64) -> Result<()> + 'a;
 
 /// The frontier in a directory as a cut knows it.

@@ -17,7 +17,7 @@ pub const RECORD_BYTES_MAX: usize = 1 << 20;
 const RECORD_HEAD_BYTES_MAX: usize = 20;
 /// Bytes of a buffer at which it goes to the file at the latest, the last record not counted.
 pub(super) const BUFFER_BYTES_MAX: usize = 1 << 20;
-/// No frame is longer, its head not counted.
+/// The most bytes of a frame, its head not counted.
 pub(super) const FRAME_BYTES_MAX: usize = BUFFER_BYTES_MAX + RECORD_BYTES_MAX + RECORD_HEAD_BYTES_MAX;
 
 /// Appends a record.
@@ -55,7 +55,7 @@ impl Head {
         head
     }
 
-    /// As it lies in a file.
+    /// Encodes the head as it is in a file.
     pub fn to_bytes(self) -> [u8; FRAME_HEAD_BYTES] {
         let mut bytes = [0; FRAME_HEAD_BYTES];
         bytes[..4].copy_from_slice(&(self.bytes as u32).to_le_bytes());

@@ -74,7 +74,7 @@ pub struct WheelOptions {
     pub memory_bytes: usize,
     /// Bytes that are read of a slot at a time; a longer frame is read whole.
     pub read_bytes: usize,
-    /// Nothing more is read to be given out while so many bytes are ready.
+    /// Bytes that are ready at which nothing more is read to be given out.
     pub ready_bytes: usize,
 }
 
@@ -98,17 +98,17 @@ pub struct Figures {
     pub due_now: u64,
     /// Records whose slot begins within a day, those that are due now among them.
     pub due_today: u64,
-    /// By how much the oldest slot that was not read whole is late; zero where all are read that have ended.
+    /// Time by which the oldest slot that was not read whole is late; zero where all are read that have ended.
     pub late: Duration,
     /// The first moment at which one may be given out: that of its minute, else that at which a coarse slot begins.
     pub next: Option<Time>,
-    /// Since it was opened: records put, and records taken.
+    /// Records that were put, and records that were taken, since it was opened.
     pub put: u64,
     /// See `put`.
     pub taken: u64,
-    /// Since it was opened: records that were dealt from one slot to another.
+    /// Records that were dealt from one slot to another since it was opened.
     pub dealt: u64,
-    /// Since it was opened: bytes written to files and read from them, and calls that did.
+    /// Bytes that were written to files and read from them, and calls that did, since it was opened.
     pub bytes_written: u64,
     /// See `bytes_written`.
     pub bytes_read: u64,

@@ -113,7 +113,7 @@ impl WheelState {
 /// A consistent cut through a wheel, to be made durable by the owner.
 #[derive(Debug)]
 pub struct WheelCut {
-    /// For the catalog.
+    /// The state for the catalog.
     pub state: WheelState,
     /// Files that were written since the last cut and must be synced before `state` is durable.
     pub sync: Vec<PathBuf>,

@@ -73,8 +73,8 @@ impl Wheel {
         self.turn(place, turn, records, count as u32, now)
     }
 
-    /// From when on [`Wheel::next_read`] has something to do: `now` where it has; `None` while a piece is being read,
-    /// and where nothing has a time. What waits to be taken is none of it.
+    /// Returns the time from which on [`Wheel::next_read`] has something to do: `now` where it has; `None` while a
+    /// piece is being read, and where nothing has a time. What waits to be taken is none of it.
     pub fn next_due(&self, now: Time) -> Option<Time> {
         if self.running.is_some() || self.failed {
             return None;
@@ -93,7 +93,7 @@ impl Wheel {
         gives.chain(deals).filter(|time| *time > now).min()
     }
 
-    /// By how much the oldest slot with records that should have been given out is late.
+    /// Returns the time by which the oldest slot with records that should have been given out is late.
     pub(super) fn late(&self, now: Time) -> Duration {
         self.give(now).map_or(Duration::ZERO, |oldest| now.since(oldest.end()))
     }

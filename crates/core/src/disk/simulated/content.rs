@@ -7,7 +7,7 @@ const SECTOR: u64 = 512;
 pub(super) struct Content {
     now: Vec<u8>,
     durable: Vec<u8>,
-    /// Since the last sync that left nothing doomed, in order.
+    /// Changes since the last sync that left nothing doomed, in order.
     changes: Vec<(Change, Certainty)>,
 }
 

@@ -34,7 +34,7 @@ use names::Names;
 
 /// Changes that a trace shows.
 const TRACE: usize = 40;
-/// No file is longer, unless the disk was told so. One that a damaged length would blow up is refused, as by a full
+/// The longest file, unless the disk was set to more. One that a damaged length would blow up is refused, as by a full
 /// disk.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
@@ -152,7 +152,7 @@ impl SimulatedDisk {
         self.state().is_full
     }
 
-    /// Somebody deletes other files: there is room again.
+    /// Makes room again, as if somebody had deleted other files.
     pub fn make_room(&self) {
         self.state().is_full = false;
     }
@@ -162,13 +162,13 @@ impl SimulatedDisk {
         self.state().file_bytes_max = bytes_max;
     }
 
-    /// From now on a power cut can take a new directory with all that is in it, until its parent is synced. Crawl
+    /// Lets a power cut take, from now on, a new directory with all that is in it, until its parent is synced. Crawl
     /// directories, whose parts are made and synced at the start, do without.
     pub fn lose_directories(&self) {
         self.state().names.lose_directories();
     }
 
-    /// From now on syncs report that they are done, and do nothing; or no longer.
+    /// Lets syncs report from now on that they are done, and do nothing; or no longer.
     pub fn lie_about_syncs(&self, lie: bool) {
         self.state().is_lying = lie;
     }

@@ -13,7 +13,7 @@ type File = Arc<Mutex<Content>>;
 pub(super) struct Names {
     now: BTreeMap<PathBuf, File>,
     durable: BTreeMap<PathBuf, File>,
-    /// Since the last sync of their directories, in order.
+    /// Changes since the last sync of their directories, in order.
     changes: Vec<Change>,
     dirs: BTreeSet<PathBuf>,
     /// Directories whose parents were not synced since they were made; `None` where directories are durable at once.
@@ -81,7 +81,7 @@ impl Names {
         self.now.keys().filter(|path| path.starts_with(dir)).cloned().collect()
     }
 
-    /// There is no such directory any more, nor one in it.
+    /// Removes the directory, and those in it.
     pub(super) fn remove_dirs(&mut self, dir: &Path) {
         self.dirs.retain(|path| !path.starts_with(dir));
     }

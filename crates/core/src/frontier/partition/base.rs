@@ -21,7 +21,7 @@ use crate::frontier::tuning::WRITER_BYTES;
 use crate::frontier::wire::{self, Reader};
 
 const VERSION: u16 = 4;
-/// Without supporters of domains a base is of this version.
+/// Version of a base without supporters of domains.
 const WITHOUT_SUPPORTERS: u16 = 3;
 const FOOTER_BYTES: u64 = 64;
 const DOMAIN_ENTRY: u8 = 0;

@@ -11,7 +11,7 @@ use crate::disk::{DiskFile, Error, Result};
 use crate::frontier::tuning::{BLOCK_READ_BYTES, ZSTD_LEVEL};
 use crate::frontier::wire::Reader;
 
-/// No block holds more, whatever its head says.
+/// The most bytes that a block holds, whatever its head says.
 const BLOCK_BYTES_MAX: usize = 64 << 20;
 pub(super) const BLOCK_HEADER_BYTES: usize = 13;
 /// Kinds of blocks.

@@ -25,17 +25,17 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// That of pages of a domain.
+    /// The key of the totals of a domain.
     pub(super) fn of_domain(domain: Fingerprint) -> Self {
         Key { domain, class: 0, origin: Fingerprint::default(), rank: 0, sequence: 0 }
     }
 
-    /// That of a record of a host.
+    /// The key of a record of a host.
     pub(super) fn of_record(host: HostKey, sequence: u64) -> Self {
         Key { domain: host.domain, class: 1, origin: host.origin, rank: 0, sequence }
     }
 
-    /// That of a URL of a host.
+    /// The key of a URL of a host.
     pub(super) fn of_url(host: HostKey, rank: u16, sequence: u64) -> Self {
         Key { domain: host.domain, class: 1, origin: host.origin, rank: u32::from(rank) + 1, sequence }
     }

@@ -15,7 +15,7 @@ use crate::frontier::domain_key;
 use crate::frontier::host::Item;
 use crate::frontier::reputation::DomainTotals;
 
-/// Something of a host on the disk side.
+/// A record or URL of a host on the disk side.
 #[derive(Debug)]
 pub(in crate::frontier) enum Cold {
     /// A record of it; the last one counts.

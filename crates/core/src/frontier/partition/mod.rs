@@ -237,7 +237,7 @@ pub(super) struct Partition {
 pub(super) struct Files {
     /// Written since the last cut.
     pub unsynced: BTreeSet<PathBuf>,
-    /// No longer needed, but the checkpoint that holds may name them.
+    /// Files that are no longer needed, but that the checkpoint that holds may name.
     pub superseded: Vec<PathBuf>,
 }
 
@@ -440,7 +440,7 @@ impl Partition {
         all
     }
 
-    /// From when on hosts with newer records are available.
+    /// Returns the times from which on hosts with newer records are available.
     pub(super) fn availability(&self, forgiven: Time) -> BTreeMap<Fingerprint, Time> {
         let records = self.recent.records.iter();
         let available = |record| HostRecord::available_in(record, forgiven, Writer::This);

@@ -24,7 +24,7 @@ pub(super) struct Scan {
     /// The place at which the URLs of the current host go on, and the number of them.
     urls: (Spot, u64),
     at: At,
-    /// Up to here in the block of the directory there is no stretch.
+    /// Position in the block of the directory up to which there is no stretch.
     no_stretch_before: usize,
 }
 

@@ -90,7 +90,7 @@ pub(in crate::frontier) struct Take {
     pub now: Time,
     /// Time up to which records are forgiven.
     pub forgiven: Time,
-    /// Who wrote the records of the base.
+    /// The writer of the records of the base.
     pub writer: Writer,
     pub cursors: Arc<Cursors>,
     pub refills: Vec<Refill>,

@@ -24,7 +24,7 @@ impl DomainTally {
     }
 }
 
-/// By domain.
+/// Tallies by domain.
 pub(in crate::frontier) type Tallies = BTreeMap<Fingerprint, DomainTally>;
 
 impl Partition {

@@ -17,7 +17,7 @@ use crate::frontier::QueuedUrl;
 use crate::frontier::record::HostRecord;
 use crate::frontier::writer::Writer;
 
-/// Who hears of a queued URL: whether it was taken already, and where it lies.
+/// A listener to queued URLs: it gets a URL, whether it was taken already, and its file and offset.
 pub(in crate::frontier) type Each<'a> = dyn FnMut(&QueuedUrl, bool, &Path, u64) -> Result<()> + 'a;
 
 /// Inputs of the verification of a partition.

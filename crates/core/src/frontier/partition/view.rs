@@ -22,7 +22,7 @@ pub(super) struct UrlView<'a> {
     pub forced: bool,
     pub hops: &'a [u8],
     pub url: &'a [u8],
-    /// Why a recrawl wants it; empty if none does.
+    /// The reason for which a recrawl wants it; empty if none does.
     pub recrawl: &'a [u8],
 }
 

@@ -12,7 +12,7 @@ pub(in crate::frontier) struct Walk {
     pub rover: Option<HostKey>,
     /// Time at which it may find a host; `None` when it needs another event first.
     wake: Option<Time>,
-    /// It is not begun before, as the last one found too few.
+    /// Time before which it is not begun, as the last one found too few.
     not_before: Time,
     /// True if hosts wait until others of their domain have nothing to do.
     is_blocked: bool,
@@ -38,7 +38,7 @@ impl Walk {
         self.wake = Some(self.wake.map_or(time, |before| before.min(time)));
     }
 
-    /// No host is looked for before `time`.
+    /// Looks for no host before `time`.
     pub(in crate::frontier) fn sleep_until(&mut self, time: Time) {
         self.wake = Some(time);
     }
@@ -56,7 +56,8 @@ impl Walk {
         }
     }
 
-    /// It begins: it will say when there is more. Until then only domains that are held back are, until `held_until`.
+    /// Begins a walk, which will say when there is more. Until then only domains that are held back are waited for,
+    /// until `held_until`.
     pub(in crate::frontier) fn begin(&mut self, held_until: Option<Time>) {
         (self.wake, self.freed) = (held_until, false);
     }

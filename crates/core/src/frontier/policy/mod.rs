@@ -91,7 +91,7 @@ pub(super) fn next_job(
     })
 }
 
-/// When a partition may have a job that it has not at `now`, if nothing else happens.
+/// Returns the time at which a partition may have a job that it has not at `now`, if nothing else happens.
 pub(super) fn next_due(partition: &PartitionSnapshot, merges: &MergePolicy, now: Time) -> Option<Time> {
     if partition.is_busy {
         return None;

@@ -58,8 +58,8 @@ impl Histogram {
         self.0.iter().sum()
     }
 
-    /// From how many supporters on a domain is one of the `top`: the least number of the bucket that has the last of
-    /// them; `None` where no domain has any.
+    /// Returns the number of supporters from which on a domain is one of the `top`: the least number of the bucket that
+    /// has the last of them; `None` where no domain has any.
     pub(in crate::frontier) fn limit(&self, top: u64) -> Option<u64> {
         let mut above = 0;
         let of_top = |(bucket, &count): (usize, &u64)| {

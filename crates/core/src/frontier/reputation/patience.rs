@@ -23,17 +23,17 @@ pub(in crate::frontier) struct Patience {
 }
 
 impl Patience {
-    /// That of a round that begins at `now`; until something is asked for in it, no other one follows.
+    /// The patience of a round that begins at `now`; until something is asked for in it, no other one follows.
     pub(in crate::frontier) fn of_new_round(now: Time) -> Self {
         Patience { since: now, idle_since: None, idled: Duration::ZERO, is_used: false }
     }
 
-    /// That of a round that goes on in another process.
+    /// The patience of a round that goes on in another process.
     pub(in crate::frontier) fn of_old_round(now: Time) -> Self {
         Patience { is_used: true, ..Patience::of_new_round(now) }
     }
 
-    /// Something is asked for.
+    /// Notes that something is asked for.
     pub(in crate::frontier) fn use_up(&mut self) {
         self.is_used = true;
     }
@@ -55,7 +55,7 @@ impl Patience {
         }
     }
 
-    /// When it is over; `None` while no worker is idle, or nothing was asked for in this round.
+    /// Returns the time at which it is over; `None` while no worker is idle, or nothing was asked for in this round.
     pub(in crate::frontier) fn ends(&self) -> Option<Time> {
         let since = self.idle_since.filter(|_| self.is_used)?;
         let all = (since.since(self.since) / ROUND_IDLE_PART).min(ROUND_IDLE_MAX);

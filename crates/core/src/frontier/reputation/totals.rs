@@ -23,7 +23,7 @@ pub(in crate::frontier) struct DomainTotals {
 }
 
 impl DomainTotals {
-    /// So many pages, and nothing else.
+    /// Totals of this many pages, and of nothing else.
     pub(in crate::frontier) fn of_pages(pages: u64) -> Self {
         DomainTotals { pages, ..DomainTotals::default() }
     }

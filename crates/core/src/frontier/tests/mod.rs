@@ -28,7 +28,7 @@ use crate::outcome::{Blame, Failure, Reason, Verdict, blame_of_failure};
 
 pub(super) const MS: Duration = Duration::from_millis(1);
 pub(super) const S: Duration = Duration::from_secs(1);
-/// So long a negative answer of the name servers holds.
+/// Time for which a negative answer of the name servers holds.
 pub(super) const NEGATIVE: Duration = Duration::from_secs(600);
 pub(super) const START: Time = Time::from_ms(1_800_000_000_000);
 
@@ -366,7 +366,7 @@ impl Crawl {
         true
     }
 
-    /// Until nothing is left; every URL has then come out.
+    /// Runs until nothing is left; every URL has then come out.
     pub fn run(&mut self) {
         let mut steps = 0;
         while self.step() {
@@ -380,7 +380,7 @@ impl Crawl {
         assert!(self.expected.is_empty(), "{} URLs never came out", self.expected.len());
     }
 
-    /// Until `time`, or nothing is left.
+    /// Runs until `time`, or until nothing is left.
     pub fn run_until(&mut self, time: Time) {
         while self.clock.now() < time && self.step() {}
     }
