@@ -119,7 +119,7 @@ impl Priors {
         self.hosts.binary_search_by_key(&sort_key(host), |known| sort_key(known.host))
     }
 
-    /// Makes a place for `host`, which is to be at `at`; tells where it is.
+    /// Makes a place for `host`, which is to be at `at`; says where it is.
     fn make_room(&mut self, host: Fingerprint, at: usize) -> usize {
         let set = set_of(host);
         let start = self.hosts[..at].iter().rposition(|known| set_of(known.host) != set).map_or(0, |last| last + 1);

@@ -59,7 +59,7 @@ pub enum Found {
     },
     /// The page as it was before; a 304 too.
     Same,
-    /// Another page than before. And its Last-Modified, where it has one: believed where it lies between two visits.
+    /// Another page than before. And its Last-Modified, where it has one: believed where it is between two visits.
     Changed {
         /// Time at which it changed the last time, by the server's word.
         modified: Option<Time>,
@@ -75,7 +75,7 @@ pub enum Found {
 pub enum PageKind {
     /// A page like others.
     Page,
-    /// A sitemap or a feed: it tells of other pages.
+    /// A sitemap or a feed: it names other pages.
     Map,
 }
 
@@ -408,7 +408,7 @@ fn counted(past: &Past, at: Time, found: Found, weight: f32) -> History {
     let passed = days(at.since(past.fetched)) as f32;
     let mut changed_in = 0.0;
     if let Found::Changed { modified } = found {
-        // it has been as it is now since then, where the server does not tell the time of the request
+        // it has been as it is now since then, where the server does not give the time of the request
         let modified = modified.filter(|&time| time > past.fetched && time + Duration::from_secs(60) < at);
         changed_in = days(modified.unwrap_or(at).since(past.fetched)) as f32;
     }

@@ -14,7 +14,7 @@ use crate::drum::Value;
 
 const GONE: u8 = 1;
 const FOUND: u8 = 2;
-/// Parts of a visit that are told apart.
+/// Parts of a visit that are distinguished.
 const PARTS: f32 = 4.0;
 /// Steps of a code of days in a power of two, and the days of code 1.
 const STEPS: f32 = 8.0;

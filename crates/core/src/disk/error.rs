@@ -1,4 +1,4 @@
-//! Faults of the disk and of what lies on it, each with the path, and what to do.
+//! Faults of the disk and of what is on it, each with the path, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -63,7 +63,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header as it lies in the file.
+    /// The header as it is in the file.
     pub fn to_bytes(self) -> [u8; HEADER_BYTES as usize] {
         let mut bytes = [0; HEADER_BYTES as usize];
         bytes[..6].copy_from_slice(MAGIC);
@@ -86,7 +86,7 @@ impl Header {
         Header::parse(&bytes, file.path(), kind, known)
     }
 
-    /// Reads the header `bytes` of what lies at `path`, which must be of `kind` and at most of version `known`.
+    /// Reads the header `bytes` of what is at `path`, which must be of `kind` and at most of version `known`.
     pub fn parse(bytes: &[u8; HEADER_BYTES as usize], path: &Path, kind: Kind, known: u16) -> Result<Header> {
         let damaged = |expected: String, found: String| Err(Error::damaged(path, 0, expected, found));
         if &bytes[..6] != MAGIC {

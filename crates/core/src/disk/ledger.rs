@@ -3,7 +3,7 @@
 //!
 //! # The rule
 //!
-//! A file that a checkpoint names lies there, whole, until a later checkpoint that does not name it is durable and its
+//! A file that a checkpoint names stays there, whole, until a later checkpoint that does not name it is durable and its
 //! owner has heard so. Up to that moment a crash may lead back to the one that names it. So whatever is superseded is
 //! put down here with the number of the first checkpoint without it ([`Ledger::supersede`]), and comes out
 //! ([`Ledger::take`]) only when that one is durable ([`Ledger::durable`]). What no checkpoint has ever named has the

@@ -4,7 +4,7 @@
 //! everywhere. One that is there already is used as it is. Files in it are made with the usual permissions, because
 //! nobody gets at them but through the directory.
 //!
-//! Parts of a crawl directory may lie on other disks: their owner, or root, may put symbolic links to directories
+//! Parts of a crawl directory may be on other disks: their owner, or root, may put symbolic links to directories
 //! there.
 
 use std::fs::{self, DirBuilder};

@@ -7,7 +7,7 @@
 //! m = -n ln p / (ln 2)^2        k = m/n ln 2
 //! ```
 //!
-//! (Bloom 1970). All k bits of a key lie in one block of 512 bits, a cache line (Putze, Sanders, Singler 2007), spread
+//! (Bloom 1970). All k bits of a key are in one block of 512 bits, a cache line (Putze, Sanders, Singler 2007), spread
 //! over its eight words, so that one mask asks for all of them. Blocks fill unevenly, so such a filter errs more often:
 //! with n/m * 512 keys a block on average, Poisson distributed, p = sum over i of P(i) (1 - (1 - 1/512)^(ik))^k. A
 //! slice is made as many bits larger as this needs.

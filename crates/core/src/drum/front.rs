@@ -59,11 +59,11 @@ pub(super) enum Known<V> {
     Recent(V),
     /// It is not stored.
     New,
-    /// Only the DRUM can tell.
+    /// Only the DRUM knows.
     Perhaps,
 }
 
-/// LRU and Bloom filter. It never says that a key is stored unless it was told so, nor that it is new when it was.
+/// LRU and Bloom filter. It never says that a key is stored unless that was noted, nor that it is new when it was.
 #[derive(Debug)]
 pub struct Front<V> {
     pub(super) lru: Lru<V>,
@@ -85,7 +85,7 @@ impl<V: Value> Front<V> {
         self.bloom.is_some()
     }
 
-    /// Distinct keys that the Bloom filter was told of, but for those that it took for others.
+    /// Distinct keys that were added to the Bloom filter, but for those that it took for others.
     pub(super) fn keys(&self) -> Option<u64> {
         self.bloom.as_ref().map(Bloom::len)
     }

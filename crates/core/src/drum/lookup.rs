@@ -82,7 +82,7 @@ impl<V: Value, A: Aux> Look<'_, V, A> {
     /// The operations of a batch, of which so many results were handed out.
     fn batch(&mut self, batch: &BatchState, dispatched: u64) -> Result<()> {
         let mut operations = Chunks::open(self.place, batch.generation, Part::Operations, batch.kv_bytes)?;
-        // read no further than to the last auxiliary that is told
+        // read no further than to the last auxiliary that is reported
         let mut auxiliaries = None;
         let (mut position, mut auxes, mut auxes_read) = (0, 0, 0);
         while let Some(entry) = operations.next_entry(V::FIXED_BYTES)? {

@@ -41,7 +41,7 @@ impl Part {
     }
 }
 
-/// One bucket of one DRUM: where its files lie.
+/// One bucket of one DRUM: where its files are.
 #[derive(Clone, Debug)]
 pub(super) struct BucketFiles {
     pub disk: Disk,

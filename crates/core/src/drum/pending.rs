@@ -47,7 +47,7 @@ impl Op {
     }
 }
 
-/// An operation as it lies in a `.kv` file.
+/// An operation as it is in a `.kv` file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry<'a> {
     pub op: Op,

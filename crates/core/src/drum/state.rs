@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::{Error, Result};
 
-/// The durable state of a DRUM: every file by bucket, generation and length. Small; lies in the catalog.
+/// The durable state of a DRUM: every file by bucket, generation and length. Small; part of the catalog.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrumState {
     pub(super) buckets: Vec<BucketState>,

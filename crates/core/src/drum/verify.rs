@@ -59,7 +59,7 @@ pub struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    /// The DRUM in `dir`, by `state` and the arrays in `ram`, which lie in the file `checkpoint`. A state that no DRUM
+    /// The DRUM in `dir`, by `state` and the arrays in `ram`, which are in the file `checkpoint`. A state that no DRUM
     /// can have noted is refused.
     pub fn new(
         disk: &Disk,

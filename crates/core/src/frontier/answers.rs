@@ -452,7 +452,7 @@ impl Frontier {
     }
 
     /// Back-offs of more than a second that were set since this was asked last: to be made durable before the
-    /// next checkpoint, and told to the next process by [`Frontier::hold`].
+    /// next checkpoint, and given to the next process by [`Frontier::hold`].
     pub fn take_long_backoffs(&mut self) -> Vec<(Fingerprint, Time)> {
         self.holds.take_told()
     }

@@ -1,4 +1,4 @@
-//! The active hosts with the longest queues: one pass over them, in the memory of those that are told.
+//! The active hosts with the longest queues: one pass over them, in the memory of those that are reported.
 //!
 //! What a host has in the tail of its partition is not counted, since nobody knows how much that is before the next
 //! merge; hosts that are on disk alone are not met.

@@ -2,7 +2,7 @@
 //!
 //! An active host is charged at once, and so is a domain, whose pages are a sum. A host that is not active may have a
 //! record on the disk side, which only a take or a merge reads: its charge waits here until it becomes active, and is
-//! part of every cut. Where no record can lie there, one is made of the charge ([`Frontier::record_charges`]), so that
+//! part of every cut. Where no record can be there, one is made of the charge ([`Frontier::record_charges`]), so that
 //! what waits here is of hosts of the disk side only.
 
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //!
 //! Whether a host answers is not known before it does, and one that stays silent keeps its request in progress for as
 //! long as the time-outs allow. Three thousand of them, each of a domain of its own, would have every worker before any
-//! other host has its first page. So a request to a host that never answered is told from others ([`Contact`]): it
+//! other host has its first page. So a request to a host that never answered differs from others ([`Contact`]): it
 //! counts as slow, and gives up its worker, after a quarter of a second; and at an address where others stay silent it
 //! takes no worker at all but begins in a place for slow requests, of which it may have three quarters, so that hosts
 //! elsewhere find one.
@@ -11,7 +11,7 @@
 //! and Control", SIGCOMM 1988): it starts with a few at once, each answer of a new host allows one more, each silence
 //! halves them. While as many are in progress as it may have, others wait; it is silent when none was answered for a
 //! while. The same is counted for the /64 of an IPv6 address, with more of them, which one machine has as easily as one
-//! address. The network of an IPv4 address says nothing: silent and ordinary hosts lie side by side in a /24, and the
+//! address. The network of an IPv4 address says nothing: silent and ordinary hosts are side by side in a /24, and the
 //! ordinary ones would wait.
 
 use std::collections::HashMap;

@@ -40,7 +40,7 @@ impl Item {
         Item { rank: HEAD, sequence, url }
     }
 
-    /// The URL again, first of its host but not before `due`; `number` tells it from others of the same time.
+    /// The URL again, first of its host but not before `due`; `number` makes it differ from others of the same time.
     pub(super) fn again_at(url: QueuedUrl, due: Time, number: u64) -> Self {
         Item { rank: HEAD, sequence: due.ms() << NUMBER_BITS | number & ((1 << NUMBER_BITS) - 1), url }
     }

@@ -1,5 +1,5 @@
-//! One URL and its host in a frontier that somebody else owns: where it is queued, what comes before it, how its host
-//! stands.
+//! One URL and its host in a frontier that somebody else owns: where it is queued, what comes before it, and the
+//! state of its host.
 //!
 //! Reads what a cut names, opens nothing for writing and needs no lock, so that it serves beside a crawl that runs. A
 //! host's URLs are counted, not held: two passes over its partition, whatever their number. What is said holds for the
@@ -119,8 +119,8 @@ pub struct Look {
     pub domain_pages: u64,
     /// The domain's state in the round that goes on, where its supporters are counted.
     pub round: Option<DomainRound>,
-    /// The host is held back until then, by the record of long back-offs or by what other origins of its name were
-    /// told.
+    /// Time until which the host is held back, by the record of long back-offs or by answers of other origins of its
+    /// name.
     pub held_until: Option<Time>,
 }
 

@@ -11,7 +11,7 @@
 //! - every URL that was pushed leaves exactly once, by [`Task::Fetch`] or [`Task::Drop`] (again after
 //!   [`Verdict::Retry`](crate::outcome::Verdict)); over a crash, what the last cut held leaves again;
 //! - nothing is fetched of an origin before its rules are known, and never what they forbid;
-//! - between two requests of a host name lies its delay, between two of an address `delay_per_ip`, also over a restart;
+//! - between two requests of a host name is its delay, between two of an address `delay_per_ip`, also over a restart;
 //! - of a host, URLs leave by priority and then in the order of arrival, as far as they are in memory or were merged;
 //!   one that failed by itself is first again when it has waited for its time;
 //! - memory is bounded by [`FrontierOptions::memory`], whatever the numbers of hosts and URLs.
@@ -153,7 +153,7 @@ pub struct Frontier {
 impl Frontier {
     /// Opens the frontier in `dir`: from `saved` (what [`Frontier::cut`] gave) or empty.
     ///
-    /// What lies in `dir` and is not named by `saved` is deleted. `clean` is false after a stop that was none of
+    /// What is in `dir` and is not named by `saved` is deleted. `clean` is false after a stop that was none of
     /// ours: no host is then contacted before `now` and its delay have passed. `rules` reads what
     /// [`Rules::encode`] wrote. Fails with `Damaged` where a file is not as `saved` says.
     #[expect(clippy::too_many_arguments, reason = "everything that a deterministic frontier depends on is passed in")]
@@ -204,7 +204,7 @@ impl Frontier {
     }
 
     /// Takes in a URL, and what the robots and DNS stores know of its host: that is of use where the frontier meets the
-    /// host for the first time, and ignored where it has asked or been told already.
+    /// host for the first time, and ignored where it has asked or learnt already.
     pub fn push_known_host(&mut self, url: QueuedUrl, known: Known, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let item = Item::new(url, self.sequence);

@@ -255,7 +255,7 @@ impl Frontier {
         is_free
     }
 
-    /// Takes over what other origins of its name were told: how long the name is to be left alone.
+    /// Takes over what other origins of its name have learnt: how long the name is to be left alone.
     pub(super) fn rest_with_name(&mut self, index: u32) {
         let host = self.active.host_mut(index);
         if let Some(name) = host.name_key {

@@ -134,7 +134,7 @@ impl Aux for QueuedUrl {
 #[serde(from = "String", into = "String")]
 pub struct Hops(Letters);
 
-/// Most paths are short, and lie in the URL that has them.
+/// Most paths are short, and are in the URL that has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Letters {
     Short { len: u8, bytes: [u8; Hops::SHORT_MAX] },

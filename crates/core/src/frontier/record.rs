@@ -1,6 +1,6 @@
 //! The record of a host, which stays when it leaves memory: its standing, its compiled robots rules, its addresses.
 //!
-//! A record lies in the tail of its partition, then in the directory of its base, and comes back when the host is
+//! A record is in the tail of its partition, then in the directory of its base, and comes back when the host is
 //! active again. Its times are wall times of an earlier moment, perhaps of another process on a machine whose clock was
 //! ahead: they are read by the [`Writer`] of the record alone, which says by which clock. What a record says of rules,
 //! addresses and names is not believed before the moment at which it was written: the clock was set back then, nobody
@@ -253,7 +253,7 @@ impl HostRecord {
     }
 }
 
-/// A record as it lies in bytes, with nothing copied.
+/// A record as it is in bytes, with nothing copied.
 struct Encoded<'a> {
     written: Stored,
     due: Stored,

@@ -29,7 +29,7 @@ impl Frontier {
     }
 
     /// Returns the time at which the host of `origin`, which finds its address saturated, may try again. Each has its
-    /// turn of its own, so that they do not all come back at once; those whose turn is far away come back at moments
+    /// own turn, so that they do not all come back at once; those whose turn is far away come back at moments
     /// spread over the last half of [`SATURATED_MAX`].
     pub(super) fn after_the_saturation(&mut self, ip: IpAddr, origin: Fingerprint, now: Time) -> Time {
         let turn = self.options.politeness.delay_per_ip.saturating_mul(TURN_REQUESTS);

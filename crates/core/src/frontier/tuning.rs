@@ -2,7 +2,7 @@
 //!
 //! "Chosen" means that no run has compared the number with another one: it follows from the reason that is given, or
 //! from experience with other crawlers. What belongs to a format on disk (lengths of headers, flags, bits of a filter)
-//! stands beside that format, and what the operator decides is in [`options`](super::options). Two documents are named
+//! is beside that format, and what the operator decides is in [`options`](super::options). Two documents are named
 //! below: "Queue" and "Politeness" are sections of docs/ARCHITECTURE.md, "Growth" is one of docs/PERFORMANCE.md.
 
 use std::time::Duration;
@@ -92,7 +92,7 @@ pub(super) const RECLAIM_BYTES_MIN: u64 = 1 << 20;
 pub(super) const STALE_MIN: Duration = Duration::from_secs(10);
 pub(super) const STALE_BYTES_PER_S: u64 = 1 << 20;
 /// A partition that starves is merged no more often than this. Measured: at 250 ms a crawl of one host with 1,174 pages
-/// took 1.3 to 1.5 s, at 20 ms it takes 0.9 s, as all its URLs lie in one partition (docs/ARCHITECTURE.md, Measured).
+/// took 1.3 to 1.5 s, at 20 ms it takes 0.9 s, as all its URLs are in one partition (docs/ARCHITECTURE.md, Measured).
 pub(super) const STARVING_PAUSE: Duration = Duration::from_millis(20);
 /// Bytes of its base for each millisecond that a partition which starves waits between two merges. Chosen: a base of
 /// 40,000 URLs, some 1.2 MB, took 40 ms to rewrite (Growth) and is rewritten every 150 ms at most.
@@ -215,7 +215,7 @@ pub(super) const URL_WAIT_MAX: Duration = Duration::from_secs(3_600);
 pub(super) const FAULTS_MAX: u32 = 5;
 /// A dead host, and an origin that was a guess and does not answer, is tried again after so long, if URLs of it come.
 pub(super) const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
-/// A back-off that is longer is told to anyone who keeps it over a restart; a shorter one has passed by then.
+/// A back-off that is longer is reported to anyone who keeps it over a restart; a shorter one has passed by then.
 pub(super) const LOGGED_AFTER: Duration = Duration::from_secs(1);
 /// A request for the sake of another host waits for requests in progress by asking again after so long: one comparison
 /// each time, and at most one such request for each active host.

@@ -1,8 +1,8 @@
 //! The choice of a host's next URL: one that is new, or one of a page that is due again.
 //!
-//! Pages that are due stand before all new URLs of their host, behind those that are tried again. While the buffer has
+//! Pages that are due come before all new URLs of their host, behind those that are tried again. While the buffer has
 //! both, they get their share of the turns, by a credit that each turn of the other kind adds to: of ten turns at a
-//! share of 0.3, three. What lies on disk comes in the order of its ranks; so the share is that of the URLs in memory,
+//! share of 0.3, three. What is on disk comes in the order of its ranks; so the share is that of the URLs in memory,
 //! and a backlog on disk is for the stretch of the schedule to prevent.
 
 use super::host::{Host, Item};

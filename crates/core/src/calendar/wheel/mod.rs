@@ -12,7 +12,7 @@
 //!
 //! # How it works
 //!
-//! Minutes, hours and days have slots; what is due after 32 to 64 days lies in one file `later`. A slot of a
+//! Minutes, hours and days have slots; what is due after 32 to 64 days is in one file `later`. A slot of a
 //! coarse level is dealt to finer ones before it begins: an hour one hour before, a day one day before, `later` every
 //! 32 days, when what is still far off goes to the next `later`. So a record is written and read as often as it has
 //! levels before it, four times at most for intervals up to 64 days ([`Level`]).

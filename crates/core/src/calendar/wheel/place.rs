@@ -107,11 +107,11 @@ impl Place {
 /// The ends of the levels at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Horizons {
-    /// The first hour that lies whole in the level of hours.
+    /// The first hour that is whole in the level of hours.
     pub hour: u64,
-    /// The first day that lies whole in the level of days.
+    /// The first day that is whole in the level of days.
     pub day: u64,
-    /// The first day that lies in `later`.
+    /// The first day that is in `later`.
     pub later: u64,
 }
 

@@ -11,7 +11,7 @@ use super::frame::Head;
 use super::place::{Level, Place};
 use crate::disk::{Error, Result};
 
-/// The durable state of a wheel; small, lies in the catalog. The default is that of an empty one.
+/// The durable state of a wheel; small, part of the catalog. The default is that of an empty one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WheelState {
     /// The newest generation that a file was given.
@@ -77,7 +77,7 @@ impl WheelState {
         self.slots.iter().map(|slot| slot.file.bytes).fold(0, u64::saturating_add)
     }
 
-    /// Records by slot, those of the RAM section `ram` among them, which lies in the file `path`; without a slot those
+    /// Records by slot, those of the RAM section `ram` among them, which is in the file `path`; without a slot those
     /// that are ready to be given out. No file is opened.
     pub fn records_by_slot(&self, ram: &[u8], path: &Path) -> Result<BTreeMap<Option<Place>, u64>> {
         let mut slots = BTreeMap::new();

@@ -48,7 +48,7 @@ impl Wheel {
         Ok(None)
     }
 
-    /// Takes back the piece that [`Wheel::next_read`] handed out: its records are ready, or lie in finer slots.
+    /// Takes back the piece that [`Wheel::next_read`] handed out: its records are ready, or are in finer slots.
     ///
     /// # Panics
     /// When it is not the one that was handed out last.
@@ -139,7 +139,7 @@ impl Wheel {
         now + self.longest.saturating_add(DAY)
     }
 
-    /// The slot whose records are to lie in finer ones, the one that begins first.
+    /// The slot whose records are to be in finer ones, the one that begins first.
     fn deal(&self, now: Time, late: Duration) -> Option<Place> {
         let horizons = Horizons::at(now, late);
         let hours = self.first(Level::Hours, Place::of(Level::Hours, now).number, horizons.hour);

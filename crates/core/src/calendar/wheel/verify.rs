@@ -40,7 +40,7 @@ pub struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    /// The wheel in `dir`, by `state` and by what was in memory, `ram`, which lies in the file `checkpoint`. A state
+    /// The wheel in `dir`, by `state` and by what was in memory, `ram`, which is in the file `checkpoint`. A state
     /// that no wheel can have noted is refused.
     pub fn new(
         disk: &'a Disk,

@@ -150,7 +150,7 @@ impl BaseWriter {
         if self.urls.raw.len() >= self.block_bytes { self.flush_urls() } else { Ok(()) }
     }
 
-    /// A block of URLs as it lay in another base; says where it lies now. Its URLs have to be counted besides.
+    /// A block of URLs as it was in another base; says where it is now. Its URLs have to be counted besides.
     pub(super) fn block(&mut self, stored: &[u8]) -> Result<u64> {
         self.flush_urls()?;
         let offset = self.writer.position();
@@ -180,7 +180,7 @@ impl BaseWriter {
     /// closed.
     pub(super) fn end_entries(&mut self) -> Result<()> {
         if self.directory.len() >= self.block_bytes {
-            // URLs that wait in memory are to lie where their host's entry says: before the directory block.
+            // URLs that wait in memory are to be where their host's entry says: before the directory block.
             self.flush_urls()?;
             self.flush_directory()?;
         }
@@ -358,19 +358,19 @@ impl Base {
         entry.map(Some).ok_or_else(|| self.malformed(block.offset, "entries of the directory"))
     }
 
-    /// The number of the block of the directory in which an entry of `host`, or of its domain, would lie.
+    /// The number of the block of the directory in which an entry of `host`, or of its domain, would be.
     pub(super) fn block_of(&self, host: HostKey) -> usize {
         let key = (host.domain, HOST_ENTRY, host.origin);
         self.index.partition_point(|(first, _)| *first <= key).saturating_sub(1)
     }
 
-    /// The directory's block in which the entry of `domain` itself would lie.
+    /// The directory's block in which the entry of `domain` itself would be.
     pub(super) fn block_of_domain(&self, domain: Fingerprint) -> usize {
         let key = (domain, DOMAIN_ENTRY, Fingerprint::default());
         self.index.partition_point(|(first, _)| *first <= key).saturating_sub(1)
     }
 
-    /// Goes to the URL at `spot`, and says where the next one lies. Reading in order decodes every block once.
+    /// Goes to the URL at `spot`, and says where the next one is. Reading in order decodes every block once.
     pub(super) fn read_url(&mut self, spot: Spot) -> Result<Spot> {
         let mut spot = spot;
         loop {
@@ -394,7 +394,7 @@ impl Base {
         self.open.as_ref().is_some_and(|(_, _, reader)| reader.is_at_end())
     }
 
-    /// Reads the block of URLs at `offset` as it lies in the file.
+    /// Reads the block of URLs at `offset` as it is in the file.
     pub(super) fn stored(&mut self, offset: u64) -> Result<Stored> {
         let stored = self.unpacker.read_stored(&self.file, offset, self.index_at)?;
         if stored.kind != URLS {

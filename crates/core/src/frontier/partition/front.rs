@@ -123,7 +123,7 @@ fn read_after<'a>(reader: &mut Reader<'a>, before: &UrlView<'_>, flags: u8) -> O
     Some(Difference { url, hops_shared, url_shared })
 }
 
-/// Reads a URL that stands alone; `None` for what [`put_alone`] cannot have written.
+/// Reads a URL that is alone; `None` for what [`put_alone`] cannot have written.
 pub(super) fn read_alone<'a>(reader: &mut Reader<'a>) -> Option<UrlView<'a>> {
     let flags = reader.u8().filter(|flags| flags & !FLAGS == 0)?;
     let read = read_after(reader, &UrlView::default(), flags)?;

@@ -1,4 +1,4 @@
-//! The order in which entries lie in a base.
+//! The order in which entries are in a base.
 //!
 //! The order is domain, then the domain's own entry, then its origins; of an origin first its records (the last one
 //! counts), then its URLs by rank and sequence.

@@ -27,7 +27,7 @@ pub(in crate::frontier) enum Cold {
 }
 
 impl Partition {
-    /// Calls `each` with all that lies of `host` here: the base first, then tails and array in the order of writing.
+    /// Calls `each` with all that is here of `host`: the base first, then tails and array in the order of writing.
     pub(in crate::frontier) fn for_each_of(
         &self,
         base: Option<FileState>,

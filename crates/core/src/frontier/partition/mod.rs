@@ -7,7 +7,7 @@
 //! Guarantees: a URL that was pushed is in exactly one of array, tail and unconsumed base until it is taken; a host's
 //! URLs leave by rank and sequence as far as they were merged together; no file that a checkpoint may name is changed
 //! before its noted length, or deleted. Cost: a URL is written once to a tail and, as tails grow with their base,
-//! two to four times to a base; in memory lie the array, filters, cursors of begun hosts, fingerprints of spent
+//! two to four times to a base; in memory are the array, filters, cursors of begun hosts, fingerprints of spent
 //! ones, and newer records of hosts that can still be taken.
 
 mod base;

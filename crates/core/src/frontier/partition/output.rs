@@ -134,7 +134,7 @@ impl<'a> Output<'a> {
                 }
             }
         }
-        // not between two of them, for their URLs lie before this block of the directory
+        // not between two of them, for their URLs are before this block of the directory
         self.writer.end_entries()
     }
 

@@ -11,7 +11,7 @@ use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::reputation::DomainTotals;
 
-/// The sequence of a record that lies in a base: before those of tails.
+/// The sequence of a record that is in a base: before those of tails.
 pub(super) const OF_BASE: u64 = 0;
 
 /// The unconsumed part of a base, in order.
@@ -42,7 +42,7 @@ enum At {
     },
 }
 
-/// Neighbours in a block of the directory of which nothing is consumed and nothing lies in a tail.
+/// Neighbours in a block of the directory of which nothing is consumed and nothing is in a tail.
 #[derive(Default)]
 pub(super) struct Stretch {
     pub entries: Vec<Untouched>,
@@ -133,7 +133,7 @@ impl Scan {
         }
     }
 
-    /// Goes over the hosts and domains that come next and lie before `limit`, if none of them is begun and their URLs
+    /// Goes over the hosts and domains that come next and are before `limit`, if none of them is begun and their URLs
     /// take at least `bytes_min` of the file; their entries take hardly more than `directory_max`.
     pub(super) fn stretch(
         &mut self,

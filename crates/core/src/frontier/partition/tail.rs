@@ -4,7 +4,7 @@
 //! | header 16 | frame | frame | ...        frame = | length 4 | crc32 4 | entries |
 //! ```
 //! A frame is one array that was full, written by one call. Which part of the file counts is known by its length in
-//! the checkpoint; what lies behind is cut off at the next start. The runs that a merge sorts aside have the same form.
+//! the checkpoint; what is behind is cut off at the next start. The runs that a merge sorts aside have the same form.
 
 use std::path::Path;
 

@@ -230,7 +230,7 @@ impl Take {
             }
             let mut block = base.directory(number % blocks)?;
             if first || number == blocks {
-                // What lies before is not known, unless this is the very first.
+                // What is before is not known, unless this is the very first.
                 met = (number % blocks == 0).then_some((Fingerprint::default(), DomainTotals::default()));
             }
             while let Some(entry) = base.next_entry(&mut block)? {

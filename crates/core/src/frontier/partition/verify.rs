@@ -29,7 +29,7 @@ pub(in crate::frontier) struct Asked<'a> {
 }
 
 impl Partition {
-    /// Goes through everything that the partition holds; says how many URLs lie in it that were not taken.
+    /// Goes through everything that the partition holds; says how many URLs are in it that were not taken.
     pub(in crate::frontier) fn verify(
         &self,
         base: Option<FileState>,
@@ -83,7 +83,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Goes through the entries of a frame that lies at `place`.
+    /// Goes through the entries of a frame that is at `place`.
     fn verify_entries(
         &self,
         frame: &[u8],

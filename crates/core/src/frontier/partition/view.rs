@@ -1,11 +1,11 @@
-//! A queued URL as it lies in encoded bytes, without a copy of its texts.
+//! A queued URL as it is in encoded bytes, without a copy of its texts.
 
 use super::key::{HostKey, Key};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::host::Item;
 use crate::frontier::{Hops, QueuedUrl};
 
-/// A queued URL as it lies in encoded bytes.
+/// A queued URL as it is in encoded bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct UrlView<'a> {
     pub rank: u16,

@@ -1,7 +1,7 @@
 //! The choice of the partition that is taken from or merged next: pure functions of small snapshots.
 //!
 //! Nothing here reads a file or changes anything: [`Frontier::next_job`](super::Frontier::next_job) fills in the
-//! snapshots, asks, and does what it is told. In this order, but with a merge that is due after every take: takes for
+//! snapshots, asks, and follows the answer. In this order, but with a merge that is due after every take: takes for
 //! active hosts that run dry; takes of new hosts while there are places ([`take`]); merges that are due ([`merge`]);
 //! and, when the active side starves, the merge that frees most URLs for what it has to write, of a partition in whose
 //! tail somebody needs one. So every URL comes out, even where other partitions never run dry, and a giant base is not

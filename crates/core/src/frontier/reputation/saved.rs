@@ -6,7 +6,7 @@
 //! | active domains v | (domain 8, totals known, totals added) * |
 //! histogram = | n v | (bucket v, count v) * n |
 //! ```
-//! Pages of domains stand in the older part of the section too, and count there. A crawl whose budgets do not follow
+//! Pages of domains are in the older part of the section too, and count there. A crawl whose budgets do not follow
 //! from supporters has none of this.
 
 use super::{DomainTotals, Histogram, Rounds};
@@ -37,7 +37,7 @@ pub(in crate::frontier) struct Saved {
 }
 
 impl Saved {
-    /// Appends what stands before the partitions.
+    /// Appends what comes before the partitions.
     pub(in crate::frontier) fn put_round(rounds: &Rounds, out: &mut Vec<u8>) {
         wire::put_varint(out, rounds.now.number.into());
         wire::put_varint(out, rounds.now.limit);
