@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::rate::{Posterior, Prior};
 use crate::fingerprint::Fingerprint;
 
-/// Places for hosts are in so many sets, a power of two.
+/// The number of sets in which places for hosts are, a power of two.
 const SETS: usize = 1_024;
 /// Hosts of a set.
 const WAYS: usize = 4;
@@ -24,7 +24,7 @@ const WEIGHT_MAX: f64 = 2_000.0;
 /// The weight of what is believed before anything is learnt.
 const WEB_WEIGHT: f64 = 5.0;
 
-/// Two moments, and how much they are known by.
+/// Two moments, and the weight of what they are known by.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Moments {
     mean: f32,

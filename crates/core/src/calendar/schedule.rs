@@ -28,7 +28,7 @@ use crate::web::site::SiteMatch;
 
 /// Intervals are up to this part longer or shorter.
 pub const JITTER: f64 = 0.05;
-/// A page whose changes cannot be followed is visited after so many times what a visit has to win.
+/// Multiple of what a visit has to win after which a page is visited whose changes cannot be followed.
 pub const HOPELESS: f64 = 48.0;
 /// Visits in a row that have to find no page.
 pub const GONE_VISITS: u8 = 3;
@@ -43,7 +43,7 @@ const VISITS_MIN: f32 = 3.0;
 const KEPT: f32 = 0.98;
 /// Probability that a page is unchanged, below which its change counts for less.
 const SURE: f64 = 0.05;
-/// A date of Last-Modified says at most that a page has not changed for so long.
+/// The longest time without a change for which a date of Last-Modified is believed.
 const UNCHANGED_MAX: Duration = DAY.saturating_mul(7);
 
 const HOUR: Duration = Duration::from_secs(3_600);

@@ -89,7 +89,7 @@ impl Stretch {
         self.calm
     }
 
-    /// The same after so many mean intervals of calm.
+    /// The same after this many mean intervals of calm.
     pub fn with_calm(self, calm: f64) -> Self {
         Stretch { calm: if calm.is_finite() { calm.max(0.0) } else { 0.0 }, ..self }
     }

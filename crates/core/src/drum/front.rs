@@ -38,11 +38,11 @@ impl Default for FrontOptions {
 /// Counts of the answers that each layer gave, since the start of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrontCounters {
-    /// Known from the LRU.
+    /// Keys that were known from the LRU.
     pub lru_hits: u64,
-    /// New for certain, by the Bloom filter.
+    /// Keys that were new for certain, by the Bloom filter.
     pub negatives: u64,
-    /// Left to the DRUM because the Bloom filter may know them.
+    /// Keys that were left to the DRUM because the Bloom filter may know them.
     pub positives: u64,
     /// Keys among these positives that the DRUM found to be new.
     pub false_positives: u64,
@@ -67,7 +67,7 @@ pub(super) enum Known<V> {
 #[derive(Debug)]
 pub struct Front<V> {
     pub(super) lru: Lru<V>,
-    /// None where it would help nobody.
+    /// The filter; `None` where it would help nobody.
     bloom: Option<Bloom>,
     pub(super) counted: FrontCounters,
 }

@@ -79,7 +79,7 @@ impl<V: Value, A: Aux> Look<'_, V, A> {
         Ok(())
     }
 
-    /// The operations of a batch, of which so many results were handed out.
+    /// Goes over the operations of a batch, of which the results of the first `dispatched` were handed out.
     fn batch(&mut self, batch: &BatchState, dispatched: u64) -> Result<()> {
         let mut operations = Chunks::open(self.place, batch.generation, Part::Operations, batch.kv_bytes)?;
         // read no further than to the last auxiliary that is reported

@@ -142,7 +142,7 @@ impl RamArray {
         Ok(())
     }
 
-    /// Has the memory behind the ends of the arrays brought into the cache, where the next operation will be written.
+    /// Brings the memory behind the ends of the arrays, where the next operation will be written, into the cache.
     #[inline]
     pub fn touch(&mut self) {
         if let Some(byte) = self.kv.spare_capacity_mut().first_mut() {

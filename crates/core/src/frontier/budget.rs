@@ -16,15 +16,15 @@ use crate::outcome::Reason;
 /// The verdict of a budget on one more page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Allowance {
-    /// There is room.
+    /// Room for the page.
     Free,
     /// Answers in progress may use up the rest of the host's.
     HostWaits,
     /// Answers in progress may use up the rest of the domain's.
     DomainWaits,
-    /// Nothing is left of the domain's in this round.
+    /// No pages of the domain's are left in this round.
     Rests,
-    /// Nothing is left of the budget that this names.
+    /// No room in the budget that this names.
     UsedUp(Reason),
 }
 

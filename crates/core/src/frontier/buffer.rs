@@ -67,7 +67,7 @@ impl Frontier {
 }
 
 impl Host {
-    /// It gets URLs from the disk side, as one that ran dry or that becomes active.
+    /// Notes that it gets URLs from the disk side, as one that ran dry or that becomes active.
     pub(super) fn note_refill(&mut self, ran_dry: bool, now: Time) {
         self.refill_buffers = RefillPolicy::next_buffers(self.refill_buffers, ran_dry, now.since(self.refilled));
         self.refilled = now;

@@ -180,7 +180,8 @@ impl Frontier {
         }
     }
 
-    /// It is over; whether it was answered, if it was made.
+    /// Ends the first contact with a host, if one is in progress: `answered` says whether it was answered, if it was
+    /// made.
     pub(super) fn end_contact(&mut self, index: u32, answered: Option<bool>) {
         let now = self.now;
         if let Some(ip) = self.active.host_mut(index).contacting.take() {

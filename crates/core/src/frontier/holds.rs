@@ -19,7 +19,7 @@ pub(super) struct Holds {
 }
 
 impl Holds {
-    /// Nothing is known but when the last process may have ended.
+    /// Holds of which nothing is known but the time at which the last process may have ended.
     pub(super) fn new(unclean_since: Option<Time>) -> Self {
         Holds { unclean_since, ..Holds::default() }
     }

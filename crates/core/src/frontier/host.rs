@@ -22,7 +22,7 @@ const NUMBER_BITS: u32 = 20;
 /// A queued URL and its place in the order of its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// Smaller comes first: 0 for one that is tried again, else its priority plus 1.
+    /// Order among URLs, the smaller first: 0 for one that is tried again, else its priority plus 1.
     pub rank: u16,
     /// Order among equal ranks: that of arrival; for URLs that are tried again, the time before which they must not be.
     pub sequence: u64,

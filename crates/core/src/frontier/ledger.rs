@@ -127,8 +127,8 @@ impl Ledger {
 }
 
 impl Frontier {
-    /// Tells the ledger, if there is one, which hosts rest by what was saved: the other frontiers of the process do not
-    /// know them, and may be led to one by a robots.txt that redirects. Hosts on the disk side are among them.
+    /// Gives the ledger, if there is one, the hosts that rest by what was saved: the other frontiers of the process do
+    /// not know them, and may be led to one by a robots.txt that redirects. Hosts on the disk side are among them.
     pub(super) fn enter_rests(&self, now: Time) -> disk::Result<()> {
         let Some(ledger) = &self.options.ledger else { return Ok(()) };
         for host in self.active.hosts() {

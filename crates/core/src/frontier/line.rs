@@ -9,17 +9,17 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use super::schedule::HostRef;
 use crate::fingerprint::{ByFingerprint, Fingerprint};
 
-/// One turn of so many is for those that come last.
+/// The number of turns of which one is for those that come last.
 const LAST_EVERY: u32 = 4;
 
 /// Knowledge of a host that waits: whether it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Acquaintance {
-    /// It has answered.
+    /// A host that has answered.
     Answers,
-    /// Nobody has asked it.
+    /// A host that nobody has asked.
     New,
-    /// It was asked and never answered.
+    /// A host that was asked and never answered.
     Silent,
 }
 

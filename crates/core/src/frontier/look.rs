@@ -44,11 +44,11 @@ pub struct Wanted {
 pub enum QueuePlace {
     /// First of its host: its request was in progress, or it is to be tried again, perhaps after a while.
     Head,
-    /// In memory, in the buffer of its active host.
+    /// Memory: the buffer of its active host.
     Buffer,
-    /// On disk, sorted.
+    /// Disk, sorted.
     Base,
-    /// On disk or on its way there, in the order of arrival; the next merge sorts it in.
+    /// Disk, or the way there, in the order of arrival; the next merge sorts it in.
     Tail,
 }
 

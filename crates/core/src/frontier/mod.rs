@@ -291,7 +291,7 @@ impl Frontier {
         self.active.find(origin).is_some()
     }
 
-    /// Tells what has become known of a host besides its own answers. Ignored if it is not active, and where it is
+    /// Takes in what has become known of a host besides its own answers. Ignored if it is not active, and where it is
     /// asking.
     pub fn preset(&mut self, origin: Fingerprint, known: Known, now: Time) {
         self.now = self.now.max(now);

@@ -120,8 +120,9 @@ impl Frontier {
         self.delay_of(index)
     }
 
-    /// After a stop that was none of ours, a host may have been contacted until the start of this process, by a pace
-    /// that was not saved. It is not asked before the longest delay that its pace can have come to by `politeness`.
+    /// Returns the time before which a host is not asked after a stop that was none of ours. It may have been contacted
+    /// until the start of this process, by a pace that was not saved: from then on the longest delay has to pass that
+    /// its pace can have come to by `politeness`.
     pub(super) fn unclean_floor(&self, politeness: &Politeness, pace: Duration, crawl_delay: Option<Duration>) -> Time {
         let Some(since) = self.holds.unclean_since else { return Time::ZERO };
         let longest = if politeness.delay_factor > 0.0 { politeness.delay_max } else { politeness.delay_min };

@@ -25,7 +25,7 @@ pub struct QueuedUrl {
     pub host: Fingerprint,
     /// Fingerprint of its registrable domain: names its partition.
     pub domain: Fingerprint,
-    /// Smaller comes first.
+    /// Priority: the smaller comes first.
     pub priority: u8,
     /// Links between a seed and this URL; redirects do not count.
     pub depth: u16,

@@ -198,7 +198,7 @@ mod tests {
         assert!(expected.iter().all(|(_, entry)| come_up.contains(entry)));
     }
 
-    /// Everything that comes up of the same entries.
+    /// Makes a schedule of the same entries, and returns everything that comes up.
     fn schedule_of(entries: u32, now: u64) -> Vec<(Time, Entry)> {
         let mut schedule = Schedule::default();
         for n in 0..entries {

@@ -38,7 +38,7 @@ pub struct Resting {
     pub first: Option<Time>,
     /// The end of the last rest.
     pub last: Option<Time>,
-    /// Those that rest longest, the longest rest first.
+    /// Hosts that rest longest, the longest rest first.
     pub longest: Vec<RestingHost>,
 }
 

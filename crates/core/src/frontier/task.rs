@@ -96,7 +96,7 @@ pub enum NameAnswer {
     NoSuchHost,
     /// The host has no address in the public internet.
     PrivateAddress,
-    /// They failed, or said nothing.
+    /// A failure of the name servers, or no word from them.
     Unanswered,
 }
 
@@ -240,7 +240,7 @@ pub enum RobotsAnswer {
     Unreachable {
         /// Duration of the attempt.
         duration: Duration,
-        /// A valid Retry-After: the host rests at least so long.
+        /// A valid Retry-After: the least time for which the host rests.
         retry_after: Option<Duration>,
     },
 }

@@ -151,7 +151,7 @@ pub(super) const RULES_IN_MEMORY: usize = 4;
 
 /// Requests of a turn at a saturated address: with fewer, more of the time goes into coming and leaving. Chosen.
 pub(super) const TURN_REQUESTS: u32 = 8;
-/// A host that found its address saturated comes back after so long at the earliest, and at the latest. Chosen.
+/// The least and the longest time after which a host that found its address saturated comes back. Chosen.
 pub(super) const SATURATED_MIN: Duration = Duration::from_secs(1);
 pub(super) const SATURATED_MAX: Duration = Duration::from_secs(600);
 /// The longest time for which no other host of its domain becomes active. Chosen.
@@ -213,7 +213,8 @@ pub(super) const FORGIVEN_AFTER: Duration = Duration::from_secs(30 * 60);
 pub(super) const URL_WAIT_MAX: Duration = Duration::from_secs(3_600);
 /// URLs of a host in a row that have to fail by themselves to be trouble of the host.
 pub(super) const FAULTS_MAX: u32 = 5;
-/// A dead host, and an origin that was a guess and does not answer, is tried again after so long, if URLs of it come.
+/// Time after which a dead host, and an origin that was a guess and does not answer, is tried again, if URLs of it
+/// come.
 pub(super) const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
 /// A back-off that is longer is reported to anyone who keeps it over a restart; a shorter one has passed by then.
 pub(super) const LOGGED_AFTER: Duration = Duration::from_secs(1);
@@ -226,9 +227,9 @@ pub(super) const ERRAND_ASKS_AGAIN: Duration = Duration::from_millis(20);
 /// The least time for which an answer holds: what has expired already serves once, or it would be asked for again at
 /// once.
 pub(super) const HOLDS_MIN: Duration = Duration::from_secs(1);
-/// Rules from a record are not believed for longer, whatever their expiry says.
+/// The longest time for which rules from a record are believed, whatever their expiry says.
 pub(super) const RULES_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
-/// Addresses from a record are not believed for longer.
+/// The longest time for which addresses from a record are believed.
 pub(super) const ADDRESSES_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// Addresses of a host that are kept.
 pub(super) const ADDRESSES_KEPT: usize = 32;

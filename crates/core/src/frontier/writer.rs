@@ -30,7 +30,7 @@ impl Writer {
 pub(super) struct Beginning {
     /// Time at which it began.
     pub at: Time,
-    /// The first sequence of its own.
+    /// Its first own sequence.
     pub sequence: u64,
 }
 

@@ -11,7 +11,7 @@ use crate::varint;
 
 /// Length of the head of a frame, which comes before its records.
 pub(super) const FRAME_HEAD_BYTES: usize = 12;
-/// Longest record: many times a URL with all that belongs to it.
+/// Longest record in bytes: many times a URL with all that belongs to it.
 pub const RECORD_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a record beside its own at most: two numbers.
 const RECORD_HEAD_BYTES_MAX: usize = 20;

@@ -20,11 +20,11 @@ enum Change {
 /// The certainty with which a power cut leaves a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Certainty {
-    /// As it likes; a sync makes it certain.
+    /// Uncertain; a sync makes it certain.
     Open,
-    /// As it likes, and no sync changes that: one failed.
+    /// Uncertain, and no sync changes that: one failed.
     Doomed,
-    /// For certain, but a doomed one came before.
+    /// Certain, but a doomed one came before.
     Synced,
 }
 

@@ -157,7 +157,7 @@ impl SimulatedDisk {
         self.state().is_full = false;
     }
 
-    /// Files may become so long.
+    /// Lets files grow up to `bytes_max`.
     pub fn let_files_grow(&self, bytes_max: u64) {
         self.state().file_bytes_max = bytes_max;
     }

@@ -107,7 +107,7 @@ pub(in crate::frontier) struct Summary {
 /// Writes a base from entries that come in order.
 pub(super) struct BaseWriter {
     writer: Writer,
-    /// A block is closed when it has reached so many bytes.
+    /// Bytes at which a block is closed.
     block_bytes: usize,
     packer: Packer,
     urls: UrlWriter,

@@ -235,7 +235,7 @@ pub(super) struct Partition {
 /// The files of all partitions, as far as a checkpoint has to care.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    /// Written since the last cut.
+    /// Files that were written since the last cut.
     pub unsynced: BTreeSet<PathBuf>,
     /// Files that are no longer needed, but that the checkpoint that holds may name.
     pub superseded: Vec<PathBuf>,

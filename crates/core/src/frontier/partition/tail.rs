@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 
-/// From version 3 on there are totals of domains; without supporters a tail is of version 2.
+/// Version of a tail: from 3 on there are totals of domains; without supporters a tail is of version 2.
 const VERSION: u16 = 3;
 const WITHOUT_SUPPORTERS: u16 = 2;
 const FRAME_HEADER_BYTES: usize = 8;

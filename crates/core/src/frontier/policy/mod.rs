@@ -40,7 +40,7 @@ pub(super) struct Situation {
 /// A job that is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
-    /// Take from a partition: for hosts that run dry, and up to so many new ones.
+    /// Take from a partition: for hosts that run dry, and up to `hosts_max` new ones.
     Take { partition: usize, hosts_max: usize },
     /// Merge a partition.
     Merge { partition: usize, reason: MergeReason },

@@ -71,7 +71,7 @@ impl RefillPolicy {
         (free / FREE_PARTS).clamp(self.buffer_urls, self.turn_urls())
     }
 
-    /// URLs that a host may have in memory after a take that gives it so many buffers.
+    /// URLs that a host may have in memory after a take that gives it this many buffers.
     pub(in crate::frontier) fn refilled_max(&self, refill_buffers: usize) -> usize {
         let buffers = if self.has_memory() { refill_buffers.max(1) } else { 1 };
         self.buffer_urls.saturating_mul(buffers)

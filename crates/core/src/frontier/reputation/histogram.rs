@@ -33,7 +33,7 @@ fn least(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// Counts a domain with so many supporters.
+    /// Counts a domain with this many supporters.
     pub(in crate::frontier) fn count(&mut self, supporters: u64) {
         if supporters == 0 {
             return;

@@ -8,7 +8,7 @@ use crate::clock::Time;
 const TOP_PART: u64 = 100;
 /// Supporters that are worth the most at least: while few links are known, one of them is no sign of anything. Chosen.
 const LIMIT_MIN: u64 = 16;
-/// The limit is looked up again when so many supporters have come, and an eighth of all before. Chosen.
+/// Supporters that have to come, and an eighth of all before, until the limit is looked up again. Chosen.
 const LOOK_AFTER: u64 = 64;
 
 /// Limits of the pages that a domain may have in a round.
@@ -86,7 +86,7 @@ impl Round {
 }
 
 impl RoundBudgets {
-    /// Pages of a domain with so many supporters in a round in which `limit` of them are worth the most.
+    /// Pages of a domain with this many supporters in a round in which `limit` of them are worth the most.
     pub fn pages(&self, supporters: u64, is_of_seed: bool, limit: u64) -> u64 {
         let (min, max) = (self.pages_min.max(1), self.pages_max.max(self.pages_min).max(1));
         if is_of_seed {

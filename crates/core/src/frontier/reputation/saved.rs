@@ -70,7 +70,7 @@ impl Saved {
         }
     }
 
-    /// Reads it, of a frontier with so many partitions; `Some(None)` where there is none.
+    /// Reads it, of a frontier with this many partitions; `Some(None)` where there is none.
     pub(in crate::frontier) fn read(reader: &mut Reader<'_>, partitions: usize) -> Option<Option<Self>> {
         if reader.is_at_end() {
             return Some(None);

@@ -15,7 +15,7 @@ struct Saved {
 }
 
 impl Saved {
-    /// It is durable: what only earlier ones name goes.
+    /// Makes it durable: what only earlier ones name goes.
     fn hold(&self) {
         Removal::new(&Disk::real(), self.superseded.clone()).run().unwrap();
     }

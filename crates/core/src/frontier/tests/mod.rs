@@ -50,7 +50,7 @@ impl Rules for TestRules {
     }
 }
 
-/// The same rules, which take so many bytes.
+/// The same rules, which take this many bytes.
 #[derive(Debug)]
 struct LongRules(TestRules, usize);
 
@@ -158,7 +158,7 @@ pub(super) struct Crawl {
     pub resolved: usize,
     pub worked: usize,
     pub slots: usize,
-    /// Something that never comes is on its way to the frontier.
+    /// True if something that never comes is on its way to the frontier.
     pub is_fed: bool,
     pub jobs: Vec<PartitionJob>,
     pub done: Vec<PartitionDone>,
