@@ -23,28 +23,29 @@ const FOUND: u8 = 2;
 /// Bits of the flags.
 const FLAGS: u32 = 2;
 
-/// What earlier visits of a page said.
+/// Knowledge of a page from its earlier visits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
-    /// When it is due, in whole seconds. URL-seen has the same moment for its key; a record with another one is stale.
+    /// Time at which it is due, in whole seconds. URL-seen has the same moment for its key; a record with another one
+    /// is stale.
     pub due: Time,
     /// The beginning of the last fetch that brought an answer about the page.
     pub fetched: Time,
-    /// When the page was found changed the last time; at first that of the first fetch.
+    /// Time at which the page was found changed the last time; at first the time of the first fetch.
     pub changed: Time,
-    /// How often it was looked at, and changed.
+    /// Counts of its visits and changes.
     pub history: History,
-    /// SHA-1 of the payload that its last visit found, which the validators are of; zeros where that is not known.
+    /// SHA-1 of the payload that its last visit found, to which the validators belong; zeros where it is not known.
     pub digest: [u8; 20],
     /// Digest of its text, dates and numbers aside; 0 where there is none.
     pub text: u64,
-    /// Whether it is a sitemap or a feed.
+    /// True if it is a sitemap or a feed.
     pub is_map: bool,
     /// Set once a visit has found it.
     pub is_found: bool,
-    /// What a conditional request sends.
+    /// Validators that a conditional request sends.
     pub validators: Option<Validators>,
-    /// That it was not there when it was looked for last.
+    /// Visits in a row that found no page, if it was not there when it was looked for last.
     pub gone: Option<Gone>,
 }
 
@@ -53,7 +54,7 @@ pub struct Past {
 pub struct History {
     /// Visits that compared the page with the one before.
     pub visits: f32,
-    /// Those that found it changed.
+    /// Visits that found it changed.
     pub changes: f32,
     /// Days between the first and the last of them.
     pub days: f32,
@@ -64,14 +65,14 @@ pub struct History {
 /// Visits in a row that found no page (404, 410).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gone {
-    /// How many.
+    /// The number of such visits.
     pub visits: u8,
-    /// The first of them.
+    /// Time of the first of them.
     pub since: Time,
 }
 
 impl Past {
-    /// What is left of a page of which only [`Visited`](super::Visited) is known.
+    /// Knowledge of a page of which only [`Visited`](super::Visited) is left.
     pub fn of_visited(fetched: Time, due: Time, history: History) -> Past {
         Past {
             due,
@@ -166,7 +167,7 @@ impl Past {
         Some(past)
     }
 
-    /// From the last fetch to the moment at which it is due.
+    /// Returns the time from the last fetch to the moment at which it is due.
     pub fn interval(&self) -> Duration {
         self.due.since(self.fetched)
     }

@@ -1,4 +1,4 @@
-//! What pages of a host have in common: how often they change, as far as is known of any of them.
+//! The common rate at which pages of a host change, as far as it is known of any of them.
 //!
 //! For each host two moments of ln(changes a day) over its pages, by what is known of each at its visits: the mean, and
 //! the variance, in which what is not known of a page counts too. So the table learns as expectation maximisation
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::rate::{Posterior, Prior};
 use crate::fingerprint::Fingerprint;
 
-/// Places for hosts are in so many sets, a power of two.
+/// The number of sets in which places for hosts are, a power of two.
 const SETS: usize = 1_024;
 /// Hosts of a set.
 const WAYS: usize = 4;
@@ -24,7 +24,7 @@ const WEIGHT_MAX: f64 = 2_000.0;
 /// The weight of what is believed before anything is learnt.
 const WEB_WEIGHT: f64 = 5.0;
 
-/// Two moments, and how much they are known by.
+/// Two moments, and the weight of what they are known by.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Moments {
     mean: f32,
@@ -67,7 +67,7 @@ struct HostMoments {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Priors {
     all: Moments,
-    /// Sorted by set; no more than [`WAYS`] of each.
+    /// Moments of hosts, sorted by set; no more than [`WAYS`] of each set.
     hosts: Vec<HostMoments>,
     uses: u32,
 }
@@ -80,7 +80,7 @@ impl Priors {
         Priors { all, hosts: Vec::new(), uses: 0 }
     }
 
-    /// What is believed of a page of `host`.
+    /// Returns the distribution of the rate that is believed of a page of `host`.
     pub fn of(&self, host: Fingerprint) -> Prior {
         let all = self.all.prior();
         let Ok(at) = self.find(host) else { return all };
@@ -119,7 +119,7 @@ impl Priors {
         self.hosts.binary_search_by_key(&sort_key(host), |known| sort_key(known.host))
     }
 
-    /// Makes a place for `host`, which is to be at `at`; tells where it is.
+    /// Makes a place for `host`, which is to be at `at`; says where it is.
     fn make_room(&mut self, host: Fingerprint, at: usize) -> usize {
         let set = set_of(host);
         let start = self.hosts[..at].iter().rposition(|known| set_of(known.host) != set).map_or(0, |last| last + 1);

@@ -1,4 +1,4 @@
-//! How often a page changes, by what its visits found; and how long to wait until the next one.
+//! An estimate of how often a page changes, from what its visits found, and the time to wait until the next visit.
 //!
 //! Changes are taken for a Poisson process. The estimator is the Bayesian one of Cho and Garcia-Molina ("Estimating
 //! frequency of change", ACM TOIT 3(3), 2003, section 6): classes of rates, each with the probability that the page is
@@ -23,14 +23,14 @@ use super::past::History;
 const CLASSES: usize = 72;
 /// The rate of the first class: a change in 55 years.
 const LN_FIRST: f64 = -9.9;
-/// From class to class, in the logarithm: the last one has a change in 41 seconds.
+/// Step from class to class, in the logarithm: the last one has a change in 41 seconds.
 const LN_STEP: f64 = 0.25;
 /// A class of less weight than the heaviest, by this factor, counts for nothing.
 const NEGLIGIBLE: f64 = 1e-6;
 /// Steps of the search for an interval: bounds that are a factor of 1,000 apart are found to 0.1 %.
 const STEPS: u32 = 13;
 
-/// What is believed of the rate of a page that nobody looked at twice: ln(changes a day) is normal.
+/// The belief about the rate of a page that was not visited twice: ln(changes a day) has a normal distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Prior {
     /// Its mean.
@@ -40,9 +40,10 @@ pub(super) struct Prior {
 }
 
 impl Prior {
-    /// Before anything is known of any page. A normal distribution through two points of Cho and Garcia-Molina ("The
-    /// evolution of the web and implications for an incremental crawler", VLDB 2000): 23 % of pages had changed at
-    /// every daily visit, 30 % at none in four months. Its deviation is theirs cut to 3: what it learns counts more.
+    /// The belief before anything is known of any page. A normal distribution through two points of Cho and
+    /// Garcia-Molina ("The evolution of the web and implications for an incremental crawler", VLDB 2000): 23 % of pages
+    /// had changed at every daily visit, 30 % at none in four months. Its deviation is theirs cut to 3: what it learns
+    /// counts more.
     pub const WEB: Prior = Prior { ln_mean: -3.0, ln_variance: 9.0 };
 }
 
@@ -57,7 +58,7 @@ impl Classes {
         Classes { rates: std::array::from_fn(|class| ln_rate(class).exp()) }
     }
 
-    /// What is known of a page's rate by its `history`, where `prior` was believed before.
+    /// Returns what is known of a page's rate by its `history`, where `prior` was believed before.
     pub fn posterior(&self, prior: Prior, history: &History) -> Posterior {
         let changes = f64::from(history.changes);
         let changed_days = f64::from(history.changed_days).min(f64::from(history.days));
@@ -95,7 +96,7 @@ fn ln_rate(class: usize) -> f64 {
     LN_FIRST + LN_STEP * class as f64
 }
 
-/// What is known of a page's rate.
+/// Knowledge of a page's rate.
 #[derive(Clone, Debug)]
 pub(super) struct Posterior {
     /// Rate and probability; of those that count.

@@ -1,5 +1,5 @@
-//! Why a URL that was seen is queued once more, and what is known of its page; it travels with the URL, in bytes that
-//! nobody reads between the two ends, but for whether it is due.
+//! The reason for which a URL that was seen is queued once more, and what is known of its page; it travels with the
+//! URL, in bytes that nobody reads between the two ends, but for whether it is due.
 //!
 //! ```text
 //! | 2 | modified ms v |         somebody says that it has changed since
@@ -19,7 +19,7 @@ const LINKED: u8 = 3;
 const DUE: u8 = 4;
 const WANTED: u8 = 5;
 
-/// Why a URL that was seen is queued once more.
+/// The reason for which a URL that was seen is queued once more.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Recrawl {
     /// Its time has come.
@@ -33,7 +33,7 @@ pub enum Recrawl {
 }
 
 impl Recrawl {
-    /// As it travels with the URL.
+    /// Encodes it in the bytes that travel with the URL.
     pub fn to_bytes(&self) -> Arc<[u8]> {
         let mut bytes = Vec::new();
         match self {
@@ -63,7 +63,7 @@ impl Recrawl {
         (at == bytes.len()).then_some(read)
     }
 
-    /// What earlier visits said, if `bytes` are of a URL whose time has come.
+    /// Returns what is known from earlier visits, if `bytes` belong to a URL whose time has come.
     pub fn past(bytes: Option<&[u8]>) -> Option<Past> {
         match bytes.and_then(Recrawl::read)? {
             Recrawl::Due(past) => Some(past),

@@ -1,4 +1,4 @@
-//! When a page is visited again, by what its visits found.
+//! The schedule: the times at which a page is visited again, by what its visits found.
 //!
 //! Pure: it knows neither disk nor clock, and the same visits in the same order plan the same. It promises:
 //!
@@ -28,54 +28,54 @@ use crate::web::site::SiteMatch;
 
 /// Intervals are up to this part longer or shorter.
 pub const JITTER: f64 = 0.05;
-/// A page whose changes cannot be followed is visited after so many times what a visit has to win.
+/// Multiple of what a visit has to win after which a page is visited whose changes cannot be followed.
 pub const HOPELESS: f64 = 48.0;
-/// So many visits in a row have to find no page.
+/// Visits in a row that have to find no page.
 pub const GONE_VISITS: u8 = 3;
-/// From the first to the last of them.
+/// The least time from the first to the last of them.
 pub const GONE_AFTER: Duration = DAY.saturating_mul(7);
-/// From one to the next.
+/// The least time from one to the next.
 pub const GONE_APART: Duration = HOUR;
 
-/// Before so many visits that compared it, a page's rate is not estimated.
+/// Visits that have to compare a page before its rate is estimated.
 const VISITS_MIN: f32 = 3.0;
-/// What a visit counts for after another one: it halves in 34 visits.
+/// Factor by which the weight of a visit falls with each later one: it halves in 34 visits.
 const KEPT: f32 = 0.98;
-/// Of a page that has changed with more probability than this is short of 1, a change counts for less.
+/// Probability that a page is unchanged, below which its change counts for less.
 const SURE: f64 = 0.05;
-/// A date of Last-Modified says at most that a page has not changed for so long.
+/// The longest time without a change for which a date of Last-Modified is believed.
 const UNCHANGED_MAX: Duration = DAY.saturating_mul(7);
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// What a visit found.
+/// The result of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The page for the first time: there is nothing to compare it with. And its Last-Modified, where it has one.
     New {
-        /// When the server says that it changed the last time.
+        /// Time at which it changed the last time, by the server's word.
         modified: Option<Time>,
     },
-    /// What it was before; a 304 too.
+    /// The page as it was before; a 304 too.
     Same,
-    /// Another page than before. And its Last-Modified, where it has one: believed where it lies between two visits.
+    /// Another page than before. And its Last-Modified, where it has one: believed where it is between two visits.
     Changed {
-        /// When the server says that it changed the last time.
+        /// Time at which it changed the last time, by the server's word.
         modified: Option<Time>,
     },
-    /// That there is none (404, 410).
+    /// No page (404, 410).
     Gone,
     /// Nothing about the page: an error of the network or the server, or a host that is held.
     NoAnswer,
 }
 
-/// What kind of page it is: each has bounds of its own.
+/// The kind of a page: each kind has its own bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageKind {
     /// A page like others.
     Page,
-    /// A sitemap or a feed: it tells of other pages.
+    /// A sitemap or a feed: it names other pages.
     Map,
 }
 
@@ -84,37 +84,37 @@ pub enum PageKind {
 pub struct Visit<'a> {
     /// The URL, for the rules.
     pub url: &'a str,
-    /// Of its key form.
+    /// Fingerprint of its key form.
     pub key: Fingerprint,
-    /// Of its host.
+    /// Fingerprint of its host.
     pub host: Fingerprint,
-    /// What it is.
+    /// Kind of the page.
     pub kind: PageKind,
-    /// When the request started.
+    /// Time at which the request started.
     pub at: Time,
-    /// What it found.
+    /// Result of the visit.
     pub found: Found,
 }
 
-/// What follows from a visit.
+/// The consequence of a visit: the next one, and what is known by then.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// When it is due, in whole seconds.
+    /// Time at which the page is due, in whole seconds.
     pub due: Time,
     /// Its visits and changes, this one included.
     pub history: History,
-    /// When it was found changed the last time.
+    /// Time at which it was found changed the last time.
     pub changed: Time,
-    /// That it is not there.
+    /// Visits in a row that found no page, if it is not there.
     pub gone: Option<Gone>,
 }
 
-/// How the interval of a page is found.
+/// The way in which the interval of a page is found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
     /// Never: it is fetched once.
     Off,
-    /// By how often it changes: one more visit has to win this much fresh time.
+    /// An interval by how often it changes: one more visit has to win this much fresh time.
     Adaptive {
         /// A longer one saves requests.
         gain: Duration,
@@ -135,21 +135,21 @@ pub struct Bounds {
     pub max: Duration,
 }
 
-/// What holds for pages whose URL matches.
+/// A rule for pages whose URL matches.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// What it is called by those who ask for it.
+    /// The name by which reports call it.
     pub name: String,
-    /// Which URLs they are.
+    /// Patterns of the URLs for which it holds.
     pub include: Vec<SiteMatch>,
-    /// How their intervals are found.
+    /// The way in which their intervals are found.
     pub mode: Mode,
-    /// Within which bounds.
+    /// Bounds of their intervals.
     pub bounds: Bounds,
 }
 
 impl Rule {
-    /// Whether `url` is one of its URLs.
+    /// Returns whether `url` is one of its URLs.
     pub fn holds_for(&self, url: &str) -> bool {
         self.include.iter().any(|matched| matched.holds_for(url))
     }
@@ -158,7 +158,7 @@ impl Rule {
 /// Settings of a schedule.
 #[derive(Clone, Debug)]
 pub struct ScheduleOptions {
-    /// How intervals are found.
+    /// The way in which intervals are found.
     pub mode: Mode,
     /// Bounds of pages.
     pub bounds: Bounds,
@@ -182,12 +182,12 @@ impl ScheduleOptions {
     }
 }
 
-/// What is known of a page's rate of change.
+/// An estimate of a page's rate of change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Changes a day: the median, so that as much is believed of faster rates as of slower ones.
     pub per_day: f64,
-    /// By which factor it may be wrong, upwards and downwards: a standard deviation.
+    /// Factor by which it may be wrong, upwards and downwards: a standard deviation.
     pub factor: f64,
 }
 
@@ -227,8 +227,8 @@ impl Schedule {
         Schedule { options, classes: Classes::new(), priors, stretch, longest }
     }
 
-    /// What follows from a visit of a page, `past` what those before said. `None`: it is not visited again, because it
-    /// is gone for good or its rule says so.
+    /// Plans the next visit of a page after `visit`, `past` being what is known from those before it. `None`: it is not
+    /// visited again, because it is gone for good or its rule says so.
     pub fn plan(&mut self, visit: &Visit<'_>, past: Option<&Past>) -> Option<Plan> {
         let (mode, bounds) = self.rule_of(visit.url, visit.kind);
         if mode == Mode::Off {
@@ -260,12 +260,12 @@ impl Schedule {
         self.stretch.note_start(due, started);
     }
 
-    /// By which factor intervals are longer, because more is due than can be visited.
+    /// Returns the factor by which intervals are longer, because more is due than can be visited.
     pub fn stretch(&self) -> f64 {
         self.stretch.factor()
     }
 
-    /// By how much the last visits started later than they were due, on average.
+    /// Returns the time by which the last visits started later than they were due, on average.
     pub fn lag(&self) -> Duration {
         self.stretch.lag()
     }
@@ -282,18 +282,18 @@ impl Schedule {
         self.longest
     }
 
-    /// Whether pages of this URL are visited more than once.
+    /// Returns whether pages of this URL are visited more than once.
     pub fn visits(&self, url: &str, kind: PageKind) -> bool {
         self.rule_of(url, kind).0 != Mode::Off
     }
 
-    /// How often a page of `host` changes, by its visits.
+    /// Estimates how often a page of `host` changes, from its visits.
     pub fn estimate(&self, host: Fingerprint, history: &History) -> Estimate {
         let posterior = self.classes.posterior(self.priors.of(host), history);
         Estimate { per_day: posterior.ln_mean.exp(), factor: posterior.ln_variance.sqrt().exp() }
     }
 
-    /// Whether so many visits compared a page that its interval follows its estimated rate.
+    /// Returns whether enough visits compared a page for its interval to follow its estimated rate.
     pub fn is_estimated(history: &History) -> bool {
         history.visits > VISITS_MIN * KEPT.powi(3)
     }
@@ -343,7 +343,7 @@ impl Schedule {
         Plan { due: self.planned(visit, interval), history, changed, gone: None }
     }
 
-    /// What holds for pages of this URL.
+    /// Returns the mode and the bounds that hold for pages of this URL.
     pub fn rule_of(&self, url: &str, kind: PageKind) -> (Mode, Bounds) {
         let options = &self.options;
         match kind {
@@ -385,7 +385,8 @@ impl Schedule {
         interval.clamp(bounds.min.mul_f64(stretch), bounds.max.mul_f64(stretch))
     }
 
-    /// When a visit after `interval` is due, which the stretch is controlled by.
+    /// Returns the time at which a visit after `interval` is due, and notes the interval, by which the stretch is
+    /// controlled.
     fn planned(&mut self, visit: &Visit<'_>, interval: Duration) -> Time {
         self.stretch.note_interval(interval);
         self.due(visit, interval)
@@ -407,7 +408,7 @@ fn counted(past: &Past, at: Time, found: Found, weight: f32) -> History {
     let passed = days(at.since(past.fetched)) as f32;
     let mut changed_in = 0.0;
     if let Found::Changed { modified } = found {
-        // it has been as it is now since then, where the server does not tell the time of the request
+        // it has been as it is now since then, where the server does not give the time of the request
         let modified = modified.filter(|&time| time > past.fetched && time + Duration::from_secs(60) < at);
         changed_in = days(modified.unwrap_or(at).since(past.fetched)) as f32;
     }
@@ -422,7 +423,7 @@ fn counted(past: &Past, at: Time, found: Found, weight: f32) -> History {
     }
 }
 
-/// How long to wait after a visit that brought no answer: a part of the time since the last that did.
+/// Returns the time to wait after a visit that brought no answer: a part of the time since the last that did.
 fn retry_after(at: Time, past: Option<&Past>) -> Duration {
     past.map_or(DAY, |past| (at.since(past.fetched) / 8).clamp(HOUR, DAY))
 }
@@ -436,7 +437,7 @@ fn note_gone(at: Time, past: Option<&Past>) -> Gone {
     }
 }
 
-/// How long to wait until it is looked at again; `None` where it is gone for good.
+/// Returns the time to wait until it is looked at again; `None` where it is gone for good.
 fn wait_for_gone(at: Time, gone: Gone) -> Option<Duration> {
     let passed = at.since(gone.since);
     if gone.visits >= GONE_VISITS && passed >= GONE_AFTER {

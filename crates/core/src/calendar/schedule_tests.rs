@@ -32,7 +32,7 @@ fn visit(at: Time, found: Found) -> Visit<'static> {
     Visit { url: "https://a.example/page", key, host, kind: PageKind::Page, at, found }
 }
 
-/// What the engine makes of a plan.
+/// Makes of a plan what the engine makes of it.
 fn past(plan: Plan, fetched: Time) -> Past {
     let Plan { due, history, changed, gone } = plan;
     Past { changed, gone, ..Past::of_visited(fetched, due, history) }
@@ -51,7 +51,7 @@ fn waits(schedule: &mut Schedule, found: impl IntoIterator<Item = Found>) -> Vec
     found.into_iter().map(wait).collect()
 }
 
-/// Within the jitter and the second to which due times are rounded.
+/// Returns whether the two are equal within the jitter and the second to which due times are rounded.
 fn is_about(found: Duration, expected: Duration) -> bool {
     let apart = found.abs_diff(expected).as_secs_f64();
     apart <= expected.as_secs_f64() * 2.1 * JITTER + 1.0

@@ -20,7 +20,7 @@ use crate::clock::{Stored, Time};
 const SHARE_PER_TURN: f64 = 0.7;
 /// A lag of less than this part of the mean interval is none.
 const TOLERATED: f64 = 0.05;
-/// With less than this part there is calm.
+/// Part of the mean interval below which a lag counts as calm.
 const CALM: f64 = TOLERATED / 2.0;
 /// The most that it falls in the time of a mean interval, before [`SHARE_PER_TURN`].
 const FALL_MAX: f64 = 0.25;
@@ -28,7 +28,7 @@ const FALL_MAX: f64 = 0.25;
 const LAG_SHARE_MAX: f64 = 0.01;
 /// A pause between two starts that is longer says nothing of the time in which the crawl ran.
 const STEP_MAX: Duration = Duration::from_secs(600);
-/// It grows no further.
+/// The largest factor.
 const STRETCH_MAX: f64 = 1_000.0;
 
 /// The factor, and by what it is moved.
@@ -39,9 +39,9 @@ pub(super) struct Stretch {
     lag: f64,
     /// The mean interval that was planned at the last visits, stretched, in seconds.
     interval: f64,
-    /// When the last one started.
+    /// Time at which the last one started.
     last: Stored,
-    /// For how many mean intervals there has been calm. It stands behind the rest in a checkpoint.
+    /// The number of mean intervals for which there has been calm. It comes behind the rest in a checkpoint.
     #[serde(skip)]
     calm: f64,
 }
@@ -57,7 +57,7 @@ impl Stretch {
         self.ln.exp()
     }
 
-    /// By how much the last starts were late, on average.
+    /// Returns the time by which the last starts were late, on average.
     pub fn lag(&self) -> Duration {
         Duration::from_secs_f64(self.lag)
     }
@@ -84,12 +84,12 @@ impl Stretch {
         }
     }
 
-    /// For how many mean intervals there has been calm.
+    /// Returns the number of mean intervals for which there has been calm.
     pub fn calm(&self) -> f64 {
         self.calm
     }
 
-    /// The same after so many mean intervals of calm.
+    /// The same after this many mean intervals of calm.
     pub fn with_calm(self, calm: f64) -> Self {
         Stretch { calm: if calm.is_finite() { calm.max(0.0) } else { 0.0 }, ..self }
     }

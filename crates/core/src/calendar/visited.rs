@@ -1,5 +1,5 @@
-//! What the store of visits has for a page, so that a calendar record that is no longer the page's is recognised, and a
-//! date that somebody names for the page can be compared with the last fetch.
+//! The entry of a page in the store of visits, so that a calendar record that is no longer the page's is recognised,
+//! and a date that somebody names for the page can be compared with the last fetch.
 //!
 //! ```text
 //! | fetched s 4 | due s 4 | visits 1 | changes 1 | days 1 | changed days 1 | flags 1 | text 4 |
@@ -14,22 +14,22 @@ use crate::drum::Value;
 
 const GONE: u8 = 1;
 const FOUND: u8 = 2;
-/// Parts of a visit that are told apart.
+/// Parts of a visit that are distinguished.
 const PARTS: f32 = 4.0;
 /// Steps of a code of days in a power of two, and the days of code 1.
 const STEPS: f32 = 8.0;
 const DAYS_MIN: f32 = 0.001;
 
-/// What is known of the visits of a page.
+/// Knowledge of the visits of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Visited {
-    /// The last one, in whole seconds.
+    /// Time of the last one, in whole seconds.
     pub fetched: Time,
-    /// When the page is due, in whole seconds.
+    /// Time at which the page is due, in whole seconds.
     pub due: Time,
-    /// How often it was looked at, and changed, roughly.
+    /// Rough counts of its visits and changes.
     pub history: History,
-    /// Whether it is not looked for any more.
+    /// True if the page is gone for good and not looked for any more.
     pub is_gone: bool,
     /// Set once a visit has found it.
     pub is_found: bool,
@@ -38,7 +38,7 @@ pub struct Visited {
 }
 
 impl Visited {
-    /// What the store keeps of a page of which this is known.
+    /// Returns what the store keeps of a page of which this is known.
     pub fn of(past: &Past) -> Visited {
         let Past { fetched, due, history, is_found, text, .. } = *past;
         Visited { fetched, due, history, is_gone: false, is_found, text: text as u32 }

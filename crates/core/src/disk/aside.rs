@@ -43,7 +43,7 @@ impl Aside {
         &self.place
     }
 
-    /// Where it is until then.
+    /// Path of the file until then.
     pub fn path(&self) -> &Path {
         self.file.path()
     }

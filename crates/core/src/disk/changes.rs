@@ -4,23 +4,23 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// What a cut has to say of files.
+/// Changes of a store's files from one cut to the next.
 #[derive(Debug, Default)]
 pub struct FileChanges {
-    /// Written to, not synced.
+    /// Files that were written to and are not synced.
     pub dirty: BTreeSet<PathBuf>,
-    /// Whether names were added to the directory.
+    /// True if names were added to the directory.
     pub names_changed: bool,
-    /// Named by the present state and by no cut yet.
+    /// Files that the present state names and no cut yet.
     unnamed: BTreeSet<PathBuf>,
-    /// Named by a cut, but not by the present state.
+    /// Files that a cut names, but not the present state.
     pub superseded: Vec<PathBuf>,
-    /// Named by no cut, and not by the present state any more.
+    /// Files that no cut names, and the present state no more.
     pub unneeded: Vec<PathBuf>,
 }
 
 impl FileChanges {
-    /// Of a directory whose own name may not be durable yet.
+    /// Changes of a directory whose own name may not be durable yet.
     pub fn of_a_new_directory() -> Self {
         FileChanges { names_changed: true, ..FileChanges::default() }
     }

@@ -1,18 +1,18 @@
-//! Faults of the disk and of what lies on it, each with the path, and what to do.
+//! Faults of the disk and of what is on it, each with the path, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What goes wrong with state on disk.
+/// An error of state on disk.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried, a verb.
+        /// The operation that was tried, a verb.
         action: &'static str,
-        /// On which file or directory.
+        /// The file or directory on which it was tried.
         path: PathBuf,
         /// The operating system's word.
         source: io::Error,
@@ -20,20 +20,20 @@ pub enum Error {
     /// A file is not as it was written.
     #[error("{}: damaged at byte {offset}: expected {expected}, found {found}", path.display())]
     Damaged {
-        /// Which file.
+        /// The damaged file.
         path: PathBuf,
-        /// Where in it.
+        /// Offset of the damage in it.
         offset: u64,
-        /// What should be there.
+        /// The content that should be there.
         expected: String,
-        /// What is there.
+        /// The content that is there.
         found: String,
     },
     /// A file was written by a later version of this program.
     #[error("{}: format version {found}, but this program reads versions up to \
              {known}: use a newer crawler", path.display())]
     Newer {
-        /// Which file.
+        /// The file that cannot be read.
         path: PathBuf,
         /// Its version.
         found: u16,
@@ -44,7 +44,7 @@ pub enum Error {
     #[error("{}: format version {found} of a development version; this program reads version {known}: begin a new \
              crawl in another directory", path.display())]
     Older {
-        /// Which file.
+        /// The file that cannot be read.
         path: PathBuf,
         /// Its version.
         found: u16,
@@ -58,7 +58,7 @@ pub enum Error {
         path.display()
     )]
     Link {
-        /// Where it lies.
+        /// Path of the link.
         path: PathBuf,
     },
     /// An earlier operation failed, so that memory and disk may differ: nothing more is done until the crawl is started
@@ -66,19 +66,19 @@ pub enum Error {
     #[error("cannot {action} {}: an earlier operation on it failed; start again from the last checkpoint",
             path.display())]
     Poisoned {
-        /// What was not tried any more, a verb.
+        /// The operation that was not tried any more, a verb.
         action: &'static str,
-        /// The file or directory of what is poisoned.
+        /// The file or directory on which an earlier operation failed.
         path: PathBuf,
     },
     /// Something is larger than its format has room for; the disk is well.
     #[error("cannot {action} {}: {what}", path.display())]
     Limit {
-        /// What was tried, a verb.
+        /// The operation that was tried, a verb.
         action: &'static str,
-        /// On which file or directory.
+        /// The file or directory on which it was tried.
         path: PathBuf,
-        /// What is too large, and what the operator can do.
+        /// The thing that is too large, and what the operator can do.
         what: String,
     },
     /// Another process works on the directory.
@@ -86,7 +86,7 @@ pub enum Error {
     InUse {
         /// The locked directory.
         path: PathBuf,
-        /// What the lock file says of its holder.
+        /// The holder, as the lock file names it.
         holder: String,
     },
 }
@@ -147,17 +147,17 @@ impl Error {
         }
     }
 
-    /// Whether it only follows from another error, which says what went wrong.
+    /// Returns whether it only follows from another error, which says what went wrong.
     pub fn is_secondary(&self) -> bool {
         matches!(self, Error::Poisoned { .. })
     }
 
-    /// Whether a file was there that had to be new.
+    /// Returns whether a file existed that had to be new.
     pub fn is_there_already(&self) -> bool {
         matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists)
     }
 
-    /// Whether a file or directory was not there.
+    /// Returns whether a file or directory did not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }

@@ -13,7 +13,7 @@ use super::{DiskFile, Error, Result};
 pub const HEADER_BYTES: u64 = 16;
 const MAGIC: &[u8; 6] = b"CRAWL\n";
 
-/// What a file holds. The numbers are part of the format.
+/// The content of a file. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Kind {
@@ -33,13 +33,13 @@ pub enum Kind {
     Tail = 7,
     /// Frontier: the base of a partition.
     Base = 8,
-    /// What was in RAM at a checkpoint.
+    /// The state in RAM at a checkpoint.
     Checkpoint = 9,
     /// Long rests of hosts since a checkpoint.
     Rests = 10,
     /// Seeds by number.
     Seeds = 11,
-    /// What became of the seeds.
+    /// Fates of the seeds.
     SeedFates = 12,
     /// Links to other shards.
     Links = 13,
@@ -49,21 +49,21 @@ pub enum Kind {
     Calendar = 15,
     /// Container: the redo journal of a compaction.
     Compaction = 16,
-    /// In a store of objects: what a shipped checkpoint consists of.
+    /// The parts of a shipped checkpoint, in a store of objects.
     Manifest = 17,
 }
 
 /// The header of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the file holds.
+    /// The content of the file.
     pub kind: Kind,
     /// Version of that kind's format, from 1.
     pub version: u16,
 }
 
 impl Header {
-    /// The header as it lies in the file.
+    /// The header as it is in the file.
     pub fn to_bytes(self) -> [u8; HEADER_BYTES as usize] {
         let mut bytes = [0; HEADER_BYTES as usize];
         bytes[..6].copy_from_slice(MAGIC);
@@ -86,7 +86,7 @@ impl Header {
         Header::parse(&bytes, file.path(), kind, known)
     }
 
-    /// Reads the header `bytes` of what lies at `path`, which must be of `kind` and at most of version `known`.
+    /// Reads the header `bytes` of what is at `path`, which must be of `kind` and at most of version `known`.
     pub fn parse(bytes: &[u8; HEADER_BYTES as usize], path: &Path, kind: Kind, known: u16) -> Result<Header> {
         let damaged = |expected: String, found: String| Err(Error::damaged(path, 0, expected, found));
         if &bytes[..6] != MAGIC {

@@ -1,9 +1,9 @@
-//! What a durable checkpoint makes superfluous: the one rule by which files of older generations go, and the one hand
-//! that deletes them.
+//! Files that a durable checkpoint makes superfluous: the one rule by which files of older generations go, and the one
+//! place that deletes them.
 //!
 //! # The rule
 //!
-//! A file that a checkpoint names lies there, whole, until a later checkpoint that does not name it is durable and its
+//! A file that a checkpoint names stays there, whole, until a later checkpoint that does not name it is durable and its
 //! owner has heard so. Up to that moment a crash may lead back to the one that names it. So whatever is superseded is
 //! put down here with the number of the first checkpoint without it ([`Ledger::supersede`]), and comes out
 //! ([`Ledger::take`]) only when that one is durable ([`Ledger::durable`]). What no checkpoint has ever named has the
@@ -23,14 +23,14 @@ use super::{Disk, Result};
 pub struct Ledger {
     /// The newest durable checkpoint.
     durable: u64,
-    /// What waits for the checkpoint of this number.
+    /// Files that wait, each with the number of the checkpoint that frees it.
     waiting: Vec<(u64, PathBuf)>,
-    /// What nothing names any more, in the order in which that came about.
+    /// Files that nothing names any more, in the order in which they became free.
     free: VecDeque<PathBuf>,
 }
 
 impl Ledger {
-    /// Nothing is superseded, and checkpoint `durable` is the last one.
+    /// A ledger in which nothing is superseded, and checkpoint `durable` is the last one.
     pub fn new(durable: u64) -> Self {
         Ledger { durable, waiting: Vec::new(), free: VecDeque::new() }
     }
@@ -72,12 +72,12 @@ pub struct Removal {
 }
 
 impl Removal {
-    /// Of `paths`, which nothing names that a crash could lead back to.
+    /// Makes the removal of `paths`, which are named by nothing that a crash could lead back to.
     pub fn new(disk: &Disk, paths: Vec<PathBuf>) -> Self {
         Removal { disk: disk.clone(), paths }
     }
 
-    /// Whether there is none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }

@@ -49,7 +49,8 @@ impl DirectoryLock {
         Ok(DirectoryLock { _file: file })
     }
 
-    /// Whether a process holds the lock of `dir`. It is asked for shared and given back at once; nothing is written.
+    /// Returns whether a process holds the lock of `dir`. It is asked for shared and given back at once; nothing is
+    /// written.
     pub fn is_held(dir: &Path) -> bool {
         match open_file(&dir.join(LOCK_FILE)) {
             Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
@@ -65,13 +66,13 @@ impl DirectoryLock {
     }
 }
 
-/// Whether the system lists an exclusive lock on the file at `path`, which need not be readable.
+/// Returns whether the system lists an exclusive lock on the file at `path`, which need not be readable.
 fn is_listed(path: &Path) -> bool {
     let (Ok(file), Ok(locks)) = (fs::metadata(path), fs::read_to_string("/proc/locks")) else { return false };
     locks.lines().any(|line| is_lock_on(line, file.dev(), file.ino()))
 }
 
-/// Whether `line` is of an exclusive lock: `1: FLOCK  ADVISORY  WRITE 4711 fe:01:262401 0 EOF`.
+/// Returns whether `line` is about an exclusive lock on this file: `1: FLOCK  ADVISORY  WRITE 4711 fe:01:262401 0 EOF`.
 fn is_lock_on(line: &str, device: u64, inode: u64) -> bool {
     let mut words = line.split_whitespace().skip(1);
     if (words.next(), words.nth(1)) != (Some("FLOCK"), Some("WRITE")) {

@@ -39,20 +39,20 @@ pub use private::{Readers, create_crawl_dir, refuse_links};
 pub use real::open_file;
 pub use writer::Writer;
 
-/// How a file is opened.
+/// The way in which a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// An existing file, for reading.
     Read,
     /// An existing file, for reading and writing.
     Write,
-    /// For reading and writing; made when it is not there.
+    /// A file for reading and writing; made when it is not there.
     Create,
-    /// For reading and writing; an error when it is there.
+    /// A file for reading and writing; an error when it is there.
     CreateNew,
 }
 
-/// What a file of a [`Backend`] can do. All access is by position, so that one handle serves many threads.
+/// An open file of a [`Backend`]. All access is by position, so that one handle serves many threads.
 #[expect(clippy::len_without_is_empty, reason = "a length on disk has to be asked for, and can fail")]
 pub trait RawFile: Send + Sync + fmt::Debug {
     /// Reads up to `buf.len()` bytes at `offset`; fewer at the end of the file.
@@ -95,7 +95,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Bytes that can still be written.
     fn free_bytes(&self, dir: &Path) -> io::Result<u64>;
-    /// What tells this run of the machine from every other one; `None` where that is not known.
+    /// An id of this run of the machine, which no other run has; `None` where it is not known.
     fn boot_id(&self) -> Option<String> {
         None
     }
@@ -116,7 +116,7 @@ impl Disk {
         Disk(backend)
     }
 
-    /// What it is a handle on, for a backend on top of it.
+    /// The backend that it is a handle on, for a backend on top of it.
     pub fn backend(&self) -> &dyn Backend {
         &*self.0
     }
@@ -212,8 +212,8 @@ impl Disk {
         self.0.free_bytes(dir).map_err(|e| Error::io("ask the free space of", dir, e))
     }
 
-    /// What tells this run of the machine from every other one: between two equal ones the power was not cut, and all
-    /// that was written can be read. `None` where that is not known.
+    /// An id of this run of the machine, which no other run has: between two equal ones the power was not cut, and all
+    /// that was written can be read. `None` where it is not known.
     pub fn boot_id(&self) -> Option<String> {
         self.0.boot_id()
     }
@@ -227,7 +227,7 @@ pub struct DiskFile {
 }
 
 impl DiskFile {
-    /// Where the file lies.
+    /// The path at which the file was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -266,7 +266,7 @@ impl DiskFile {
         self.raw.len().map_err(|e| Error::io("ask the length of", &self.path, e))
     }
 
-    /// Whether the file has no content.
+    /// Returns whether the file has no content.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }

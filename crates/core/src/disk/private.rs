@@ -1,10 +1,10 @@
-//! Whose a crawl directory is: who may read it, and links in it that somebody else may have put there.
+//! The owner of a crawl directory and its readers, and links in it that somebody else may have put there.
 //!
 //! A new directory is its owner's alone, unless he has said otherwise; the process's umask takes away more, as
 //! everywhere. One that is there already is used as it is. Files in it are made with the usual permissions, because
 //! nobody gets at them but through the directory.
 //!
-//! Parts of a crawl directory may lie on other disks: their owner, or root, may put symbolic links to directories
+//! Parts of a crawl directory may be on other disks: their owner, or root, may put symbolic links to directories
 //! there.
 
 use std::fs::{self, DirBuilder};
@@ -14,7 +14,7 @@ use std::path::Path;
 
 use super::{Error, Result};
 
-/// Who may read a crawl directory that is made.
+/// The readers of a crawl directory that is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
     /// Its owner alone.

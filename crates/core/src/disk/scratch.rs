@@ -20,7 +20,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Into a file that has no name.
+    /// A writer into a file that has no name.
     pub fn new() -> Result<Writer> {
         let file = tempfile::tempfile().map_err(|e| fault("create a temporary file in", e))?;
         Ok(Writer { out: BufWriter::with_capacity(BUFFER, file), bytes: 0 })
@@ -39,19 +39,19 @@ impl Writer {
     }
 }
 
-/// What was written.
+/// The bytes that were written.
 pub struct Scratch {
     file: File,
     bytes: u64,
 }
 
 impl Scratch {
-    /// From the byte `start` on.
+    /// Reads from the byte `start` on.
     pub fn read_from(&self, start: u64) -> Reader<'_> {
         Reader { scratch: self, position: start, buffer: Vec::new(), at: 0 }
     }
 
-    /// From the beginning on.
+    /// Reads from the beginning on.
     pub fn read(&self) -> Reader<'_> {
         self.read_from(0)
     }
@@ -60,7 +60,7 @@ impl Scratch {
 /// Reads in order.
 pub struct Reader<'a> {
     scratch: &'a Scratch,
-    /// Behind what is in the buffer.
+    /// Offset behind the bytes that are in the buffer.
     position: u64,
     buffer: Vec<u8>,
     at: usize,

@@ -150,12 +150,12 @@ pub enum Sorted {
     Memory {
         /// All lines, one behind the other.
         arena: Vec<u8>,
-        /// Where each begins and ends, in order.
+        /// Start and length of each line in `arena`, in the order of the lines.
         lines: Vec<(u32, u32)>,
         /// The one that is given next.
         next: usize,
     },
-    /// From the temporary file.
+    /// Lines that come from the temporary file.
     Disk(Merge),
 }
 
@@ -186,7 +186,7 @@ pub struct Merge {
 }
 
 struct Run {
-    /// What is not read yet.
+    /// The part of the file that is not read yet.
     range: Range<u64>,
     buffer: Vec<u8>,
     at: usize,

@@ -44,7 +44,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Where the next byte will lie.
+    /// The offset of the next byte that is written.
     pub fn position(&self) -> u64 {
         self.flushed + self.buffer.len() as u64
     }

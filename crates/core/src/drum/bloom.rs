@@ -7,7 +7,7 @@
 //! m = -n ln p / (ln 2)^2        k = m/n ln 2
 //! ```
 //!
-//! (Bloom 1970). All k bits of a key lie in one block of 512 bits, a cache line (Putze, Sanders, Singler 2007), spread
+//! (Bloom 1970). All k bits of a key are in one block of 512 bits, a cache line (Putze, Sanders, Singler 2007), spread
 //! over its eight words, so that one mask asks for all of them. Blocks fill unevenly, so such a filter errs more often:
 //! with n/m * 512 keys a block on average, Poisson distributed, p = sum over i of P(i) (1 - (1 - 1/512)^(ik))^k. A
 //! slice is made as many bits larger as this needs.
@@ -38,12 +38,12 @@ pub struct Bloom {
     fpr: f64,
     /// Bits of a key, the same in all slices: a key has one mask.
     k: u32,
-    /// What the next slice is to hold, and how well.
+    /// The number of keys that the next slice is to hold, and the rate of false positives at which it is to hold them.
     next_keys: u64,
     next_fpr: f64,
     /// The slice after the last one, laid out when that is half full, its memory claimed bit by bit.
     upcoming: Option<Upcoming>,
-    /// How many keys of the last slice are the occasion for the next piece of work on the upcoming one.
+    /// The number of keys in the last slice at which the next piece of work on the upcoming one is due.
     attend_at: u64,
 }
 
@@ -61,7 +61,7 @@ impl Bloom {
         Bloom::with_room(memory_max, fpr, 0)
     }
 
-    /// As [`Bloom::new`], the first slice with room for `keys`.
+    /// A filter as of [`Bloom::new`], its first slice with room for `keys`.
     pub fn with_room(memory_max: usize, fpr: f64, keys: u64) -> Self {
         let fpr = fpr.clamp(1e-9, 0.5);
         let memory_max = memory_max.max(BLOCK_BYTES);
@@ -105,7 +105,7 @@ impl Bloom {
         false
     }
 
-    /// Whether `key` may have been added: `false` is certain.
+    /// Returns whether `key` may have been added: `false` is certain.
     pub fn contains(&self, key: Fingerprint) -> bool {
         self.holds(&Probe::new(key, self.k))
     }
@@ -120,7 +120,7 @@ impl Bloom {
         self.slices.iter().map(|slice| slice.keys).sum()
     }
 
-    /// Whether nothing was added.
+    /// Returns whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -194,7 +194,8 @@ impl Bloom {
         (room >= last_bytes.max(BLOCK_BYTES)).then(|| Slice::new(bits, keys_for(bits, self.fpr_left(), self.k)))
     }
 
-    /// What the slices leave of the rate of false positives to the last one, when they are full.
+    /// The part of the filter's rate of false positives that is left for the last slice when the slices before it are
+    /// full.
     fn fpr_left(&self) -> f64 {
         let pass = |slice: &Slice| 1.0 - blocked_fpr(slice.bits(), self.k, slice.keys_max as f64);
         let taken = 1.0 - self.slices.iter().map(pass).product::<f64>();
@@ -215,7 +216,7 @@ fn bits_for(keys: u64, fpr: f64, k: u32) -> u64 {
     }
 }
 
-/// How many keys a blocked filter of `bits` bits holds at the rate `fpr` with `k` bits a key.
+/// Returns the number of keys that a blocked filter of `bits` bits holds at the rate `fpr` with `k` bits a key.
 fn keys_for(bits: u64, fpr: f64, k: u32) -> u64 {
     let (mut below, mut above) = (1, bits.max(2));
     while above - below > 1 + below / 1_000 {

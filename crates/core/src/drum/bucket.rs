@@ -11,11 +11,11 @@ use super::pending::{Chunks, Entry, Op, RamArray, TooLong};
 use super::repository::{Block, RepositoryReader};
 use super::state::{BatchState, BucketState, FrozenState, RepositoryState};
 
-/// What a merge holds for an operation beside values: its slot, the same again to sort it, a bit of its outcome, and
-/// which value it is to see.
+/// Bytes that a merge holds for an operation in addition to values: its slot, the same again to sort it, a bit of its
+/// outcome, and the index of the value that it is to see.
 const OPERATION_BYTES_IN_MERGE: u64 = 40;
 
-/// What a bucket takes in, and when.
+/// Limits of memory at which a bucket writes its array to the files and closes a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Bytes of the array in RAM, at which it goes to the files.
@@ -87,7 +87,7 @@ impl Bucket {
         })
     }
 
-    /// What the merge of so many operations holds in memory, if they meet stored values of the usual length.
+    /// Bytes that the merge of this many operations holds in memory, if they meet stored values of the usual length.
     fn merge_memory<V: Value>(&self, operations: u64, kv_bytes: u64) -> u64 {
         let values = match (&self.state.repository, V::FIXED_BYTES) {
             (_, Some(0)) => 0,

@@ -1,4 +1,4 @@
-//! What a DRUM asks of its keys, values and auxiliaries, and what it tells its dispatcher.
+//! The traits of a DRUM's keys, values and auxiliaries, and of the dispatcher that receives its results.
 
 use std::fmt::Debug;
 
@@ -33,7 +33,7 @@ impl Key for Fingerprint {
     }
 }
 
-/// What is stored under a key.
+/// A value that is stored under a key.
 pub trait Value: Clone + Send + 'static {
     /// The length of every encoded value, where they all have the same; no lengths are stored then.
     const FIXED_BYTES: Option<usize>;
@@ -82,7 +82,7 @@ impl Value for Vec<u8> {
     }
 }
 
-/// What travels with an operation to its result and is never stored: the context in which the question was asked.
+/// Data that travels with an operation to its result and is never stored: the context in which the question was asked.
 pub trait Aux: Send + 'static + Sized {
     /// Appends the encoded auxiliary to `out`.
     fn encode(&self, out: &mut Vec<u8>);

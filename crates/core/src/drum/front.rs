@@ -1,4 +1,4 @@
-//! What stands before a DRUM and answers most questions at once: an LRU of recent keys, then a Bloom filter.
+//! The front of a DRUM, which answers most questions at once: an LRU of recent keys, then a Bloom filter.
 //!
 //! A filter under a ceiling of memory helps less and less as keys come. Of 160 MiB, laid out for 1 %, it takes 1 % of
 //! new keys for stored ones with 100 M keys, 23 % with 300 M, 66 % with 500 M, 91 % with 760 M and all but 1 in 100
@@ -35,16 +35,16 @@ impl Default for FrontOptions {
     }
 }
 
-/// How often each layer answered, since the start of the process.
+/// Counts of the answers that each layer gave, since the start of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrontCounters {
-    /// Known from the LRU.
+    /// Keys that were known from the LRU.
     pub lru_hits: u64,
-    /// New for certain, by the Bloom filter.
+    /// Keys that were new for certain, by the Bloom filter.
     pub negatives: u64,
-    /// Left to the DRUM because the Bloom filter may know them.
+    /// Keys that were left to the DRUM because the Bloom filter may know them.
     pub positives: u64,
-    /// Those of them that the DRUM found to be new.
+    /// Keys among these positives that the DRUM found to be new.
     pub false_positives: u64,
     /// Slices of the Bloom filter.
     pub slices: usize,
@@ -52,22 +52,22 @@ pub struct FrontCounters {
     pub bloom_bytes: usize,
 }
 
-/// What the front knows of a key.
+/// An answer of the front about a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Known<V> {
     /// It is stored, with this value.
     Recent(V),
     /// It is not stored.
     New,
-    /// Only the DRUM can tell.
+    /// Only the DRUM knows.
     Perhaps,
 }
 
-/// LRU and Bloom filter. It never says that a key is stored unless it was told so, nor that it is new when it was.
+/// LRU and Bloom filter. It never says that a key is stored unless that was noted, nor that it is new when it was.
 #[derive(Debug)]
 pub struct Front<V> {
     pub(super) lru: Lru<V>,
-    /// None where it would help nobody.
+    /// The filter; `None` where it would help nobody.
     bloom: Option<Bloom>,
     pub(super) counted: FrontCounters,
 }
@@ -80,12 +80,12 @@ impl<V: Value> Front<V> {
         Front { lru: Lru::new(options.lru_entries), bloom, counted: FrontCounters::default() }
     }
 
-    /// Whether there is a Bloom filter, which has to be told of every key.
+    /// Returns whether there is a Bloom filter, to which every key has to be added.
     pub(super) fn has_bloom(&self) -> bool {
         self.bloom.is_some()
     }
 
-    /// Distinct keys that the Bloom filter was told of, but for those that it took for others.
+    /// Distinct keys that were added to the Bloom filter, but for those that it took for others.
     pub(super) fn keys(&self) -> Option<u64> {
         self.bloom.as_ref().map(Bloom::len)
     }
@@ -106,14 +106,14 @@ impl<V: Value> Front<V> {
         }
     }
 
-    /// Whether `key` was stored lately.
+    /// Returns whether `key` was stored lately.
     pub(super) fn is_recent(&mut self, key: Fingerprint) -> bool {
         let is_recent = self.lru.get(key).is_some();
         self.counted.lru_hits += u64::from(is_recent);
         is_recent
     }
 
-    /// What is known of `key`; after it, `key` counts as stored with `value`.
+    /// Returns what is known of `key`, which counts as stored with `value` from then on.
     pub(super) fn admit(&mut self, key: Fingerprint, value: &V) -> Known<()> {
         if self.is_recent(key) {
             return Known::Recent(());
@@ -123,7 +123,7 @@ impl<V: Value> Front<V> {
         self.count(maybe)
     }
 
-    /// What is known of `key`.
+    /// Returns what is known of `key`.
     pub(super) fn ask(&mut self, key: Fingerprint) -> Known<V> {
         if let Some(value) = self.lru.get(key) {
             self.counted.lru_hits += 1;

@@ -46,7 +46,7 @@ impl CacheLines {
         words.iter_mut().zip(line).for_each(|(bytes, word)| *bytes = word.to_ne_bytes());
     }
 
-    /// Has the system give a page of lines that were never set, the one at `offset` bytes: to clear a huge one takes
+    /// Makes the system give a page of lines that were never set, the one at `offset` bytes: to clear a huge one takes
     /// nearly a millisecond, for which there are better moments than the first use.
     pub fn claim(&mut self, offset: usize) {
         if let Some(byte) = self.0.get_mut(offset) {
@@ -55,7 +55,7 @@ impl CacheLines {
         }
     }
 
-    /// Has the system give all pages of lines that were never set.
+    /// Makes the system give all pages of lines that were never set.
     pub fn claim_all(&mut self) {
         (0..self.0.len()).step_by(PAGE_BYTES).for_each(|offset| self.claim(offset));
     }

@@ -16,10 +16,10 @@ use super::pending::{Chunks, Entry};
 use super::repository::{Block, RepositoryReader};
 use super::state::{self, BatchState, DrumState, RepositoryState};
 
-/// What a cut says of a key.
+/// A key, as a cut knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found<V> {
-    /// What is stored under it, or will be when everything is merged; `None` where nothing is.
+    /// The value that is stored under it, or will be when everything is merged; `None` where there is none.
     pub value: Option<V>,
     /// Checks of the key that wait for their answer.
     pub waiting: u64,
@@ -79,10 +79,10 @@ impl<V: Value, A: Aux> Look<'_, V, A> {
         Ok(())
     }
 
-    /// The operations of a batch, of which so many results were handed out.
+    /// Goes over the operations of a batch, of which the results of the first `dispatched` were handed out.
     fn batch(&mut self, batch: &BatchState, dispatched: u64) -> Result<()> {
         let mut operations = Chunks::open(self.place, batch.generation, Part::Operations, batch.kv_bytes)?;
-        // read no further than to the last auxiliary that is told
+        // read no further than to the last auxiliary that is reported
         let mut auxiliaries = None;
         let (mut position, mut auxes, mut auxes_read) = (0, 0, 0);
         while let Some(entry) = operations.next_entry(V::FIXED_BYTES)? {

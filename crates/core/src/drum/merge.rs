@@ -40,7 +40,7 @@ pub struct MergeDone<K, V, A> {
     pub(super) types: PhantomData<fn() -> (K, A)>,
 }
 
-/// What became of the operations of a batch, by position.
+/// Results of the operations of a batch, by position.
 #[derive(Debug)]
 pub(super) struct Outcomes<V> {
     /// A bit an operation: its key was stored before it.
@@ -125,7 +125,7 @@ struct Batch {
     /// Encoded values, and where each operation's begins; empty where values have no bytes.
     values: Vec<u8>,
     starts: Vec<usize>,
-    /// Whether any operation stores its key.
+    /// True if any operation stores its key.
     stores: bool,
 }
 

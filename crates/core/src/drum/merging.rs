@@ -10,7 +10,7 @@ use super::results::Results;
 use super::state::{BatchState, RepositoryState};
 use super::{DrumOptions, Need};
 
-/// How many bytes a starving owner lets a merge pass over for each answer it gives.
+/// Bytes that a starving owner lets a merge pass over for each answer it gives.
 const STARVING_BYTES_PER_CHECK: u64 = 256 << 10;
 /// The cost of a merge beside the bytes that it moves, in such bytes: even the smallest one makes and deletes files.
 const OVERHEAD_BYTES: u64 = 64 << 10;
@@ -31,12 +31,12 @@ impl<V> Merging<V> {
         Merging { running: None, done: VecDeque::new() }
     }
 
-    /// Whether another merge may be handed out.
+    /// Returns whether another merge may be handed out.
     pub fn has_room(&self) -> bool {
         self.running.is_none() && self.done.len() <= DONE_MAX
     }
 
-    /// Whether the merge of a bucket is in progress, or its results wait to be dispatched.
+    /// Returns whether the merge of a bucket is in progress, or its results wait to be dispatched.
     pub fn has(&self, bucket: usize) -> bool {
         self.running == Some(bucket) || self.done.iter().any(|results| results.bucket == bucket)
     }
@@ -77,7 +77,7 @@ fn gain(bucket: &Bucket, need: Need) -> f64 {
     }
 }
 
-/// What merges moved.
+/// Counts of merges, and of the bytes that they moved.
 #[derive(Debug, Default)]
 pub(super) struct Moved {
     pub merges: u64,

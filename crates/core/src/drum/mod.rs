@@ -91,12 +91,12 @@ pub use unmerged::UNMERGED_BYTES;
 
 const DISPATCH_AT_ONCE: usize = 4096;
 
-/// Which keys [`Drum::for_each_key`] goes through.
+/// The keys that [`Drum::for_each_key`] goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keys {
     /// All of them.
     All,
-    /// Those of operations that wait: the repository is not read.
+    /// Keys of operations that wait: the repository is not read.
     Pending,
 }
 
@@ -125,12 +125,12 @@ impl DrumOptions {
     }
 }
 
-/// Why a merge is wanted.
+/// The reason for which a merge is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// A bucket that has closed a batch: to wait longer would gain nothing.
     Full,
-    /// In the ordinary course: a bucket that has gathered enough.
+    /// A bucket that has gathered enough, in the ordinary course.
     Threshold,
     /// The owner has little to do: the bucket that gives most answers for its cost, unless they cost too much.
     Starving,
@@ -165,7 +165,8 @@ pub struct Drum<K, V, A> {
     /// Merges, and the bytes that they moved.
     moved: Moved,
     failed: bool,
-    /// No bucket was due when it was looked for last, and no array has gone to the files since: the owner asks often.
+    /// True if no bucket was due when it was looked for last, and no array has gone to the files since: the owner asks
+    /// often.
     none_due: bool,
     types: PhantomData<fn() -> (K, A)>,
 }

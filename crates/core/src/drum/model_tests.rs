@@ -41,7 +41,7 @@ enum Told<V> {
 
 type Told3<V> = (u64, Told<V>, Option<String>);
 
-/// What is stored, and what each bucket has still to tell, in order.
+/// Model of a DRUM: the values that are stored, and the results that each bucket has still to dispatch, in order.
 #[derive(Clone, Debug)]
 struct Model<V> {
     stored: BTreeMap<u64, V>,

@@ -8,7 +8,7 @@ use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Remov
 
 /// Version of all three formats.
 const VERSION: u16 = 1;
-/// Where the content of every file begins: behind header and label.
+/// Offset at which the content of every file begins: behind header and label.
 pub(super) const CONTENT_AT: u64 = HEADER_BYTES + LABEL_BYTES as u64;
 const LABEL_BYTES: usize = 20;
 
@@ -41,7 +41,7 @@ impl Part {
     }
 }
 
-/// One bucket of one DRUM: where its files lie.
+/// One bucket of one DRUM: where its files are.
 #[derive(Clone, Debug)]
 pub(super) struct BucketFiles {
     pub disk: Disk,
@@ -78,7 +78,7 @@ impl BucketFiles {
         Ok(file)
     }
 
-    /// Whether `key` belongs into this bucket.
+    /// Returns whether `key` belongs into this bucket.
     pub fn holds(&self, key: u64) -> bool {
         bucket_of(key, self.buckets) == self.bucket as usize
     }
@@ -105,7 +105,7 @@ pub(super) fn name(bucket: u32, generation: u64, part: Part) -> String {
     format!("bucket-{bucket:03}.g{generation:06}.{}", part.extension())
 }
 
-/// Whether `file_name` is one that [`BucketFiles::path`] gives; others in the directory are left alone.
+/// Returns whether `file_name` is one that [`BucketFiles::path`] gives; others in the directory are left alone.
 pub(super) fn is_ours(file_name: &str) -> bool {
     let parse = || {
         let (bucket, rest) = file_name.strip_prefix("bucket-")?.split_once(".g")?;

@@ -36,7 +36,7 @@ pub struct Pace {
     options: PaceOptions,
     began: Time,
     took: Duration,
-    /// When the bandwidth permits the next merge.
+    /// Time from which on the bandwidth permits the next merge.
     bandwidth_from: Time,
 }
 
@@ -46,7 +46,7 @@ impl Pace {
         Pace { options, began: Time::ZERO, took: Duration::ZERO, bandwidth_from: Time::ZERO }
     }
 
-    /// Whether a merge for this `need` may begin at `now`.
+    /// Returns whether a merge for this `need` may begin at `now`.
     pub fn permits(&self, need: Need, now: Time) -> bool {
         let share = match need {
             Need::Full | Need::All => return now >= self.bandwidth_from,
@@ -56,12 +56,12 @@ impl Pace {
         now >= self.bandwidth_from.max(self.began + self.took.div_f64(share.clamp(1e-3, 1.0)))
     }
 
-    /// A merge begins.
+    /// Notes that a merge begins.
     pub fn begin(&mut self, now: Time) {
         self.began = now;
     }
 
-    /// The merge that began last is done; it moved so many bytes.
+    /// Notes that the merge that began last is done, and moved this many bytes.
     pub fn end(&mut self, bytes: u64, now: Time) {
         // the clock counts milliseconds: a merge that took less took something
         self.took = now.since(self.began).max(Duration::from_millis(1));

@@ -17,7 +17,7 @@ const ENTRY_BYTES_MAX: usize = 1 << 30;
 const HAS_AUX: u8 = 4;
 const CACHE_LINE_BYTES: usize = 64;
 
-/// What is asked of a key. The numbers are part of the format.
+/// Kind of an operation on a key. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Op {
     #[default]
@@ -36,18 +36,18 @@ impl Op {
         }
     }
 
-    /// Whether the key is stored after it.
+    /// Returns whether the key is stored after it.
     pub fn stores(self) -> bool {
         self != Op::Check
     }
 
-    /// Whether somebody waits for the answer.
+    /// Returns whether somebody waits for the answer.
     pub fn asks(self) -> bool {
         matches!(self, Op::Check | Op::CheckUpdate)
     }
 }
 
-/// An operation as it lies in a `.kv` file.
+/// An operation as it is in a `.kv` file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry<'a> {
     pub op: Op,
@@ -142,7 +142,7 @@ impl RamArray {
         Ok(())
     }
 
-    /// Has the memory behind the ends of the arrays brought into the cache, where the next operation will be written.
+    /// Brings the memory behind the ends of the arrays, where the next operation will be written, into the cache.
     #[inline]
     pub fn touch(&mut self) {
         if let Some(byte) = self.kv.spare_capacity_mut().first_mut() {
@@ -272,7 +272,7 @@ fn chunk_checksum(head: &[u8], payload: &[u8]) -> u32 {
 pub(super) struct Chunks {
     /// `None` where there is no file because nothing was written to it.
     file: Option<DiskFile>,
-    /// Where the chunk behind the loaded one begins, and where the last one ends.
+    /// Offsets at which the chunk behind the loaded one begins and the last one ends.
     next: u64,
     end: u64,
     payload: Vec<u8>,
@@ -352,7 +352,7 @@ impl Chunks {
         }
     }
 
-    /// Whether every entry of every chunk was given.
+    /// Returns whether every entry of every chunk was given.
     pub fn is_at_end(&self) -> bool {
         self.entries_left == 0 && self.at == self.payload.len() && self.next >= self.end.max(CONTENT_AT)
     }

@@ -118,7 +118,7 @@ impl RepositoryWriter {
 pub(super) struct Block {
     pub keys: Vec<u64>,
     values: Vec<u8>,
-    /// Where in `values` each value lies; empty where they have no bytes.
+    /// Start and end of each value in `values`; empty where values have no bytes.
     places: Vec<(u32, u32)>,
 }
 

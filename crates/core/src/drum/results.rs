@@ -13,10 +13,10 @@ use super::state::{FrozenState, RepositoryState};
 #[derive(Debug)]
 pub(super) struct Results<V> {
     pub bucket: usize,
-    /// What the bucket becomes when all is dispatched; `None` when it stays as it is.
+    /// State of the bucket's repository when all is dispatched; `None` when it stays as it is.
     pub repository: Option<RepositoryState>,
     outcomes: Outcomes<V>,
-    /// Where in the outcomes' values the dispatch is.
+    /// The cursor of [`Outcomes::value`], which moves on with the dispatch.
     cursor: usize,
     files: Option<Files>,
 }

@@ -9,7 +9,7 @@
 //!
 //! The columns decode by loads at known places and a walk over set bits: no branch depends on a key's value.
 
-/// How many keys a block holds at most.
+/// The largest number of keys in a block.
 pub(super) const KEYS_MAX: usize = 1024;
 
 /// Smallest 2^k / mean at which the smaller k is the better one: ln of the golden ratio.
@@ -109,7 +109,7 @@ fn low_at(low: &[u8], index: usize, k: u8) -> u64 {
     (wide >> bit) as u64 & mask
 }
 
-/// Up to eight bytes from `at` on, zeros where there are none.
+/// Returns up to eight bytes from `at` on, zeros where there are none.
 fn word_at(bytes: &[u8], at: usize) -> u64 {
     let piece = bytes.get(at..).unwrap_or_default();
     let mut word = [0; 8];

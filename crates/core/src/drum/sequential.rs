@@ -9,7 +9,7 @@ const BUFFER_BYTES: usize = 128 << 10;
 pub(super) struct Sequential {
     file: DiskFile,
     end: u64,
-    /// Where in the file `buffer` begins.
+    /// Offset in the file at which `buffer` begins.
     start: u64,
     buffer: Vec<u8>,
     at: usize,
@@ -20,7 +20,7 @@ impl Sequential {
         Sequential { file, end, start: position, buffer: Vec::new(), at: 0 }
     }
 
-    /// Where the next byte lies.
+    /// Returns the offset of the next byte.
     pub fn position(&self) -> u64 {
         self.start + self.at as u64
     }

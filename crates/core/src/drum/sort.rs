@@ -18,7 +18,7 @@ const SMALL: usize = 32;
 /// Sorts by key; slots of the same key keep their order.
 ///
 /// From the most significant digit down: keys are spread evenly, so that two digits leave groups small enough for
-/// insertion, where sorting from the other end would move every slot eight times. `shift` tells how many of the
+/// insertion, where sorting from the other end would move every slot eight times. `shift` says how many of the
 /// top bits all keys share.
 pub(super) fn sort(slots: &mut [Slot], shared_bits: u32) {
     let mut scratch = vec![Slot::default(); slots.len()];

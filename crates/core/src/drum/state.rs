@@ -1,4 +1,4 @@
-//! What a checkpoint keeps of a DRUM: the names and lengths of its files, and its arrays in RAM.
+//! The part of a checkpoint that belongs to a DRUM: the names and lengths of its files, and its arrays in RAM.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::{Error, Result};
 
-/// The durable state of a DRUM: every file by bucket, generation and length. Small; lies in the catalog.
+/// The durable state of a DRUM: every file by bucket, generation and length. Small; part of the catalog.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrumState {
     pub(super) buckets: Vec<BucketState>,
@@ -101,7 +101,7 @@ pub(super) struct BatchState {
     pub aux_bytes: u64,
     /// Operations in the `.kv` file.
     pub operations: u64,
-    /// Those among them that somebody waits for: checks of either kind.
+    /// The number of these operations that somebody waits for: checks of either kind.
     pub checks: u64,
 }
 
@@ -122,7 +122,7 @@ pub(super) struct FrozenState {
 /// A consistent cut through a DRUM, to be made durable by the owner.
 #[derive(Debug)]
 pub struct DrumCut {
-    /// For the catalog.
+    /// The state for the catalog.
     pub state: DrumState,
     /// Files that were written since the last cut and must be synced before `state` is durable.
     pub sync: Vec<PathBuf>,

@@ -19,25 +19,25 @@ use super::{Drum, DrumCounters, DrumCut, DrumOptions, DrumState, Keys, Need};
 /// Keys that are prefetched when the Bloom filter is filled.
 const KEYS_AT_ONCE: usize = 64;
 
-/// What became of a key that was to be admitted.
+/// Result of admitting a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Admission<A> {
     /// It is new, and stored now. It will not be dispatched as unique.
     Unique(A),
     /// It is stored already.
     Duplicate(A),
-    /// The dispatcher will be told, by `unique_key_update` or `duplicate_key_update`.
+    /// The dispatcher gets the answer, by `unique_key_update` or `duplicate_key_update`.
     Pending,
 }
 
-/// What is stored under a key.
+/// Answer to the question of what is stored under a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum StoreAnswer<V, A> {
     /// This value.
     Known(V, A),
     /// Nothing.
     Unknown(A),
-    /// The dispatcher will be told, by `unique_key_check` or `duplicate_key_check`.
+    /// The dispatcher gets the answer, by `unique_key_check` or `duplicate_key_check`.
     Pending,
 }
 
@@ -54,7 +54,7 @@ pub struct Store<V, A> {
 impl<V: Value, A: Aux> Store<V, A> {
     /// Opens the DRUM as [`Drum::open`] does and fills the Bloom filter with every key that is stored or will be,
     /// unless these are so many that it would help nobody: then nothing but what is pending is read.
-    /// `progress` is told the number of keys passed so far and how many there may be, now and then.
+    /// `progress` gets the number of keys passed so far and how many there may be, now and then.
     pub fn open(
         disk: Disk,
         dir: &Path,
@@ -93,7 +93,7 @@ impl<V: Value, A: Aux> Store<V, A> {
     /// Admits `key` if it is new, storing `value` with it; in every case the key is stored after it.
     ///
     /// A key in the LRU is a duplicate now, and its value stays. One that the Bloom filter does not know is unique now.
-    /// For others the DRUM is asked, which stores `value` and tells the dispatcher.
+    /// For others the DRUM is asked, which stores `value` and gives the dispatcher the answer.
     pub fn admit(&mut self, key: Fingerprint, value: V, aux: A) -> Result<Admission<A>> {
         match self.front.admit(key, &value) {
             Known::Recent(()) => Ok(Admission::Duplicate(aux)),
@@ -110,8 +110,8 @@ impl<V: Value, A: Aux> Store<V, A> {
         }
     }
 
-    /// Whether `key` is in the LRU: then [`Store::admit`] would say that it is a duplicate, and need not be asked, nor
-    /// an auxiliary made for it.
+    /// Returns whether `key` is in the LRU: then [`Store::admit`] would say that it is a duplicate, and need not be
+    /// asked, nor an auxiliary made for it.
     pub fn is_recent(&mut self, key: Fingerprint) -> bool {
         self.front.is_recent(key)
     }
@@ -146,7 +146,7 @@ impl<V: Value, A: Aux> Store<V, A> {
         self.front.lru.get(key).cloned()
     }
 
-    /// Stores `value` under `key`. The dispatcher is told by `update` when it has been merged.
+    /// Stores `value` under `key`. The dispatcher learns it by `update` when it has been merged.
     pub fn put(&mut self, key: Fingerprint, value: V) -> Result<()> {
         self.front.put(key, value.clone());
         self.note_unmerged(key);
@@ -220,7 +220,7 @@ impl<V: Value, A: Aux> Store<V, A> {
         self.drum.take_unneeded()
     }
 
-    /// How often each layer answered.
+    /// Returns how often each layer answered.
     pub fn counters(&self) -> FrontCounters {
         self.front.counters()
     }

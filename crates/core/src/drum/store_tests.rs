@@ -11,7 +11,7 @@ use super::*;
 
 const DIR: &str = "store";
 
-/// What was promised for later, by the number that travels as auxiliary.
+/// Answers that were promised for later, by the number that travels as auxiliary.
 #[derive(Clone, Debug, Default)]
 struct Promises {
     unique: HashMap<String, bool>,

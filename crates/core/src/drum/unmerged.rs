@@ -18,7 +18,7 @@ pub const UNMERGED_BYTES: usize = 1 << PLACE_BITS;
 pub(super) struct Unmerged {
     counters: Vec<u8>,
     waiting: u64,
-    /// Whether a counter has reached its end.
+    /// True once a counter has reached its end.
     stuck: bool,
 }
 
@@ -46,7 +46,7 @@ impl Unmerged {
         }
     }
 
-    /// Whether a value that was put under `key` may wait.
+    /// Returns whether a value that was put under `key` may wait.
     pub(super) fn may_hold(&self, key: Fingerprint) -> bool {
         self.counters.get(place(key)).is_some_and(|&counter| counter > 0)
     }

@@ -25,13 +25,13 @@ use super::state::{self, BatchState, BucketState, DrumState, RamEntry};
 pub struct Operation<V, A> {
     /// Its key.
     pub key: u64,
-    /// What is stored under the key after it; `None` where it only asks.
+    /// The value that is stored under the key after it; `None` where it only asks.
     pub value: Option<V>,
     /// Its auxiliary, where somebody waits for the answer.
     pub waiting: Option<A>,
 }
 
-/// Whether `error` says something about a file, and not about the disk.
+/// Returns whether `error` says something about a file, and not about the disk.
 pub fn is_fault(error: &Error) -> bool {
     matches!(error, Error::Damaged { .. } | Error::Newer { .. } | Error::Older { .. }) || error.is_not_found()
 }
@@ -54,12 +54,12 @@ pub struct Check<'a> {
     /// The arrays, where they could be read.
     pub(super) arrays: Vec<RamEntry<'a>>,
     unreadable: Option<Error>,
-    /// Where the arrays lie: named where they are wrong.
+    /// Path of the checkpoint that has the arrays: named in errors where they are wrong.
     checkpoint: &'a Path,
 }
 
 impl<'a> Check<'a> {
-    /// The DRUM in `dir`, by `state` and the arrays in `ram`, which lie in the file `checkpoint`. A state that no DRUM
+    /// The DRUM in `dir`, by `state` and the arrays in `ram`, which are in the file `checkpoint`. A state that no DRUM
     /// can have noted is refused.
     pub fn new(
         disk: &Disk,
@@ -75,7 +75,7 @@ impl<'a> Check<'a> {
         Ok(Check { disk: disk.clone(), dir, state, arrays, unreadable, checkpoint })
     }
 
-    /// Why the arrays cannot be read, where they cannot.
+    /// Takes out the error for which the arrays cannot be read, where they cannot.
     pub fn unreadable(&mut self) -> Option<Error> {
         self.unreadable.take()
     }

@@ -33,7 +33,7 @@ pub(super) struct Active {
     pub turns_over: Vec<HostRef>,
     /// Bytes of memory of hosts and URLs.
     pub bytes: usize,
-    /// Of those, bytes of rules that are larger than usual.
+    /// Part of these bytes that belongs to rules which are larger than usual.
     pub large_rules: usize,
     /// URLs in buffers.
     pub buffered: u64,
@@ -41,7 +41,7 @@ pub(super) struct Active {
     pub in_flight: usize,
     /// Hosts that have something to do.
     pub busy: usize,
-    /// Of those, the ones that came here without having been on the disk side.
+    /// The number of busy hosts that came here without having been on the disk side.
     pub newcomers: usize,
     /// Hosts that wait for the next round.
     pub resting_hosts: usize,

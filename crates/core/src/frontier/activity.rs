@@ -1,4 +1,5 @@
-//! What active hosts do at this moment: for the display, a few of them; for the time left, the longest queue.
+//! Activity of the hosts in memory at this moment: for the display, a few of them; for the time left, the longest
+//! queue.
 //!
 //! One pass over the active hosts each. URLs in the tail of a partition are not counted, since nobody knows how many
 //! they are of a host before the next merge.
@@ -18,7 +19,7 @@ pub struct Activity {
     pub url: Box<str>,
     /// URLs of the host that wait behind it, as far as that is known in memory.
     pub queued: u64,
-    /// When its next request may begin; `None` while one is in flight.
+    /// Time at which its next request may begin; `None` while one is in flight.
     pub next: Option<Time>,
 }
 
@@ -56,8 +57,8 @@ impl Frontier {
         Activity::first(told.collect(), limit)
     }
 
-    /// So many URLs of a host that come after the one that is asked for at `from`, each after one more delay.
-    /// `is_first` says whether that one is still the first of the buffer.
+    /// Returns the next `count` URLs of a host that come after the one that is asked for at `from`, each after one more
+    /// delay. `is_first` says whether that one is still the first of the buffer.
     fn after(&self, index: u32, from: Time, is_first: bool, count: usize) -> impl Iterator<Item = Activity> {
         let (host, delay) = (self.active.host(index), self.delay_of(index));
         let urls = host.buffer.iter().skip(usize::from(is_first)).take(count);
@@ -68,7 +69,7 @@ impl Frontier {
         })
     }
 
-    /// How long the longest queue of an active host takes at its delay.
+    /// Returns the time that the longest queue of an active host takes at its delay.
     pub fn longest_queue(&self) -> Duration {
         let of = |index: u32| {
             let queued = u32::try_from(queued(self.active.host(index))).unwrap_or(u32::MAX);
@@ -79,7 +80,8 @@ impl Frontier {
     }
 }
 
-/// When the next request of a host begins, `None` for now; nothing where it has nothing to do.
+/// Returns the time at which the next request of a host begins, `None` inside for now; `None` outside where it has
+/// nothing to do.
 fn next_request(host: &Host, now: Time) -> Option<Option<Time>> {
     if !host.is_at_rest() {
         return Some(None);

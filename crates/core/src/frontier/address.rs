@@ -21,7 +21,7 @@ struct Address {
     hosts: usize,
     /// The same by domain.
     domains: ByFingerprint<usize>,
-    /// Up to when it has been promised to hosts that were sent away.
+    /// Time up to which it has been promised to hosts that were sent away.
     promised: Time,
     waiting: Line,
     scheduled: bool,
@@ -31,7 +31,7 @@ struct Address {
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
     map: HashMap<IpAddr, Address>,
-    /// After a restart no address is contacted before.
+    /// Time before which no address is contacted after a restart.
     floor: Time,
     swept_len: usize,
     /// Places in the lines of all addresses, also of hosts that wait no longer.
@@ -43,7 +43,7 @@ impl Addresses {
         Addresses { floor, ..Addresses::default() }
     }
 
-    /// When `ip` may be contacted.
+    /// Returns the time from which on `ip` may be contacted.
     pub(super) fn due(&self, ip: IpAddr) -> Time {
         self.map.get(&ip).map_or(self.floor, |address| address.due.max(self.floor))
     }
@@ -71,20 +71,21 @@ impl Addresses {
         self.map.get(&ip).and_then(|address| address.domains.get(&domain).copied()).unwrap_or(0)
     }
 
-    /// Whether the busy hosts at `ip` are of fewer than half as many domains: most have neighbours of their own one.
+    /// Returns whether the busy hosts at `ip` belong to fewer than half as many domains, so that most have neighbours
+    /// of their own domain there.
     pub(super) fn is_of_few(&self, ip: IpAddr) -> bool {
         self.map.get(&ip).is_some_and(|address| 2 * address.domains.len() < address.hosts)
     }
 
-    /// When a host that is sent away from `ip` has its turn there: one `turn` after the one before it. None if that is
-    /// beyond `horizon`.
+    /// Returns the time at which a host that is sent away from `ip` has its turn there: one `turn` after the one before
+    /// it. `None` if that is beyond `horizon`.
     pub(super) fn promise(&mut self, ip: IpAddr, turn: Duration, now: Time, horizon: Time) -> Option<Time> {
         let address = self.map.entry(ip).or_default();
         address.promised = (address.promised.max(now) + turn).min(horizon);
         (address.promised < horizon).then_some(address.promised)
     }
 
-    /// Whether hosts that were sent away from `ip` are to come back.
+    /// Returns whether hosts that were sent away from `ip` are to come back.
     pub(super) fn is_awaited(&self, ip: IpAddr, now: Time) -> bool {
         self.map.get(&ip).is_some_and(|address| address.promised > now)
     }
@@ -144,12 +145,12 @@ impl Addresses {
         self.waiting = seen.len();
     }
 
-    /// Whether `ip` comes up in the schedule.
+    /// Returns whether `ip` is in the schedule.
     pub(super) fn is_scheduled(&self, ip: IpAddr) -> bool {
         self.map.get(&ip).is_some_and(|address| address.scheduled)
     }
 
-    /// After its hosts were served: when `ip` has to be scheduled again, if hosts still wait.
+    /// Returns, after its hosts were served, the time at which `ip` has to be scheduled again, if hosts still wait.
     pub(super) fn reschedule(&mut self, ip: IpAddr) -> Option<Time> {
         let floor = self.floor;
         let address = self.map.get_mut(&ip)?;

@@ -1,4 +1,4 @@
-//! What follows from an answer: for the URL, for its host, for its address.
+//! Consequences of an answer: for the URL, for its host, for its address.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -45,7 +45,8 @@ impl Frontier {
         Ok(())
     }
 
-    /// Instead of the answer to a [`Task::Resolve`](super::Task::Resolve): nothing is to be asked before `until`.
+    /// Takes back a [`Task::Resolve`](super::Task::Resolve) instead of answering it: nothing is to be asked before
+    /// `until`.
     pub fn defer(&mut self, host: HostId, until: Time, now: Time) {
         let Some(index) = self.answered(host, now, |pending| pending == Pending::Resolve) else { return };
         let until = until.clamp(now + HOLDS_MIN, now + BACKOFF_MAX);
@@ -54,24 +55,25 @@ impl Frontier {
         self.settle(index, now);
     }
 
-    /// How the host is held back, while it is active.
+    /// Returns how the host is held back, while it is active.
     pub fn held(&self, host: HostId) -> Option<Held> {
         let standing = &self.active.host(self.active.resolve_id(host)?).standing;
         let robots_failing_since = (standing.robots_level > 0).then_some(standing.robots_failing_since);
         Some(Held { until: standing.backoff_until, robots_failing_since })
     }
 
-    /// For how long what cannot be reached is asked again before the crawl goes on without it.
+    /// Returns the time for which what cannot be reached is asked again before the crawl goes on without it.
     pub fn gives_up_after(&self) -> Duration {
         self.options.give_up
     }
 
-    /// For how long a host rests at least that says that it is overloaded, and does not say for how long.
+    /// Returns the time for which a host rests at least that says that it is overloaded, and does not say for how long.
     pub fn overload_back_off(&self) -> Duration {
         self.options.politeness.backoff_base(Trouble::Overload)
     }
 
-    /// For how long a host rests at least whose robots.txt cannot be had: no longer than until it is given up.
+    /// Returns the time for which a host rests at least whose robots.txt cannot be had: no longer than until it is
+    /// given up.
     pub fn robots_back_off(&self) -> Duration {
         self.options.politeness.backoff_base(Trouble::Robots).min(self.options.give_up)
     }
@@ -174,8 +176,8 @@ impl Frontier {
         Ok(())
     }
 
-    /// Instead of the answer to a [`Task::Fetch`](super::Task::Fetch): the page of the URL is in the archive already
-    /// and was counted ([`Frontier::charge`]), so its host was not asked and need not rest.
+    /// Takes back a [`Task::Fetch`](super::Task::Fetch) instead of answering it: the page of the URL is in the archive
+    /// already and was counted ([`Frontier::charge`]), so its host was not asked and need not rest.
     pub fn withdraw(&mut self, host: HostId, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let Some((index, _)) = self.land(host) else { return Ok(()) };
@@ -190,8 +192,8 @@ impl Frontier {
         Ok(())
     }
 
-    /// Instead of the answer to a [`Task::Fetch`](super::Task::Fetch): the URL waits for something else, and is the
-    /// first of its host again. The host was not asked, and is not before `until`.
+    /// Takes back a [`Task::Fetch`](super::Task::Fetch) instead of answering it: the URL waits for something else, and
+    /// is the first of its host again. The host was not asked, and is not before `until`.
     pub fn put_back(&mut self, host: HostId, until: Time, now: Time) -> Result<()> {
         self.not_asked(host, until, now, |item| Item::again(item.url, item.sequence))
     }
@@ -246,7 +248,7 @@ impl Frontier {
         }
     }
 
-    /// Other origins of its name may go on now, or know when.
+    /// Lets other origins of its name go on now, or know when.
     pub(super) fn wake_name(&mut self, index: u32) {
         if let Some(name) = self.active.host(index).name_key.filter(|&name| self.names.has_line(name)) {
             self.schedule_name(name);
@@ -329,7 +331,7 @@ impl Frontier {
         }
     }
 
-    /// What a host answered speaks for all origins of its name.
+    /// Holds back all origins of the host's name until `until`: what one of them answered speaks for all.
     fn hold_all_origins(&mut self, index: u32, until: Time, now: Time) {
         let host = self.active.host_mut(index);
         let Some(name) = host.name_key else { return self.hold_back(index, until, now) };
@@ -339,7 +341,7 @@ impl Frontier {
         self.options.ledger.iter().for_each(|ledger| ledger.rest(name, until, now));
     }
 
-    /// After a request was answered at `now`, the host rests.
+    /// Lets the host rest after a request that was answered at `now`.
     pub(super) fn rest(&mut self, index: u32, now: Time) {
         let delay = self.delay_of(index);
         let standing = &mut self.active.host_mut(index).standing;
@@ -410,9 +412,10 @@ impl Frontier {
         Some(index)
     }
 
-    /// Whether a host may get `rules`. Those of usual size always fit in; all large ones together have a share of the
-    /// memory. Hosts that have nothing to do leave for it, and hosts with larger rules that are not being asked
-    /// anything: they take their URLs to the disk side and come back when there is room.
+    /// Makes room for the `rules` of a host, and returns whether there is any. Rules of usual size always fit in; all
+    /// large ones together have a share of the memory. Hosts that have nothing to do leave for it, and so do hosts with
+    /// larger rules that are not being asked anything: they take their URLs to the disk side and come back when there
+    /// is room.
     fn finds_memory_for(&mut self, rules: &dyn Rules, now: Time) -> Result<bool> {
         let mut encoded = Vec::new();
         rules.encode(&mut encoded);
@@ -427,7 +430,7 @@ impl Frontier {
         Ok(true)
     }
 
-    /// Whether there is memory for rules that take `encoded` bytes.
+    /// Returns whether there is memory for rules that take `encoded` bytes.
     pub(super) fn has_memory_for_rules(&self, encoded: usize) -> bool {
         let bytes = large_rules_memory(encoded);
         bytes == 0 || self.active.large_rules.saturating_add(bytes) <= self.options.memory / LARGE_RULES_PART
@@ -449,7 +452,7 @@ impl Frontier {
     }
 
     /// Back-offs of more than a second that were set since this was asked last: to be made durable before the
-    /// next checkpoint, and told to the next process by [`Frontier::hold`].
+    /// next checkpoint, and given to the next process by [`Frontier::hold`].
     pub fn take_long_backoffs(&mut self) -> Vec<(Fingerprint, Time)> {
         self.holds.take_told()
     }

@@ -1,4 +1,4 @@
-//! What is known of the registrable domains that have active hosts, and what budgets leave.
+//! The registrable domains that have active hosts, with what is known of each and what budgets leave to it.
 //!
 //! A page that is being fetched counts as if it were fetched until its answer says otherwise, so that a budget is
 //! never overrun; hosts that wait for such an answer are woken by it. Totals of a domain are kept as a sum of what
@@ -13,18 +13,18 @@ use crate::fingerprint::ByFingerprint;
 use crate::fingerprint::Fingerprint;
 use crate::outcome::Reason;
 
-/// What a budget says about one more page.
+/// The verdict of a budget on one more page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Allowance {
-    /// There is room.
+    /// Room for the page.
     Free,
     /// Answers in progress may use up the rest of the host's.
     HostWaits,
     /// Answers in progress may use up the rest of the domain's.
     DomainWaits,
-    /// Nothing is left of the domain's in this round.
+    /// No pages of the domain's are left in this round.
     Rests,
-    /// Nothing is left of the budget that this names.
+    /// No room in the budget that this names.
     UsedUp(Reason),
 }
 
@@ -35,9 +35,9 @@ pub(super) struct Domain {
     pub hosts: u32,
     /// Active hosts with something to do.
     pub busy: u32,
-    /// What the disk side knows of.
+    /// Totals that the disk side knows.
     pub known: DomainTotals,
-    /// What came since.
+    /// Totals that were added since.
     pub added: DomainTotals,
     /// Fetches in progress.
     pub in_flight: u32,
@@ -107,7 +107,7 @@ impl Domain {
 }
 
 impl Budget {
-    /// Whether a host of this standing, with `in_flight` fetches in progress, may have one more page.
+    /// Returns the verdict on one more page for a host of this standing, with `in_flight` fetches in progress.
     pub(super) fn allows(&self, standing: &Standing, in_flight: usize, domain: &Domain) -> Allowance {
         let reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
         let domain_pages = domain.known.pages + domain.added.pages;

@@ -6,7 +6,7 @@ use super::policy::RefillPolicy;
 use crate::clock::Time;
 
 impl Frontier {
-    /// How much hosts may have in memory now.
+    /// Returns the limits of what hosts may have in memory now.
     pub(super) fn refill_policy(&self) -> RefillPolicy {
         RefillPolicy {
             memory: self.options.memory,
@@ -15,7 +15,7 @@ impl Frontier {
         }
     }
 
-    /// Whether the active side may take more URLs.
+    /// Returns whether the active side may take more URLs.
     pub(super) fn has_memory(&self) -> bool {
         self.refill_policy().has_memory()
     }
@@ -67,7 +67,7 @@ impl Frontier {
 }
 
 impl Host {
-    /// It gets URLs from the disk side, as one that ran dry or that becomes active.
+    /// Notes that it gets URLs from the disk side, as one that ran dry or that becomes active.
     pub(super) fn note_refill(&mut self, ran_dry: bool, now: Time) {
         self.refill_buffers = RefillPolicy::next_buffers(self.refill_buffers, ran_dry, now.since(self.refilled));
         self.refilled = now;

@@ -1,4 +1,4 @@
-//! The active hosts with the longest queues: one pass over them, in the memory of those that are told.
+//! The active hosts with the longest queues: one pass over them, in the memory of those that are reported.
 //!
 //! What a host has in the tail of its partition is not counted, since nobody knows how much that is before the next
 //! merge; hosts that are on disk alone are not met.
@@ -19,17 +19,17 @@ pub struct BusyHost {
     pub origin: Box<str>,
     /// URLs in memory, in flight, and in the base of its partition.
     pub queued: u64,
-    /// What it does or waits for.
+    /// Its present work, or what it waits for, in plain words.
     pub doing: &'static str,
-    /// No request before.
+    /// Time before which no request begins.
     pub next: Time,
     /// The delay that its last fetches ask for.
     pub pace: Duration,
-    /// Whether it is held back after trouble.
+    /// True if it is held back after trouble.
     pub is_held_back: bool,
-    /// Why it brings nothing.
+    /// The cause for which it delivers nothing.
     pub blame: Option<HostFault>,
-    /// Given up, and why.
+    /// The reason for which it is given up, if it is.
     pub gone: Option<Reason>,
     /// Pages fetched of it.
     pub pages: u64,
@@ -82,7 +82,7 @@ fn busy(host: &Host, queued: u64, now: Time) -> BusyHost {
     }
 }
 
-/// What a host does or waits for, in plain words.
+/// Says in plain words what a host does or waits for.
 fn doing(host: &Host, now: Time) -> &'static str {
     let standing = &host.standing;
     match (host.pending, host.place) {

@@ -1,8 +1,8 @@
-//! What a replay found to have been fetched, and which budgets have to know.
+//! Charges: pages and bytes that a replay found to have been fetched, and that budgets have to know.
 //!
 //! An active host is charged at once, and so is a domain, whose pages are a sum. A host that is not active may have a
 //! record on the disk side, which only a take or a merge reads: its charge waits here until it becomes active, and is
-//! part of every cut. Where no record can lie there, one is made of the charge ([`Frontier::record_charges`]), so that
+//! part of every cut. Where no record can be there, one is made of the charge ([`Frontier::record_charges`]), so that
 //! what waits here is of hosts of the disk side only.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::writer::Writer;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 
-/// Used of the budgets of a host.
+/// The part of a host's budgets that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Charge {
     domain: Fingerprint,
@@ -85,7 +85,8 @@ impl Frontier {
         Ok(true)
     }
 
-    /// So many pages and bytes were fetched of an origin and its domain without the frontier: a replay found them.
+    /// Charges an origin and its domain for this many pages and bytes, which were fetched without the frontier: a
+    /// replay found them.
     pub fn charge(&mut self, (origin, domain): (Fingerprint, Fingerprint), pages: u64, bytes: u64) -> Result<()> {
         if pages > 0 {
             self.add_totals(domain, &self.page_totals(pages))?;

@@ -1,4 +1,4 @@
-//! Between the active side and the disk: who enters, who leaves.
+//! The border between the active side and the disk: the hosts that enter and leave.
 
 use super::Frontier;
 use super::host::{Host, Item, WaitState};
@@ -73,7 +73,7 @@ impl Frontier {
         index
     }
 
-    /// Whether there is a place, if need be one that an idle or long waiting host leaves.
+    /// Returns whether there is a place, if need be one that an idle or long waiting host leaves.
     pub(super) fn make_room(&mut self) -> Result<bool> {
         let limit = self.options.active_hosts.max(1);
         for _ in 0..=LEAVING_MAX {

@@ -27,7 +27,7 @@ pub(super) struct ColdSide {
     pub jobs_out: usize,
     /// The partition with which the next search for a job begins.
     pub rover: usize,
-    /// Whether the last job was a take.
+    /// True if the last job was a take.
     pub took_last: bool,
     pub merges: MergePolicy,
 }

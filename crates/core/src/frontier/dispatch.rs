@@ -1,4 +1,4 @@
-//! What may be done now: the walk from a due host to a task.
+//! The walk from a due host to a task, which finds out what may be done now.
 //!
 //! A host that comes up is asked, in this order: is it given up or its budget used up (its URLs are dropped, without
 //! waiting for anything); may it be contacted now; is its name free; are its addresses known; is its address free; are
@@ -22,7 +22,7 @@ use crate::disk::Result;
 use crate::outcome::Reason;
 
 impl Frontier {
-    /// Something that may be done at `now`, if there is anything.
+    /// Returns something that may be done at `now`, if there is anything.
     pub fn next(&mut self, now: Time) -> Result<Option<Task>> {
         self.now = self.now.max(now);
         self.schedule.advance(now);
@@ -67,7 +67,8 @@ impl Frontier {
         task
     }
 
-    /// What a host whose time has come may do; `in_turn` if it has the turn of its name.
+    /// Returns the task that a host whose time has come may do, if there is one; `in_turn` if it has the turn of its
+    /// name.
     pub(super) fn attempt(&mut self, index: u32, now: Time, in_turn: bool) -> Option<Task> {
         // it may have rested until now
         self.set_busy(index, true, now);
@@ -132,7 +133,7 @@ impl Frontier {
         host.buffer.get(host.next_in_turn(self.options.due_share))
     }
 
-    /// Why the URLs of a host, or at least its first one, are dropped, if they are.
+    /// Returns the reason for which the URLs of a host, or at least its first one, are dropped, if they are.
     fn drains(&self, index: u32, now: Time) -> Option<Reason> {
         let first = self.first_in_turn(index);
         let is_excluded =
@@ -141,8 +142,8 @@ impl Frontier {
         self.drops_all(index, now, is_counted).or_else(|| is_excluded.then_some(Reason::Scope))
     }
 
-    /// Why all URLs of a host are dropped, if they are: those of pages that are fetched again, which no budget counts
-    /// once more, or the others.
+    /// Returns the reason for which all URLs of a host are dropped, if they are: those of pages that are fetched again,
+    /// which no budget counts once more, or the others.
     pub(super) fn drops_all(&self, index: u32, now: Time, are_counted: bool) -> Option<Reason> {
         let host = self.active.host(index);
         let is_slow = || host.rules_at(now).is_some_and(|rules| self.politeness_of(index).skips(rules.crawl_delay()));
@@ -160,7 +161,7 @@ impl Frontier {
         if is_counted { Allowance::Free } else { self.left(index) }
     }
 
-    /// What is left of budgets for a new page.
+    /// Returns the verdict of the budgets on a new page.
     pub(super) fn left(&self, index: u32) -> Allowance {
         let host = self.active.host(index);
         let domain = self.domains.get(host.domain).expect("the domain of an active host is known");

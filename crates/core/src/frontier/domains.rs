@@ -20,13 +20,13 @@ use crate::fingerprint::Fingerprint;
 /// A domain as a cut has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DomainLook {
-    /// Which one.
+    /// Fingerprint of the domain.
     pub domain: Fingerprint,
     /// Pages fetched of it.
     pub pages: u64,
     /// URLs of it that wait or are in progress.
     pub queued: u64,
-    /// How it stands in the round that goes on; nothing of it where supporters are not counted.
+    /// Its state in the round that goes on; without content where supporters are not counted.
     pub round: DomainRound,
 }
 
@@ -67,10 +67,10 @@ pub fn for_each_domain(
     Ok(round.is_some())
 }
 
-/// What a cut's section of memory says.
+/// The part of a cut's section of memory that concerns domains.
 struct Memory {
     partitions: Vec<Partition>,
-    /// What active domains have beyond the disk side.
+    /// Pages and URLs of active domains that the disk side does not know.
     active: BTreeMap<Fingerprint, DomainTally>,
     /// Number and limit of the round that goes on.
     round: Option<(u32, u64)>,

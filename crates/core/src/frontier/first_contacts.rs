@@ -2,7 +2,7 @@
 //!
 //! Whether a host answers is not known before it does, and one that stays silent keeps its request in progress for as
 //! long as the time-outs allow. Three thousand of them, each of a domain of its own, would have every worker before any
-//! other host has its first page. So a request to a host that never answered is told from others ([`Contact`]): it
+//! other host has its first page. So a request to a host that never answered differs from others ([`Contact`]): it
 //! counts as slow, and gives up its worker, after a quarter of a second; and at an address where others stay silent it
 //! takes no worker at all but begins in a place for slow requests, of which it may have three quarters, so that hosts
 //! elsewhere find one.
@@ -11,7 +11,7 @@
 //! and Control", SIGCOMM 1988): it starts with a few at once, each answer of a new host allows one more, each silence
 //! halves them. While as many are in progress as it may have, others wait; it is silent when none was answered for a
 //! while. The same is counted for the /64 of an IPv6 address, with more of them, which one machine has as easily as one
-//! address. The network of an IPv4 address says nothing: silent and ordinary hosts lie side by side in a /24, and the
+//! address. The network of an IPv4 address says nothing: silent and ordinary hosts are side by side in a /24, and the
 //! ordinary ones would wait.
 
 use std::collections::HashMap;
@@ -22,15 +22,15 @@ use super::task::HostId;
 use super::tuning::{ADDRESS_START, ADDRESSES_REMEMBERED_MAX, ALLOWED_MAX, EARNED, NETWORK_START, SILENT_AFTER};
 use crate::clock::Time;
 
-/// What a request is, as far as it is known whether its host answers.
+/// The kind of a request, by what is known of its host: whether it answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Contact {
-    /// To a host that has answered.
+    /// A request to a host that has answered.
     #[default]
     Known,
-    /// To a host that has not answered.
+    /// A request to a host that has not answered.
     First,
-    /// To one at an address or in a network where others stay silent.
+    /// A request to one at an address or in a network where others stay silent.
     Suspect,
 }
 
@@ -41,19 +41,19 @@ enum NetworkKey {
     Network(IpAddr),
 }
 
-/// What is known of a place.
+/// Knowledge of an address or a network.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     under_way: u32,
     allowed: u32,
-    /// When a first contact was answered last, or began while there was no other.
+    /// Time at which a first contact was answered last, or began while there was no other.
     heard: Time,
 }
 
 /// First contacts that are in progress, and what became of earlier ones.
 #[derive(Debug)]
 pub(super) struct FirstContacts {
-    /// How many more [`Contact::Suspect`] there are places for.
+    /// The number of [`Contact::Suspect`] for which there are places left.
     room: usize,
     places: HashMap<NetworkKey, Known>,
 }
@@ -65,13 +65,13 @@ impl Default for FirstContacts {
 }
 
 impl FirstContacts {
-    /// Whether first contacts with `ip` stay silent.
+    /// Returns whether first contacts with `ip` stay silent.
     pub(super) fn is_silent(&self, ip: IpAddr, now: Time) -> bool {
         let is_silent = |known: &Known| known.under_way >= known.allowed && now.since(known.heard) >= SILENT_AFTER;
         places(ip).iter().any(|place| self.places.get(place).is_some_and(is_silent))
     }
 
-    /// What a first contact with `ip` is; if nothing yet, it has to wait until others answer or are silent.
+    /// Returns the kind of a first contact with `ip`; `None` while it has to wait until others answer or are silent.
     fn judge(&self, ip: IpAddr, now: Time) -> Option<Contact> {
         match self.may_begin(ip) {
             _ if self.is_silent(ip, now) => Some(Contact::Suspect),
@@ -80,14 +80,14 @@ impl FirstContacts {
         }
     }
 
-    /// How many first contacts with `ip` may begin before others are answered.
+    /// Returns the number of first contacts with `ip` that may begin before others are answered.
     pub(super) fn may_begin(&self, ip: IpAddr) -> usize {
         let left = |known: &Known| known.allowed.saturating_sub(known.under_way);
         let least = places(ip).iter().filter_map(|place| self.places.get(place)).map(left).min();
         least.unwrap_or(ADDRESS_START) as usize
     }
 
-    /// How many more [`Contact::Suspect`] there are places for.
+    /// Returns the number of [`Contact::Suspect`] for which there are places left.
     pub(super) fn room(&self) -> usize {
         self.room
     }
@@ -145,17 +145,17 @@ fn network(ip: IpAddr) -> IpAddr {
 }
 
 impl Frontier {
-    /// How many more [`Contact::Suspect`] may begin, to be said before each [`Frontier::next`] where it matters.
+    /// Sets the number of [`Contact::Suspect`] that may still begin, before each [`Frontier::next`] where it matters.
     pub fn let_suspects_in(&mut self, room: usize) {
         self.first_contacts.room = room;
     }
 
-    /// What the request that was handed out for `host` is.
+    /// Returns the kind of the request that was handed out for `host`.
     pub fn contact_of(&self, host: HostId) -> Contact {
         self.active.resolve_id(host).map_or(Contact::Known, |index| self.active.host(index).contact)
     }
 
-    /// Whether a host may be contacted at `ip` now: otherwise it comes up again when there is a place.
+    /// Returns whether a host may be contacted at `ip` now: otherwise it comes up again when there is a place.
     pub(super) fn may_contact(&mut self, index: u32, ip: IpAddr, now: Time) -> bool {
         let contact = match self.active.host(index).standing.answered {
             true => Some(Contact::Known),
@@ -180,7 +180,8 @@ impl Frontier {
         }
     }
 
-    /// It is over; whether it was answered, if it was made.
+    /// Ends the first contact with a host, if one is in progress: `answered` says whether it was answered, if it was
+    /// made.
     pub(super) fn end_contact(&mut self, index: u32, answered: Option<bool>) {
         let now = self.now;
         if let Some(ip) = self.active.host_mut(index).contacting.take() {

@@ -1,5 +1,5 @@
-//! What must not be contacted before a time, besides what hosts and names know themselves: what an earlier process
-//! left, and what has to be told to the next one.
+//! Holds: origins and names that must not be contacted before a time, besides what hosts and names know themselves.
+//! They are those that an earlier process left, and those that the next process has to know.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use crate::fingerprint::Fingerprint;
 /// Holds by origin or name.
 #[derive(Debug, Default)]
 pub(super) struct Holds {
-    /// After an unclean stop: hosts may have been contacted until then without our knowing.
+    /// Time until which hosts may have been contacted without our knowing, after an unclean stop.
     pub unclean_since: Option<Time>,
-    /// Of those that were not met since, from the log of long back-offs and the last cut.
+    /// Holds that were not met since then, from the log of long back-offs and the last cut.
     unmet: BTreeMap<Fingerprint, Time>,
     /// Long back-offs that were set since the last cut.
     told: BTreeMap<Fingerprint, Time>,
 }
 
 impl Holds {
-    /// Nothing is known but when the last process may have ended.
+    /// Holds of which nothing is known but the time at which the last process may have ended.
     pub(super) fn new(unclean_since: Option<Time>) -> Self {
         Holds { unclean_since, ..Holds::default() }
     }
 
-    /// Until when `key` is held, which was not met since.
+    /// Returns the time until which `key` is held, if it was not met since.
     pub(super) fn until(&self, key: Fingerprint) -> Time {
         self.unmet.get(&key).copied().unwrap_or_default()
     }
@@ -45,7 +45,7 @@ impl Holds {
         self.unmet.remove(&key)
     }
 
-    /// What is held back for long has to be known after a restart.
+    /// Notes that `key` is held back until `until`, if that is long: then it has to be known after a restart.
     pub(super) fn tell(&mut self, key: Fingerprint, until: Time, now: Time) {
         if until > now + LOGGED_AFTER {
             let told = self.told.entry(key).or_insert(until);
@@ -53,14 +53,14 @@ impl Holds {
         }
     }
 
-    /// What is told of `key` is no longer than until `until`.
+    /// Shortens what was noted for `key` to `until` at the longest.
     pub(super) fn shorten(&mut self, key: Fingerprint, until: Time) {
         if let Some(told) = self.told.get_mut(&key) {
             *told = (*told).min(until);
         }
     }
 
-    /// What is to be told, in order.
+    /// Takes out the long back-offs that were noted, in the order of their keys.
     pub(super) fn take_told(&mut self) -> Vec<(Fingerprint, Time)> {
         std::mem::take(&mut self.told).into_iter().collect()
     }

@@ -16,15 +16,15 @@ use crate::fingerprint::Fingerprint;
 
 /// The rank of a URL that is tried again: before all others of its host.
 const HEAD: u16 = 0;
-/// Below its time, the sequence of a URL that waits to be tried again has so many bits of a number of its own.
+/// Bits of a number that the sequence of a URL which waits to be tried again has below its time.
 const NUMBER_BITS: u32 = 20;
 
 /// A queued URL and its place in the order of its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// Smaller comes first: 0 for one that is tried again, else its priority plus 1.
+    /// Order among URLs, the smaller first: 0 for one that is tried again, else its priority plus 1.
     pub rank: u16,
-    /// Then in the order of arrival; of those that are tried again, by the time before which they must not be.
+    /// Order among equal ranks: that of arrival; for URLs that are tried again, the time before which they must not be.
     pub sequence: u64,
     pub url: QueuedUrl,
 }
@@ -40,12 +40,12 @@ impl Item {
         Item { rank: HEAD, sequence, url }
     }
 
-    /// The URL again, first of its host but not before `due`; `number` tells it from others of the same time.
+    /// The URL again, first of its host but not before `due`; `number` makes it differ from others of the same time.
     pub(super) fn again_at(url: QueuedUrl, due: Time, number: u64) -> Self {
         Item { rank: HEAD, sequence: due.ms() << NUMBER_BITS | number & ((1 << NUMBER_BITS) - 1), url }
     }
 
-    /// When it may be asked for, as far as it is concerned itself.
+    /// Returns the time from which on it may be asked for, as far as it is concerned itself.
     pub(super) fn due(&self) -> Time {
         if self.rank == HEAD { Time::from_ms(self.sequence >> NUMBER_BITS) } else { Time::ZERO }
     }
@@ -68,7 +68,7 @@ impl Item {
     }
 }
 
-/// What a host waits for from the engine before anything else can be done.
+/// An answer of the engine for which a host waits before anything else can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pending {
     Resolve,
@@ -79,24 +79,24 @@ pub(super) enum Pending {
     },
 }
 
-/// Where a host waits.
+/// The thing for which a host waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaitState {
-    /// For an answer, or for URLs from the disk side.
+    /// An answer, or URLs from the disk side.
     Nowhere,
-    /// For its time.
+    /// Its time.
     Scheduled(Time),
-    /// For its address.
+    /// Its address.
     Address,
-    /// For its turn among the origins of its name.
+    /// Its turn among the origins of its name.
     Name,
-    /// For an answer to another host of its domain.
+    /// An answer to another host of its domain.
     Domain,
-    /// For a place among the requests that are likely to stay without an answer.
+    /// A place among the requests that are likely to stay without an answer.
     Suspect,
-    /// For the next round: its domain has had its share of this one. It may leave.
+    /// The next round: its domain has had its share of this one. It may leave.
     Round,
-    /// For new URLs; it may leave.
+    /// New URLs; it may leave.
     Idle,
 }
 
@@ -113,21 +113,21 @@ pub(super) struct Host {
     pub domain: Fingerprint,
     /// Fingerprint of its name; unknown after a restart until it has a URL.
     pub name_key: Option<Fingerprint>,
-    /// Whether it is counted among the origins of its name.
+    /// True if it is counted among the origins of its name.
     pub is_named: bool,
     /// `http://host:port`.
     pub origin_text: Box<str>,
-    /// How it is treated, if otherwise than the rest.
+    /// Its treatment, if other than the rest's.
     pub treatment: Option<Arc<Treatment>>,
     pub standing: Standing,
     pub rules: Option<(Arc<dyn Rules>, Time)>,
     pub rules_bytes: usize,
     pub addresses: Option<(Arc<[IpAddr]>, Time)>,
-    /// Sorted by rank and sequence.
+    /// URLs that may be asked for, sorted by rank and sequence.
     pub buffer: VecDeque<Item>,
     /// URLs that are tried again, but not yet; sorted likewise, which is by their time.
     pub waiting: VecDeque<Item>,
-    /// What pages that are due again have saved of their share of the turns.
+    /// Turns that pages which are due again have saved of their share.
     pub due_credit: f32,
     /// URLs in a row that failed by themselves.
     pub faults: u32,
@@ -141,17 +141,18 @@ pub(super) struct Host {
     pub turn: u64,
     /// Requests that it has made since it became active.
     pub asked: u32,
-    /// When it last got URLs from the disk side, and how many buffers it may get the next time.
+    /// Time at which it last got URLs from the disk side, and the number of buffers that it may get the next time.
     pub refilled: Time,
     pub refill_buffers: usize,
     /// URLs that are left in the base of its partition.
     pub base_left: u64,
-    /// Whether the tail that is written now may hold URLs of it, and the one that is being merged.
+    /// True if the tail that is written now may hold URLs of it; `may_frozen` says the same of the one that is being
+    /// merged.
     pub may_tail: bool,
     pub may_frozen: bool,
-    /// Whether it is counted as one that needs what it has in the tail.
+    /// True if it is counted as one that needs what it has in the tail.
     pub is_thirsty: bool,
-    /// What its last request was, as far as it was known whether it answers.
+    /// Kind of its last request, by whether it was known that the host answers.
     pub contact: Contact,
     /// The address at which its first contact is in progress, if it is.
     pub contacting: Option<IpAddr>,
@@ -159,11 +160,11 @@ pub(super) struct Host {
     pub answered_by: Option<IpAddr>,
     /// The address under which it is counted, while it has something to do.
     pub counted_at: Option<IpAddr>,
-    /// Whether it is counted as having something to do.
+    /// True if it is counted as having something to do.
     pub busy: bool,
-    /// Whether it came here without having been on the disk side.
+    /// True if it came here without having been on the disk side.
     pub newcomer: bool,
-    /// Whether it stands in the line of hosts that may be parked.
+    /// True if it is in the line of hosts that may be parked.
     pub parkable: bool,
 }
 
@@ -222,7 +223,7 @@ impl Host {
         self.addresses = record.addresses.filter(|(list, _)| !list.is_empty()).map(|(list, t)| (list.into(), t));
     }
 
-    /// What is kept of the host at `now`.
+    /// Returns what is kept of the host at `now`.
     pub(super) fn record(&self, now: Time) -> HostRecord {
         let rules = self.rules.as_ref().map(|(rules, expires)| {
             let mut bytes = Vec::new();
@@ -233,12 +234,12 @@ impl Host {
         HostRecord { written: now, standing: self.standing, rules, addresses }
     }
 
-    /// Whether URLs of the host may lie on the disk side.
+    /// Returns whether URLs of the host may be on the disk side.
     pub(super) fn has_cold(&self) -> bool {
         self.base_left > 0 || self.may_tail || self.may_frozen
     }
 
-    /// Whether anything is in progress for it.
+    /// Returns whether nothing is in progress for it.
     pub(super) fn is_at_rest(&self) -> bool {
         self.flights.is_empty() && self.received.is_empty() && self.pending.is_none()
     }
@@ -250,19 +251,19 @@ impl Host {
         queue.insert(at, item);
     }
 
-    /// When the first of the URLs may be asked for that wait by themselves.
+    /// Returns the time from which on the first of the URLs that wait by themselves may be asked for.
     pub(super) fn first_retry(&self) -> Option<Time> {
         self.waiting.front().map(Item::due)
     }
 
-    /// From when on it has something to do, with the URLs that are in memory and in its base.
+    /// Returns the time from which on it has something to do, with the URLs that are in memory and in its base.
     pub(super) fn comes_up(&self) -> Time {
         let available = self.standing.available();
         let is_dry = self.buffer.is_empty() && self.base_left == 0 && self.standing.gone.is_none();
         self.first_retry().filter(|_| is_dry).map_or(available, |due| due.max(available))
     }
 
-    /// Why its URLs are dropped at `now`, if they are.
+    /// Returns the reason for which its URLs are dropped at `now`, if they are.
     pub(super) fn gone(&self, now: Time) -> Option<crate::outcome::Reason> {
         self.standing.gone.filter(|&(until, _)| until > now).map(|(_, reason)| reason)
     }
@@ -292,8 +293,8 @@ impl Host {
     }
 }
 
-/// Whether a URL that must not be asked for before `due` has to wait at `now`; a time that only a set clock can have
-/// made counts as passed.
+/// Returns whether a URL that must not be asked for before `due` has to wait at `now`; a time that only a set clock can
+/// have made counts as passed.
 fn waits(due: Time, now: Time) -> bool {
     due > now && due <= now + 2 * URL_WAIT_MAX
 }

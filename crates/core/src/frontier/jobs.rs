@@ -120,7 +120,7 @@ impl Frontier {
         PartitionJob { number, work: Work::Take(take) }
     }
 
-    /// How much each of the hosts that run dry gets.
+    /// Plans how much each of the hosts that run dry gets.
     fn refills(&self, wanted: BTreeSet<HostKey>) -> Vec<Refill> {
         let policy = self.refill_policy();
         let mut planned = self.options.memory / TAKE_PART / URL_BYTES;

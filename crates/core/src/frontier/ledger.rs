@@ -1,4 +1,4 @@
-//! What the frontiers of one process owe together: turns at addresses, and at host names that two of them ask.
+//! Turns that the frontiers of one process share: at addresses, and at host names that two of them ask.
 //!
 //! A registrable domain belongs to one frontier, which knows what each of its hosts is owed. An address does not: hosts
 //! of all shards may share one. And a robots.txt that redirects to another domain is fetched by the shard that asks for
@@ -36,13 +36,13 @@ struct Turns {
 #[derive(Clone, Copy, Debug, Default)]
 struct NameTurn {
     due: Time,
-    /// When a request was in progress last.
+    /// Time at which a request was in progress last.
     last: Time,
     requests: usize,
 }
 
 impl NameTurn {
-    /// Whether it says anything at `now`.
+    /// Returns whether it says anything at `now`.
     fn is_needed(&self, now: Time) -> bool {
         self.requests > 0 || self.due > now || self.last + NAME_REMEMBERED > now
     }
@@ -56,22 +56,22 @@ pub(super) struct Turn {
     /// Its name, and how many requests to it may be in progress.
     pub name: Fingerprint,
     pub connections: usize,
-    /// What lies between it and the one before, and the one after it.
+    /// The least time between it and the requests to the name before and after it.
     pub delay: Duration,
-    /// The address, and what lies between two requests to that.
+    /// The address, and the least time between two requests to it.
     pub address: IpAddr,
     pub delay_per_ip: Duration,
 }
 
 impl Ledger {
-    /// So many machines make requests: a name of a shard elsewhere that is asked for robots.txt alone is left alone for
-    /// so many times its delay, since each of them may ask it.
+    /// Sets the number of machines that make requests: a name of a shard elsewhere that is asked for robots.txt alone
+    /// is left alone for as many times its delay, since each of them may ask it.
     pub fn set_machines(&self, machines: usize) {
         let others = u32::try_from(machines.saturating_sub(1)).unwrap_or(u32::MAX);
         self.others.store(others, Ordering::Relaxed);
     }
 
-    /// How many times its delay a name of a shard elsewhere is left alone.
+    /// Returns the multiple of its delay for which a name of a shard elsewhere is left alone.
     pub(super) fn foreign_factor(&self) -> u32 {
         self.others.load(Ordering::Relaxed).saturating_add(1)
     }
@@ -106,14 +106,14 @@ impl Ledger {
         });
     }
 
-    /// Nothing is asked of `key`, a name or an origin, before `until`: whatever holds it back in its own frontier.
+    /// Lets `key`, a name or an origin, rest until `until`: whatever holds it back in its own frontier.
     pub(super) fn rest(&self, key: Fingerprint, until: Time, now: Time) {
         let mut turns = self.turns();
         let turn = turns.names.get(key);
         turns.names.put(key, NameTurn { due: turn.due.max(until), ..turn }, |turn| turn.is_needed(now));
     }
 
-    /// Nothing is asked of `address` before `until`.
+    /// Lets `address` rest until `until`.
     pub(super) fn rest_address(&self, address: IpAddr, until: Time, now: Time) {
         let mut turns = self.turns();
         let due = turns.addresses.get(address).max(until);
@@ -127,8 +127,8 @@ impl Ledger {
 }
 
 impl Frontier {
-    /// Tells the ledger, if there is one, which hosts rest by what was saved: the other frontiers of the process do not
-    /// know them, and may be led to one by a robots.txt that redirects. Hosts on the disk side are among them.
+    /// Gives the ledger, if there is one, the hosts that rest by what was saved: the other frontiers of the process do
+    /// not know them, and may be led to one by a robots.txt that redirects. Hosts on the disk side are among them.
     pub(super) fn enter_rests(&self, now: Time) -> disk::Result<()> {
         let Some(ledger) = &self.options.ledger else { return Ok(()) };
         for host in self.active.hosts() {

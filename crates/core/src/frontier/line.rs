@@ -9,17 +9,17 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use super::schedule::HostRef;
 use crate::fingerprint::{ByFingerprint, Fingerprint};
 
-/// One turn of so many is for those that come last.
+/// The number of turns of which one is for those that come last.
 const LAST_EVERY: u32 = 4;
 
-/// What is known of a host that waits.
+/// Knowledge of a host that waits: whether it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Acquaintance {
-    /// It has answered.
+    /// A host that has answered.
     Answers,
-    /// Nobody has asked it.
+    /// A host that nobody has asked.
     New,
-    /// It was asked and never answered.
+    /// A host that was asked and never answered.
     Silent,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct InLine {
 /// The line.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// By acquaintance.
+    /// Domains by what is known of their hosts, one rank for each [`Acquaintance`].
     ranks: [Domains; 3],
     turns: u32,
 }
@@ -46,7 +46,7 @@ struct Domains {
     round: u64,
     had_turn: HashSet<Fingerprint>,
     made: u64,
-    /// By round, then as they came.
+    /// Domains that wait, by round and in the order in which they came.
     order: BTreeMap<(u64, u64), Fingerprint>,
     hosts: ByFingerprint<VecDeque<HostRef>>,
 }
@@ -111,7 +111,7 @@ impl Line {
         }
     }
 
-    /// Whether nobody waits.
+    /// Returns whether nobody waits.
     pub(super) fn is_empty(&self) -> bool {
         self.ranks.iter().all(|domains| domains.order.is_empty())
     }

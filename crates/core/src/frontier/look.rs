@@ -1,5 +1,5 @@
-//! One URL and its host in a frontier that somebody else owns: where it is queued, what comes before it, how its host
-//! stands.
+//! One URL and its host in a frontier that somebody else owns: where it is queued, what comes before it, and the
+//! state of its host.
 //!
 //! Reads what a cut names, opens nothing for writing and needs no lock, so that it serves beside a crawl that runs. A
 //! host's URLs are counted, not held: two passes over its partition, whatever their number. What is said holds for the
@@ -26,7 +26,7 @@ use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::outcome::{HostFault, Reason};
 
-/// What is looked for.
+/// The URL that is looked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     /// The URL.
@@ -39,64 +39,64 @@ pub struct Wanted {
     pub domain: Fingerprint,
 }
 
-/// Where a queued URL was.
+/// The place of a queued URL at the moment of the cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuePlace {
     /// First of its host: its request was in progress, or it is to be tried again, perhaps after a while.
     Head,
-    /// In memory, in the buffer of its active host.
+    /// Memory: the buffer of its active host.
     Buffer,
-    /// On disk, sorted.
+    /// Disk, sorted.
     Base,
-    /// On disk or on its way there, in the order of arrival; the next merge sorts it in.
+    /// Disk, or the way there, in the order of arrival; the next merge sorts it in.
     Tail,
 }
 
 /// A URL in the queue of its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queued {
-    /// As it was admitted.
+    /// The URL as it was admitted.
     pub url: QueuedUrl,
-    /// Where.
+    /// Its place.
     pub place: QueuePlace,
     /// URLs of its host that come before it.
     pub before: u64,
-    /// It failed by itself, and is not asked for again before.
+    /// Time before which it is not asked for again, as it failed by itself.
     pub not_before: Option<Time>,
 }
 
-/// How a host stood.
+/// The state of a host at the moment of the cut.
 #[derive(Clone, Debug)]
 pub struct HostLook {
     /// `http://host:port`, where the host was in memory.
     pub origin: Option<Box<str>>,
-    /// When this was written down.
+    /// Time at which this was written down.
     pub written: Time,
-    /// No request before.
+    /// Time before which no request begins.
     pub due: Time,
     /// The delay that its last fetches ask for.
     pub pace: Duration,
-    /// How often it was held back in a row.
+    /// The number of back-offs in a row.
     pub backoff_level: u8,
-    /// Held back until then.
+    /// Time until which it is held back.
     pub backoff_until: Time,
     /// Failures in a row.
     pub failures: u32,
-    /// Since when.
+    /// Time since which it has failed.
     pub failing_since: Time,
-    /// How often its robots.txt could not be had in a row.
+    /// The number of times in a row that its robots.txt could not be had.
     pub robots_level: u8,
-    /// Since when.
+    /// Time since which its robots.txt cannot be had.
     pub robots_failing_since: Time,
     /// Pages fetched of it.
     pub pages: u64,
     /// Bytes received of it.
     pub bytes: u64,
-    /// Given up until then, and why: its URLs are dropped.
+    /// Time until which it is given up, and the reason: its URLs are dropped.
     pub gone: Option<(Time, Reason)>,
-    /// Why it brings nothing, since its last answer.
+    /// The cause for which it delivers nothing, since its last answer.
     pub blame: Option<HostFault>,
-    /// Whether it ever answered.
+    /// True if it ever answered.
     pub answered: bool,
     /// Its rules, and when they have to be fetched again.
     pub rules: Option<(Arc<dyn Rules>, Time)>,
@@ -104,36 +104,36 @@ pub struct HostLook {
     pub addresses: Option<(Vec<IpAddr>, Time)>,
 }
 
-/// What a cut of the frontier says.
+/// A cut of the frontier, as far as it concerns the URL that is looked for.
 #[derive(Clone, Debug, Default)]
 pub struct Look {
     /// The URL, where it is queued.
     pub queued: Option<Queued>,
     /// The host, where anything is known of it.
     pub host: Option<HostLook>,
-    /// Whether the host was in memory.
+    /// True if the host was in memory.
     pub active: bool,
     /// URLs of the host that are queued, in memory and on disk; those in progress are among them.
     pub urls: u64,
     /// Pages fetched of the domain.
     pub domain_pages: u64,
-    /// Where its supporters are counted: how the domain stands in the round that goes on.
+    /// The domain's state in the round that goes on, where its supporters are counted.
     pub round: Option<DomainRound>,
-    /// The host is held back until then, by the record of long back-offs or by what other origins of its name were
-    /// told.
+    /// Time until which the host is held back, by the record of long back-offs or by answers of other origins of its
+    /// name.
     pub held_until: Option<Time>,
 }
 
-/// How a domain stands in a round.
+/// The state of a domain in a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DomainRound {
     /// The round that goes on.
     pub number: u32,
-    /// From so many supporters on a domain has the most pages; 0 while nobody knows.
+    /// The number of supporters from which on a domain has the most pages; 0 while nobody knows.
     pub limit: u64,
     /// Other domains that link to it.
     pub supporters: u64,
-    /// Whether a seed is of it.
+    /// True if a seed belongs to it.
     pub is_of_seed: bool,
     /// Pages fetched of it in this round.
     pub used: u64,
@@ -142,7 +142,7 @@ pub struct DomainRound {
 }
 
 impl DomainRound {
-    /// That of `totals` in a round.
+    /// The state of a domain with these `totals` in a round of this number and limit.
     pub(super) fn of(totals: &DomainTotals, (number, limit): (u32, u64)) -> Self {
         let DomainTotals { supporters, is_of_seed, .. } = *totals;
         let (used, asked) = totals.used_in(number);
@@ -177,7 +177,8 @@ pub fn look(
     memory.look(state, wanted, rules, then)
 }
 
-/// How `hosts`, origins and their domains, stood at a cut; nothing of one whose record lies in a tail alone.
+/// Reads how `hosts`, each an origin and its domain, stood at a cut; a host whose record is in a tail alone is left
+/// out.
 pub fn look_at_hosts(
     disk: &Disk,
     dir: &Path,
@@ -244,7 +245,7 @@ fn read_hosts(
     Some((partitions, found))
 }
 
-/// What a cut's section of memory says of what is wanted.
+/// The part of a cut's section of memory that concerns the URL that is looked for.
 struct Memory {
     partition: Partition,
     /// Totals of the domain, while it has active hosts.

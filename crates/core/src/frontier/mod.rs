@@ -11,7 +11,7 @@
 //! - every URL that was pushed leaves exactly once, by [`Task::Fetch`] or [`Task::Drop`] (again after
 //!   [`Verdict::Retry`](crate::outcome::Verdict)); over a crash, what the last cut held leaves again;
 //! - nothing is fetched of an origin before its rules are known, and never what they forbid;
-//! - between two requests of a host name lies its delay, between two of an address `delay_per_ip`, also over a restart;
+//! - between two requests of a host name is its delay, between two of an address `delay_per_ip`, also over a restart;
 //! - of a host, URLs leave by priority and then in the order of arrival, as far as they are in memory or were merged;
 //!   one that failed by itself is first again when it has waited for its time;
 //! - memory is bounded by [`FrontierOptions::memory`], whatever the numbers of hosts and URLs.
@@ -135,16 +135,16 @@ pub struct Frontier {
     suspects: Suspects,
     domains: Domains,
     cold: ColdSide,
-    /// Of the next URL or record.
+    /// Sequence number of the next URL or record.
     sequence: u64,
     /// The latest time that was passed in.
     now: Time,
-    /// When this process began with it.
+    /// The beginning of this process's work with it.
     beginning: Beginning,
     holds: Holds,
-    /// What was fetched of hosts that are not active, and no record says yet.
+    /// Pages and bytes that were fetched of hosts that are not active, and that no record has yet.
     charges: Charges,
-    /// What leaves queued URLs out.
+    /// Rules that leave queued URLs out.
     rules: Option<ScopeRules>,
     /// Budgets by supporters, where these are counted.
     rounds: Option<Rounds>,
@@ -153,7 +153,7 @@ pub struct Frontier {
 impl Frontier {
     /// Opens the frontier in `dir`: from `saved` (what [`Frontier::cut`] gave) or empty.
     ///
-    /// What lies in `dir` and is not named by `saved` is deleted. `clean` is false after a stop that was none of
+    /// What is in `dir` and is not named by `saved` is deleted. `clean` is false after a stop that was none of
     /// ours: no host is then contacted before `now` and its delay have passed. `rules` reads what
     /// [`Rules::encode`] wrote. Fails with `Damaged` where a file is not as `saved` says.
     #[expect(clippy::too_many_arguments, reason = "everything that a deterministic frontier depends on is passed in")]
@@ -204,7 +204,7 @@ impl Frontier {
     }
 
     /// Takes in a URL, and what the robots and DNS stores know of its host: that is of use where the frontier meets the
-    /// host for the first time, and ignored where it has asked or been told already.
+    /// host for the first time, and ignored where it has asked or learnt already.
     pub fn push_known_host(&mut self, url: QueuedUrl, known: Known, now: Time) -> Result<()> {
         self.now = self.now.max(now);
         let item = Item::new(url, self.sequence);
@@ -253,8 +253,8 @@ impl Frontier {
         self.push_cold(item)
     }
 
-    /// Whether a URL of a host that is not active can make it so: nothing of it is on the disk side, and there is
-    /// room. A quarter of the places are left to hosts from the disk side, if there are any.
+    /// Returns whether a URL of a host that is not active can make it so: nothing of it is on the disk side, and there
+    /// is room. A quarter of the places are left to hosts from the disk side, if there are any.
     fn may_start(&mut self, item: &Item) -> Result<bool> {
         let (origin, domain) = (item.url.origin, item.url.domain);
         let partition = &self.cold.partitions[self.partition_of(domain)];
@@ -272,7 +272,7 @@ impl Frontier {
         Ok(self.make_room()? && self.knows_totals_of(domain))
     }
 
-    /// Whether the totals of a domain are known here, or do not matter.
+    /// Returns whether the totals of a domain are known here, or do not matter.
     fn knows_totals_of(&self, domain: Fingerprint) -> bool {
         let (partition, counts) = (&self.cold.partitions[self.partition_of(domain)], self.rounds.is_some());
         (self.options.budget.pages_per_domain.is_none() && !counts)
@@ -281,17 +281,17 @@ impl Frontier {
             || counts && partition.knows_all_of(domain)
     }
 
-    /// Which partition a domain belongs to.
+    /// Returns the number of the partition to which a domain belongs.
     fn partition_of(&self, domain: Fingerprint) -> usize {
         self.cold.number_of(domain)
     }
 
-    /// Whether the host of `origin` is active: its robots and DNS answers are here or in progress.
+    /// Returns whether the host of `origin` is active: its robots and DNS answers are here or in progress.
     pub fn knows(&self, origin: Fingerprint) -> bool {
         self.active.find(origin).is_some()
     }
 
-    /// Tells what has become known of a host besides its own answers. Ignored if it is not active, and where it is
+    /// Takes in what has become known of a host besides its own answers. Ignored if it is not active, and where it is
     /// asking.
     pub fn preset(&mut self, origin: Fingerprint, known: Known, now: Time) {
         self.now = self.now.max(now);
@@ -321,12 +321,12 @@ impl Frontier {
         }
     }
 
-    /// How hosts are treated.
+    /// Returns the delays and limits with which hosts are treated.
     pub fn politeness(&self) -> &Politeness {
         &self.options.politeness
     }
 
-    /// What may be fetched of a host and of a domain.
+    /// Returns the limits of what is fetched of a host and of a domain.
     pub fn budget(&self) -> &Budget {
         &self.options.budget
     }
@@ -346,7 +346,7 @@ impl Frontier {
         }
     }
 
-    /// From now on, URLs that `rules` exclude leave by [`Task::Drop`], however long they have been queued.
+    /// Lets URLs that `rules` exclude leave by [`Task::Drop`] from now on, however long they have been queued.
     pub fn exclude_by(&mut self, rules: ScopeRules) {
         self.rules = Some(rules);
     }
@@ -367,7 +367,7 @@ impl Frontier {
         self.active.hosts().filter(ready).count()
     }
 
-    /// Whether [`Frontier::next`] has something to look at now, without counting it.
+    /// Returns whether [`Frontier::next`] has something to look at now, without counting it.
     pub fn has_ready(&self, now: Time) -> bool {
         self.schedule.next_due().is_some_and(|due| due <= now)
     }
@@ -392,17 +392,18 @@ impl Frontier {
         self.active.bytes
     }
 
-    /// Whether nothing is queued, in flight, or in a job.
+    /// Returns whether nothing is queued, in flight, or in a job.
     pub fn is_idle(&self) -> bool {
         self.queued() == 0 && self.active.in_flight == 0 && self.cold.jobs_out == 0
     }
 
-    /// Whether nothing is ready while something is on the disk side.
+    /// Returns whether nothing is ready while something is on the disk side.
     pub fn starving(&self, now: Time) -> bool {
         self.cold.urls > 0 && !self.has_ready(now)
     }
 
-    /// When [`Frontier::next`] or [`Frontier::next_job`] may have something that they have not now.
+    /// Returns the time at which [`Frontier::next`] or [`Frontier::next_job`] may have something that they have not
+    /// now.
     pub fn next_due(&self) -> Option<Time> {
         let due = |partition: &Partition| policy::next_due(&partition.snapshot(), &self.cold.merges, self.now);
         let cold = self.cold.partitions.iter().filter_map(due).min();

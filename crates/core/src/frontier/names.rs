@@ -24,15 +24,15 @@ use crate::fingerprint::Fingerprint;
 
 #[derive(Debug, Default)]
 struct Name {
-    /// No request before: the delay after the last one.
+    /// Time before which no request begins: the delay after the last one.
     due: Time,
-    /// When a request was in progress last.
+    /// Time at which a request was in progress last.
     last: Time,
     /// `due` and `last` before the request that began last.
     before: (Time, Time),
-    /// No requisite before.
+    /// Time before which no requisite is asked for.
     requisite_due: Time,
-    /// Held back until then, by what one of its origins answered.
+    /// Time until which it is held back by what one of its origins answered.
     rests_until: Time,
     /// Requests in flight.
     requests: u32,
@@ -45,7 +45,7 @@ struct Name {
 #[derive(Debug, Default)]
 struct NameQueue {
     waiting: VecDeque<HostRef>,
-    /// When it comes up, if that is known.
+    /// Time at which it comes up, if that is known.
     scheduled: Option<Time>,
 }
 
@@ -54,11 +54,11 @@ struct NameQueue {
 pub(super) struct Names {
     map: ByFingerprint<Name>,
     swept: usize,
-    /// After an unclean stop, a name that is met first may have been asked until then.
+    /// Time until which a name that is met first may have been asked, after an unclean stop.
     asked_until: Time,
 }
 
-/// What a cut keeps of a name.
+/// A name, as a cut keeps it.
 pub(super) struct SavedName {
     pub name: Fingerprint,
     pub until: Time,
@@ -71,18 +71,18 @@ impl Names {
         Names { asked_until, ..Names::default() }
     }
 
-    /// No request to `name` begins before: the delay after the last one, and its rest.
+    /// Returns the time before which no request to `name` begins: the delay after the last one, and its rest.
     pub(super) fn due(&self, name: Fingerprint) -> Time {
         self.map.get(&name).map_or(Time::ZERO, |name| name.due.max(name.rests_until))
     }
 
-    /// Until when an answer of one of its origins holds `name` back.
+    /// Returns the time until which an answer of one of its origins holds `name` back.
     fn rests_until(&self, name: Fingerprint) -> Time {
         self.map.get(&name).map_or(Time::ZERO, |name| name.rests_until)
     }
 
-    /// When an origin of `name` that wants a delay of `own` before its requests may begin one; `None` while there are
-    /// `connections` requests in progress.
+    /// Returns the time from which on an origin of `name` that wants a delay of `own` before its requests may begin
+    /// one; `None` while there are `connections` requests in progress.
     fn free_at(&self, name: Fingerprint, own: Duration, connections: usize) -> Option<Time> {
         let Some(name) = self.map.get(&name) else { return Some(Time::ZERO) };
         ((name.requests as usize) < connections).then(|| name.due.max(name.last + own))
@@ -93,12 +93,12 @@ impl Names {
         self.map.get(&name).map_or(0, |name| name.requests as usize)
     }
 
-    /// Whether origins of `name` wait in line.
+    /// Returns whether origins of `name` wait in line.
     pub(super) fn has_line(&self, name: Fingerprint) -> bool {
         self.map.get(&name).and_then(|name| name.line.as_ref()).is_some_and(|line| !line.waiting.is_empty())
     }
 
-    /// Whether the line at `name` comes up at `due`.
+    /// Returns whether the line at `name` comes up at `due`.
     pub(super) fn is_scheduled(&self, name: Fingerprint, due: Time) -> bool {
         let line = self.map.get(&name).and_then(|name| name.line.as_ref());
         line.is_some_and(|line| line.scheduled == Some(due))
@@ -112,7 +112,7 @@ impl Names {
         }
     }
 
-    /// No requisite from `name` is asked for before: the delay after the last one, and its rest.
+    /// Returns the time before which no requisite from `name` is asked for: the delay after the last one, and its rest.
     pub(super) fn requisite_due(&self, name: Fingerprint) -> Time {
         self.map.get(&name).map_or(Time::ZERO, |name| name.requisite_due.max(name.rests_until))
     }
@@ -147,7 +147,7 @@ impl Names {
         }
     }
 
-    /// After a request that ended at `now` the next one may not begin before `due`.
+    /// Lets `name` rest until `due` after a request that ended at `now`.
     pub(super) fn rest(&mut self, name: Fingerprint, due: Time, now: Time) {
         let name = self.entry(name, now);
         (name.due, name.last) = (name.due.max(due), now);
@@ -201,7 +201,7 @@ impl Names {
         self.swept = self.map.len();
     }
 
-    /// What has to be kept over a restart at `now`, in order.
+    /// Returns the names that have to be kept over a restart at `now`, in order.
     pub(super) fn saved(&self, now: Time) -> Vec<SavedName> {
         let names = self.map.iter().filter(|(_, name)| name.owes(now) || name.requests > 0);
         let saved = |(&key, name): (&Fingerprint, &Name)| SavedName {
@@ -240,7 +240,8 @@ impl Frontier {
         }
     }
 
-    /// Whether the name of a host whose time has come is free at `now`; else the host waits in line for its turn.
+    /// Returns whether the name of a host whose time has come is free at `now`; otherwise the host waits in line for
+    /// its turn.
     pub(super) fn has_turn(&mut self, index: u32, now: Time) -> bool {
         let Some(name) = self.active.host(index).name_key else { return true };
         let is_free = !self.names.has_line(name) && self.name_free_at(index).is_some_and(|time| time <= now);
@@ -254,7 +255,7 @@ impl Frontier {
         is_free
     }
 
-    /// Takes over what other origins of its name were told: how long the name is to be left alone.
+    /// Takes over what other origins of its name have learnt: how long the name is to be left alone.
     pub(super) fn rest_with_name(&mut self, index: u32) {
         let host = self.active.host_mut(index);
         if let Some(name) = host.name_key {
@@ -262,7 +263,8 @@ impl Frontier {
         }
     }
 
-    /// When the name of a host is free for it, as far as requests that are over are concerned.
+    /// Returns the time from which on the name of a host is free for it, as far as requests that are over are
+    /// concerned.
     fn name_free_at(&self, index: u32) -> Option<Time> {
         let host = self.active.host(index);
         let Some(name) = host.name_key else { return Some(Time::ZERO) };
@@ -324,7 +326,7 @@ impl Frontier {
         task
     }
 
-    /// Nothing is asked of any origin of `name` before `until`.
+    /// Holds all origins of `name` back until `until`.
     pub(super) fn hold_name(&mut self, name: Fingerprint, until: Time, now: Time) {
         if !self.names.hold(name, until) {
             return;

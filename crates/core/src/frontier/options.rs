@@ -1,4 +1,4 @@
-//! What the operator decides about the frontier: sizes, politeness, budgets.
+//! Decisions of the operator about the frontier: sizes, politeness, budgets.
 //!
 //! Sizes are taken when the frontier is opened (the number of partitions only when it is made); politeness and
 //! budgets may change between two runs or by [`super::Frontier::reconfigure`].
@@ -27,15 +27,15 @@ pub struct FrontierOptions {
     pub buffer_urls: usize,
     /// Bytes of a block of URLs on the disk side, before it is compressed.
     pub block_bytes: usize,
-    /// How hosts are treated.
+    /// Delays and limits with which hosts are treated.
     pub politeness: Politeness,
-    /// How much of a host or domain is fetched.
+    /// Limits of what is fetched of a host or domain.
     pub budget: Budget,
     /// Hosts that are treated otherwise, if there are any.
     pub treatments: Option<Arc<dyn Treatments>>,
-    /// How long a host may be dead, or its robots.txt unreachable, before its URLs are dropped.
+    /// The time for which a host may be dead, or its robots.txt unreachable, before its URLs are dropped.
     pub give_up: Duration,
-    /// What was known of hosts before that time is not held against those that were given up, or never answered: they
+    /// Time before which what was known of hosts is not held against those that were given up, or never answered: they
     /// are asked again.
     pub forgiven: Time,
     /// Active hosts with URLs that share an address, at most, and fewer where places are scarce; of no effect without
@@ -45,9 +45,9 @@ pub struct FrontierOptions {
     pub per_domain_active_max: usize,
     /// Share of a host's turns that pages have that are due again, while it has new ones.
     pub due_share: f32,
-    /// What domains may have in a round by their supporters, where these are counted.
+    /// Budgets of domains in a round by their supporters, where these are counted.
     pub rounds: Option<RoundBudgets>,
-    /// Where turns are taken that this frontier has in common with others of the process, if there are others.
+    /// Turns that this frontier shares with others of the process, if there are others.
     pub ledger: Option<Arc<Ledger>>,
 }
 
@@ -73,7 +73,8 @@ impl Default for FrontierOptions {
     }
 }
 
-/// How a host is treated. `delay_factor = 0`, `delay_min = 0` and `delay_per_ip = 0` together mean no delay at all.
+/// Delays and limits with which a host is treated. `delay_factor = 0`, `delay_min = 0` and `delay_per_ip = 0` together
+/// mean no delay at all.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Politeness {
     /// The least time between two requests of a host.
@@ -84,7 +85,7 @@ pub struct Politeness {
     pub delay_factor: f64,
     /// A longer Crawl-delay counts as this.
     pub crawl_delay_max: Duration,
-    /// Nothing is fetched of a host that asks for a longer Crawl-delay.
+    /// True if hosts that ask for a longer Crawl-delay are left alone.
     pub skip_beyond: bool,
     /// Requests of a host that may run at the same time.
     pub connections_per_host: usize,
@@ -109,7 +110,7 @@ impl Default for Politeness {
     }
 }
 
-/// How much is fetched at most; `None` is no limit.
+/// Limits of what is fetched; `None` is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Pages of an origin.
@@ -132,22 +133,23 @@ impl Default for Budget {
     }
 }
 
-/// How a host is treated. Addresses have one delay, whatever hosts they have, so that of the politeness here does not
-/// count; nor do the pages of a domain in the budget.
+/// The treatment of a host. An address has one delay, whatever hosts it has, so `delay_per_ip` does not count in the
+/// politeness here; nor do the pages of a domain in the budget.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Treatment {
     /// Its delays and connections.
     pub politeness: Politeness,
-    /// What may be fetched of it.
+    /// Limits of what is fetched of it.
     pub budget: Budget,
 }
 
 /// Knows the hosts that are treated otherwise than the rest.
 pub trait Treatments: Debug + Send + Sync {
-    /// How `host` is treated, a name or an address; none where it is treated as the rest.
+    /// Returns how `host`, a name or an address, is treated; `None` where it is treated as the rest.
     fn of(&self, host: &str) -> Option<Arc<Treatment>>;
     /// The longest delay after a request that any of them has.
     fn delay_max(&self) -> Duration;
-    /// How they are treated, as JSON for those who judge the log of requests; empty where that is as the rest.
+    /// Returns how they are treated, as JSON for those who judge the log of requests; empty where they are treated as
+    /// the rest.
     fn told(&self) -> &str;
 }

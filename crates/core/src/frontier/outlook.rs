@@ -9,7 +9,7 @@ use crate::clock::Time;
 pub struct ColdWait {
     /// The moment.
     pub until: Time,
-    /// Whether that is longer than hosts wait for their delays: they rest.
+    /// True if that is longer than hosts wait for their delays: they rest.
     pub is_rest: bool,
 }
 

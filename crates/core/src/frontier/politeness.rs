@@ -22,7 +22,7 @@ use crate::clock::Time;
 use crate::politeness;
 use crate::web::robots::RobotsRules;
 
-/// What a host is held back for.
+/// The trouble for which a host is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     /// It answers that it is overloaded.
@@ -33,7 +33,7 @@ pub(super) enum Trouble {
     Robots,
 }
 
-/// What in a robots.txt forbids a URL.
+/// The part of a robots.txt that forbids a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forbidden<'a> {
     /// A rule, by its normalised pattern.
@@ -43,7 +43,7 @@ pub enum Forbidden<'a> {
 }
 
 impl Politeness {
-    /// Whether no delay at all is wanted.
+    /// Returns whether no delay at all is wanted.
     pub(super) fn is_none(&self) -> bool {
         self.delay_factor <= 0.0 && self.delay_min.is_zero() && self.delay_per_ip.is_zero()
     }
@@ -61,17 +61,17 @@ impl Politeness {
         pace.max(self.delay_min).max(crawl_delay.unwrap_or_default().min(self.crawl_delay_max))
     }
 
-    /// Whether robots.txt asks for more than is kept to as it is written.
+    /// Returns whether robots.txt asks for a longer delay than the longest that is kept.
     pub fn is_beyond(&self, crawl_delay: Option<Duration>) -> bool {
         !self.is_none() && crawl_delay.is_some_and(|delay| delay > self.crawl_delay_max)
     }
 
-    /// Whether a host that asks for this is left alone.
+    /// Returns whether a host that asks for this is left alone.
     pub fn skips(&self, crawl_delay: Option<Duration>) -> bool {
         self.skip_beyond && self.is_beyond(crawl_delay)
     }
 
-    /// What in `rules` forbids `url`, if anything does.
+    /// Returns what in `rules` forbids `url`, if anything does.
     pub fn forbidden<'a>(&self, rules: &'a RobotsRules, url: &str) -> Option<Forbidden<'a>> {
         match (rules.deciding(url), rules.crawl_delay()) {
             (Some((pattern, false)), _) => Some(Forbidden::Disallow(pattern)),
@@ -94,7 +94,7 @@ impl Politeness {
         }
     }
 
-    /// How long a URL waits that failed by itself after so many earlier attempts.
+    /// Returns the time for which a URL waits that failed by itself after this many earlier attempts.
     pub(super) fn url_wait(&self, trouble: Trouble, attempts: u8, rng: &mut fastrand::Rng) -> Duration {
         let doubled = self.backoff_base(trouble).saturating_mul(1 << u32::from(attempts).min(DOUBLINGS_MAX));
         doubled.min(URL_WAIT_MAX).mul_f64(1.0 + BACKOFF_JITTER * rng.f64())

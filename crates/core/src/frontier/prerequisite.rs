@@ -17,16 +17,16 @@ use super::tuning::ERRAND_ASKS_AGAIN;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
 
-/// Who is asked for the sake of another one.
+/// A host that is asked for the sake of another one.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     /// The origin.
     pub origin: Fingerprint,
     /// Its host's name.
     pub name: Fingerprint,
-    /// Whether its URLs belong to another shard.
+    /// True if its URLs belong to another shard.
     pub is_foreign: bool,
-    /// How its host is treated.
+    /// Delays and limits with which its host is treated.
     pub politeness: Politeness,
 }
 
@@ -108,7 +108,7 @@ impl Frontier {
         }
     }
 
-    /// How many times its delay a host is left alone that is asked so.
+    /// Returns the multiple of its delay for which a host that is asked so is left alone.
     pub(super) fn turns_of(&self, asked: Asked) -> u32 {
         let ledger = self.options.ledger.as_ref().filter(|_| asked.is_foreign);
         ledger.map_or(1, |ledger| ledger.foreign_factor())
@@ -120,8 +120,9 @@ impl Frontier {
         self.delay_of(index)
     }
 
-    /// After a stop that was none of ours, a host may have been contacted until the start of this process, by a pace
-    /// that was not saved. It is not asked before the longest delay that its pace can have come to by `politeness`.
+    /// Returns the time before which a host is not asked after a stop that was none of ours. It may have been contacted
+    /// until the start of this process, by a pace that was not saved: from then on the longest delay has to pass that
+    /// its pace can have come to by `politeness`.
     pub(super) fn unclean_floor(&self, politeness: &Politeness, pace: Duration, crawl_delay: Option<Duration>) -> Time {
         let Some(since) = self.holds.unclean_since else { return Time::ZERO };
         let longest = if politeness.delay_factor > 0.0 { politeness.delay_max } else { politeness.delay_min };

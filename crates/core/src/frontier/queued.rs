@@ -25,11 +25,11 @@ pub struct QueuedUrl {
     pub host: Fingerprint,
     /// Fingerprint of its registrable domain: names its partition.
     pub domain: Fingerprint,
-    /// Smaller comes first.
+    /// Priority: the smaller comes first.
     pub priority: u8,
     /// Links between a seed and this URL; redirects do not count.
     pub depth: u16,
-    /// How it was found, a letter a hop.
+    /// The way by which it was found, a letter a hop.
     pub hops: Hops,
     /// Attempts made so far.
     pub attempts: u8,
@@ -37,9 +37,10 @@ pub struct QueuedUrl {
     pub via: u64,
     /// Number of the seed that it descends from.
     pub seed: u32,
-    /// Whether it is fetched although it was seen before.
+    /// True if it is fetched although it was seen before.
     pub forced: bool,
-    /// Why it is queued once more where a recrawl wants that, and what is known of its page: [`Recrawl`].
+    /// The reason for which it is queued once more, where a recrawl wants that, and what is known of its page:
+    /// [`Recrawl`].
     pub recrawl: Option<Arc<[u8]>>,
 }
 
@@ -48,18 +49,18 @@ const FLAG_FORCED: u8 = 1;
 const FLAG_RECRAWL: u8 = 2;
 
 impl QueuedUrl {
-    /// Whether it is fetched again because somebody wants that now, and not because it is due: what it leads to is
-    /// wanted too.
+    /// Returns whether it is fetched again because somebody wants that now, and not because it is due: what it leads to
+    /// is wanted too.
     pub fn is_of_round(&self) -> bool {
         self.forced && !self.is_due_again()
     }
 
-    /// Whether its page was visited before, and its time has come again.
+    /// Returns whether its page was visited before, and its time has come again.
     pub fn is_due_again(&self) -> bool {
         Recrawl::is_due(self.recrawl.as_deref())
     }
 
-    /// Whether budgets have counted it: its page was visited before, and this is a further version of it.
+    /// Returns whether budgets have counted it: its page was visited before, and this is a further version of it.
     pub fn is_counted(&self) -> bool {
         self.forced && Recrawl::is_counted(self.recrawl.as_deref())
     }
@@ -90,8 +91,8 @@ impl QueuedUrl {
         }
     }
 
-    /// What the flags of an encoded URL say: whether it is forced, and has the reason of a recrawl; `None` if they say
-    /// anything else.
+    /// Reads the flags of an encoded URL: whether it is forced, and whether it has the reason of a recrawl; `None` if
+    /// they say anything else.
     pub(super) fn read_flags(flags: u8) -> Option<(bool, bool)> {
         (flags & !(FLAG_FORCED | FLAG_RECRAWL) == 0).then_some((flags & FLAG_FORCED != 0, flags & FLAG_RECRAWL != 0))
     }
@@ -133,7 +134,7 @@ impl Aux for QueuedUrl {
 #[serde(from = "String", into = "String")]
 pub struct Hops(Letters);
 
-/// Most paths are short, and lie in the URL that has them.
+/// Most paths are short, and are in the URL that has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Letters {
     Short { len: u8, bytes: [u8; Hops::SHORT_MAX] },
@@ -174,15 +175,15 @@ impl Hops {
         self.as_bytes().iter().rev().take_while(|&&letter| letter == b'R').count()
     }
 
-    /// How many sitemaps in a row led here, whatever redirects there were between them; the robots.txt that named the
-    /// first one counts like a sitemap.
+    /// Returns the number of sitemaps in a row that led here, whatever redirects there were between them; the
+    /// robots.txt that named the first one counts like a sitemap.
     pub fn sitemaps(&self) -> usize {
         let end = self.as_bytes().iter().rev().take_while(|letter| matches!(letter, b'M' | b'R'));
         end.filter(|&&letter| letter == b'M').count()
     }
 
-    /// How many embeds in a row led here, whatever redirects there were between them: 1 for what a page embeds, 2 for
-    /// what that names in turn, 0 for a page that was linked.
+    /// Returns the number of embeds in a row that led here, whatever redirects there were between them: 1 for what a
+    /// page embeds, 2 for what that names in turn, 0 for a page that was linked.
     pub fn embeds(&self) -> usize {
         let end = self.as_bytes().iter().rev().take_while(|letter| matches!(letter, b'E' | b'R'));
         end.filter(|&&letter| letter == b'E').count()

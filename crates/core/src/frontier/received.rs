@@ -21,12 +21,12 @@ use super::tuning::ERRAND_ASKS_AGAIN;
 use crate::clock::Time;
 use crate::disk::Result;
 
-/// How hosts are asked for what a page needs.
+/// The pace at which hosts are asked for what a page needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequisitePace {
-    /// Between two of them, to one host.
+    /// The least time between two of these requests to one host.
     pub delay: Duration,
-    /// So many to one host at the same time.
+    /// The most of them to one host at the same time.
     pub connections: usize,
 }
 
@@ -45,7 +45,7 @@ impl Frontier {
         self.wake_name(index);
     }
 
-    /// Whether the request that `host` names is over, and its URL not done.
+    /// Returns whether the request that `host` names is over, and its URL not done.
     pub(super) fn has_received(&self, host: HostId) -> bool {
         let found = self.active.resolve_id(host).map(|index| self.active.host(index));
         found.is_some_and(|found| found.received.iter().any(|&(flight, _)| flight == host.flight))

@@ -1,6 +1,6 @@
-//! What stays of a host when it leaves memory: its standing, its compiled robots rules, its addresses.
+//! The record of a host, which stays when it leaves memory: its standing, its compiled robots rules, its addresses.
 //!
-//! A record lies in the tail of its partition, then in the directory of its base, and comes back when the host is
+//! A record is in the tail of its partition, then in the directory of its base, and comes back when the host is
 //! active again. Its times are wall times of an earlier moment, perhaps of another process on a machine whose clock was
 //! ahead: they are read by the [`Writer`] of the record alone, which says by which clock. What a record says of rules,
 //! addresses and names is not believed before the moment at which it was written: the clock was set back then, nobody
@@ -19,48 +19,49 @@ use super::writer::Writer;
 use crate::clock::{Era, Stored, Time};
 use crate::outcome::{HostFault, Reason};
 
-/// How a host stands with us.
+/// The standing of a host with us.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Standing {
-    /// No request before.
+    /// Time before which no request begins.
     pub due: Time,
     /// The delay that its last fetches ask for.
     pub pace: Duration,
-    /// How often it was held back in a row.
+    /// The number of back-offs in a row.
     pub backoff_level: u8,
-    /// When the last back-off was set.
+    /// Time at which the last back-off was set.
     pub backoff_set: Time,
-    /// Held back until then.
+    /// Time until which it is held back.
     pub backoff_until: Time,
-    /// Failures in a row, and since when.
+    /// Failures in a row, and the time of the first.
     pub failures: u32,
     pub failing_since: Time,
-    /// How often its robots.txt could not be had in a row, and since when.
+    /// The number of times in a row that its robots.txt could not be had, and the time of the first.
     pub robots_level: u8,
     pub robots_failing_since: Time,
-    /// Used of its budgets.
+    /// Pages and bytes that are used of its budgets.
     pub pages: u64,
     pub bytes: u64,
-    /// Given up until then, and why: its URLs are dropped.
+    /// Time until which it is given up, and the reason: its URLs are dropped.
     pub gone: Option<(Time, Reason)>,
-    /// Whether it ever answered a request.
+    /// True if it ever answered a request.
     pub answered: bool,
-    /// Why it brings nothing, since its last answer.
+    /// The cause for which it delivers nothing, since its last answer.
     pub blame: Option<HostFault>,
 }
 
 impl Standing {
-    /// From when on it has something to do: a host that is given up only drops, and that can be done at once.
+    /// Returns the time from which on it has something to do: a host that is given up only drops, and that can be done
+    /// at once.
     pub(super) fn available(&self) -> Time {
         if self.gone.is_some() { Time::ZERO } else { self.due.max(self.backoff_until) }
     }
 
-    /// Whether it was asked and never answered.
+    /// Returns whether it was asked and never answered.
     pub(super) fn is_silent(&self) -> bool {
         !self.answered && self.blame.is_some()
     }
 
-    /// What those who wait with it for an address have to know of it.
+    /// Returns what those who wait with it for an address have to know of it.
     pub(super) fn acquaintance(&self) -> Acquaintance {
         match (self.answered, self.is_silent()) {
             (true, _) => Acquaintance::Answers,
@@ -79,7 +80,7 @@ impl Standing {
         }
     }
 
-    /// Whether it says nothing at `now` that a host that was never met would not be assumed to be.
+    /// Returns whether it says nothing at `now` that would not be assumed of a host that was never met.
     fn is_blank(&self, now: Time) -> bool {
         self.available() <= now
             && self.gone.is_none_or(|(until, _)| until <= now)
@@ -101,7 +102,7 @@ impl Standing {
 /// A host that is not active.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HostRecord {
-    /// When it was made.
+    /// Time at which it was made.
     pub written: Time,
     pub standing: Standing,
     /// Encoded rules and their expiry.
@@ -175,8 +176,8 @@ impl HostRecord {
         Some(renewed.into())
     }
 
-    /// What is worth keeping at `now` of an encoded record: nothing (`None` inside), or the record without what has
-    /// expired; `None` outside if it cannot be read.
+    /// Returns what is worth keeping at `now` of an encoded record: nothing (`None` inside), or the record without what
+    /// has expired; `None` outside if it cannot be read.
     pub(super) fn kept(bytes: &[u8], now: Time) -> Option<Option<Cow<'_, [u8]>>> {
         let read = Encoded::read(bytes)?;
         let holds = |expires: Option<Stored>| expires.is_some_and(|expires| expires.told() > now);
@@ -196,8 +197,8 @@ impl HostRecord {
         Some(Some(trimmed.into()))
     }
 
-    /// From when on the host of an encoded record has something to do; the rest of a host that is forgiven (see
-    /// [`HostRecord::forgive`]) counts as passed.
+    /// Returns the time from which on the host of an encoded record has something to do; the rest of a host that is
+    /// forgiven (see [`HostRecord::forgive`]) counts as passed.
     pub(super) fn available_in(bytes: &[u8], since: Time, writer: Writer) -> Option<Time> {
         let mut reader = Reader::new(bytes);
         let (time, flags, written) = (reader.time()?, reader.u8()?, reader.time()?);
@@ -212,7 +213,7 @@ impl HostRecord {
         Some(era.rest(time, BACKOFF_MAX))
     }
 
-    /// Until when the host of an encoded record is not to be contacted by any shard: as
+    /// Returns the time until which the host of an encoded record is not to be contacted by any shard: as
     /// [`HostRecord::available_in`], but one that was given up rests too.
     pub(super) fn rests_in(bytes: &[u8], since: Time, writer: Writer) -> Option<Time> {
         let available = HostRecord::available_in(bytes, since, writer)?;
@@ -223,14 +224,14 @@ impl HostRecord {
         Some(if counts { available.max(standing.due).max(standing.backoff_until) } else { available })
     }
 
-    /// Whether an encoded record is that of a host that was asked and never answered.
+    /// Returns whether an encoded record is that of a host that was asked and never answered.
     pub(super) fn is_silent_in(bytes: &[u8]) -> bool {
         let mut reader = Reader::new(bytes);
         reader.time().and_then(|_| reader.u8()).is_some_and(is_silent)
     }
 
-    /// What is to be asked again since `since` is not held against the host by a record of before: that it was given
-    /// up, and, where it never answered, its rests.
+    /// Forgives the host what a record of `since` or before holds against it, as it is to be asked again: that it was
+    /// given up, and, where it never answered, its rests.
     pub(super) fn forgive(&mut self, since: Time, now: Time) {
         if self.written <= since {
             self.standing.forgive(now);
@@ -244,7 +245,7 @@ impl HostRecord {
         self.addresses = self.addresses.take().filter(|&(_, expires)| expires > now);
     }
 
-    /// Whether nothing would be lost without the record at `now`.
+    /// Returns whether nothing would be lost without the record at `now`.
     pub(super) fn is_blank(&self, now: Time) -> bool {
         self.standing.is_blank(now)
             && self.rules.as_ref().is_none_or(|&(_, expires)| expires <= now)
@@ -252,7 +253,7 @@ impl HostRecord {
     }
 }
 
-/// A record as it lies in bytes, with nothing copied.
+/// A record as it is in bytes, with nothing copied.
 struct Encoded<'a> {
     written: Stored,
     due: Stored,

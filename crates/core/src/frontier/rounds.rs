@@ -53,7 +53,7 @@ impl Frontier {
         Ok(quarters_of(totals.supporters, totals.is_of_seed))
     }
 
-    /// What is known of a domain without reading a file.
+    /// Returns the totals of a domain that are known without reading a file.
     fn known_here(&self, domain: Fingerprint) -> DomainTotals {
         match self.domains.get(domain) {
             Some(active) => active.totals(),
@@ -71,7 +71,7 @@ impl Frontier {
         self.cold.partitions[number].push_domain(domain, totals, self.now, &mut self.cold.files)
     }
 
-    /// So many pages, of this round where there are any.
+    /// Totals of this many pages, of this round where there are any.
     pub(super) fn page_totals(&self, pages: u64) -> DomainTotals {
         let mut totals = DomainTotals::of_pages(pages);
         if let Some(rounds) = &self.rounds {
@@ -80,7 +80,7 @@ impl Frontier {
         totals
     }
 
-    /// What is known of the domain of a host that comes here without having been on the disk side.
+    /// Returns the totals of the domain of a host that comes here without having been on the disk side.
     pub(super) fn newcomer_totals(&self, domain: Fingerprint) -> DomainTotals {
         match &self.rounds {
             Some(_) => self.cold.partitions[self.partition_of(domain)].newer_totals(domain),
@@ -88,7 +88,7 @@ impl Frontier {
         }
     }
 
-    /// Whether a domain has had its share of this round, as far as that is known here.
+    /// Returns whether a domain has had its share of this round, as far as that is known here.
     pub(super) fn domain_rests(&self, domain: Fingerprint) -> bool {
         let Some(rounds) = self.rounds.as_ref().filter(|rounds| rounds.now.are_kept()) else { return false };
         match self.domains.get(domain) {
@@ -100,7 +100,7 @@ impl Frontier {
         }
     }
 
-    /// What the round leaves to a domain for one more page.
+    /// Returns what the round leaves to a domain for one more page.
     pub(super) fn allowance_of_round(&self, domain: &Domain) -> Allowance {
         let Some(rounds) = &self.rounds else { return Allowance::Free };
         match rounds.now.left(&domain.totals()) {
@@ -110,8 +110,9 @@ impl Frontier {
         }
     }
 
-    /// Whether a host has to wait for the next round with the URL that is its next: for its domain has had as many
-    /// pages, or its robots.txt would be one too many. A page that is fetched again was counted when it was new.
+    /// Returns whether a host has to wait for the next round with its next URL: because its domain has had its pages of
+    /// this one, or because its robots.txt would be one too many. A page that is fetched again was counted when it was
+    /// new.
     pub(super) fn awaits_round(&self, index: u32, now: Time) -> bool {
         let Some(rounds) = self.rounds.as_ref().filter(|rounds| rounds.now.are_kept()) else { return false };
         if self.first_in_turn(index).is_some_and(Item::is_counted) {
@@ -143,7 +144,7 @@ impl Frontier {
         Lane { domain, cost: cost.map_or(1, |(rounds, domain)| rounds.now.cost_of_turn(&domain.totals())) }
     }
 
-    /// What a take of a partition has to know of the round.
+    /// Returns what a take of a partition has to know of the round.
     pub(super) fn round_left(&self, number: usize) -> Option<RoundLeft> {
         let rounds = self.rounds.as_ref().filter(|rounds| rounds.now.are_kept())?;
         let partition = &self.cold.partitions[number];
@@ -167,7 +168,7 @@ impl Frontier {
         usize::try_from(left).unwrap_or(usize::MAX)
     }
 
-    /// Whether anything waits for the next round.
+    /// Returns whether anything waits for the next round.
     fn has_resting(&self) -> bool {
         let rests = |partition: &super::Partition| partition.walk.has_resting() || partition.recent.has_resting;
         self.active.resting_hosts > 0 || self.cold.partitions.iter().any(rests)
@@ -187,9 +188,9 @@ impl Frontier {
         self.has_resting().then_some(rounds.now.number)
     }
 
-    /// When the next round begins, if nothing else happens: where a worker is idle, no host with budget is ready, and
-    /// something waits for the next round. What else may bring such a host, here or, with `is_fed`, on its way to the
-    /// frontier, holds it up for a small part of the round alone.
+    /// Returns the time at which the next round begins, if nothing else happens: where a worker is idle, no host with
+    /// budget is ready, and something waits for the next round. What else may bring such a host, here or, with
+    /// `is_fed`, on its way to the frontier, holds it up for a small part of the round alone.
     pub fn round_due(&self, now: Time, is_fed: bool) -> Option<Time> {
         let rounds = self.rounds.as_ref()?;
         let ends = rounds.patience.ends()?;
@@ -206,12 +207,12 @@ impl Frontier {
         self.options.politeness.delay_min.saturating_mul(pages).min(ROUND_LEAST_MAX)
     }
 
-    /// Whether hosts with budget come up by themselves, or may be found on the disk side.
+    /// Returns whether hosts with budget come up by themselves, or may be found on the disk side.
     fn feeds_itself(&self, now: Time) -> bool {
         self.active.busy > 0 || self.is_cold_side_at_work(now)
     }
 
-    /// Whether something is done on the disk side that may bring a host, or can be now.
+    /// Returns whether something is done on the disk side that may bring a host, or can be now.
     pub(super) fn is_cold_side_at_work(&self, now: Time) -> bool {
         let may_find = |partition: &super::Partition| {
             let walks = partition.base_left() > 0 && partition.walk.due().is_some_and(|due| due <= now);
@@ -250,7 +251,7 @@ impl Frontier {
         is_looked_up
     }
 
-    /// Everything that rests comes up again, in memory and on disk.
+    /// Lets everything that rests come up again, in memory and on disk.
     fn wake_resting(&mut self, now: Time) {
         for index in self.active.take_resting() {
             self.put(index, WaitState::Nowhere, now);
@@ -263,7 +264,7 @@ impl Frontier {
         }
     }
 
-    /// How many domains have how many supporters: those that were merged, and those that are known in memory alone.
+    /// Counts domains by their supporters: those that were merged, and those that are known in memory alone.
     fn supporters(&self) -> Histogram {
         let mut all = Histogram::default();
         for partition in &self.cold.partitions {

@@ -18,8 +18,8 @@ use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 
 impl Frontier {
-    /// Whether as many busy hosts as may be share an address, for one more of `domain`. Without a delay for addresses
-    /// none is saturated: its hosts do not wait for each other.
+    /// Returns whether an address has too many busy hosts for one more of `domain` to share it. Without a delay for
+    /// addresses none is saturated: its hosts do not wait for each other.
     pub(super) fn is_saturated(&self, ip: IpAddr, domain: Fingerprint) -> bool {
         self.is_crowded(ip) && !(self.addresses.hosts_of(ip, domain) == 0 && self.addresses.is_of_few(ip))
     }
@@ -28,9 +28,9 @@ impl Frontier {
         !self.options.politeness.delay_per_ip.is_zero() && self.addresses.hosts(ip) >= self.address_share()
     }
 
-    /// When the host of `origin`, which finds its address saturated, may try again. Each has a turn of its own, so that
-    /// they do not all come back at once; those whose turn is far away come back at moments spread over the last half
-    /// of [`SATURATED_MAX`].
+    /// Returns the time at which the host of `origin`, which finds its address saturated, may try again. Each has its
+    /// own turn, so that they do not all come back at once; those whose turn is far away come back at moments
+    /// spread over the last half of [`SATURATED_MAX`].
     pub(super) fn after_the_saturation(&mut self, ip: IpAddr, origin: Fingerprint, now: Time) -> Time {
         let turn = self.options.politeness.delay_per_ip.saturating_mul(TURN_REQUESTS);
         let horizon = now + SATURATED_MAX;
@@ -60,7 +60,8 @@ impl Frontier {
         Ok(())
     }
 
-    /// Whether a host at rest has had its turn at its address while others are away because of the saturation there.
+    /// Returns whether a host at rest has had its turn at its address while others are away because of the saturation
+    /// there.
     pub(super) fn gives_way(&self, index: u32) -> bool {
         let host = self.active.host(index);
         let Some(ip) = host.counted_at.filter(|_| host.asked >= TURN_REQUESTS && host.is_at_rest()) else {
@@ -106,8 +107,8 @@ impl Frontier {
         }
     }
 
-    /// When another host of `domain`, of which `busy` are active, may become active, if it has to wait: while the
-    /// domain is held back, and then one at a time until one finds its address not saturated.
+    /// Returns the time at which another host of `domain`, of which `busy` are active, may become active, if it has to
+    /// wait: while the domain is held back, and then one at a time until one finds its address not saturated.
     pub(super) fn held_until(&self, domain: Fingerprint, busy: u32) -> Option<Time> {
         let until = *self.cold.partitions[self.partition_of(domain)].held.get(&domain)?;
         (until > self.now || busy > 0).then_some(until)

@@ -1,4 +1,4 @@
-//! When something may be done: a heap of due times, and the line of what is due.
+//! The times at which something may be done: a heap of due times, and the line of what is due.
 //!
 //! The line is fair between lanes, which are registrable domains: where more is due than can be done, each domain that
 //! has something in line gets as much, whether it has one host there or a thousand. An entry gets its turn when it
@@ -30,7 +30,7 @@ pub(super) struct HostRef {
     pub generation: u32,
 }
 
-/// What comes up.
+/// A thing that comes up in the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Entry {
     /// A host that waits for its own time.
@@ -43,11 +43,11 @@ pub(super) enum Entry {
     Suspects,
 }
 
-/// Whose turn an entry takes.
+/// The domain whose turn an entry takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Lane {
     pub domain: Fingerprint,
-    /// How many turns it waits for each: 1, or more for a domain of which less is to be fetched.
+    /// The number of turns that each of its own costs: 1, or more for a domain of which less is to be fetched.
     pub cost: u64,
 }
 
@@ -66,7 +66,7 @@ type Timed = (Time, u64, Entry, Option<Lane>);
 /// The heap and the line.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
-    /// Without a lane is what others wait for, which comes at once.
+    /// Entries that are not due yet; what others wait for has no lane, and comes at once.
     heap: BinaryHeap<Reverse<Timed>>,
     line: BinaryHeap<Reverse<InLine>>,
     made: u64,
@@ -142,7 +142,7 @@ impl Schedule {
         (self.line, self.heap) = (line.into(), heap.into());
     }
 
-    /// When the next entry comes up; stale ones included.
+    /// Returns the time at which the next entry comes up; stale ones included.
     pub(super) fn next_due(&self) -> Option<Time> {
         let first = self.line.peek().map(|Reverse(first)| first.due);
         first.or_else(|| self.heap.peek().map(|Reverse((due, ..))| *due))
@@ -198,7 +198,7 @@ mod tests {
         assert!(expected.iter().all(|(_, entry)| come_up.contains(entry)));
     }
 
-    /// Everything that comes up of the same entries.
+    /// Makes a schedule of the same entries, and returns everything that comes up.
     fn schedule_of(entries: u32, now: u64) -> Vec<(Time, Entry)> {
         let mut schedule = Schedule::default();
         for n in 0..entries {

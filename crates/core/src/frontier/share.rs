@@ -1,4 +1,4 @@
-//! How many of the places one domain may have, and one address: as many as are left to others.
+//! The share of the places that one domain may have, and one address: as many as are left to others.
 //!
 //! A domain with sub-domains without end, or an address with sites without number, would take every place. The limit
 //! is the one that switches use for queues that share a memory (Choudhury and Hahne, "Dynamic Queue Length Thresholds
@@ -12,7 +12,7 @@ use super::policy::SlotCounts;
 use super::tuning::ADDRESS_SHARE_MIN;
 use crate::fingerprint::Fingerprint;
 
-/// What domains may have of the places.
+/// The share of the places that domains may have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
     /// Places that no busy host has: idle ones leave when theirs is wanted.
@@ -21,7 +21,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Whether a domain that has `busy` hosts may have one more.
+    /// Returns whether a domain that has `busy` hosts may have one more.
     pub(super) fn lets_in(&self, busy: u32) -> bool {
         (busy as usize) < self.free.min(self.per_domain_max).max(1)
     }
@@ -48,18 +48,18 @@ impl Frontier {
         }
     }
 
-    /// What domains may have now.
+    /// Returns the share of the places that domains may have now.
     pub(super) fn share(&self) -> Share {
         Share { free: self.free_places(), per_domain_max: self.options.per_domain_active_max }
     }
 
-    /// Whether one more host of `domain` may become active.
+    /// Returns whether one more host of `domain` may become active.
     pub(super) fn has_share(&self, domain: Fingerprint) -> bool {
         let busy = self.domains.get(domain).map_or(0, |active| active.busy);
         self.held_until(domain, busy).is_none() && self.share().lets_in(busy)
     }
 
-    /// How many busy hosts may share an address now.
+    /// Returns the number of busy hosts that may share an address now.
     pub(super) fn address_share(&self) -> usize {
         self.free_places().max(ADDRESS_SHARE_MIN).min(self.options.per_address_active_max).max(1)
     }

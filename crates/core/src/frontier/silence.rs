@@ -19,11 +19,11 @@ use crate::outcome::HostFault;
 pub struct RestingHost {
     /// `http://host:port`.
     pub origin: Box<str>,
-    /// Until when.
+    /// Time until which it rests.
     pub until: Time,
-    /// Why, where a request brought nothing.
+    /// The cause, where a request brought nothing.
     pub blame: Option<HostFault>,
-    /// Whether it never answered.
+    /// True if it never answered.
     pub silent: bool,
 }
 
@@ -38,11 +38,11 @@ pub struct Resting {
     pub first: Option<Time>,
     /// The end of the last rest.
     pub last: Option<Time>,
-    /// Those that rest longest, the longest rest first.
+    /// Hosts that rest longest, the longest rest first.
     pub longest: Vec<RestingHost>,
 }
 
-/// What the disk side holds beside URLs of active hosts.
+/// The contents of the disk side other than URLs of active hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColdSilence {
     /// Nothing but URLs of hosts that never answered.
@@ -82,12 +82,13 @@ impl Frontier {
         (standing.answered, standing.blame) = (true, None);
     }
 
-    /// Why the host of `origin` brings nothing, while it is active.
+    /// Returns the cause for which the host of `origin` delivers nothing, while it is active.
     pub fn blame_of(&self, origin: Fingerprint) -> Option<HostFault> {
         self.active.host(self.active.find(origin)?).standing.blame
     }
 
-    /// Whether every active host that has anything to do was asked and never answered, and there is one.
+    /// Returns whether every active host that has anything to do was asked and never answered; where no host has
+    /// anything to do, whether there are URLs on the disk side.
     pub fn only_silent_active(&self) -> bool {
         let mut silent = self.active.hosts().filter(|host| has_work(host)).map(|host| host.standing.is_silent());
         match silent.next() {
@@ -96,7 +97,7 @@ impl Frontier {
         }
     }
 
-    /// What the disk side holds beside URLs of active hosts; reads the directories of all bases.
+    /// Finds out what the disk side holds other than URLs of active hosts; reads the directories of all bases.
     pub fn cold_silence(&self) -> Result<ColdSilence> {
         if self.cold.urls == 0 {
             return Ok(ColdSilence::Silent);
@@ -164,7 +165,7 @@ fn keep_longest(hosts: &mut Vec<&Host>, count: usize) {
     hosts.truncate(count);
 }
 
-/// Whether a host has URLs or requests.
+/// Returns whether a host has URLs or requests.
 fn has_work(host: &Host) -> bool {
     let has_urls = !host.buffer.is_empty() || !host.waiting.is_empty() || host.has_cold();
     host.place != WaitState::Idle && (has_urls || !host.is_at_rest())

@@ -1,4 +1,4 @@
-//! What a checkpoint keeps of the frontier, and how it is taken up again.
+//! The part of a checkpoint that belongs to the frontier, and the way in which it is taken up again.
 //!
 //! [`FrontierState`] names the files of the disk side with their lengths; everything else is one section of bytes that
 //! goes into the checkpoint's file of what was in memory: arrays, cursors, newer records, and the whole active side
@@ -54,14 +54,14 @@ pub struct SavedFrontier<'a> {
     pub state: &'a FrontierState,
     /// The section of what was in memory.
     pub ram: &'a [u8],
-    /// When it was cut.
+    /// Time at which it was cut.
     pub cut: Stored,
 }
 
 /// A consistent cut through the frontier.
 #[derive(Debug)]
 pub struct FrontierCut {
-    /// For the checkpoint record.
+    /// The state for the checkpoint record.
     pub state: FrontierState,
     /// Files to sync before that is written.
     pub sync: Vec<PathBuf>,
@@ -315,17 +315,17 @@ pub(super) fn read_partition(reader: &mut Reader<'_>, partition: &mut Partition)
 /// A host of the active side, as a cut has it.
 pub(super) struct SavedHost {
     pub host: Host,
-    /// What was in flight and in its buffer.
+    /// URLs that were in flight and in its buffer.
     pub items: Vec<Item>,
     /// Requests to it were in progress.
     pub under_way: bool,
-    /// When it was saved.
+    /// Time at which it was saved.
     pub written: Time,
 }
 
-/// Of [`SavedHost`]: its tail may hold more of its URLs.
+/// Flag of a [`SavedHost`]: its tail may hold more of its URLs.
 const MAY_TAIL: u8 = 1;
-/// Of [`SavedHost`]: requests were in progress.
+/// Flag of a [`SavedHost`]: requests were in progress.
 const UNDER_WAY: u8 = 2;
 
 fn put_host(out: &mut Vec<u8>, host: &Host, now: Time) {

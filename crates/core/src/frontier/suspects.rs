@@ -54,7 +54,7 @@ impl Suspects {
         self.len
     }
 
-    /// Whether the lines come up in the schedule.
+    /// Returns whether the lines are in the schedule.
     pub(super) fn is_scheduled(&self) -> bool {
         self.scheduled
     }

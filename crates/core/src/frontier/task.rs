@@ -1,4 +1,4 @@
-//! What the frontier and the engine say to each other: tasks one way, answers the other.
+//! Messages between the frontier and the engine: tasks one way, answers the other.
 //!
 //! Every task but [`Task::Drop`] is answered exactly once: [`Task::Resolve`] by `resolved`, [`Task::Robots`] by
 //! `robots`, [`Task::Fetch`] by `done`, each with the [`HostId`] of the task; or, where the answer is to wait, by
@@ -17,11 +17,11 @@ use crate::web::robots::RobotsRules;
 
 /// The robots.txt rules of an origin, for our own agent.
 pub trait Rules: Send + Sync + Debug {
-    /// Whether `url` may be fetched.
+    /// Returns whether `url` may be fetched.
     fn allows(&self, url: &str) -> bool;
     /// The Crawl-delay of our group.
     fn crawl_delay(&self) -> Option<Duration>;
-    /// What they ask of anyone who uses the content of `url`.
+    /// Returns what they ask of anyone who uses the content of `url`.
     fn preferences(&self, _url: &str) -> Preferences {
         Preferences::default()
     }
@@ -56,12 +56,12 @@ pub type RulesDecoder = fn(&[u8]) -> Option<Arc<dyn Rules>>;
 pub struct HostId {
     pub(super) index: u32,
     pub(super) generation: u32,
-    /// Which of the requests in flight; tells apart those of a host with several connections.
+    /// Number of the request in flight, by which those of a host with several connections differ.
     pub(super) flight: u32,
 }
 
 impl HostId {
-    /// Of no host: for requests that no queue waits for.
+    /// The id of no host, for requests that no queue waits for.
     pub const NONE: HostId = HostId { index: u32::MAX, generation: u32::MAX, flight: u32::MAX };
 
     /// The id of that number, for tests of what keeps ids.
@@ -81,40 +81,40 @@ impl Permit {
         rules.allows(url).then(|| Permit(rules.preferences(url)))
     }
 
-    /// What robots.txt asks of anyone who uses the content.
+    /// Returns what robots.txt asks of anyone who uses the content.
     pub fn preferences(&self) -> Preferences {
         self.0
     }
 }
 
-/// What the name servers say of a host.
+/// Answer of the name servers about a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameAnswer {
-    /// Where it is, in the order of their answer; no list without an address counts as found.
+    /// The host's addresses, in the order of the answer; a list without an address does not count as found.
     Found(Arc<[IpAddr]>),
-    /// Nowhere: the name does not exist, or has no address.
+    /// The name does not exist, or has no address.
     NoSuchHost,
-    /// Nowhere in the public internet.
+    /// The host has no address in the public internet.
     PrivateAddress,
-    /// They failed, or said nothing.
+    /// A failure of the name servers, or no word from them.
     Unanswered,
 }
 
-/// What is known of the host of a URL before the frontier has asked anything: everything in it holds at this moment.
+/// Knowledge of the host of a URL before the frontier has asked anything: everything in it holds at this moment.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Its rules, and until when they hold.
     pub rules: Option<(Arc<dyn Rules>, Time)>,
-    /// Since when its robots.txt cannot be had.
+    /// Time since which its robots.txt cannot be had.
     pub robots_failing_since: Option<Time>,
     /// Its addresses, and until when they hold.
     pub addresses: Option<(Arc<[IpAddr]>, Time)>,
-    /// Nothing is asked of it, or about its name, before.
+    /// Time before which nothing is asked of it, or about its name.
     pub rests_until: Option<Time>,
 }
 
 impl Known {
-    /// Whether it says nothing.
+    /// Returns whether it says nothing.
     pub(super) fn is_nothing(&self) -> bool {
         self.rules.is_none()
             && self.robots_failing_since.is_none()
@@ -123,52 +123,52 @@ impl Known {
     }
 }
 
-/// How a host is held back.
+/// The way in which a host is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// It is not asked again before.
+    /// Time before which it is not asked again.
     pub until: Time,
-    /// Since when its robots.txt cannot be had, if that is so.
+    /// Time since which its robots.txt cannot be had, if that is so.
     pub robots_failing_since: Option<Time>,
 }
 
-/// What may be done now.
+/// A task that may be done now.
 #[derive(Debug)]
 pub enum Task {
     /// Find the addresses of a host.
     Resolve {
-        /// Whose.
+        /// Id of the host.
         host: HostId,
         /// The host's name.
         name: Box<str>,
     },
     /// Fetch the robots.txt of an origin.
     Robots {
-        /// Whose.
+        /// Id of the host.
         host: HostId,
         /// `http://host:port`, without a default port.
         origin: Box<str>,
-        /// Where it is; the first is the one that politeness was asked for.
+        /// Addresses of the host; the first is the one that politeness was asked for.
         addresses: Arc<[IpAddr]>,
         /// The URL that waits for it.
         provenance: Provenance,
     },
     /// Fetch a URL.
     Fetch {
-        /// Whose, and which of its requests.
+        /// Id of the host, and of its request.
         host: HostId,
-        /// What.
+        /// The URL.
         url: QueuedUrl,
-        /// Where it is; the first is the one that politeness was asked for.
+        /// Addresses of the host; the first is the one that politeness was asked for.
         addresses: Arc<[IpAddr]>,
         /// The rules allow it.
         permit: Permit,
     },
     /// This URL ends here.
     Drop {
-        /// Which.
+        /// The URL.
         url: QueuedUrl,
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
 }
@@ -180,53 +180,53 @@ pub struct Provenance {
     pub depth: u16,
     /// Number of the seed that it descends from.
     pub seed: u32,
-    /// How the robots.txt was come by: as the URL was, and as its prerequisite (`P`).
+    /// The way to the robots.txt: the way to the URL, and a step to its prerequisite (`P`).
     pub hops: Hops,
 }
 
 impl Provenance {
-    /// For `url`.
+    /// The provenance of a robots.txt that is asked for on behalf of `url`.
     pub(super) fn of(url: &QueuedUrl) -> Self {
         Provenance { depth: url.depth, seed: url.seed, hops: url.hops.then('P') }
     }
 }
 
-/// How a fetch went, as far as its host is concerned.
+/// Result of a fetch, as far as its host is concerned.
 #[derive(Clone, Debug)]
 pub struct Feedback {
-    /// When the request was sent.
+    /// Time at which the request was sent.
     pub started: Time,
-    /// From then until the answer was complete.
+    /// Time from then until the answer was complete.
     pub duration: Duration,
     /// Bytes received.
     pub bytes: u64,
-    /// What the outcome table says.
+    /// Verdict of the outcome table.
     pub verdict: Verdict,
-    /// Whom it says that the attempt speaks for.
+    /// The party for which the attempt speaks, by that table.
     pub blame: Blame,
-    /// Why no answer came, where none came.
+    /// The failure, where no answer came.
     pub failure: Option<Failure>,
     /// A valid Retry-After.
     pub retry_after: Option<Duration>,
     /// The address that was connected.
     pub address: Option<IpAddr>,
-    /// Whether the answer counts against the page budgets.
+    /// True if the answer counts against the page budgets.
     pub counts_as_page: bool,
-    /// Whether the answer may lower the delay of its host. Error pages may not: they are quick, and a host that fails
+    /// True if the answer may lower the delay of its host. Error pages may not: they are quick, and a host that fails
     /// quickly must not be asked more often.
     pub may_lower_delay: bool,
 }
 
-/// What came of a [`Task::Robots`].
+/// Answer to a [`Task::Robots`].
 #[derive(Debug)]
 pub enum RobotsAnswer {
     /// Rules, also those that follow from a 4xx answer.
     Rules {
         /// The rules.
         rules: Arc<dyn Rules>,
-        /// When they have to be fetched again.
+        /// Time at which they have to be fetched again.
         expires: Time,
-        /// How long the fetch took.
+        /// Duration of the fetch.
         duration: Duration,
         /// Bytes received.
         bytes: u64,
@@ -238,9 +238,9 @@ pub enum RobotsAnswer {
     PrivateAddress,
     /// 5xx, 429, time-out, no connection: nothing of the origin may be fetched.
     Unreachable {
-        /// How long the attempt took.
+        /// Duration of the attempt.
         duration: Duration,
-        /// A valid Retry-After: the host rests at least so long.
+        /// A valid Retry-After: the least time for which the host rests.
         retry_after: Option<Duration>,
     },
 }

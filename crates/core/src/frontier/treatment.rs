@@ -8,17 +8,17 @@ use super::Frontier;
 use super::options::{Budget, Politeness, Treatment};
 
 impl Frontier {
-    /// How `host` is treated, a name or an address.
+    /// Returns the delays and limits with which `host`, a name or an address, is treated.
     pub fn politeness_for(&self, host: &str) -> Politeness {
         self.politeness_by(self.treatment_of(host).as_deref())
     }
 
-    /// What may be fetched of `host`.
+    /// Returns the limits of what is fetched of `host`.
     pub fn budget_for(&self, host: &str) -> Budget {
         self.treatment_of(host).map_or(self.options.budget, |treatment| treatment.budget)
     }
 
-    /// How hosts are treated that are treated otherwise than the rest, for the log.
+    /// Returns, for the log, how hosts are treated that are treated otherwise than the rest.
     pub fn treatments_told(&self) -> &str {
         self.options.treatments.as_ref().map_or("", |treatments| treatments.told())
     }
@@ -27,17 +27,17 @@ impl Frontier {
         self.options.treatments.as_ref()?.of(host)
     }
 
-    /// How a host with this treatment is treated.
+    /// Returns the delays and limits with which a host of this treatment is treated.
     pub(super) fn politeness_by(&self, treatment: Option<&Treatment>) -> Politeness {
         treatment.map_or(self.options.politeness, |treatment| treatment.politeness)
     }
 
-    /// How an active host is treated.
+    /// Returns the delays and limits with which an active host is treated.
     pub(super) fn politeness_of(&self, index: u32) -> Politeness {
         self.politeness_by(self.active.host(index).treatment.as_deref())
     }
 
-    /// What may be fetched of an active host.
+    /// Returns the limits of what is fetched of an active host.
     pub(super) fn budget_of(&self, index: u32) -> Budget {
         let pages_per_domain = self.options.budget.pages_per_domain;
         let own = self.active.host(index).treatment.as_ref();

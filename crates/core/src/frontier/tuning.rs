@@ -2,7 +2,7 @@
 //!
 //! "Chosen" means that no run has compared the number with another one: it follows from the reason that is given, or
 //! from experience with other crawlers. What belongs to a format on disk (lengths of headers, flags, bits of a filter)
-//! stands beside that format, and what the operator decides is in [`options`](super::options). Two documents are named
+//! is beside that format, and what the operator decides is in [`options`](super::options). Two documents are named
 //! below: "Queue" and "Politeness" are sections of docs/ARCHITECTURE.md, "Growth" is one of docs/PERFORMANCE.md.
 
 use std::time::Duration;
@@ -11,23 +11,24 @@ use std::time::Duration;
 // ACTIVE_PART; the others together stay below the whole. Chosen; what comes of it is measured: the process has 167 MB
 // with 20 M URLs of a million hosts in the queue and the default of 128 MiB (Queue).
 
-/// Of the active side: hosts, their URLs, rules and addresses.
+/// Part for the active side: hosts, their URLs, rules and addresses.
 pub(super) const ACTIVE_PART: usize = 2;
-/// Up to this much of it, URLs that are pushed may fill more than one buffer of a host: the other half of the active
-/// side's share is left to the first buffers of hosts that come.
+/// Part up to which URLs that are pushed may fill more than one buffer of a host: the other half of the active side's
+/// share is left to the first buffers of hosts that come.
 pub(super) const PLENTIFUL_PART: usize = 4;
-/// Of robots rules that are larger than [`USUAL_RULES_BYTES`], all together: hosts with half a megabyte of rules each
-/// would keep every other host out.
+/// Part for robots rules that are larger than [`USUAL_RULES_BYTES`], all together: hosts with half a megabyte of rules
+/// each would keep every other host out.
 pub(super) const LARGE_RULES_PART: usize = 4;
-/// Of the arrays of all partitions together, in which URLs gather before they are written to a tail.
+/// Part for the arrays of all partitions together, in which URLs gather before they are written to a tail.
 pub(super) const ARRAYS_PART: usize = 8;
-/// Of what is newer in memory than the bases, all partitions together: a partition with more than its share is merged.
+/// Part for what is newer in memory than the bases, all partitions together: a partition with more than its share is
+/// merged.
 pub(super) const OVERLAYS_PART: usize = 8;
-/// Of the filters of all bases together.
+/// Part for the filters of all bases together.
 pub(super) const FILTERS_PART: usize = 8;
-/// Of the entries that a merge sorts at once.
+/// Part for the entries that a merge sorts at once.
 pub(super) const CHUNK_PART: usize = 16;
-/// Of the URLs that one take brings.
+/// Part for the URLs that one take brings.
 pub(super) const TAKE_PART: usize = 32;
 
 /// Bytes of a partition's array, at least and at most: less makes tails of tiny frames, more a cut that writes much.
@@ -47,8 +48,8 @@ pub(super) const OVERLAY_BYTES_MIN: usize = 16 << 10;
 /// Estimates.
 pub(super) const DOMAIN_BYTES: usize = 32;
 pub(super) const DOMAIN_TOTALS_BYTES: usize = 96;
-/// Of the newer records and cursors of a partition, this part may be domains with new supporters: a merge is not made
-/// for them alone before its tail is stale or has grown. Chosen.
+/// Part of a partition's newer records and cursors that may be domains with new supporters: a merge is not made for
+/// them alone before its tail is stale or has grown. Chosen.
 pub(super) const SUPPORTED_PART: usize = 2;
 /// Bytes of a sorted chunk of a merge, however little memory there is. Chosen.
 pub(super) const CHUNK_BYTES_MIN: usize = 64 << 10;
@@ -72,7 +73,7 @@ pub(super) const READ_AHEAD: usize = 4_096;
 /// Chosen; without it, a domain without end at one address cost a hundred times the CPU of what may be asked of it
 /// (`s18_hosts_without_end_at_one_address_are_asked_for_as_fast_as_it_may_be_asked`).
 pub(super) const WALK_PAUSE: Duration = Duration::from_micros(10);
-/// After a take brought hosts that found no place, the next take of that partition waits so long. Chosen.
+/// Time for which the next take of a partition waits after one that brought hosts which found no place. Chosen.
 pub(super) const NO_PLACE_PAUSE: Duration = Duration::from_secs(1);
 /// A tail is merged when it has so many times the bytes of its base: a URL takes two to four times as much in a tail,
 /// which is not packed, so the tail then has half of the base's URLs or as many, and a URL is rewritten once or twice
@@ -91,13 +92,12 @@ pub(super) const RECLAIM_BYTES_MIN: u64 = 1 << 20;
 pub(super) const STALE_MIN: Duration = Duration::from_secs(10);
 pub(super) const STALE_BYTES_PER_S: u64 = 1 << 20;
 /// A partition that starves is merged no more often than this. Measured: at 250 ms a crawl of one host with 1,174 pages
-/// took 1.3 to 1.5 s, at 20 ms it takes 0.9 s, as all its URLs lie in one partition (docs/ARCHITECTURE.md, Measured).
+/// took 1.3 to 1.5 s, at 20 ms it takes 0.9 s, as all its URLs are in one partition (docs/ARCHITECTURE.md, Measured).
 pub(super) const STARVING_PAUSE: Duration = Duration::from_millis(20);
-/// Nor faster than so many bytes of its base a millisecond. Chosen: a base of 40,000 URLs, some 1.2 MB, took 40 ms to
-/// rewrite (Growth) and is rewritten every 150 ms at most.
+/// Bytes of its base for each millisecond that a partition which starves waits between two merges. Chosen: a base of
+/// 40,000 URLs, some 1.2 MB, took 40 ms to rewrite (Growth) and is rewritten every 150 ms at most.
 pub(super) const STARVING_BYTES_PER_MS: u64 = 8 << 10;
-/// What a merge costs beside its base, in bytes of a base: files are made and deleted for the smallest one, too.
-/// Chosen.
+/// Cost of a merge besides its base, in bytes of a base: files are made and deleted for the smallest one, too. Chosen.
 pub(super) const MERGE_OVERHEAD_BYTES: u64 = 64 << 10;
 /// Bytes of a frame in a merge's file of runs. Chosen.
 pub(super) const RUN_FRAME_BYTES: usize = 64 << 10;
@@ -138,8 +138,8 @@ pub(super) const PARK_AFTER: Duration = Duration::from_secs(30);
 pub(super) const PLACE_TRIES: usize = 8;
 /// Hosts that leave for one that wants to enter, at most, when memory is short. Chosen.
 pub(super) const LEAVING_MAX: usize = 4;
-/// So many busy hosts keep an address busy in spite of their own delays, however many others there are: 32 hosts with
-/// the default delay of 1 s ask four times as often as 250 ms an address allow. Chosen.
+/// Busy hosts that keep an address busy in spite of their own delays, however many others there are: 32 hosts with the
+/// default delay of 1 s ask four times as often as 250 ms an address allow. Chosen.
 pub(super) const ADDRESS_SHARE_MIN: usize = 32;
 /// Memory of rules that a host gets whatever there is left; most are far smaller. Chosen.
 pub(super) const USUAL_RULES_BYTES: usize = 8 << 10;
@@ -151,10 +151,10 @@ pub(super) const RULES_IN_MEMORY: usize = 4;
 
 /// Requests of a turn at a saturated address: with fewer, more of the time goes into coming and leaving. Chosen.
 pub(super) const TURN_REQUESTS: u32 = 8;
-/// A host that found its address saturated comes back after so long at the earliest, and at the latest. Chosen.
+/// The least and the longest time after which a host that found its address saturated comes back. Chosen.
 pub(super) const SATURATED_MIN: Duration = Duration::from_secs(1);
 pub(super) const SATURATED_MAX: Duration = Duration::from_secs(600);
-/// No other host of its domain becomes active for so long at most. Chosen.
+/// The longest time for which no other host of its domain becomes active. Chosen.
 pub(super) const HELD_MAX: Duration = Duration::from_secs(60);
 /// Domains of a partition that are held back at once; they take 40 bytes each, 10 MiB in all 256 partitions. Chosen.
 pub(super) const HELD_DOMAINS_MAX: usize = 1_024;
@@ -170,19 +170,20 @@ pub(super) const NETWORK_START: u32 = 32;
 pub(super) const ALLOWED_MAX: u32 = 1_024;
 /// Addresses and networks that are remembered without a request in progress.
 pub(super) const ADDRESSES_REMEMBERED_MAX: usize = 1 << 15;
-/// Where as many are in progress as may be, silence of so long is told from slowness.
+/// Time after which silence is no longer taken for slowness, where as many are in progress as may be.
 pub(super) const SILENT_AFTER: Duration = Duration::from_millis(250);
 /// First contacts that may begin after an answer: one instead of it, and the one that it earned.
 pub(super) const EARNED: usize = 2;
-/// How often waiting hosts look whether there are places: more often than an answer is forgotten. Each of 2,200 hosts
-/// asked for itself before, every 250 ms, which cost the engine's thread 13 s of CPU in a crawl of some minutes.
+/// Time after which waiting hosts look again whether there are places: less than the time for which an answer is
+/// remembered. Each of 2,200 hosts asked for itself before, every 250 ms, which cost the engine's thread 13 s of CPU in
+/// a crawl of some minutes.
 pub(super) const SUSPECTS_LOOK_EVERY: Duration = Duration::from_millis(100);
 
 // Rounds of budgets.
 
-/// Between the beginnings of two rounds lies the time in which one host has the least budget of a domain by its delay,
-/// but no more than this: a domain of many hosts without supporters then has the pages of one host, which never rests.
-/// Chosen.
+/// The longest time that has to be between the beginnings of two rounds. It is the time in which one host has the least
+/// budget of a domain by its delay, but no more than this: a domain of many hosts without supporters then has the pages
+/// of one host, which never rests. Chosen.
 pub(super) const ROUND_LEAST_MAX: Duration = Duration::from_secs(60);
 /// This part of a round, and no longer than that, workers may be idle for what is on its way to the frontier and may
 /// have budget. The goal was 1 % of the time; a crawl of 500,000 pages lost 75 % of it to a round that waited for the
@@ -198,23 +199,24 @@ pub(super) const ROUND_IDLE_MAX: Duration = Duration::from_secs(10);
 pub(super) const BACKOFF_OVERLOAD: Duration = Duration::from_secs(60);
 pub(super) const BACKOFF_CONNECTION: Duration = Duration::from_secs(10);
 pub(super) const BACKOFF_ROBOTS: Duration = Duration::from_secs(300);
-/// That of all of them where no delay is configured: tests, and one's own server.
+/// The first back-off for all of them where no delay is configured: tests, and one's own server.
 pub(super) const BACKOFF_WITHOUT_DELAYS: Duration = Duration::from_secs(1);
-/// No back-off is longer.
+/// The longest back-off.
 pub const BACKOFF_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// Doublings of a back-off that are counted: enough for [`BACKOFF_MAX`] from a second on (2^17 s), and no overflow.
 pub(super) const DOUBLINGS_MAX: u32 = 20;
 /// The share by which a back-off may be longer by chance, so that hosts that failed together do not come back together.
 pub(super) const BACKOFF_JITTER: f64 = 0.1;
-/// After so long without trouble a back-off starts with its base again.
+/// Time without trouble after which a back-off starts with its base again.
 pub(super) const FORGIVEN_AFTER: Duration = Duration::from_secs(30 * 60);
-/// No URL waits for longer to be tried again.
+/// The longest time that a URL waits to be tried again.
 pub(super) const URL_WAIT_MAX: Duration = Duration::from_secs(3_600);
-/// So many URLs of a host in a row that fail by themselves are trouble of the host.
+/// URLs of a host in a row that have to fail by themselves to be trouble of the host.
 pub(super) const FAULTS_MAX: u32 = 5;
-/// A dead host, and an origin that was a guess and does not answer, is tried again after so long, if URLs of it come.
+/// Time after which a dead host, and an origin that was a guess and does not answer, is tried again, if URLs of it
+/// come.
 pub(super) const SILENT_FOR: Duration = Duration::from_secs(24 * 3_600);
-/// A back-off that is longer is told to anyone who keeps it over a restart; a shorter one has passed by then.
+/// A back-off that is longer is reported to anyone who keeps it over a restart; a shorter one has passed by then.
 pub(super) const LOGGED_AFTER: Duration = Duration::from_secs(1);
 /// A request for the sake of another host waits for requests in progress by asking again after so long: one comparison
 /// each time, and at most one such request for each active host.
@@ -222,11 +224,12 @@ pub(super) const ERRAND_ASKS_AGAIN: Duration = Duration::from_millis(20);
 
 // What is believed, and for how long. Chosen.
 
-/// No answer holds for less: what has expired already serves once, or it would be asked for again at once.
+/// The least time for which an answer holds: what has expired already serves once, or it would be asked for again at
+/// once.
 pub(super) const HOLDS_MIN: Duration = Duration::from_secs(1);
-/// Rules from a record are not believed for longer, whatever their expiry says.
+/// The longest time for which rules from a record are believed, whatever their expiry says.
 pub(super) const RULES_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
-/// Addresses from a record are not believed for longer.
+/// The longest time for which addresses from a record are believed.
 pub(super) const ADDRESSES_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// Addresses of a host that are kept.
 pub(super) const ADDRESSES_KEPT: usize = 32;

@@ -1,8 +1,8 @@
-//! Which of a host's URLs is next: one that is new, or one of a page that is due again.
+//! The choice of a host's next URL: one that is new, or one of a page that is due again.
 //!
-//! Pages that are due stand before all new URLs of their host, behind those that are tried again. While the buffer has
+//! Pages that are due come before all new URLs of their host, behind those that are tried again. While the buffer has
 //! both, they get their share of the turns, by a credit that each turn of the other kind adds to: of ten turns at a
-//! share of 0.3, three. What lies on disk comes in the order of its ranks; so the share is that of the URLs in memory,
+//! share of 0.3, three. What is on disk comes in the order of its ranks; so the share is that of the URLs in memory,
 //! and a backlog on disk is for the stretch of the schedule to prevent.
 
 use super::host::{Host, Item};
@@ -11,12 +11,12 @@ use super::host::{Host, Item};
 pub const DUE_PRIORITY: u8 = 0;
 
 impl Item {
-    /// Whether its page was fetched before, and is due again.
+    /// Returns whether its page was fetched before, and is due again.
     pub(super) fn is_due_again(&self) -> bool {
         self.url.is_due_again()
     }
 
-    /// Whether budgets have counted its page, and hold it back no more.
+    /// Returns whether budgets have counted its page, and hold it back no more.
     pub(super) fn is_counted(&self) -> bool {
         self.url.is_counted()
     }
@@ -29,7 +29,7 @@ impl Host {
         self.first_new().filter(is_new).filter(|_| self.due_credit + share < 1.0).unwrap_or(0)
     }
 
-    /// Where new URLs begin behind ones that are due, if the first is one.
+    /// Returns the position at which new URLs begin behind ones that are due, if the first is one.
     fn first_new(&self) -> Option<usize> {
         let due = self.buffer.front().filter(|item| item.is_due_again())?;
         Some(self.buffer.partition_point(|item| item.rank <= due.rank))

@@ -1,6 +1,6 @@
 //! Verifying a frontier that somebody else owns: what was in memory at a cut, and the partitions on disk.
 //!
-//! Every queued URL is handed out with the place where it lies, so that its owner can ask the other stores about it. It
+//! Every queued URL is handed out with the place where it is, so that its owner can ask the other stores about it. It
 //! opens nothing for writing. Memory holds what a frontier has in memory besides its hosts.
 
 use std::collections::HashSet;
@@ -18,7 +18,7 @@ use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprint;
 
-/// Who hears of a queued URL: whether a host took it from the base already, and the file and offset where it lies.
+/// A listener to queued URLs: it gets a URL, whether a host took it from the base already, and its file and offset.
 pub type EachUrl<'a> = dyn FnMut(&QueuedUrl, bool, &Path, u64) -> Result<()> + 'a;
 
 /// The frontier in a directory as a cut knows it.
@@ -33,7 +33,7 @@ pub struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    /// Reads what was in memory at the cut of `state` and `ram`, made at `then`, which lies in the file `checkpoint`.
+    /// Reads what was in memory at the cut of `state` and `ram`, made at `then`, which is in the file `checkpoint`.
     pub fn new(
         disk: &Disk,
         dir: &'a Path,
@@ -106,7 +106,7 @@ impl<'a> Check<'a> {
         Ok(self.urls.len() as u64)
     }
 
-    /// Goes through a partition; says how many URLs lie in it that no host has taken.
+    /// Goes through a partition; says how many URLs are in it that no host has taken.
     pub fn partition(&self, number: usize, each: &mut EachUrl<'_>, faults: &mut Vec<Error>) -> Result<u64> {
         let count = self.partitions.len();
         let owns = |domain: Fingerprint| partition_of(domain, count) == number;

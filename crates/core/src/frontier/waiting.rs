@@ -1,7 +1,7 @@
 //! URLs that failed by themselves (a 500, a body that broke off) and wait by themselves: their host goes on with
 //! others.
 //!
-//! They lie beside the buffer of their host, at most [`WAITING_MAX`] by failures; a host that has so many waits for the
+//! They are beside the buffer of their host, at most [`WAITING_MAX`] by failures; a host that has so many waits for the
 //! first of them. The time before which one must not be asked for is in its place in the order of its host
 //! ([`Item::again_at`]), so that it holds over a cut and over a stay on the disk side: of the URLs that are tried
 //! again, the one whose time comes first is first, and all of them come before those that were never tried.
@@ -17,7 +17,7 @@ use crate::clock::Time;
 use crate::outcome::Blame;
 
 impl Frontier {
-    /// The place of a URL that is to be asked for again after an attempt that `feedback` tells about.
+    /// The place of a URL that is to be asked for again after an attempt that `feedback` reports.
     pub(super) fn again(&mut self, url: QueuedUrl, tried: &Item, feedback: &Feedback, now: Time) -> Item {
         if feedback.blame != Blame::Url {
             return Item::again(url, tried.sequence);
@@ -78,7 +78,7 @@ impl Frontier {
         }
     }
 
-    /// Whether a host waits for URLs: for new ones, or for the time of those that it has.
+    /// Returns whether a host waits for URLs: for new ones, or for the time of those that it has.
     pub(super) fn lacks_urls(&self, index: u32, now: Time) -> bool {
         let host = self.active.host(index);
         match host.place {

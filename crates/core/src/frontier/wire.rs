@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
         self.at == self.bytes.len()
     }
 
-    /// What has not been read yet.
+    /// Returns the bytes that have not been read yet.
     pub(super) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }

@@ -1,4 +1,4 @@
-//! Who has written a record of a host: by which clock its times are is known by that.
+//! The writer of a host's record, by which it is known by which clock the record's times are.
 //!
 //! A process knows its own records: those in memory are its own or were [renewed](super::record::HostRecord::renewed)
 //! when it began, those of a tail have a sequence from its first one on, and those of a base that it has merged itself
@@ -6,7 +6,7 @@
 
 use crate::clock::{Era, Stored, Time};
 
-/// Who has written a record.
+/// The writer of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Writer {
     /// This process.
@@ -28,9 +28,9 @@ impl Writer {
 /// The beginning of a process, by which its records are known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beginning {
-    /// When it began.
+    /// Time at which it began.
     pub at: Time,
-    /// The first sequence of its own.
+    /// Its first own sequence.
     pub sequence: u64,
 }
 

@@ -10,7 +10,7 @@ use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Remov
 /// Version of the format.
 const VERSION: u16 = 1;
 const LABEL_BYTES: usize = 24;
-/// Where the first frame begins: behind header and label.
+/// Offset at which the first frame begins: behind header and label.
 pub(super) const CONTENT_AT: u64 = HEADER_BYTES + LABEL_BYTES as u64;
 
 /// One file of one slot; a slot that gets records after all of its own were read gets another one.
@@ -26,7 +26,7 @@ impl SlotFile {
         format!("{}-{:010}.g{:06}", self.place.level.name(), self.place.number, self.generation)
     }
 
-    /// Where it lies in the wheel's directory.
+    /// Returns its path in the wheel's directory `dir`.
     pub fn path(self, dir: &Path) -> PathBuf {
         dir.join(self.name())
     }

@@ -9,15 +9,15 @@
 use crate::clock::Time;
 use crate::varint;
 
-/// What stands before the records of a frame.
+/// Length of the head of a frame, which comes before its records.
 pub(super) const FRAME_HEAD_BYTES: usize = 12;
-/// Longest record: many times a URL with all that belongs to it.
+/// Longest record in bytes: many times a URL with all that belongs to it.
 pub const RECORD_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a record beside its own at most: two numbers.
 const RECORD_HEAD_BYTES_MAX: usize = 20;
-/// What a buffer holds when it goes to the file at the latest, beside the last record.
+/// Bytes of a buffer at which it goes to the file at the latest, the last record not counted.
 pub(super) const BUFFER_BYTES_MAX: usize = 1 << 20;
-/// No frame is longer, its head not counted.
+/// The most bytes of a frame, its head not counted.
 pub(super) const FRAME_BYTES_MAX: usize = BUFFER_BYTES_MAX + RECORD_BYTES_MAX + RECORD_HEAD_BYTES_MAX;
 
 /// Appends a record.
@@ -41,21 +41,21 @@ pub(super) fn read<'a>(bytes: &'a [u8], at: &mut usize) -> Option<(Time, &'a [u8
 pub(super) struct Head {
     /// Bytes of the records.
     pub bytes: usize,
-    /// How many there are.
+    /// The number of records.
     pub records: u32,
     /// The checksum.
     pub crc: u32,
 }
 
 impl Head {
-    /// Of `records` records in `payload`.
+    /// Makes the head of `records` records in `payload`.
     pub fn of(payload: &[u8], records: u32) -> Head {
         let mut head = Head { bytes: payload.len(), records, crc: 0 };
         head.crc = head.checksum(payload);
         head
     }
 
-    /// As it lies in a file.
+    /// Encodes the head as it is in a file.
     pub fn to_bytes(self) -> [u8; FRAME_HEAD_BYTES] {
         let mut bytes = [0; FRAME_HEAD_BYTES];
         bytes[..4].copy_from_slice(&(self.bytes as u32).to_le_bytes());
@@ -70,7 +70,7 @@ impl Head {
         Head { bytes: number(0) as usize, records: number(4), crc: number(8) }
     }
 
-    /// What the checksum of these records under this head is.
+    /// Returns the checksum of these records under this head.
     pub fn checksum(&self, payload: &[u8]) -> u32 {
         let mut sum = crc32fast::Hasher::new();
         sum.update(&self.to_bytes()[..8]);
@@ -78,8 +78,8 @@ impl Head {
         sum.finalize()
     }
 
-    /// What is wrong with `payload` under this head, in words: its checksum, its records, or that one of them is due at
-    /// a time that `takes` refuses.
+    /// Says in words what is wrong with `payload` under this head: its checksum, its records, or that one of them is
+    /// due at a time that `takes` refuses.
     pub fn fault(&self, payload: &[u8], takes: impl Fn(Time) -> bool) -> Option<String> {
         let sum = self.checksum(payload);
         if sum != self.crc {

@@ -14,7 +14,7 @@ use crate::disk::simulated::SimulatedDisk;
 const DIR: &str = "calendar";
 const OPTIONS: WheelOptions =
     WheelOptions { buffer_bytes: 300, memory_bytes: 2_000, read_bytes: 1 << 10, ready_bytes: 500 };
-/// What stands before an entry of a RAM section.
+/// Length of the head of an entry in a RAM section.
 const ENTRY_HEAD_BYTES: usize = 24;
 const WAKES_MAX: usize = 500;
 const NOW: Time = Time::from_ms(1_700_000_000_000);

@@ -12,7 +12,7 @@
 //!
 //! # How it works
 //!
-//! Minutes, hours and days have slots; what is due after 32 to 64 days lies in one file `later`. A slot of a
+//! Minutes, hours and days have slots; what is due after 32 to 64 days is in one file `later`. A slot of a
 //! coarse level is dealt to finer ones before it begins: an hour one hour before, a day one day before, `later` every
 //! 32 days, when what is still far off goes to the next `later`. So a record is written and read as often as it has
 //! levels before it, four times at most for intervals up to 64 days ([`Level`]).
@@ -72,9 +72,9 @@ pub struct WheelOptions {
     pub buffer_bytes: usize,
     /// The same of all slots together. Their memory may be twice as large, as vectors grow.
     pub memory_bytes: usize,
-    /// What is read of a slot at a time; a longer frame is read whole.
+    /// Bytes that are read of a slot at a time; a longer frame is read whole.
     pub read_bytes: usize,
-    /// Nothing more is read to be given out while so many bytes are ready.
+    /// Bytes that are ready at which nothing more is read to be given out.
     pub ready_bytes: usize,
 }
 
@@ -98,17 +98,17 @@ pub struct Figures {
     pub due_now: u64,
     /// Records whose slot begins within a day, those that are due now among them.
     pub due_today: u64,
-    /// By how much the oldest slot that was not read whole is late; zero where all are read that have ended.
+    /// Time by which the oldest slot that was not read whole is late; zero where all are read that have ended.
     pub late: Duration,
     /// The first moment at which one may be given out: that of its minute, else that at which a coarse slot begins.
     pub next: Option<Time>,
-    /// Since it was opened: records put, and records taken.
+    /// Records that were put, and records that were taken, since it was opened.
     pub put: u64,
     /// See `put`.
     pub taken: u64,
-    /// Since it was opened: records that were dealt from one slot to another.
+    /// Records that were dealt from one slot to another since it was opened.
     pub dealt: u64,
-    /// Since it was opened: bytes written to files and read from them, and calls that did.
+    /// Bytes that were written to files and read from them, and calls that did, since it was opened.
     pub bytes_written: u64,
     /// See `bytes_written`.
     pub bytes_read: u64,
@@ -138,7 +138,7 @@ pub struct Wheel {
     /// The last piece was one to give out.
     gave_last: bool,
     changes: FileChanges,
-    /// What happened since it was opened.
+    /// Counts since it was opened.
     counters: Figures,
     failed: bool,
 }
@@ -231,7 +231,7 @@ impl Wheel {
         popped
     }
 
-    /// Whether [`Wheel::pop`] gives something.
+    /// Returns whether [`Wheel::pop`] gives something.
     pub fn has_ready(&self) -> bool {
         self.ready.records() > 0
     }

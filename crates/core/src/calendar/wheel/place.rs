@@ -14,7 +14,7 @@ const HOUR_MS: u64 = 3_600_000;
 const DAY_MS: u64 = 24 * HOUR_MS;
 /// `later` is dealt so often, and reaches from twice as far on.
 const LATER_DAYS: u64 = 32;
-/// While so much time's work waits, hours are not dealt to minutes: they are given out as they are.
+/// Lateness beyond which hours are not dealt to minutes: they are given out as they are.
 const LATE_FOR_MINUTES: Duration = Duration::from_secs(2 * 3_600);
 /// The same of days, which are not dealt to hours.
 const LATE_FOR_HOURS: Duration = Duration::from_secs(48 * 3_600);
@@ -24,9 +24,9 @@ const LATE_FOR_HOURS: Duration = Duration::from_secs(48 * 3_600);
 pub enum Level {
     /// Slots of a minute, for two hours.
     Minutes = 0,
-    /// For two days.
+    /// Slots of an hour, for two days.
     Hours = 1,
-    /// For 32 to 64 days.
+    /// Slots of a day, for 32 to 64 days.
     Days = 2,
     /// All that is due after those days.
     Later = 3,
@@ -36,7 +36,7 @@ impl Level {
     /// All of them, the finest first.
     pub const ALL: [Level; 4] = [Level::Minutes, Level::Hours, Level::Days, Level::Later];
 
-    /// What names of files begin with.
+    /// Beginning of the names of its files.
     pub(super) fn name(self) -> &'static str {
         match self {
             Level::Minutes => "minutes",
@@ -46,7 +46,7 @@ impl Level {
         }
     }
 
-    /// By its number in a file.
+    /// Returns the level of this number in a file.
     pub(super) fn from_number(number: u8) -> Option<Level> {
         Level::ALL.get(usize::from(number)).copied()
     }
@@ -64,9 +64,9 @@ impl Level {
 /// `later` is the day from which on its records are due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
-    /// How wide it is.
+    /// Its level, which says how wide the slot is.
     pub level: Level,
-    /// Which one.
+    /// Its number within the level.
     pub number: u64,
 }
 
@@ -89,12 +89,13 @@ impl Place {
         }
     }
 
-    /// Whether a wheel has such a slot: it begins within time.
+    /// Returns whether a wheel has such a slot: it begins within time.
     pub(super) fn is_in_time(self) -> bool {
         self.number <= u64::MAX / self.level.unit_ms()
     }
 
-    /// Whether a record that is due at `due` can lie in it. One that was overdue when it was put lies in a later slot.
+    /// Returns whether a record that is due at `due` can be in it. One that was overdue when it was put is in a later
+    /// slot.
     pub(super) fn takes(self, due: Time) -> bool {
         match self.level {
             Level::Later => due >= self.start(),
@@ -103,21 +104,21 @@ impl Place {
     }
 }
 
-/// Up to where each level reaches at a moment.
+/// The ends of the levels at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Horizons {
-    /// The first hour that lies whole in the level of hours.
+    /// The first hour that is whole in the level of hours.
     pub hour: u64,
-    /// The first day that lies whole in the level of days.
+    /// The first day that is whole in the level of days.
     pub day: u64,
-    /// The first day that lies in `later`.
+    /// The first day that is in `later`.
     pub later: u64,
 }
 
 impl Horizons {
-    /// At `now`, when work waits that should have been given out before `late`. Two hours lie in slots of minutes and
-    /// two days in those of hours, begun ones counted, unless work has waited for longer than that: what such slots
-    /// would be dealt for is in order anyway, and a backlog of weeks would leave thousands of small files.
+    /// The horizons at `now`, when work waits that should have been given out before `late`. Two hours are in slots of
+    /// minutes and two days in those of hours, begun ones counted, unless work has waited for longer than that: what
+    /// such slots would be dealt for is in order anyway, and a backlog of weeks would leave thousands of small files.
     pub fn at(now: Time, late: Duration) -> Self {
         let (hour, day) = (now.ms() / HOUR_MS, now.ms() / DAY_MS);
         Horizons {
@@ -148,7 +149,7 @@ impl Horizons {
     }
 }
 
-/// When the slot `place` of a coarse level is dealt, unless work has waited for too long.
+/// Returns the time at which the slot `place` of a coarse level is dealt, unless work has waited for too long.
 pub(super) fn dealt_at(place: Place) -> Time {
     let before = match place.level {
         Level::Minutes => 0,

@@ -18,13 +18,13 @@ pub struct SlotRead {
     pub(super) disk: Disk,
     pub(super) dir: PathBuf,
     pub(super) file: SlotFile,
-    /// Where the piece begins, and where the file ends.
+    /// Offsets at which the piece begins and the file ends.
     pub(super) from: u64,
     pub(super) end: u64,
     pub(super) bytes_max: usize,
 }
 
-/// What was read of a slot.
+/// A piece of a slot that was read.
 #[derive(Debug)]
 #[must_use = "the wheel reads nothing else before it is finished"]
 pub struct SlotDone {
@@ -39,7 +39,7 @@ pub(super) struct Piece {
     /// Their records, one behind the other.
     pub records: Vec<u8>,
     pub count: u64,
-    /// Where the frame behind them begins.
+    /// Offset of the frame behind them.
     pub next: u64,
     /// Bytes and calls that it took.
     pub read_bytes: u64,

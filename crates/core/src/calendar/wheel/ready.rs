@@ -47,7 +47,7 @@ impl Ready {
         Some((due, record))
     }
 
-    /// How many there are.
+    /// The number of records.
     pub fn records(&self) -> u64 {
         self.records
     }
@@ -57,7 +57,7 @@ impl Ready {
         self.bytes
     }
 
-    /// What a cut keeps of them.
+    /// Entries of a cut's RAM section for the records.
     pub fn entries(&self) -> impl Iterator<Item = RamEntry<'_>> {
         let entry = |piece: &'_ Taken| (piece.records, piece.at);
         self.pieces.iter().map(move |piece| {

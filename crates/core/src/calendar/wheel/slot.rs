@@ -52,12 +52,12 @@ impl Slot {
         self.file.as_ref().map_or(0, |file| file.records) + u64::from(self.buffer_records)
     }
 
-    /// Whether all of it was read.
+    /// Returns whether all of it was read.
     pub fn is_done(&self) -> bool {
         self.buffer.is_empty() && self.file.as_ref().is_none_or(|file| file.left() == 0)
     }
 
-    /// What a cut keeps of the buffer.
+    /// Entry of a cut's RAM section for the buffer; `None` where the buffer is empty.
     pub fn entry(&self, place: Place) -> Option<RamEntry<'_>> {
         let payload = self.buffer.get(FRAME_HEAD_BYTES..)?;
         Some(RamEntry { place: Some(place), records: self.buffer_records, payload })

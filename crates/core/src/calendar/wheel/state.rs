@@ -1,5 +1,5 @@
-//! What a checkpoint keeps of the wheel: the names and lengths of its files and how far each was read, and the records
-//! that were in memory.
+//! The part of a checkpoint that belongs to the wheel: the names and lengths of its files and how far each was read,
+//! and the records that were in memory.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::frame::Head;
 use super::place::{Level, Place};
 use crate::disk::{Error, Result};
 
-/// The durable state of a wheel; small, lies in the catalog. The default is that of an empty one.
+/// The durable state of a wheel; small, part of the catalog. The default is that of an empty one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WheelState {
     /// The newest generation that a file was given.
@@ -27,20 +27,20 @@ pub(super) struct SlotState {
     pub file: FileState,
 }
 
-/// How much of a file counts.
+/// The part of a file that counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileState {
     pub generation: u64,
-    /// Its length. What lies behind is of a time that never was.
+    /// Length of the file. Bytes behind it do not count: they were written after the checkpoint.
     pub bytes: u64,
-    /// Where the first frame begins that was not read.
+    /// Offset of the first frame that was not read.
     pub position: u64,
     /// Records from there on.
     pub records: u64,
 }
 
 impl FileState {
-    /// Of a file with header and label.
+    /// State of a file with header and label alone.
     pub fn empty(generation: u64) -> Self {
         FileState { generation, bytes: CONTENT_AT, position: CONTENT_AT, records: 0 }
     }
@@ -77,7 +77,7 @@ impl WheelState {
         self.slots.iter().map(|slot| slot.file.bytes).fold(0, u64::saturating_add)
     }
 
-    /// Records by slot, those of the RAM section `ram` among them, which lies in the file `path`; without a slot those
+    /// Records by slot, those of the RAM section `ram` among them, which is in the file `path`; without a slot those
     /// that are ready to be given out. No file is opened.
     pub fn records_by_slot(&self, ram: &[u8], path: &Path) -> Result<BTreeMap<Option<Place>, u64>> {
         let mut slots = BTreeMap::new();
@@ -113,7 +113,7 @@ impl WheelState {
 /// A consistent cut through a wheel, to be made durable by the owner.
 #[derive(Debug)]
 pub struct WheelCut {
-    /// For the catalog.
+    /// The state for the catalog.
     pub state: WheelState,
     /// Files that were written since the last cut and must be synced before `state` is durable.
     pub sync: Vec<PathBuf>,

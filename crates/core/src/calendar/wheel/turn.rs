@@ -1,4 +1,5 @@
-//! How the wheel turns: which slot is read next and what for, and what becomes of its records.
+//! The turning of the wheel: the choice of the slot that is read next, the purpose for which it is read, and what
+//! becomes of its records.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use super::{DAY, Wheel};
 use crate::clock::Time;
 use crate::disk::{Error, Result};
 
-/// What a slot is read for.
+/// The purpose for which a slot is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// All of its records are due.
@@ -47,7 +48,7 @@ impl Wheel {
         Ok(None)
     }
 
-    /// Takes back the piece that [`Wheel::next_read`] handed out: its records are ready, or lie in finer slots.
+    /// Takes back the piece that [`Wheel::next_read`] handed out: its records are ready, or are in finer slots.
     ///
     /// # Panics
     /// When it is not the one that was handed out last.
@@ -72,8 +73,8 @@ impl Wheel {
         self.turn(place, turn, records, count as u32, now)
     }
 
-    /// From when on [`Wheel::next_read`] has something to do: `now` where it has; `None` while a piece is being read,
-    /// and where nothing has a time. What waits to be taken is none of it.
+    /// Returns the time from which on [`Wheel::next_read`] has something to do: `now` where it has; `None` while a
+    /// piece is being read, and where nothing has a time. What waits to be taken is none of it.
     pub fn next_due(&self, now: Time) -> Option<Time> {
         if self.running.is_some() || self.failed {
             return None;
@@ -92,7 +93,7 @@ impl Wheel {
         gives.chain(deals).filter(|time| *time > now).min()
     }
 
-    /// By how much the oldest slot with records that should have been given out is late.
+    /// Returns the time by which the oldest slot with records that should have been given out is late.
     pub(super) fn late(&self, now: Time) -> Duration {
         self.give(now).map_or(Duration::ZERO, |oldest| now.since(oldest.end()))
     }
@@ -101,7 +102,8 @@ impl Wheel {
         self.ready.bytes() < self.options.ready_bytes
     }
 
-    /// What comes next. What is due comes before what is dealt ahead, and they take turns while there is both.
+    /// Chooses the slot that is read next. Slots that are due come before those that are dealt ahead, and they take
+    /// turns while there are both.
     fn choose(&self, now: Time) -> Option<(Place, Turn)> {
         let oldest = self.give(now);
         let give = oldest.filter(|_| self.has_room()).map(|place| (place, Turn::Give));
@@ -137,7 +139,7 @@ impl Wheel {
         now + self.longest.saturating_add(DAY)
     }
 
-    /// The slot whose records are to lie in finer ones, the one that begins first.
+    /// The slot whose records are to be in finer ones, the one that begins first.
     fn deal(&self, now: Time, late: Duration) -> Option<Place> {
         let horizons = Horizons::at(now, late);
         let hours = self.first(Level::Hours, Place::of(Level::Hours, now).number, horizons.hour);

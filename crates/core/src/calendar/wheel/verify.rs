@@ -35,12 +35,12 @@ pub struct Check<'a> {
     dir: &'a Path,
     state: &'a WheelState,
     ram: &'a [u8],
-    /// Where what was in memory lies: named where it is wrong.
+    /// Path of the checkpoint that has what was in memory: named in errors where that is wrong.
     checkpoint: &'a Path,
 }
 
 impl<'a> Check<'a> {
-    /// The wheel in `dir`, by `state` and by what was in memory, `ram`, which lies in the file `checkpoint`. A state
+    /// The wheel in `dir`, by `state` and by what was in memory, `ram`, which is in the file `checkpoint`. A state
     /// that no wheel can have noted is refused.
     pub fn new(
         disk: &'a Disk,

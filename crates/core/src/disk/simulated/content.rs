@@ -7,7 +7,7 @@ const SECTOR: u64 = 512;
 pub(super) struct Content {
     now: Vec<u8>,
     durable: Vec<u8>,
-    /// Since the last sync that left nothing doomed, in order.
+    /// Changes since the last sync that left nothing doomed, in order.
     changes: Vec<(Change, Certainty)>,
 }
 
@@ -17,18 +17,18 @@ enum Change {
     Len(u64),
 }
 
-/// Whether a power cut leaves a change.
+/// The certainty with which a power cut leaves a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Certainty {
-    /// As it likes; a sync makes it certain.
+    /// Uncertain; a sync makes it certain.
     Open,
-    /// As it likes, and no sync changes that: one failed.
+    /// Uncertain, and no sync changes that: one failed.
     Doomed,
-    /// For certain, but a doomed one came before.
+    /// Certain, but a doomed one came before.
     Synced,
 }
 
-/// What a power cut does with the changes that are not certain.
+/// The fate at a power cut of the changes that are not certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mood {
     Keep,
@@ -115,7 +115,7 @@ impl Content {
         self.changes = open;
     }
 
-    /// What a power cut leaves.
+    /// Reduces the content to what a power cut leaves.
     pub(super) fn cut(&mut self, mood: Mood, rng: &mut fastrand::Rng) {
         for (change, certainty) in self.changes.drain(..) {
             match mood {

@@ -56,8 +56,8 @@ impl SimulatedDisk {
         self.paths().into_iter().filter_map(|path| self.get(&path).map(|content| (path, content))).collect()
     }
 
-    /// Tells `observe` of every read from now on: the file, the offset, the bytes that were asked for and those that
-    /// were there.
+    /// Calls `observe` at every read from now on, with the file, the offset, the bytes that were asked for and the
+    /// bytes that were there.
     pub fn observe_reads(&self, observe: impl Fn(&Path, u64, usize, usize) + Send + Sync + 'static) {
         self.state().reads = Some(Arc::new(observe));
     }

@@ -34,17 +34,18 @@ use names::Names;
 
 /// Changes that a trace shows.
 const TRACE: usize = 40;
-/// No file is longer, unless the disk was told so. One that a damaged length would blow up is refused, as by a full
+/// The longest file, unless the disk was set to more. One that a damaged length would blow up is refused, as by a full
 /// disk.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// What it says is free.
+/// The number of free bytes that it reports.
 const FREE_BYTES: u64 = 1 << 40;
 
-/// What is told of a read: the file, the offset, the bytes that were asked for and those that were there.
+/// A function that is called at each read with the file, the offset, the bytes that were asked for and the bytes that
+/// were there.
 type ReadObserver = dyn Fn(&Path, u64, usize, usize) + Send + Sync;
 
-/// What happens at a change.
+/// A fault that a change meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It fails with an input/output error.
@@ -56,7 +57,7 @@ pub enum Fault {
     Stop,
 }
 
-/// How a machine that stopped comes up again.
+/// The way in which a machine stopped before it comes up again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
     /// The process was killed: the operating system has everything.
@@ -74,7 +75,7 @@ struct State {
     rng: fastrand::Rng,
     /// Counts restarts: files that were opened before one are not open any more.
     boot: u64,
-    /// How often the power was cut.
+    /// The number of power cuts.
     power_cuts: u64,
     changes: u64,
     faults: BTreeMap<u64, Fault>,
@@ -131,7 +132,7 @@ impl SimulatedDisk {
         self.state().faults.insert(change, fault);
     }
 
-    /// Whether there are faults that were not met.
+    /// Returns whether there are faults that were not met.
     pub fn has_faults(&self) -> bool {
         !self.state().faults.is_empty()
     }
@@ -141,33 +142,33 @@ impl SimulatedDisk {
         self.state().faults.clear();
     }
 
-    /// Whether the machine stands still.
+    /// Returns whether the machine has stopped.
     pub fn is_stopped(&self) -> bool {
         self.state().is_stopped
     }
 
-    /// Whether the disk is full.
+    /// Returns whether the disk is full.
     pub fn is_full(&self) -> bool {
         self.state().is_full
     }
 
-    /// Somebody deletes other files: there is room again.
+    /// Makes room again, as if somebody had deleted other files.
     pub fn make_room(&self) {
         self.state().is_full = false;
     }
 
-    /// Files may become so long.
+    /// Lets files grow up to `bytes_max`.
     pub fn let_files_grow(&self, bytes_max: u64) {
         self.state().file_bytes_max = bytes_max;
     }
 
-    /// From now on a power cut can take a new directory with all that is in it, until its parent is synced. Crawl
+    /// Lets a power cut take, from now on, a new directory with all that is in it, until its parent is synced. Crawl
     /// directories, whose parts are made and synced at the start, do without.
     pub fn lose_directories(&self) {
         self.state().names.lose_directories();
     }
 
-    /// From now on syncs report that they are done, and do nothing; or no longer.
+    /// Lets syncs report from now on that they are done, and do nothing; or no longer.
     pub fn lie_about_syncs(&self, lie: bool) {
         self.state().is_lying = lie;
     }
@@ -219,7 +220,7 @@ impl fmt::Debug for Open {
     }
 }
 
-/// What a change shall do.
+/// Instruction to a change that does not fail.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Go {
     /// Take place.

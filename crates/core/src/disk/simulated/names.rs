@@ -13,7 +13,7 @@ type File = Arc<Mutex<Content>>;
 pub(super) struct Names {
     now: BTreeMap<PathBuf, File>,
     durable: BTreeMap<PathBuf, File>,
-    /// Since the last sync of their directories, in order.
+    /// Changes since the last sync of their directories, in order.
     changes: Vec<Change>,
     dirs: BTreeSet<PathBuf>,
     /// Directories whose parents were not synced since they were made; `None` where directories are durable at once.
@@ -81,7 +81,7 @@ impl Names {
         self.now.keys().filter(|path| path.starts_with(dir)).cloned().collect()
     }
 
-    /// There is no such directory any more, nor one in it.
+    /// Removes the directory, and those in it.
     pub(super) fn remove_dirs(&mut self, dir: &Path) {
         self.dirs.retain(|path| !path.starts_with(dir));
     }
@@ -135,14 +135,14 @@ impl Names {
         self.unsynced_dirs.iter_mut().for_each(|unsynced| unsynced.retain(|path| parent(path) != dir));
     }
 
-    /// What a death of the process leaves.
+    /// Reduces the files to what a death of the process leaves.
     pub(super) fn settle(&mut self, rng: &mut fastrand::Rng) {
         for file in self.now.values() {
             file.lock().unwrap_or_else(PoisonError::into_inner).settle(rng);
         }
     }
 
-    /// What a power cut leaves, of names and of contents.
+    /// Reduces names and contents to what a power cut leaves.
     pub(super) fn cut(&mut self, rng: &mut fastrand::Rng) {
         let mood = Mood::draw(rng);
         for change in std::mem::take(&mut self.changes) {
@@ -199,7 +199,7 @@ impl Change {
     }
 }
 
-/// Where `path` lies when the directory `from`, in which it is, is at `to`.
+/// Returns the path that `path` has when the directory `from`, in which it is, has moved to `to`.
 fn moved(path: &Path, from: &Path, to: &Path) -> PathBuf {
     path.strip_prefix(from).map_or_else(|_| path.to_owned(), |inside| to.join(inside))
 }

@@ -1,4 +1,4 @@
-//! What the simulated disk keeps, loses and tears.
+//! Tests of what the simulated disk keeps, loses and tears.
 
 use std::collections::BTreeSet;
 

@@ -21,7 +21,7 @@ use crate::frontier::tuning::WRITER_BYTES;
 use crate::frontier::wire::{self, Reader};
 
 const VERSION: u16 = 4;
-/// Without supporters of domains a base is of this version.
+/// Version of a base without supporters of domains.
 const WITHOUT_SUPPORTERS: u16 = 3;
 const FOOTER_BYTES: u64 = 64;
 const DOMAIN_ENTRY: u8 = 0;
@@ -29,7 +29,7 @@ const HOST_ENTRY: u8 = 1;
 /// A domain of which more is said than pages; in the order it is a domain.
 const TOTALS_ENTRY: u8 = 2;
 
-/// Where a URL lies: the offset of its block, and its number in it.
+/// The place of a URL: the offset of its block, and its number in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::frontier) struct Spot {
     pub offset: u64,
@@ -39,7 +39,7 @@ pub(in crate::frontier) struct Spot {
 /// An entry of the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DirectoryEntry<'a> {
-    /// What is known of a domain; before its hosts.
+    /// A domain with its totals; it comes before its hosts.
     Domain { domain: Fingerprint, totals: DomainTotals },
     Host {
         host: HostKey,
@@ -96,7 +96,7 @@ impl<'a> DirectoryEntry<'a> {
     }
 }
 
-/// What a base holds.
+/// The size of a base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::frontier) struct Summary {
     pub bytes: u64,
@@ -107,7 +107,7 @@ pub(in crate::frontier) struct Summary {
 /// Writes a base from entries that come in order.
 pub(super) struct BaseWriter {
     writer: Writer,
-    /// A block is closed when it has reached so many bytes.
+    /// Bytes at which a block is closed.
     block_bytes: usize,
     packer: Packer,
     urls: UrlWriter,
@@ -138,7 +138,7 @@ impl BaseWriter {
         })
     }
 
-    /// Where the next URL will lie.
+    /// Returns the place that the next URL will have.
     pub(super) fn spot(&self) -> Spot {
         Spot { offset: self.writer.position(), index: self.urls.count }
     }
@@ -150,7 +150,7 @@ impl BaseWriter {
         if self.urls.raw.len() >= self.block_bytes { self.flush_urls() } else { Ok(()) }
     }
 
-    /// A block of URLs as it lay in another base; says where it lies now. Its URLs have to be counted besides.
+    /// A block of URLs as it was in another base; says where it is now. Its URLs have to be counted besides.
     pub(super) fn block(&mut self, stored: &[u8]) -> Result<u64> {
         self.flush_urls()?;
         let offset = self.writer.position();
@@ -180,7 +180,7 @@ impl BaseWriter {
     /// closed.
     pub(super) fn end_entries(&mut self) -> Result<()> {
         if self.directory.len() >= self.block_bytes {
-            // URLs that wait in memory are to lie where their host's entry says: before the directory block.
+            // URLs that wait in memory are to be where their host's entry says: before the directory block.
             self.flush_urls()?;
             self.flush_directory()?;
         }
@@ -239,7 +239,7 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// Where the entry that was read last ends.
+    /// Returns the position in the block at which the entry that was read last ends.
     pub(super) fn position(&self) -> usize {
         self.at
     }
@@ -358,19 +358,19 @@ impl Base {
         entry.map(Some).ok_or_else(|| self.malformed(block.offset, "entries of the directory"))
     }
 
-    /// The number of the block of the directory in which an entry of `host`, or of its domain, would lie.
+    /// The number of the block of the directory in which an entry of `host`, or of its domain, would be.
     pub(super) fn block_of(&self, host: HostKey) -> usize {
         let key = (host.domain, HOST_ENTRY, host.origin);
         self.index.partition_point(|(first, _)| *first <= key).saturating_sub(1)
     }
 
-    /// The directory's block in which the entry of `domain` itself would lie.
+    /// The directory's block in which the entry of `domain` itself would be.
     pub(super) fn block_of_domain(&self, domain: Fingerprint) -> usize {
         let key = (domain, DOMAIN_ENTRY, Fingerprint::default());
         self.index.partition_point(|(first, _)| *first <= key).saturating_sub(1)
     }
 
-    /// Goes to the URL at `spot`, and says where the next one lies. Reading in order decodes every block once.
+    /// Goes to the URL at `spot`, and says where the next one is. Reading in order decodes every block once.
     pub(super) fn read_url(&mut self, spot: Spot) -> Result<Spot> {
         let mut spot = spot;
         loop {
@@ -389,12 +389,12 @@ impl Base {
         }
     }
 
-    /// Whether the URL that was gone to last is the last one of its block.
+    /// Returns whether the URL that was gone to last is the last one of its block.
     pub(super) fn is_at_end_of_block(&self) -> bool {
         self.open.as_ref().is_some_and(|(_, _, reader)| reader.is_at_end())
     }
 
-    /// Reads the block of URLs at `offset` as it lies in the file.
+    /// Reads the block of URLs at `offset` as it is in the file.
     pub(super) fn stored(&mut self, offset: u64) -> Result<Stored> {
         let stored = self.unpacker.read_stored(&self.file, offset, self.index_at)?;
         if stored.kind != URLS {
@@ -413,7 +413,7 @@ impl Base {
         self.open.as_ref().map(|(_, _, reader)| reader.url()).expect("asked after a URL was gone to")
     }
 
-    /// What to say of a URL at `spot` that is none.
+    /// Makes the error for a URL at `spot` that is none.
     pub(super) fn malformed_url(&self, spot: Spot) -> Error {
         self.malformed(spot.offset, "a URL")
     }

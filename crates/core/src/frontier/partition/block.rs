@@ -11,7 +11,7 @@ use crate::disk::{DiskFile, Error, Result};
 use crate::frontier::tuning::{BLOCK_READ_BYTES, ZSTD_LEVEL};
 use crate::frontier::wire::Reader;
 
-/// No block holds more, whatever its head says.
+/// The most bytes that a block holds, whatever its head says.
 const BLOCK_BYTES_MAX: usize = 64 << 20;
 pub(super) const BLOCK_HEADER_BYTES: usize = 13;
 /// Kinds of blocks.
@@ -33,7 +33,7 @@ impl Packer {
         Packer { compressor, frame: Vec::new(), stored: Vec::new() }
     }
 
-    /// The block as it lies in the file.
+    /// The block as it is in the file.
     pub(super) fn pack(&mut self, kind: u8, raw: &[u8]) -> &[u8] {
         self.frame.clear();
         self.frame.reserve(zstd::zstd_safe::compress_bound(raw.len()));
@@ -62,16 +62,16 @@ fn checksum(block: &[u8]) -> u32 {
 pub(super) struct Block {
     pub kind: u8,
     pub raw: Vec<u8>,
-    /// Where the next one starts.
+    /// Offset at which the next one starts.
     pub end: u64,
 }
 
-/// A block as it lies in the file.
+/// A block as it is in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stored {
     pub kind: u8,
     pub raw_bytes: usize,
-    /// Where the next one starts.
+    /// Offset at which the next one starts.
     pub end: u64,
 }
 
@@ -115,7 +115,7 @@ impl Unpacker {
         Ok(Block { kind, raw, end })
     }
 
-    /// Reads it as it lies in the file.
+    /// Reads it as it is in the file.
     pub(super) fn read_stored(&mut self, file: &DiskFile, offset: u64, limit: u64) -> Result<Stored> {
         let stored = &mut self.stored;
         // One read brings most blocks whole.
@@ -143,7 +143,7 @@ impl Unpacker {
         Ok(Stored { kind: stored[0], raw_bytes, end })
     }
 
-    /// The bytes of the block that was read last, as they lie in the file.
+    /// The bytes of the block that was read last, as they are in the file.
     pub(super) fn stored(&self) -> &[u8] {
         &self.stored
     }

@@ -1,4 +1,4 @@
-//! What a partition holds: an entry is a URL, a record of a host that left the active side, or what is to be added to
+//! Entries of a partition: an entry is a URL, a record of a host that left the active side, or what is to be added to
 //! the totals of a domain.
 
 use std::path::Path;
@@ -93,7 +93,7 @@ impl<'a> Entry<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     front: Front,
-    /// Where the entry that was gone to begins, and the one after it.
+    /// Offsets of the entry that was gone to, and of the one after it.
     here: usize,
     next: usize,
 }
@@ -112,7 +112,7 @@ impl Entries {
         read.map(|()| true).ok_or(self.here as u64)
     }
 
-    /// Where the entry lies that was gone to.
+    /// Returns the offset of the entry that was gone to.
     pub(super) fn position(&self) -> u64 {
         self.here as u64
     }

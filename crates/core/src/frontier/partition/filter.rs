@@ -1,7 +1,7 @@
-//! A small Bloom filter of fingerprints: which origins and domains may lie in a tail or a base.
+//! A small Bloom filter of fingerprints: which origins and domains may be in a tail or a base.
 //!
 //! "No" is certain, "perhaps" may be wrong: the URL then takes the way over the disk, which is never false, only
-//! slower. All bits of a key lie in one line of 64 bytes: a filter is asked for every URL that comes in, and what that
+//! slower. All bits of a key are in one line of 64 bytes: a filter is asked for every URL that comes in, and what that
 //! costs are the lines that have to come from memory. Fingerprints are mixed already: two multiplications make the
 //! hashes.
 
@@ -56,7 +56,7 @@ impl Filter {
         }
     }
 
-    /// Whether `key` may have been inserted. An empty default filter holds nothing.
+    /// Returns whether `key` may have been inserted. An empty default filter holds nothing.
     pub(in crate::frontier) fn may_hold(&self, key: Fingerprint) -> bool {
         !self.words.is_empty() && self.probes(key).iter().all(|&(word, bit)| self.words[word] & bit != 0)
     }

@@ -26,7 +26,7 @@ const RECRAWL: u8 = 64;
 /// All of them. What is no URL begins with a byte beyond.
 pub(super) const FLAGS: u8 = 127;
 
-/// How many bytes are the same at the start.
+/// Returns the number of bytes that are the same at the start.
 fn shared(a: &[u8], b: &[u8]) -> usize {
     let (words_a, words_b) = (a.as_chunks::<8>().0, b.as_chunks::<8>().0);
     let words = words_a.iter().zip(words_b).take_while(|(x, y)| x == y).count();
@@ -123,7 +123,7 @@ fn read_after<'a>(reader: &mut Reader<'a>, before: &UrlView<'_>, flags: u8) -> O
     Some(Difference { url, hops_shared, url_shared })
 }
 
-/// Reads a URL that stands alone; `None` for what [`put_alone`] cannot have written.
+/// Reads a URL that is alone; `None` for what [`put_alone`] cannot have written.
 pub(super) fn read_alone<'a>(reader: &mut Reader<'a>) -> Option<UrlView<'a>> {
     let flags = reader.u8().filter(|flags| flags & !FLAGS == 0)?;
     let read = read_after(reader, &UrlView::default(), flags)?;
@@ -137,7 +137,7 @@ pub(super) struct Front {
     hops: Vec<u8>,
     url: Vec<u8>,
     recrawl: Vec<u8>,
-    /// Whether what is written next has to say that it was started again.
+    /// True if the next URL that is written has to say that this was started again.
     anew: bool,
 }
 

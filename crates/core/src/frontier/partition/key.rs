@@ -1,4 +1,4 @@
-//! The order in which entries lie in a base.
+//! The order in which entries are in a base.
 //!
 //! The order is domain, then the domain's own entry, then its origins; of an origin first its records (the last one
 //! counts), then its URLs by rank and sequence.
@@ -25,22 +25,22 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// That of pages of a domain.
+    /// The key of the totals of a domain.
     pub(super) fn of_domain(domain: Fingerprint) -> Self {
         Key { domain, class: 0, origin: Fingerprint::default(), rank: 0, sequence: 0 }
     }
 
-    /// That of a record of a host.
+    /// The key of a record of a host.
     pub(super) fn of_record(host: HostKey, sequence: u64) -> Self {
         Key { domain: host.domain, class: 1, origin: host.origin, rank: 0, sequence }
     }
 
-    /// That of a URL of a host.
+    /// The key of a URL of a host.
     pub(super) fn of_url(host: HostKey, rank: u16, sequence: u64) -> Self {
         Key { domain: host.domain, class: 1, origin: host.origin, rank: u32::from(rank) + 1, sequence }
     }
 
-    /// Whether it is that of a URL or record of `host`.
+    /// Returns whether it is the key of a URL or record of `host`.
     pub(super) fn is_of(&self, host: HostKey) -> bool {
         self.group() == (host.domain, 1, host.origin)
     }

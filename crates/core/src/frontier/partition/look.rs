@@ -1,4 +1,4 @@
-//! What lies of one host in a partition, read beside its owner.
+//! The URLs and the record of one host in a partition, read beside its owner.
 //!
 //! Goes over the tails as a stream and to the host's place in the base; holds a frame and a block at a time. Nothing is
 //! opened for writing.
@@ -15,7 +15,7 @@ use crate::frontier::domain_key;
 use crate::frontier::host::Item;
 use crate::frontier::reputation::DomainTotals;
 
-/// Something of a host on the disk side.
+/// A record or URL of a host on the disk side.
 #[derive(Debug)]
 pub(in crate::frontier) enum Cold {
     /// A record of it; the last one counts.
@@ -27,7 +27,7 @@ pub(in crate::frontier) enum Cold {
 }
 
 impl Partition {
-    /// Calls `each` with all that lies of `host` here: the base first, then tails and array in the order of writing.
+    /// Calls `each` with all that is here of `host`: the base first, then tails and array in the order of writing.
     pub(in crate::frontier) fn for_each_of(
         &self,
         base: Option<FileState>,
@@ -89,7 +89,7 @@ impl Partition {
         self.totals_of(base, domain)
     }
 
-    /// What base, tails and array know of `domain`.
+    /// Returns the totals of `domain` that base, tails and array have together.
     pub(in crate::frontier) fn totals_of(&self, base: Option<FileState>, domain: Fingerprint) -> Result<DomainTotals> {
         let mut totals = match base {
             Some(state) => {
@@ -148,7 +148,7 @@ struct Found {
     record: Box<[u8]>,
 }
 
-/// Where the URLs of a host start, how many there are, and what the base has as its record.
+/// Finds the place at which the URLs of a host start, the number of them, and the record that the base has of it.
 fn find_with_record(base: &mut Base, wanted: HostKey) -> Result<Option<Found>> {
     if base.directory_blocks() == 0 {
         return Ok(None);

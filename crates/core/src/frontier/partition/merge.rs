@@ -24,14 +24,14 @@ use super::take::Cursors;
 use crate::disk::{Disk, Result};
 use crate::frontier::tuning::RUN_FRAME_BYTES;
 
-/// What to merge.
+/// Work of merging tails into a base.
 #[derive(Debug)]
 pub(in crate::frontier) struct Merge {
     pub disk: Disk,
     pub base: Option<(PathBuf, u64)>,
     pub cursors: Arc<Cursors>,
     pub tails: Vec<(PathBuf, u64)>,
-    /// Where sorted chunks go if need be.
+    /// Path of the file for sorted chunks, which is written if need be.
     pub runs: PathBuf,
     pub chunk_bytes: usize,
     pub made: NewBase,
@@ -174,7 +174,7 @@ impl Runs<'_> {
 /// A sorted sequence of entries.
 struct Source {
     feed: Feed,
-    /// Of the entry that was gone to last.
+    /// Key of the entry that was gone to last.
     key: Key,
 }
 

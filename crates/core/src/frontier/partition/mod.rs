@@ -7,7 +7,7 @@
 //! Guarantees: a URL that was pushed is in exactly one of array, tail and unconsumed base until it is taken; a host's
 //! URLs leave by rank and sequence as far as they were merged together; no file that a checkpoint may name is changed
 //! before its noted length, or deleted. Cost: a URL is written once to a tail and, as tails grow with their base,
-//! two to four times to a base; in memory lie the array, filters, cursors of begun hosts, fingerprints of spent
+//! two to four times to a base; in memory are the array, filters, cursors of begun hosts, fingerprints of spent
 //! ones, and newer records of hosts that can still be taken.
 
 mod base;
@@ -64,7 +64,7 @@ pub(super) fn file_path(dir: &Path, number: usize, generation: u64, kind: &str) 
     dir.join(format!("partition-{number:03}.g{generation:06}.{kind}"))
 }
 
-/// Which of `count` partitions, a power of two, a domain belongs to: by the top bits of its fingerprint.
+/// Returns to which of `count` partitions, a power of two, a domain belongs: by the top bits of its fingerprint.
 pub(super) fn partition_of(domain: Fingerprint, count: usize) -> usize {
     let bits = count.trailing_zeros();
     if bits == 0 { 0 } else { (domain.bits() >> (64 - bits)) as usize }
@@ -93,14 +93,14 @@ pub(super) enum Work {
     Merge(Merge),
 }
 
-/// What came of a [`PartitionJob`].
+/// Result of a [`PartitionJob`].
 #[derive(Debug)]
 pub struct PartitionDone {
     pub(super) number: usize,
     pub(super) result: Done,
 }
 
-/// What came of the two kinds of work.
+/// Result of one of the two kinds of work.
 #[derive(Debug)]
 pub(super) enum Done {
     Take(TakeDone),
@@ -117,7 +117,7 @@ impl PartitionJob {
         Ok(PartitionDone { number: self.number, result })
     }
 
-    /// Whether the job writes: merges are long, takes are not.
+    /// Returns whether the job is a merge, which writes and is long; takes are not.
     pub fn is_merge(&self) -> bool {
         matches!(self.work, Work::Merge(_))
     }
@@ -130,25 +130,25 @@ pub(super) struct BaseFile {
     pub summary: Summary,
 }
 
-/// What lies in memory of the tails since a moment.
+/// Tails since a moment, and what is known of them in memory.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     pub tails: Vec<FileState>,
     pub urls: u64,
-    /// Whether some of them are of hosts that were not active when they came, or have left since.
+    /// True if some of the URLs are of hosts that were not active when they came, or have left since.
     pub has_first_contacts: bool,
-    /// When the first of them came, or the first that was to be added to the totals of a domain.
+    /// Time at which the first of them came, or the first totals that were to be added to a domain's.
     pub since: Time,
-    /// Which origins and domains there are.
+    /// Filter of the origins and domains of the entries.
     pub filter: Filter,
     /// Records of hosts that may have URLs in the base.
     pub records: BTreeMap<Fingerprint, Box<[u8]>>,
     pub records_bytes: usize,
-    /// What came of domains and is not in the base's totals.
+    /// Totals of domains that came since and are not in the base's totals.
     pub domains: BTreeMap<Fingerprint, DomainTotals>,
-    /// Whether supporters of more domains lie in the tails than are known in memory.
+    /// True if the tails have supporters of more domains than are known in memory.
     pub is_partial: bool,
-    /// Whether URLs came of domains that rest until the next round, and nobody wants them before.
+    /// True if URLs came of domains that rest until the next round, and nobody wants them before.
     pub has_resting: bool,
 }
 
@@ -203,22 +203,22 @@ pub(super) struct Partition {
     pub supported_max: Option<usize>,
     /// Entries that are not in a file yet; they belong to `recent`.
     pub array: Vec<u8>,
-    /// Of the URLs in the array.
+    /// State of the front-coding of the URLs in the array.
     front: Front,
     pub recent: Recent,
-    /// What a merge that is in progress works on.
+    /// Tails on which a merge that is in progress works.
     pub frozen: Recent,
     pub base: Option<BaseFile>,
     /// True for a base that this process has merged.
     pub base_is_own: bool,
     pub base_filter: Filter,
-    /// Of the supporters of domains in the base.
+    /// Histogram of the domains in the base by their supporters.
     pub supporters: Histogram,
     pub cursors: Arc<Cursors>,
     /// URLs before all cursors.
     pub consumed: u64,
     pub generation_next: u64,
-    /// Whether a job is out.
+    /// True while a job is out.
     pub busy: bool,
     /// Its active hosts: origin and place.
     pub active: BTreeMap<Fingerprint, u32>,
@@ -235,9 +235,9 @@ pub(super) struct Partition {
 /// The files of all partitions, as far as a checkpoint has to care.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    /// Written since the last cut.
+    /// Files that were written since the last cut.
     pub unsynced: BTreeSet<PathBuf>,
-    /// No longer needed, but the checkpoint that holds may name them.
+    /// Files that are no longer needed, but that the checkpoint that holds may name.
     pub superseded: Vec<PathBuf>,
 }
 
@@ -359,7 +359,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Whether `key` (an origin, or the key of a domain) may lie here.
+    /// Returns whether `key` (an origin, or the key of a domain) may be in this partition.
     pub(super) fn may_hold(&self, key: Fingerprint) -> bool {
         // Most of what is here is in the base.
         self.base_filter.may_hold(key) || self.recent.filter.may_hold(key) || self.frozen.filter.may_hold(key)
@@ -370,12 +370,12 @@ impl Partition {
         self.recent.urls + self.frozen.urls
     }
 
-    /// Whether a host that is ready for them needs some of the URLs in array and tails.
+    /// Returns whether a host that is ready for them needs some of the URLs in array and tails.
     pub(super) fn is_tail_wanted(&self) -> bool {
         self.thirsty > 0 || self.recent.has_first_contacts
     }
 
-    /// What decides whether it is taken from or merged.
+    /// Returns the numbers that decide whether it is taken from or merged.
     pub(super) fn snapshot(&self) -> PartitionSnapshot {
         PartitionSnapshot {
             is_busy: self.busy,
@@ -413,7 +413,7 @@ impl Partition {
         self.recent.records.get(&origin).or_else(|| self.frozen.records.get(&origin)).map(|record| &**record)
     }
 
-    /// What is known of a domain outside of the base's totals.
+    /// Returns the totals of a domain outside of the base's.
     pub(super) fn newer_totals(&self, domain: Fingerprint) -> DomainTotals {
         let of = |recent: &Recent| recent.domains.get(&domain).copied().unwrap_or_default();
         let mut totals = of(&self.frozen);
@@ -421,7 +421,7 @@ impl Partition {
         totals
     }
 
-    /// Whether that is all that is known of it.
+    /// Returns whether [`Partition::newer_totals`] is all that is known of a domain.
     pub(super) fn knows_all_of(&self, domain: Fingerprint) -> bool {
         !self.base_filter.may_hold(domain_key(domain)) && !self.recent.is_partial && !self.frozen.is_partial
     }
@@ -440,7 +440,7 @@ impl Partition {
         all
     }
 
-    /// From when on hosts with newer records are available.
+    /// Returns the times from which on hosts with newer records are available.
     pub(super) fn availability(&self, forgiven: Time) -> BTreeMap<Fingerprint, Time> {
         let records = self.recent.records.iter();
         let available = |record| HostRecord::available_in(record, forgiven, Writer::This);

@@ -1,4 +1,4 @@
-//! What a merge makes of entries in order: the next base.
+//! The output of a merge: the next base, made of entries in order.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub(in crate::frontier) struct NewBase {
     pub generation: u64,
     pub path: PathBuf,
     pub now: Time,
-    /// By which it is known who wrote a record, and whether the base before was this process's own.
+    /// Beginning of this process, by which it is known who wrote a record, and whether the base before was its own.
     pub beginning: Beginning,
     pub base_was_own: bool,
     pub block_bytes: usize,
@@ -32,17 +32,17 @@ pub(in crate::frontier) struct NewBase {
     pub round: Option<u32>,
 }
 
-/// What a merge made.
+/// Result of a merge.
 #[derive(Debug)]
 pub(in crate::frontier) struct MergeDone {
-    /// Of the new base.
+    /// Generation of the new base.
     pub generation: u64,
-    /// `None` if nothing is left.
+    /// Size of the new base; `None` if nothing is left.
     pub summary: Option<Summary>,
     pub filter: Filter,
     /// URLs in the new base of the hosts that were asked for.
     pub active: Vec<(Fingerprint, u64)>,
-    /// Of the supporters of its domains.
+    /// Histogram of its domains by their supporters.
     pub supporters: Histogram,
 }
 
@@ -134,7 +134,7 @@ impl<'a> Output<'a> {
                 }
             }
         }
-        // not between two of them, for their URLs lie before this block of the directory
+        // not between two of them, for their URLs are before this block of the directory
         self.writer.end_entries()
     }
 

@@ -1,4 +1,4 @@
-//! Which hosts of a partition rest, by their records.
+//! The hosts of a partition that rest, by their records.
 
 use super::Partition;
 use super::base::{Base, DirectoryEntry};

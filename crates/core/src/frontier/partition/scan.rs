@@ -11,7 +11,7 @@ use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::reputation::DomainTotals;
 
-/// The sequence of a record that lies in a base: before those of tails.
+/// The sequence of a record that is in a base: before those of tails.
 pub(super) const OF_BASE: u64 = 0;
 
 /// The unconsumed part of a base, in order.
@@ -21,17 +21,17 @@ pub(super) struct Scan {
     /// Number of the next block of the directory, and the one that is read.
     next: usize,
     block: Directory,
-    /// Where the URLs of the current host go on, and how many there are.
+    /// The place at which the URLs of the current host go on, and the number of them.
     urls: (Spot, u64),
     at: At,
-    /// Up to here in the block of the directory there is no stretch.
+    /// Position in the block of the directory up to which there is no stretch.
     no_stretch_before: usize,
 }
 
-/// What a scan has come to.
+/// The entry to which a scan has come.
 enum At {
     Url,
-    /// Its bytes lie there in the block of the directory.
+    /// A record, whose bytes are at this place in the block of the directory.
     Record {
         host: HostKey,
         record: Range<usize>,
@@ -42,11 +42,11 @@ enum At {
     },
 }
 
-/// Neighbours in a block of the directory of which nothing is consumed and nothing lies in a tail.
+/// Neighbours in a block of the directory of which nothing is consumed and nothing is in a tail.
 #[derive(Default)]
 pub(super) struct Stretch {
     pub entries: Vec<Untouched>,
-    /// Where their URLs start, and where those that come after them do.
+    /// The place at which their URLs start, and the place at which the URLs after them start.
     pub from: Spot,
     pub to: Spot,
 }
@@ -133,7 +133,7 @@ impl Scan {
         }
     }
 
-    /// Goes over the hosts and domains that come next and lie before `limit`, if none of them is begun and their URLs
+    /// Goes over the hosts and domains that come next and are before `limit`, if none of them is begun and their URLs
     /// take at least `bytes_min` of the file; their entries take hardly more than `directory_max`.
     pub(super) fn stretch(
         &mut self,

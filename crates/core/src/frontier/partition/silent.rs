@@ -1,4 +1,4 @@
-//! Whether all that lies in a base belongs to hosts that never answered.
+//! The check whether all URLs in a base belong to hosts that never answered.
 
 use super::Partition;
 use super::base::{Base, DirectoryEntry};
@@ -6,8 +6,8 @@ use crate::disk::Result;
 use crate::frontier::record::HostRecord;
 
 impl Partition {
-    /// Whether the base holds no URL of a host but of active ones and of those that were asked and never answered. One
-    /// that was never asked is none of them.
+    /// Returns whether the base holds no URLs but those of active hosts and of hosts that were asked and never
+    /// answered. A host that was never asked is not among the latter.
     pub(in crate::frontier) fn is_silent(&self) -> Result<bool> {
         let Some(file) = self.base.as_ref().filter(|_| self.base_left() > 0) else { return Ok(true) };
         let mut base = Base::open(&self.disk, &self.path(file.generation, "base"), file.summary.bytes)?;

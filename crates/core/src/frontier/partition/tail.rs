@@ -4,13 +4,13 @@
 //! | header 16 | frame | frame | ...        frame = | length 4 | crc32 4 | entries |
 //! ```
 //! A frame is one array that was full, written by one call. Which part of the file counts is known by its length in
-//! the checkpoint; what lies behind is cut off at the next start. The runs that a merge sorts aside have the same form.
+//! the checkpoint; what is behind is cut off at the next start. The runs that a merge sorts aside have the same form.
 
 use std::path::Path;
 
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 
-/// From version 3 on there are totals of domains; without supporters a tail is of version 2.
+/// Version of a tail: from 3 on there are totals of domains; without supporters a tail is of version 2.
 const VERSION: u16 = 3;
 const WITHOUT_SUPPORTERS: u16 = 2;
 const FRAME_HEADER_BYTES: usize = 8;
@@ -106,7 +106,7 @@ impl Frames {
         Ok(Some(start))
     }
 
-    /// What to say of an entry at `offset` that cannot be read although its checksum holds.
+    /// Makes the error for an entry at `offset` that cannot be read although its checksum holds.
     pub(super) fn malformed(&self, offset: u64) -> Error {
         Error::damaged(self.file.path(), offset, "an entry of a partition", "other bytes")
     }

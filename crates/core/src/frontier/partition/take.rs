@@ -21,26 +21,26 @@ use crate::frontier::share::Share;
 use crate::frontier::tuning::READ_AHEAD;
 use crate::frontier::writer::Writer;
 
-/// How far a host is consumed.
+/// Position up to which the URLs of a host are consumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::frontier) struct Cursor {
-    /// Where its next URL lies.
+    /// Place of its next URL.
     pub spot: Spot,
     /// URLs before it.
     pub taken: u64,
 }
 
-/// How far the hosts of a partition's base are consumed.
+/// Positions up to which the hosts of a partition's base are consumed.
 #[derive(Clone, Debug, Default)]
 pub(in crate::frontier) struct Cursors {
-    /// Of hosts with URLs before and behind it.
+    /// Cursors of hosts with URLs before and behind them.
     pub begun: BTreeMap<HostKey, Cursor>,
     /// Hosts of which nothing is left, which are most of them where hosts are many: they take few bytes each.
     pub spent: BTreeSet<Fingerprint>,
 }
 
 impl Cursors {
-    /// Where the host goes on whose `urls` start at `start`.
+    /// Returns the cursor of a host whose `urls` URLs start at `start`.
     pub(super) fn of(&self, host: HostKey, start: Spot, urls: u64) -> Cursor {
         if self.spent.contains(&host.origin) {
             return Cursor { spot: start, taken: urls };
@@ -48,7 +48,7 @@ impl Cursors {
         self.begun.get(&host).copied().unwrap_or(Cursor { spot: start, taken: 0 })
     }
 
-    /// Whether anything of a host is consumed.
+    /// Returns whether anything of a host is consumed.
     pub(super) fn has(&self, host: HostKey) -> bool {
         self.spent.contains(&host.origin) || self.begun.contains_key(&host)
     }
@@ -81,27 +81,27 @@ pub(in crate::frontier) struct Refill {
     pub left: u64,
 }
 
-/// What to take, and from where.
+/// Work of taking URLs from a base.
 #[derive(Debug)]
 pub(in crate::frontier) struct Take {
     pub disk: Disk,
     pub path: PathBuf,
     pub bytes: u64,
     pub now: Time,
-    /// Records of before are forgiven.
+    /// Time up to which records are forgiven.
     pub forgiven: Time,
-    /// Who wrote the records of the base.
+    /// The writer of the records of the base.
     pub writer: Writer,
     pub cursors: Arc<Cursors>,
     pub refills: Vec<Refill>,
     /// Hosts that are not to be chosen, sorted.
     pub active: Vec<Fingerprint>,
-    /// From when on hosts with a newer record than the base's are available.
+    /// Times from which on hosts with a newer record than the base's are available.
     pub available: BTreeMap<Fingerprint, Time>,
     /// Busy hosts of active domains, and what says how many a domain may have.
     pub domains: ByFingerprint<u32>,
     pub share: Share,
-    /// What domains have left of their round, where budgets follow from supporters.
+    /// Pages that domains have left of their round, where budgets follow from supporters.
     pub round: Option<Box<RoundLeft>>,
     /// Domains of which one host may become active, and no second one; sorted.
     pub one_by_one: Vec<Fingerprint>,
@@ -116,7 +116,7 @@ pub(in crate::frontier) struct Take {
 #[derive(Debug)]
 pub(in crate::frontier) struct Taken {
     pub host: HostKey,
-    /// Whether it was active when the take was planned.
+    /// True if it was active when the take was planned.
     pub refill: bool,
     pub items: Vec<Item>,
     pub cursor: Cursor,
@@ -124,17 +124,17 @@ pub(in crate::frontier) struct Taken {
     pub left: u64,
     /// The base's record of the host.
     pub record: Option<Box<[u8]>>,
-    /// What the base knows of its domain.
+    /// Totals of its domain in the base.
     pub totals: DomainTotals,
 }
 
-/// What domains have left of the round that goes on, as far as it is known beside the base.
+/// Pages that domains have left of the round that goes on, as far as they are known without the base.
 #[derive(Debug)]
 pub(in crate::frontier) struct RoundLeft {
     pub round: Round,
-    /// What is not in the base's totals.
+    /// Totals that are not in the base's.
     pub newer: BTreeMap<Fingerprint, DomainTotals>,
-    /// Of active domains what is left.
+    /// Pages that active domains have left.
     pub active: ByFingerprint<u64>,
     /// URLs that this take brings.
     pub taken: ByFingerprint<u64>,
@@ -156,18 +156,18 @@ impl RoundLeft {
     }
 }
 
-/// What a take brought.
+/// Result of a take.
 #[derive(Debug)]
 pub(in crate::frontier) struct TakeDone {
     pub taken: Vec<Taken>,
     pub rover: Option<HostKey>,
-    /// When a host that was not chosen will be available; `None` if all wait for something else.
+    /// Time at which a host that was not chosen will be available; `None` if all wait for something else.
     pub wake: Option<Time>,
-    /// Whether the walk found less than it was to.
+    /// True if the walk found less than it was to.
     pub all_around: bool,
-    /// Whether hosts were passed over because their domain has enough busy hosts.
+    /// True if hosts were passed over because their domain has enough busy hosts.
     pub blocked: bool,
-    /// Whether hosts were passed over because their domain rests until the next round.
+    /// True if hosts were passed over because their domain rests until the next round.
     pub rests: bool,
 }
 
@@ -230,7 +230,7 @@ impl Take {
             }
             let mut block = base.directory(number % blocks)?;
             if first || number == blocks {
-                // What lies before is not known, unless this is the very first.
+                // What is before is not known, unless this is the very first.
                 met = (number % blocks == 0).then_some((Fingerprint::default(), DomainTotals::default()));
             }
             while let Some(entry) = base.next_entry(&mut block)? {
@@ -318,7 +318,7 @@ impl Take {
     }
 }
 
-/// Where the URLs of a host start, and how many there are.
+/// Finds the place at which the URLs of a host start, and the number of them.
 fn find(base: &mut Base, wanted: HostKey) -> Result<Option<(Spot, u64)>> {
     if base.directory_blocks() == 0 {
         return Ok(None);
@@ -334,7 +334,7 @@ fn find(base: &mut Base, wanted: HostKey) -> Result<Option<(Spot, u64)>> {
     Ok(None)
 }
 
-/// What the base knows of a domain.
+/// Reads the totals of a domain from the base.
 pub(super) fn domain_totals(base: &mut Base, wanted: Fingerprint) -> Result<DomainTotals> {
     let mut block = base.directory(base.block_of_domain(wanted))?;
     while let Some(entry) = base.next_entry(&mut block)? {

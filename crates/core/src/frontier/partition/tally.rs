@@ -1,4 +1,4 @@
-//! What a partition has of each of its domains.
+//! Totals and waiting URLs of each domain of a partition.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::disk::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::reputation::DomainTotals;
 
-/// What is known of a domain, and how many URLs of it wait.
+/// Totals of a domain, and the number of its URLs that wait.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::frontier) struct DomainTally {
     pub totals: DomainTotals,
@@ -24,7 +24,7 @@ impl DomainTally {
     }
 }
 
-/// By domain.
+/// Tallies by domain.
 pub(in crate::frontier) type Tallies = BTreeMap<Fingerprint, DomainTally>;
 
 impl Partition {

@@ -17,19 +17,19 @@ use crate::frontier::QueuedUrl;
 use crate::frontier::record::HostRecord;
 use crate::frontier::writer::Writer;
 
-/// Who hears of a queued URL: whether it was taken already, and where it lies.
+/// A listener to queued URLs: it gets a URL, whether it was taken already, and its file and offset.
 pub(in crate::frontier) type Each<'a> = dyn FnMut(&QueuedUrl, bool, &Path, u64) -> Result<()> + 'a;
 
-/// What a verification asks of a partition.
+/// Inputs of the verification of a partition.
 pub(in crate::frontier) struct Asked<'a> {
-    /// Whether a domain belongs to it.
+    /// Function that returns whether a domain belongs to it.
     pub owns: &'a dyn Fn(Fingerprint) -> bool,
     /// The file that has the arrays and cursors.
     pub checkpoint: &'a Path,
 }
 
 impl Partition {
-    /// Goes through everything that the partition holds; says how many URLs lie in it that were not taken.
+    /// Goes through everything that the partition holds; says how many URLs are in it that were not taken.
     pub(in crate::frontier) fn verify(
         &self,
         base: Option<FileState>,
@@ -83,7 +83,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Goes through the entries of a frame that lies at `place`.
+    /// Goes through the entries of a frame that is at `place`.
     fn verify_entries(
         &self,
         frame: &[u8],
@@ -243,7 +243,7 @@ impl Partition {
     }
 }
 
-/// What was met on the way through a base.
+/// Counts of what was met on the way through a base.
 struct Walked<'a> {
     path: &'a Path,
     urls: u64,

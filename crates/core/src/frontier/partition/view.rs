@@ -1,11 +1,11 @@
-//! A queued URL as it lies in encoded bytes, without a copy of its texts.
+//! A queued URL as it is in encoded bytes, without a copy of its texts.
 
 use super::key::{HostKey, Key};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::host::Item;
 use crate::frontier::{Hops, QueuedUrl};
 
-/// A queued URL as it lies in encoded bytes.
+/// A queued URL as it is in encoded bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct UrlView<'a> {
     pub rank: u16,
@@ -22,7 +22,7 @@ pub(super) struct UrlView<'a> {
     pub forced: bool,
     pub hops: &'a [u8],
     pub url: &'a [u8],
-    /// Why a recrawl wants it; empty if none does.
+    /// The reason for which a recrawl wants it; empty if none does.
     pub recrawl: &'a [u8],
 }
 

@@ -10,25 +10,25 @@ use crate::frontier::policy::TakePolicy;
 pub(in crate::frontier) struct Walk {
     /// The host after which it goes on.
     pub rover: Option<HostKey>,
-    /// When it may find a host; `None` when it needs another event first.
+    /// Time at which it may find a host; `None` when it needs another event first.
     wake: Option<Time>,
-    /// It is not begun before, as the last one found too few.
+    /// Time before which it is not begun, as the last one found too few.
     not_before: Time,
-    /// Whether hosts wait until others of their domain have nothing to do.
+    /// True if hosts wait until others of their domain have nothing to do.
     is_blocked: bool,
-    /// Whether a host of the partition has had nothing more to do since the last walk was planned.
+    /// True if a host of the partition has had nothing more to do since the last walk was planned.
     freed: bool,
-    /// Whether walks passed over hosts whose domain rests until the next round.
+    /// True if walks passed over hosts whose domain rests until the next round.
     rests: bool,
 }
 
 impl Walk {
-    /// When it may find a host.
+    /// Returns the time at which it may find a host.
     pub(in crate::frontier) fn due(&self) -> Option<Time> {
         self.wake.map(|wake| wake.max(self.not_before))
     }
 
-    /// Whether it may be begun at `now`, when a take is made for other reasons.
+    /// Returns whether it may be begun at `now`, when a take is made for other reasons.
     pub(in crate::frontier) fn may_begin(&self, now: Time) -> bool {
         self.not_before <= now
     }
@@ -38,7 +38,7 @@ impl Walk {
         self.wake = Some(self.wake.map_or(time, |before| before.min(time)));
     }
 
-    /// No host is looked for before `time`.
+    /// Looks for no host before `time`.
     pub(in crate::frontier) fn sleep_until(&mut self, time: Time) {
         self.wake = Some(time);
     }
@@ -56,7 +56,8 @@ impl Walk {
         }
     }
 
-    /// It begins: it will say when there is more. Until then only domains that are held back are, until `held_until`.
+    /// Begins a walk, which will say when there is more. Until then only domains that are held back are waited for,
+    /// until `held_until`.
     pub(in crate::frontier) fn begin(&mut self, held_until: Option<Time>) {
         (self.wake, self.freed) = (held_until, false);
     }
@@ -74,7 +75,7 @@ impl Walk {
         self.rests |= done.rests;
     }
 
-    /// Whether hosts were passed over since the round began, for their domain had used it up.
+    /// Returns whether hosts were passed over since the round began because their domain had used it up.
     pub(in crate::frontier) fn has_resting(&self) -> bool {
         self.rests
     }

@@ -1,4 +1,4 @@
-//! When a partition is merged: its tails and what is left of its base become the next base.
+//! The time at which a partition is merged: its tails and what is left of its base become the next base.
 //!
 //! A merge writes all that is left. So a tail gathers until that is worth it, or for a bounded time; what is consumed
 //! is reclaimed when it is most of the base. Where the active side starves, a partition may be merged for few URLs, if
@@ -14,7 +14,7 @@ use crate::frontier::tuning::{
 
 use super::snapshot::PartitionSnapshot;
 
-/// When to merge.
+/// The policy of when to merge.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::frontier) struct MergePolicy {
     pub partitions: u64,
@@ -22,29 +22,29 @@ pub(in crate::frontier) struct MergePolicy {
     pub overlay_bytes_max: usize,
 }
 
-/// Why a partition is merged.
+/// The reason for which a partition is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::frontier) enum MergeReason {
     /// Its tail has grown beyond its base.
     Grown,
     /// Most of its base is consumed.
     Consumed,
-    /// What is newer than its base takes too much memory.
+    /// Data in memory that is newer than its base takes too much room.
     Overlay,
     /// URLs of its tail have waited for long.
     Stale,
-    /// Nothing is ready, and somebody needs what lies in its tail.
+    /// Nothing is ready, and somebody needs what is in its tail.
     Starving,
 }
 
 impl MergePolicy {
-    /// That of a frontier with so many bytes of memory and so many partitions.
+    /// The policy of a frontier with this many bytes of memory and this many partitions.
     pub(in crate::frontier) fn new(memory: usize, partitions: usize) -> Self {
         let overlay_bytes_max = (memory / OVERLAYS_PART / partitions.max(1)).max(OVERLAY_BYTES_MIN);
         MergePolicy { partitions: partitions as u64, overlay_bytes_max }
     }
 
-    /// Why a partition is to be merged at `now` whatever else there is to do, if it is.
+    /// Returns the reason for which a partition is to be merged at `now`, whatever else there is to do, if it is.
     pub(super) fn due(&self, partition: &PartitionSnapshot, now: Time) -> Option<MergeReason> {
         let PartitionSnapshot {
             base_bytes, consumed, left, tail_bytes, tail_urls, tail_domains, overlay_bytes, ..
@@ -63,13 +63,14 @@ impl MergePolicy {
         }
     }
 
-    /// From when on the URLs of a partition's tail have waited for long.
+    /// Returns the time from which on the URLs of a partition's tail have waited for long.
     fn stale_at(&self, partition: &PartitionSnapshot) -> Time {
         let all_bytes = partition.base_bytes.saturating_mul(self.partitions);
         partition.tail_since + STALE_MIN.max(Duration::from_secs(all_bytes / STALE_BYTES_PER_S))
     }
 
-    /// From when on a partition may be merged because the active side starves, if it is worth it at all.
+    /// Returns the time from which on a partition may be merged because the active side starves, if it is worth it at
+    /// all.
     fn starving_at(partition: &PartitionSnapshot) -> Option<Time> {
         let pause = STARVING_PAUSE.max(Duration::from_millis(partition.base_bytes / STARVING_BYTES_PER_MS));
         (partition.tail_urls > 0 && partition.tail_is_wanted).then(|| partition.merged_at + pause)

@@ -1,7 +1,7 @@
-//! Which partition is taken from or merged next: pure functions of small snapshots.
+//! The choice of the partition that is taken from or merged next: pure functions of small snapshots.
 //!
 //! Nothing here reads a file or changes anything: [`Frontier::next_job`](super::Frontier::next_job) fills in the
-//! snapshots, asks, and does what it is told. In this order, but with a merge that is due after every take: takes for
+//! snapshots, asks, and follows the answer. In this order, but with a merge that is due after every take: takes for
 //! active hosts that run dry; takes of new hosts while there are places ([`take`]); merges that are due ([`merge`]);
 //! and, when the active side starves, the merge that frees most URLs for what it has to write, of a partition in whose
 //! tail somebody needs one. So every URL comes out, even where other partitions never run dry, and a giant base is not
@@ -22,7 +22,7 @@ pub(super) use take::{SlotCounts, TakePolicy};
 use super::tuning::JOBS_MAX;
 use crate::clock::Time;
 
-/// What decides besides the partitions.
+/// Facts that decide besides the partitions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Situation {
     pub now: Time,
@@ -30,23 +30,23 @@ pub(super) struct Situation {
     pub jobs_out: usize,
     /// The partition with which the search begins.
     pub rover: usize,
-    /// Whether the last job was a take.
+    /// True if the last job was a take.
     pub took_last: bool,
-    /// Whether nothing is ready: merges may cost more than they should.
+    /// True if nothing is ready: merges may then cost more than they should.
     pub is_starving: bool,
     pub places: SlotCounts,
 }
 
-/// What is to be done.
+/// A job that is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
-    /// Take from a partition: for hosts that run dry, and up to so many new ones.
+    /// Take from a partition: for hosts that run dry, and up to `hosts_max` new ones.
     Take { partition: usize, hosts_max: usize },
     /// Merge a partition.
     Merge { partition: usize, reason: MergeReason },
 }
 
-/// Whether one more job may be out.
+/// Returns whether one more job may be out.
 pub(super) fn may_begin(jobs_out: usize) -> bool {
     jobs_out < JOBS_MAX
 }
@@ -91,7 +91,7 @@ pub(super) fn next_job(
     })
 }
 
-/// When a partition may have a job that it has not at `now`, if nothing else happens.
+/// Returns the time at which a partition may have a job that it has not at `now`, if nothing else happens.
 pub(super) fn next_due(partition: &PartitionSnapshot, merges: &MergePolicy, now: Time) -> Option<Time> {
     if partition.is_busy {
         return None;

@@ -1,4 +1,4 @@
-//! How many URLs of a host lie in memory, and when it asks its partition for more.
+//! The number of URLs of a host that are in memory, and the moment at which it asks its partition for more.
 //!
 //! Every host may have a buffer of `buffer_urls`, as long as the active side has memory at all. What comes beyond it
 //! would wait on the disk side for a merge, which rewrites a partition: where memory is plentiful a large host of few
@@ -13,7 +13,7 @@ use crate::frontier::tuning::{
     ACTIVE_PART, FREE_PARTS, PLENTIFUL_PART, REFILL_BUFFERS_MAX, REFILLED_SOON, TURN_BUFFERS, URL_BYTES, WAITING_MAX,
 };
 
-/// How much hosts may have in memory.
+/// Limits of what hosts may have in memory.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::frontier) struct RefillPolicy {
     /// Bytes of the whole frontier, and those that the active side takes of them now.
@@ -23,7 +23,7 @@ pub(in crate::frontier) struct RefillPolicy {
     pub buffer_urls: usize,
 }
 
-/// What decides whether a host asks for URLs.
+/// Facts that decide whether a host asks for URLs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::frontier) struct HostSnapshot {
     /// URLs that it has left in the base of its partition.
@@ -35,13 +35,13 @@ pub(in crate::frontier) struct HostSnapshot {
     pub refill_buffers: usize,
     /// URLs that it got from the disk side in this turn.
     pub turn: u64,
-    /// Whether nothing is in progress for it.
+    /// True if nothing is in progress for it.
     pub is_at_rest: bool,
-    /// Whether all places are taken, so that others may want its own.
+    /// True if all places are taken, so that others may want its own.
     pub places_are_taken: bool,
 }
 
-/// What a host asks for.
+/// The wish of a host that has a place in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::frontier) enum Wish {
     Nothing,
@@ -52,7 +52,7 @@ pub(in crate::frontier) enum Wish {
 }
 
 impl RefillPolicy {
-    /// Whether the active side may take more URLs.
+    /// Returns whether the active side may take more URLs.
     pub(in crate::frontier) fn has_memory(&self) -> bool {
         self.active_bytes < self.memory / ACTIVE_PART
     }
@@ -71,7 +71,7 @@ impl RefillPolicy {
         (free / FREE_PARTS).clamp(self.buffer_urls, self.turn_urls())
     }
 
-    /// URLs that a host may have in memory after a take that gives it so many buffers.
+    /// URLs that a host may have in memory after a take that gives it this many buffers.
     pub(in crate::frontier) fn refilled_max(&self, refill_buffers: usize) -> usize {
         let buffers = if self.has_memory() { refill_buffers.max(1) } else { 1 };
         self.buffer_urls.saturating_mul(buffers)
@@ -83,7 +83,7 @@ impl RefillPolicy {
         if ran_dry && since < REFILLED_SOON { (2 * before.max(1)).min(REFILL_BUFFERS_MAX) } else { 1 }
     }
 
-    /// Whether a host asks its partition for more.
+    /// Decides whether a host asks its partition for more, or has had its turn.
     pub(in crate::frontier) fn wish(&self, host: &HostSnapshot) -> Wish {
         let has_enough = host.buffered > self.refilled_max(host.refill_buffers) / 2;
         if host.base_left == 0 || host.waiting >= WAITING_MAX || has_enough {

@@ -1,4 +1,4 @@
-//! When URLs are taken from a base, and for how many new hosts.
+//! The time at which URLs are taken from a base, and the number of new hosts for which they are.
 //!
 //! A take opens the base and walks over its directory, which costs about as much for one host as for many. So it waits
 //! until some places are free, and a walk that found too few is not repeated at once.
@@ -11,12 +11,12 @@ use super::snapshot::PartitionSnapshot;
 /// The places of the active side.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::frontier) struct SlotCounts {
-    /// There are so many.
+    /// The number of places.
     pub all: usize,
     /// Hosts that have one, and those of them that have something to do.
     pub taken: usize,
     pub busy: usize,
-    /// Whether the active side may take more URLs.
+    /// True if the active side may take more URLs.
     pub has_memory: bool,
 }
 
@@ -27,7 +27,7 @@ impl SlotCounts {
     }
 }
 
-/// When to take. It has no state: what decides is in the snapshots.
+/// The policy of when to take. It has no state: what decides is in the snapshots.
 pub(in crate::frontier) struct TakePolicy;
 
 impl TakePolicy {
@@ -40,17 +40,18 @@ impl TakePolicy {
         if hosts_max >= enough || is_starving { hosts_max } else { 0 }
     }
 
-    /// When a walk over the hosts of a base is due, if there is anything to walk over.
+    /// Returns the time at which a walk over the hosts of a base is due, if there is anything to walk over.
     pub(super) fn walk_due(partition: &PartitionSnapshot) -> Option<Time> {
         partition.walk_due.filter(|_| partition.left > 0)
     }
 
-    /// Whether a walk may find a host at `now`.
+    /// Returns whether a walk may find a host at `now`.
     pub(super) fn may_find_host(partition: &PartitionSnapshot, now: Time) -> bool {
         TakePolicy::walk_due(partition).is_some_and(|due| due <= now)
     }
 
-    /// When a walk may be repeated that went over all `hosts` of a base until `now` and found too few.
+    /// Returns the time at which a walk may be repeated that went over all `hosts` of a base until `now` and found too
+    /// few.
     pub(in crate::frontier) fn walk_again(hosts: u64, now: Time) -> Time {
         now + WALK_PAUSE.saturating_mul(u32::try_from(hosts).unwrap_or(u32::MAX))
     }

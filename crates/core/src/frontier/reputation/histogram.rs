@@ -1,4 +1,4 @@
-//! How many domains have how many supporters, in buckets that grow with the numbers.
+//! A histogram of domains by the number of their supporters, in buckets that grow with the numbers.
 //!
 //! Log-linear: up to [`EXACT`] a bucket a number, above that eight buckets for each doubling, so that the least number
 //! of a bucket is at most an eighth below the greatest. That is exact enough to find the limit of the top N, and takes
@@ -33,7 +33,7 @@ fn least(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// Counts a domain with so many supporters.
+    /// Counts a domain with this many supporters.
     pub(in crate::frontier) fn count(&mut self, supporters: u64) {
         if supporters == 0 {
             return;
@@ -58,8 +58,8 @@ impl Histogram {
         self.0.iter().sum()
     }
 
-    /// From how many supporters on a domain is one of the `top`: the least number of the bucket that has the last of
-    /// them; `None` where no domain has any.
+    /// Returns the number of supporters from which on a domain is one of the `top`: the least number of the bucket that
+    /// has the last of them; `None` where no domain has any.
     pub(in crate::frontier) fn limit(&self, top: u64) -> Option<u64> {
         let mut above = 0;
         let of_top = |(bucket, &count): (usize, &u64)| {

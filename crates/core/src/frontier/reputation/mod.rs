@@ -12,7 +12,7 @@
 //!   and its hosts' robots.txt are asked for no more often than that;
 //! - a round begins only where something rests, a worker is idle, and no host with budget is ready. URLs on their way
 //!   and hosts that wait for their delays hold it up for a hundredth of the time that the last one took
-//!   ([`Patience`]). Between two rounds lies the time in which one host has the least budget by its delay, so that a
+//!   ([`Patience`]). Between two rounds is the time in which one host has the least budget by its delay, so that a
 //!   domain of many hosts without supporters gets no more than one host would ([`Frontier::round_due`]);
 //! - supporters, pages and what was used of the round are sums that merges add up in passing ([`DomainTotals`]);
 //! - how many supporters are worth the most follows from a histogram of all merged domains ([`Histogram`]), looked up
@@ -23,7 +23,7 @@
 //! budgets do not follow from supporters there is no such part, and the files are as they were before.
 //!
 //! After IRLbot (Lee, Leonard, Wang, Loguinov, "IRLbot: Scaling to 6 Billion Pages and Beyond", WWW 2008): its budgets
-//! by in-degree (STAR) and its delaying of what exceeds them (BEAST). Different here: what waits lies in the partitions
+//! by in-degree (STAR) and its delaying of what exceeds them (BEAST). Different here: what waits is in the partitions
 //! of its hosts and is skipped there, where IRLbot writes it to a queue that it reads again and again; and the top is
 //! found by a histogram, not by a sort.
 

@@ -9,36 +9,36 @@ use std::time::Duration;
 use crate::clock::Time;
 use crate::frontier::tuning::{ROUND_IDLE_MAX, ROUND_IDLE_PART};
 
-/// How much of a round workers were idle while hosts rested.
+/// A measure of how much of a round workers were idle while hosts rested.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::frontier) struct Patience {
-    /// When this process began to count.
+    /// Time at which this process began to count.
     since: Time,
-    /// Since when a worker has nothing to do, if one has.
+    /// Time since which a worker has nothing to do, if one has.
     idle_since: Option<Time>,
     /// The time before that for which one had nothing.
     idled: Duration,
-    /// Whether something was asked for in this round.
+    /// True if something was asked for in this round.
     is_used: bool,
 }
 
 impl Patience {
-    /// That of a round that begins at `now`; until something is asked for in it, no other one follows.
+    /// The patience of a round that begins at `now`; until something is asked for in it, no other one follows.
     pub(in crate::frontier) fn of_new_round(now: Time) -> Self {
         Patience { since: now, idle_since: None, idled: Duration::ZERO, is_used: false }
     }
 
-    /// That of a round that goes on in another process.
+    /// The patience of a round that goes on in another process.
     pub(in crate::frontier) fn of_old_round(now: Time) -> Self {
         Patience { is_used: true, ..Patience::of_new_round(now) }
     }
 
-    /// Something is asked for.
+    /// Notes that something is asked for.
     pub(in crate::frontier) fn use_up(&mut self) {
         self.is_used = true;
     }
 
-    /// Whether something was asked for in this round.
+    /// Returns whether something was asked for in this round.
     pub(in crate::frontier) fn is_used(&self) -> bool {
         self.is_used
     }
@@ -55,7 +55,7 @@ impl Patience {
         }
     }
 
-    /// When it is over; `None` while no worker is idle, or nothing was asked for in this round.
+    /// Returns the time at which it is over; `None` while no worker is idle, or nothing was asked for in this round.
     pub(in crate::frontier) fn ends(&self) -> Option<Time> {
         let since = self.idle_since.filter(|_| self.is_used)?;
         let all = (since.since(self.since) / ROUND_IDLE_PART).min(ROUND_IDLE_MAX);

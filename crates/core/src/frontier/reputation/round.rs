@@ -3,24 +3,24 @@
 use super::{DomainTotals, Histogram, Patience};
 use crate::clock::Time;
 
-/// Of the domains with supporters, one of so many is among those that get the most, however many may be: in a crawl of
-/// few domains not every one is at the top. Chosen.
+/// The number of domains with supporters for each one that gets the most, however many may be: in a crawl of few
+/// domains not every one is at the top. Chosen.
 const TOP_PART: u64 = 100;
 /// Supporters that are worth the most at least: while few links are known, one of them is no sign of anything. Chosen.
 const LIMIT_MIN: u64 = 16;
-/// The limit is looked up again when so many supporters have come, and an eighth of all before. Chosen.
+/// Supporters that have to come, and an eighth of all before, until the limit is looked up again. Chosen.
 const LOOK_AFTER: u64 = 64;
 
-/// How many pages a domain may have in a round.
+/// Limits of the pages that a domain may have in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundBudgets {
-    /// Of one without supporters; at least 1.
+    /// Pages of a domain without supporters; at least 1.
     pub pages_min: u64,
-    /// Of one at the top, and of those of the seeds.
+    /// Pages of a domain at the top, and of the domains of the seeds.
     pub pages_max: u64,
     /// Domains at the top, of all shards together.
     pub top_domains: u64,
-    /// Whether budgets are kept; where not, supporters are only counted.
+    /// True if budgets are kept; if not, supporters are only counted.
     pub are_kept: bool,
 }
 
@@ -30,14 +30,14 @@ impl Default for RoundBudgets {
     }
 }
 
-/// What a round gives to domains: plain numbers, so that a take can ask beside the frontier.
+/// The budgets of domains in a round: plain numbers, so that a take can ask beside the frontier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::frontier) struct Round {
-    /// 1, 2, 3, ...
+    /// Number of the round: 1, 2, 3, ...
     pub number: u32,
-    /// From so many supporters on a domain has the most; 0 while nobody knows.
+    /// The number of supporters from which on a domain has the most; 0 while nobody knows.
     pub limit: u64,
-    /// When it began.
+    /// Time at which it began.
     pub begun: Time,
     budgets: RoundBudgets,
 }
@@ -61,12 +61,12 @@ impl Round {
         if self.lets_ask(domain) { self.left(domain).saturating_sub(in_flight) } else { 0 }
     }
 
-    /// Whether one more robots.txt may be asked for in a domain.
+    /// Returns whether one more robots.txt may be asked for in a domain.
     pub(in crate::frontier) fn lets_ask(&self, domain: &DomainTotals) -> bool {
         !self.budgets.are_kept || domain.used_in(self.number).1 < self.pages(domain)
     }
 
-    /// How much dearer a turn of a domain is than one of a domain at the top.
+    /// Returns the factor by which a turn of a domain is dearer than one of a domain at the top.
     pub(in crate::frontier) fn cost_of_turn(&self, domain: &DomainTotals) -> u64 {
         if !self.budgets.are_kept {
             return 1;
@@ -74,19 +74,19 @@ impl Round {
         (self.budgets.pages_max / self.pages(domain).max(1)).max(1)
     }
 
-    /// By what domains have their pages.
+    /// Returns the budgets by which domains have their pages.
     pub(in crate::frontier) fn budgets(&self) -> RoundBudgets {
         self.budgets
     }
 
-    /// Whether budgets are kept.
+    /// Returns whether budgets are kept.
     pub(in crate::frontier) fn are_kept(&self) -> bool {
         self.budgets.are_kept
     }
 }
 
 impl RoundBudgets {
-    /// Pages of a domain with so many supporters in a round in which `limit` of them are worth the most.
+    /// Pages of a domain with this many supporters in a round in which `limit` of them are worth the most.
     pub fn pages(&self, supporters: u64, is_of_seed: bool, limit: u64) -> u64 {
         let (min, max) = (self.pages_min.max(1), self.pages_max.max(self.pages_min).max(1));
         if is_of_seed {
@@ -104,12 +104,12 @@ impl RoundBudgets {
 #[derive(Clone, Debug)]
 pub(in crate::frontier) struct Rounds {
     pub now: Round,
-    /// How long it may keep workers idle.
+    /// Measure of the time for which it may keep workers idle.
     pub patience: Patience,
     /// Supporters that came since the frontier was opened, and with how many the limit is looked up again.
     heard: u64,
     look_at: u64,
-    /// How many of them had come when the limit was looked up last.
+    /// The number of supporters that had come when the limit was looked up last.
     looked: u64,
 }
 
@@ -131,7 +131,7 @@ impl Rounds {
         self.heard += 1;
     }
 
-    /// Whether so many have come that the limit is another one by now.
+    /// Returns whether enough supporters have come for the limit to be another one by now.
     pub(in crate::frontier) fn is_look_due(&self) -> bool {
         self.now.budgets.are_kept && self.heard >= self.look_at
     }
@@ -144,7 +144,7 @@ impl Rounds {
         self.looked = self.heard;
     }
 
-    /// Whether supporters have come since the limit was looked up.
+    /// Returns whether supporters have come since the limit was looked up.
     pub(in crate::frontier) fn has_news(&self) -> bool {
         self.heard > self.looked
     }
@@ -157,18 +157,18 @@ impl Rounds {
     }
 }
 
-/// What a round is, for those who tell of it.
+/// A round, for those who report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundLook {
-    /// 1, 2, 3, ...
+    /// Number of the round: 1, 2, 3, ...
     pub number: u32,
-    /// From so many supporters on a domain has the most pages; 0 while nobody knows.
+    /// The number of supporters from which on a domain has the most pages; 0 while nobody knows.
     pub limit: u64,
-    /// When it began.
+    /// Time at which it began.
     pub begun: Time,
     /// Hosts in memory that wait for the next round.
     pub resting_hosts: u64,
-    /// Whether anything waits for it, in memory or on disk.
+    /// True if anything waits for the next round, in memory or on disk.
     pub has_resting: bool,
 }
 

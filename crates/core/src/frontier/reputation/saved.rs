@@ -1,4 +1,4 @@
-//! What a cut keeps of rounds and supporters, behind the rest of the frontier's section.
+//! The part of a cut that belongs to rounds and supporters, behind the rest of the frontier's section.
 //!
 //! ```text
 //! | round v | limit v | begun t |
@@ -6,7 +6,7 @@
 //! | active domains v | (domain 8, totals known, totals added) * |
 //! histogram = | n v | (bucket v, count v) * n |
 //! ```
-//! Pages of domains stand in the older part of the section too, and count there. A crawl whose budgets do not follow
+//! Pages of domains are in the older part of the section too, and count there. A crawl whose budgets do not follow
 //! from supporters has none of this.
 
 use super::{DomainTotals, Histogram, Rounds};
@@ -14,11 +14,11 @@ use crate::clock::Stored;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::wire::{self, Reader};
 
-/// What is kept of a partition.
+/// The part of it that belongs to a partition.
 #[derive(Clone, Debug, Default)]
 pub(in crate::frontier) struct SavedPartition {
     pub histogram: Histogram,
-    /// Whether its tails hold supporters that are not among these.
+    /// True if its tails have supporters that are not among these.
     pub is_partial: bool,
     pub domains: Vec<(Fingerprint, DomainTotals)>,
 }
@@ -37,7 +37,7 @@ pub(in crate::frontier) struct Saved {
 }
 
 impl Saved {
-    /// Appends what stands before the partitions.
+    /// Appends what comes before the partitions.
     pub(in crate::frontier) fn put_round(rounds: &Rounds, out: &mut Vec<u8>) {
         wire::put_varint(out, rounds.now.number.into());
         wire::put_varint(out, rounds.now.limit);
@@ -70,7 +70,7 @@ impl Saved {
         }
     }
 
-    /// Reads it, of a frontier with so many partitions; `Some(None)` where there is none.
+    /// Reads it, of a frontier with this many partitions; `Some(None)` where there is none.
     pub(in crate::frontier) fn read(reader: &mut Reader<'_>, partitions: usize) -> Option<Option<Self>> {
         if reader.is_at_end() {
             return Some(None);

@@ -1,11 +1,11 @@
-//! What is kept of a registrable domain: sums that merges add up.
+//! Totals of a registrable domain: sums that merges add up.
 
 use crate::frontier::wire::{self, Reader};
 
 /// Flag of a domain of the seeds.
 const OF_SEED: u8 = 1;
 
-/// What is known of a domain, or has come since: two of them are added up, in whatever order they came.
+/// Totals of a domain, or what has come since: two of them are added up, in whatever order they came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::frontier) struct DomainTotals {
     /// Pages that were fetched.
@@ -18,22 +18,22 @@ pub(in crate::frontier) struct DomainTotals {
     pub used: u64,
     /// Requests for a robots.txt in that round.
     pub asked: u64,
-    /// Whether a seed is of this domain.
+    /// True if a seed belongs to this domain.
     pub is_of_seed: bool,
 }
 
 impl DomainTotals {
-    /// So many pages, and nothing else.
+    /// Totals of this many pages, and of nothing else.
     pub(in crate::frontier) fn of_pages(pages: u64) -> Self {
         DomainTotals { pages, ..DomainTotals::default() }
     }
 
-    /// Whether it says nothing.
+    /// Returns whether it says nothing.
     pub(in crate::frontier) fn is_nothing(&self) -> bool {
         *self == DomainTotals::default()
     }
 
-    /// Whether it says no more than pages.
+    /// Returns whether it says no more than pages.
     pub(in crate::frontier) fn is_plain(&self) -> bool {
         *self == DomainTotals::of_pages(self.pages)
     }

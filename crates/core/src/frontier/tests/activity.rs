@@ -1,4 +1,4 @@
-//! What hosts do at a moment, and how long the longest queue takes.
+//! Tests of what hosts do at a moment, and of the time that the longest queue takes.
 
 use super::*;
 

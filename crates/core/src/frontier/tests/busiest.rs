@@ -1,4 +1,4 @@
-//! Which hosts have the longest queues.
+//! Tests of the hosts with the longest queues.
 
 use super::*;
 

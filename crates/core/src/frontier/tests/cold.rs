@@ -211,7 +211,7 @@ fn random_pushes_takes_and_merges_lose_and_double_nothing() {
     }
 }
 
-/// How long it takes until five pages of each of sixty hosts are out, which come ten seconds after `wild` domains with
+/// Returns the time until five pages of each of sixty hosts are out, which come ten seconds after `wild` domains with
 /// hosts without end, of a page each.
 fn took_among(wild: u64) -> Duration {
     let options = FrontierOptions { partitions: 16, active_hosts: 256, per_domain_active_max: 32, ..small_options() };

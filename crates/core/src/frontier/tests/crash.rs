@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::disk::Removal;
 
-/// What a cut and the model at that moment were.
+/// A cut, and the model at that moment.
 struct Saved {
     state: FrontierState,
     ram: Vec<u8>,
@@ -15,7 +15,7 @@ struct Saved {
 }
 
 impl Saved {
-    /// It is durable: what only earlier ones name goes.
+    /// Makes it durable: what only earlier ones name goes.
     fn hold(&self) {
         Removal::new(&Disk::real(), self.superseded.clone()).run().unwrap();
     }

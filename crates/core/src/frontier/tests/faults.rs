@@ -23,7 +23,7 @@ fn all_bad_once(host: u64) -> Site {
     }
 }
 
-/// When the page of `url` came out, from the start on.
+/// Returns the times at which pages were asked for, from the start on.
 fn starts(crawl: &Crawl) -> Vec<Duration> {
     crawl.requests.iter().filter(|request| !request.robots).map(|request| request.start.since(START)).collect()
 }

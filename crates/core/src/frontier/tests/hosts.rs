@@ -157,7 +157,7 @@ fn bytes_end_a_host_too() {
     assert_eq!(crawl.out.iter().filter(|(_, reason)| reason.is_none()).count(), 5);
 }
 
-/// What the stores know of a host whose rules and addresses hold for `time` from the start.
+/// Returns what the stores know of a host whose rules and addresses hold for `time` from the start.
 fn known(time: Duration) -> Known {
     Known {
         rules: Some((Arc::new(TestRules(None)), START + time)),

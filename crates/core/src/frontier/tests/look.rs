@@ -1,11 +1,10 @@
-//! What a look beside the frontier tells agrees with what comes out of it.
+//! A look beside the frontier agrees with what comes out of it.
 
 use super::*;
 use crate::disk::Removal;
 use crate::frontier::state::FrontierState;
 
-/// What `crawl` would save now.
-/// A cut that is durable.
+/// Makes a cut of `crawl` as it is now, and takes it for durable.
 fn cut(crawl: &mut Crawl) -> (FrontierState, Vec<u8>) {
     let mut ram = Vec::new();
     let cut = crawl.frontier.cut(&mut ram).unwrap();

@@ -28,7 +28,7 @@ use crate::outcome::{Blame, Failure, Reason, Verdict, blame_of_failure};
 
 pub(super) const MS: Duration = Duration::from_millis(1);
 pub(super) const S: Duration = Duration::from_secs(1);
-/// So long a negative answer of the name servers holds.
+/// Time for which a negative answer of the name servers holds.
 pub(super) const NEGATIVE: Duration = Duration::from_secs(600);
 pub(super) const START: Time = Time::from_ms(1_800_000_000_000);
 
@@ -50,7 +50,7 @@ impl Rules for TestRules {
     }
 }
 
-/// The same rules, which take so many bytes.
+/// The same rules, which take this many bytes.
 #[derive(Debug)]
 struct LongRules(TestRules, usize);
 
@@ -105,7 +105,7 @@ pub(super) fn private(host: u64, n: u64) -> QueuedUrl {
     QueuedUrl { url: format!("http://www{host}.example/private/{n}").into(), ..url(host, n, 1) }
 }
 
-/// What a site does.
+/// The behaviour of a site.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
     pub address: Result<u32, Failure>,
@@ -113,9 +113,9 @@ pub(super) struct Site {
     pub rules_bytes: usize,
     pub duration: Duration,
     pub feedback: fn(u64) -> Answered,
-    /// Whom an answer speaks for that is tried again.
+    /// The party for which an answer speaks that is tried again.
     pub faults: Blame,
-    /// Which URLs get it; the others are answered well.
+    /// Returns whether a URL gets it; the others are answered well.
     pub bad: fn(&str) -> bool,
 }
 
@@ -158,7 +158,7 @@ pub(super) struct Crawl {
     pub resolved: usize,
     pub worked: usize,
     pub slots: usize,
-    /// Something that never comes is on its way to the frontier.
+    /// True if something that never comes is on its way to the frontier.
     pub is_fed: bool,
     pub jobs: Vec<PartitionJob>,
     pub done: Vec<PartitionDone>,
@@ -366,7 +366,7 @@ impl Crawl {
         true
     }
 
-    /// Until nothing is left; every URL has then come out.
+    /// Runs until nothing is left; every URL has then come out.
     pub fn run(&mut self) {
         let mut steps = 0;
         while self.step() {
@@ -380,7 +380,7 @@ impl Crawl {
         assert!(self.expected.is_empty(), "{} URLs never came out", self.expected.len());
     }
 
-    /// Until `time`, or nothing is left.
+    /// Runs until `time`, or until nothing is left.
     pub fn run_until(&mut self, time: Time) {
         while self.clock.now() < time && self.step() {}
     }

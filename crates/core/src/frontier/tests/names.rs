@@ -221,7 +221,7 @@ fn a_host_of_another_shard_is_asked_by_each_machine_so_much_more_seldom() {
     assert_eq!(crawl.frontier.begin_prerequisite(own, ip, at), Err(at + S));
 }
 
-/// Until when the ledger of `crawl` keeps a frontier from `host` that knows nothing of it.
+/// Returns the time until which the ledger of `crawl` keeps a frontier from `host` that knows nothing of it.
 fn kept_from(crawl: &Crawl, host: u64, now: Time) -> Option<Time> {
     let (origin, ledger) = (url(host, 0, 1).origin, crawl.options.ledger.as_ref().unwrap());
     let (name, address) = (Fingerprint::from_bits(host), IpAddr::V4(Ipv4Addr::from(1 << 24 | host as u32)));

@@ -33,7 +33,7 @@ fn run(crawl: &mut Crawl) -> BTreeMap<u32, BTreeMap<Fingerprint, u64>> {
     panic!("no end: {} queued, {:?}", crawl.frontier.queued(), crawl.frontier.round());
 }
 
-/// What a cut says of all domains: supporters and pages.
+/// Reads what a cut has of all domains: supporters and pages.
 fn domains(crawl: &mut Crawl) -> BTreeMap<Fingerprint, (u64, u64)> {
     let mut ram = Vec::new();
     let cut = crawl.frontier.cut(&mut ram).unwrap();

@@ -7,7 +7,7 @@ use super::*;
 use crate::disk::Removal;
 use crate::frontier::verify::Check;
 
-/// Where hosts may be contacted at once, and few are.
+/// Options by which hosts may be contacted at once, and one host is active at a time.
 fn options(block_bytes: usize) -> FrontierOptions {
     FrontierOptions { partitions: 1, active_hosts: 1, memory: 64 << 20, block_bytes, ..small_options() }
 }
