@@ -48,7 +48,7 @@ pub fn of_css(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
     told(body, content_type).or_else(|| at_charset(body)).unwrap_or(UTF_8)
 }
 
-/// What an `@charset` names, which is a sequence of bytes and no rule: it has one spelling.
+/// Returns the encoding that an `@charset` names, which is a sequence of bytes and no rule: it has one spelling.
 fn at_charset(body: &[u8]) -> Option<&'static Encoding> {
     let start = &body[..body.len().min(AT_CHARSET_BYTES)];
     let label = start.strip_prefix(b"@charset \"")?;
@@ -58,7 +58,7 @@ fn at_charset(body: &[u8]) -> Option<&'static Encoding> {
     Some(if named == UTF_16BE || named == UTF_16LE { UTF_8 } else { named })
 }
 
-/// What outranks all that a page says of itself: a byte order mark, and then the header.
+/// Returns the encoding by what outranks all that a page says of itself: a byte order mark, and then the header.
 fn told(body: &[u8], content_type: Option<&str>) -> Option<&'static Encoding> {
     let marked = Encoding::for_bom(body).map(|(encoding, _)| encoding);
     marked.or_else(|| content_type.and_then(of_content_type))

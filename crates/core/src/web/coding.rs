@@ -29,8 +29,8 @@ pub const RATIO_MAX: usize = 250;
 /// As many decoded bytes are had whatever the ratio.
 const ANY_RATIO_BYTES: usize = 1 << 20;
 
-/// How much of a body of `body_bytes` is decoded where `decoded_max` is the most at all: no more than [`RATIO_MAX`]
-/// times as much as came.
+/// The most bytes to decode of a body of `body_bytes` where `decoded_max` is the most at all: no more than
+/// [`RATIO_MAX`] times as much as came.
 pub fn within_ratio(body_bytes: usize, decoded_max: usize) -> usize {
     decoded_max.min(body_bytes.saturating_mul(RATIO_MAX).max(ANY_RATIO_BYTES))
 }
@@ -116,7 +116,7 @@ pub struct BodyDecoder {
     inflater: WholeInflater,
 }
 
-/// Where the content of a body is.
+/// Place of a body's content.
 enum Content<'a> {
     /// In so many bytes at the start of the inflater's buffer.
     Inflated(usize),
@@ -124,7 +124,7 @@ enum Content<'a> {
 }
 
 impl BodyDecoder {
-    /// What [`decode`] returns.
+    /// Does what [`decode`] does.
     pub fn decode<'a>(&'a mut self, content_encoding: Option<&str>, body: &'a [u8], decoded_max: usize) -> Decoded<'a> {
         let (content, end) = self.undo_all(content_encoding, body, decoded_max);
         let bytes = match content {

@@ -25,7 +25,7 @@ const PER_DOMAIN_MAX: usize = 180;
 const COOKIE_BYTES_MAX: usize = 4_096;
 /// Bytes of all cookies.
 const BYTES_MAX: usize = 16 << 20;
-/// What a cookie takes in memory beside its text.
+/// Bytes that a cookie takes in memory besides its text.
 const OVERHEAD: usize = 400;
 
 /// The value of a `Cookie` field. It is not printed.
@@ -72,7 +72,7 @@ impl std::fmt::Debug for Jar {
 }
 
 impl CookieJars {
-    /// Whether there are none.
+    /// True if there are no cookies.
     pub fn is_empty(&self) -> bool {
         self.jars.is_empty()
     }

@@ -62,7 +62,7 @@ fn is_of_file_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'/' | b'~' | b'%' | b'@' | b'+' | b':')
 }
 
-/// Whether no longer name, no member and no rule of CSS has its end at `at`.
+/// True if no longer name, no member and no rule of CSS ends at `at`.
 fn begins_a_word(script: &str, at: usize) -> bool {
     let before = script[..at].bytes().next_back();
     before.is_none_or(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'$' | b'.' | b'#' | b'@' | b'-'))

@@ -11,7 +11,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize, Serializer};
 use url::Url;
 
-/// What stands in the place of a secret, wherever one would be seen.
+/// The text that is shown in place of a secret.
 pub const REDACTED: &str = "[redacted]";
 
 /// A text that is not printed.
@@ -54,7 +54,7 @@ impl SecretAddress {
         &self.0
     }
 
-    /// Whether something is left out where it is shown.
+    /// True if something is left out where it is shown.
     pub fn has_secrets(&self) -> bool {
         self.shown() != self.0
     }

@@ -24,11 +24,11 @@ pub const LINE_BYTES_MAX: usize = 64 << 10;
 pub struct Seed {
     /// Number of its line, from 1.
     pub line: usize,
-    /// What to fetch.
+    /// The URL to fetch.
     pub url: CanonicalUrl,
-    /// What to fetch if that cannot be connected to: a host without scheme means https, then http.
+    /// The URL to fetch if that cannot be connected to: a host without scheme means https, then http.
     pub fallback: Option<CanonicalUrl>,
-    /// Whether the line names a user or a password, which are left out.
+    /// True if the line names a user or a password, which are left out.
     pub names_user: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct SeedProblem {
     pub line: usize,
     /// Its start, escaped for terminals.
     pub text: String,
-    /// What is wrong with it.
+    /// Description of what is wrong with it.
     pub why: String,
 }
 
@@ -49,7 +49,7 @@ pub struct SeedProblem {
 pub struct SeedProblems {
     /// The first of them.
     pub first: Vec<SeedProblem>,
-    /// How many there are beside those.
+    /// The number of problems beyond those.
     pub more: usize,
 }
 
@@ -64,7 +64,7 @@ impl SeedProblems {
         None
     }
 
-    /// What is said of those that are not told one by one.
+    /// Returns the sentence about the problems that are only counted, if there are any.
     pub fn rest(&self) -> Option<String> {
         (self.more > 0).then(|| format!("{} more lines are not URLs", self.more))
     }
@@ -226,7 +226,7 @@ fn authority(text: &str) -> Option<usize> {
     two.or_else(|| names_scheme(text).then(|| text.find(':').map_or(0, |at| at + 1))).map(behind)
 }
 
-/// Where that begins, and where what follows does.
+/// Returns the index at which a URL's user information begins, and the index at which what follows begins.
 fn user_information(text: &str) -> Option<(usize, usize)> {
     let start = authority(text)?;
     let end = text[start..].find(['/', '\\', '?', '#']).map_or(text.len(), |at| start + at);

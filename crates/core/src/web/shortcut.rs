@@ -55,7 +55,7 @@ impl Shortcut {
         })
     }
 
-    /// What `reference`, without a fragment, leads to, where that is plain.
+    /// Returns the URL that `reference`, without a fragment, leads to, where that is plain.
     pub fn resolve(&self, reference: &str) -> Option<CanonicalUrl> {
         let own = reference.strip_prefix(&*self.authority).filter(|rest| rest.starts_with('/'));
         let mut rest = own.unwrap_or(reference);
@@ -99,7 +99,7 @@ impl Shortcut {
     }
 }
 
-/// Whether the parser would take `rest` over as it is: behind an authority if it is `absolute`, else behind a
+/// True if the parser would take `rest` over as it is: behind an authority if it is `absolute`, else behind a
 /// directory.
 fn is_plain(rest: &str, absolute: bool) -> bool {
     let bytes = rest.as_bytes();
@@ -119,7 +119,7 @@ fn is_plain(rest: &str, absolute: bool) -> bool {
 mod tests {
     use super::*;
 
-    /// What the parser makes of it.
+    /// Returns what the parser makes of `reference`.
     fn parsed(base: &Url, reference: &str) -> Option<CanonicalUrl> {
         CanonicalUrl::from_url(base.join(reference).ok()?).ok()
     }

@@ -133,7 +133,7 @@ fn without_session_segment(path: &[u8], is_session: fn(&[u8]) -> bool) -> Option
     None
 }
 
-/// Whether `.aspx` comes behind something, before any question mark.
+/// True if `.aspx` comes behind something, before any question mark.
 fn is_aspx(rest: &[u8]) -> bool {
     let before = rest.split(|&byte| byte == b'?').next().unwrap_or_default();
     rest.get(1..).and_then(|rest| memchr::memmem::find(rest, b".aspx")).is_some_and(|at| at < before.len())
@@ -196,7 +196,7 @@ fn without_session_parameters(mut query: Vec<u8>) -> Vec<u8> {
     query
 }
 
-/// Whether `text` starts with `start`, which is in lower case.
+/// True if `text` starts with `start`, which is in lower case.
 fn starts(text: &[u8], start: &[u8]) -> bool {
     text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
 }

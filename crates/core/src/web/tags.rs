@@ -156,12 +156,13 @@ impl<'a> Tags<'a> {
         self_closing.is_some()
     }
 
-    /// What the element holds whose attributes were read last, if it is one of raw text: a style, a script, noframes.
+    /// The content of the element whose attributes were read last, if it is one of raw text: a style, a script,
+    /// noframes.
     pub fn raw(&self) -> &'a [u8] {
         self.raw
     }
 
-    /// Whether the walk is in SVG, in MathML or in a document of XML.
+    /// True if the walk is in SVG, in MathML or in a document of XML.
     pub fn is_foreign(&self) -> bool {
         self.foreign > 0
     }
@@ -253,7 +254,7 @@ impl<'a> Tags<'a> {
         self.skip_past(b'>')
     }
 
-    /// What follows the tag: for raw text elements, skips to their end tag.
+    /// Enters what follows the tag: for raw text elements, skips to their end tag.
     fn enter_content(&mut self, tag: Tag<'a>, self_closing: bool) {
         self.raw = &[];
         let content = Content::of(tag.name);
@@ -284,7 +285,7 @@ impl<'a> Tags<'a> {
     }
 }
 
-/// What is between the start and the end tag of an element.
+/// Kinds of content between the start and the end tag of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     Markup,
@@ -352,7 +353,7 @@ fn raw_text_end(html: &[u8], start: usize, name: &[u8]) -> Option<usize> {
     found
 }
 
-/// Whether `name` stands at `at` and ends there as the name of a tag does.
+/// True if `name` is at `at` and ends there as the name of a tag does.
 fn is_name_at(html: &[u8], at: usize, name: &[u8]) -> bool {
     let Some(found) = html.get(at..at + name.len()) else { return false };
     looked_at(name.len());

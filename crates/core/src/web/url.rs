@@ -33,7 +33,7 @@ pub enum UrlError {
     /// No host.
     #[error("the URL names no host")]
     Host,
-    /// What follows its `#~` is no request.
+    /// The text behind its `#~` is no request.
     #[error("what follows #~ is no request")]
     Request,
     /// Longer than [`CanonicalUrl::LENGTH_MAX`].
@@ -87,12 +87,12 @@ impl CanonicalUrl {
         Ok(CanonicalUrl { text: text.into(), ..self })
     }
 
-    /// What is asked of it, where that is more than its URL says.
+    /// Returns the request that is made of it, where that is more than its URL says.
     pub fn request(&self) -> Option<Request> {
         Request::parse(self.text.get(self.plain_end as usize + 1..)?)
     }
 
-    /// Whether there is a request behind it.
+    /// True if there is a request behind it.
     pub fn has_request(&self) -> bool {
         self.plain_end as usize != self.text.len()
     }
@@ -151,7 +151,7 @@ impl CanonicalUrl {
         &self.text
     }
 
-    /// Whether the scheme is https.
+    /// True if the scheme is https.
     pub fn is_https(&self) -> bool {
         self.text.as_bytes()[4] == b's'
     }
@@ -219,7 +219,7 @@ impl CanonicalUrl {
         CanonicalUrl::parse(&format!("{}{other}{}", &self.text[..start], &self.text[end..])).ok()
     }
 
-    /// Where the path starts in the text.
+    /// The index at which the path starts in the text.
     pub fn path_start(&self) -> usize {
         self.path_start as usize
     }

@@ -85,7 +85,7 @@ pub fn urls(text: &str, document: &CanonicalUrl, found: &mut dyn FnMut(Role, &st
     }
 }
 
-/// What an item of RSS names itself by.
+/// The names that an item of RSS has for itself.
 #[derive(Default)]
 struct Item {
     has_link: bool,
