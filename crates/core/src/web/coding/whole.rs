@@ -27,7 +27,7 @@ const FLAG_NAME: u8 = 8;
 const NAME_BYTES_MAX: usize = 1 << 10;
 /// Bytes that a byte of deflate can become, at most.
 const EXPANSION_MAX: usize = 1_032;
-/// What it becomes in pages.
+/// Bytes that a byte of deflate becomes in pages, as a rule.
 const EXPANSION_USUAL: usize = 16;
 
 /// Inflates one body after the other into memory of its own.
@@ -57,7 +57,7 @@ impl WholeInflater {
         decompressor.zlib_decompress(body, out).ok()
     }
 
-    /// Where the content is.
+    /// The memory that has the content at its start.
     pub(in crate::web) fn buffer(&self) -> &[u8] {
         &self.buffer
     }
@@ -78,7 +78,7 @@ impl WholeInflater {
     }
 }
 
-/// How much content there is in `body`, if that is one gzip member, by its last bytes.
+/// Returns the length of the content in `body`, if that is one gzip member, by its last bytes.
 fn length_of_member(body: &[u8]) -> Option<usize> {
     let [.., a, b, c, d] = *body else { return None };
     let deflated = content_of_member(body)?;
@@ -91,7 +91,7 @@ fn length_of_member(body: &[u8]) -> Option<usize> {
     is_unique.then_some(length)
 }
 
-/// What is between the head of a gzip member and the last bytes of `body`; none of a head with rare fields.
+/// Returns the bytes between the head of a gzip member and the last bytes of `body`; none of a head with rare fields.
 fn content_of_member(body: &[u8]) -> Option<&[u8]> {
     let flags = *body.strip_prefix(&GZIP_START)?.first()?;
     let rest = body.get(GZIP_HEAD_BYTES..body.len().checked_sub(GZIP_END_BYTES)?)?;
@@ -115,7 +115,7 @@ mod tests {
     use super::super::{BodyDecoder, Coding, Ending, decode, looks_like_zlib, undo};
     use super::*;
 
-    /// What the stream decoder alone makes of a body.
+    /// Decodes a body by the stream decoder alone.
     fn by_stream(coding: Coding, body: &[u8], decoded_max: usize) -> (Vec<u8>, Ending) {
         undo(coding, body, decoded_max)
     }
@@ -156,7 +156,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// What a hostile or a broken server may make of a body.
+    /// Changes a body as a hostile or a broken server may.
     fn spoil(random: &mut fastrand::Rng, body: &mut Vec<u8>) {
         let length = body.len();
         match random.u8(..10) {

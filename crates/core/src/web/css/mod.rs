@@ -19,7 +19,7 @@ use cssparser::{Parser, Token};
 /// Blocks that may be open at the same time.
 const DEPTH_MAX: usize = 4_096;
 
-/// Whether `css` can name a URL: it has a `url(`, an `image-set(`, an `@import`, or an escape, in which any of them can
+/// True if `css` can name a URL: it has a `url(`, an `image-set(`, an `@import`, or an escape, in which any of them can
 /// be written.
 pub fn may_name(css: &[u8]) -> bool {
     memchr::memchr3_iter(b'(', b'@', b'\\', css).any(|at| {
@@ -56,7 +56,7 @@ pub fn urls(css: &str, found: &mut dyn FnMut(&str)) {
     }
 }
 
-/// What is open.
+/// Kinds of block that can be open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Block {
     Curly,
@@ -114,7 +114,7 @@ impl Walk {
         false
     }
 
-    /// Whether a string is a URL where the walk is.
+    /// True if a string is a URL where the walk is.
     fn is_url(&self) -> bool {
         let is_import = self.rule == Rule::Import && self.open.len() == self.depth;
         is_import || matches!(self.open.last(), Some(Block::Url | Block::ImageSet))

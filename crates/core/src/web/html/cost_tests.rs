@@ -1,4 +1,4 @@
-//! What the link scan costs: bytes looked at, counted, not seconds; and no stack with depth.
+//! Costs of the link scan: bytes looked at, counted, not seconds; and no stack with depth.
 
 use super::*;
 use crate::fingerprint::Fingerprinter;

@@ -11,7 +11,7 @@ use crate::fingerprint::Fingerprint;
 use crate::web::tags::{Attribute, Tag, Tags};
 use crate::web::{json, mime, script};
 
-/// What the walk obeys.
+/// Rules of the walk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
     pub(super) respect_nofollow: bool,
@@ -38,8 +38,8 @@ impl Rules {
 /// Names of `<param>`s that hold a URL: of Flash, of media players and of applets.
 const PARAM_NAMES: [&str; 9] = ["movie", "src", "url", "data", "file", "filename", "fileurl", "code", "archive"];
 
-/// Whether what comes stands beside the content of its page. Elements that are left open count until the content
-/// begins: the outcome is an order, and no more.
+/// State by which the walk knows if it is beside the content of its page. Elements that are left open count until the
+/// content begins: the outcome is an order, and no more.
 #[derive(Default)]
 struct Beside {
     open: usize,
@@ -63,7 +63,7 @@ impl Beside {
     }
 }
 
-/// Whether browsers run a script with these attributes: one of another type holds data.
+/// True if browsers run a script with these attributes: one of another type holds data.
 fn is_run(values: &Values<'_>) -> bool {
     let kind = values.get(Name::Type).map(<[u8]>::trim_ascii).filter(|kind| !kind.is_empty());
     let is_code = |kind: &str| kind == "module" || mime::is_javascript(kind);
@@ -154,7 +154,7 @@ impl Found {
         }
     }
 
-    /// What the attributes of an element name.
+    /// Takes the URLs that the attributes of an element name.
     fn take(&mut self, element: Element, values: &Values<'_>, rules: &Rules, (is_inner, anchor): (bool, LinkKind)) {
         let is_nofollow = || rules.respect_nofollow && values.rel_has("nofollow");
         let reference = values.get(Name::Href).or(values.get(Name::XlinkHref));

@@ -43,7 +43,7 @@ use super::url::{CanonicalUrl, Keys};
 /// URLs of short links, those beyond are dropped.
 pub const BYTES_PER_LINK: usize = 256;
 
-/// How a page names a URL.
+/// Ways in which a page names a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
     /// `a`, `area`: for people to follow.
@@ -67,15 +67,15 @@ pub enum LinkKind {
 /// A link of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where it leads.
+    /// The URL that it leads to.
     pub url: CanonicalUrl,
-    /// How the page names it first.
+    /// The way in which the page names it first.
     pub kind: LinkKind,
     /// The fingerprints of the URL.
     pub keys: Keys,
 }
 
-/// What a page says about links.
+/// Links of a page, and what the page says about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
     /// The links, each URL key once, in the order of the page.
@@ -95,6 +95,6 @@ pub struct Links {
     pub canonical: Option<String>,
     /// The page names an icon of its own.
     pub has_icon: bool,
-    /// What the meta elements of the page state about its use.
+    /// Statements of the page's meta elements about its use.
     pub statements: Statements,
 }

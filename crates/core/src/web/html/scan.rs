@@ -251,8 +251,8 @@ impl LinkScan {
     }
 }
 
-/// What links are resolved against: the page's `<base>` (itself resolved), unless it is broken or of a scheme that the
-/// HTML standard passes over.
+/// Returns the URL that links are resolved against: the page's `<base>` (itself resolved), unless it is broken or of a
+/// scheme that the HTML standard passes over.
 fn base_url(page: &CanonicalUrl, base: Option<&str>) -> Option<Url> {
     let page = Url::parse(page.as_str()).ok()?;
     let stated = base.and_then(|base| page.join(&with_two_slashes(base)).ok());

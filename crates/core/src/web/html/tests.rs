@@ -1,4 +1,4 @@
-//! What the link scan makes of pages.
+//! Tests of the links that the scan finds in pages.
 
 use super::walk_tests::NASTY;
 use super::*;

@@ -16,7 +16,7 @@ pub const ANCHOR_TEXT_MAX: usize = 1_024;
 pub struct Squeezed {
     /// The text.
     pub text: String,
-    /// What stands before the next word.
+    /// The parting before the next word.
     parting: Parting,
 }
 
@@ -62,23 +62,23 @@ impl Squeezed {
         }
     }
 
-    /// What follows preformatted text is another line, however many line ends that has behind it.
+    /// Ends preformatted text: what follows is another line, however many line ends that has behind it.
     pub fn end_preformatted(&mut self) {
         self.text.truncate(self.text.trim_end().len());
         self.end_line();
     }
 
-    /// What follows is another word.
+    /// Begins another word.
     pub fn part(&mut self) {
         self.part_by(Parting::Blank);
     }
 
-    /// What follows is another line.
+    /// Begins another line.
     pub fn end_line(&mut self) {
         self.part_by(Parting::Line);
     }
 
-    /// What follows is behind an empty line.
+    /// Begins another paragraph, behind an empty line.
     pub fn end_paragraph(&mut self) {
         self.part_by(Parting::Paragraph);
     }

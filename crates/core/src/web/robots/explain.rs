@@ -14,7 +14,7 @@ pub struct RuleLine {
     pub number: u32,
     /// As it stands in the file, trimmed.
     pub text: String,
-    /// Whether it is an `Allow`.
+    /// True for an `Allow`.
     pub is_allow: bool,
     /// The name in the `User-agent` line of its group, as written.
     pub group: String,
@@ -29,14 +29,14 @@ pub struct StatedDelay {
     pub number: u32,
     /// As it stands in the file, trimmed.
     pub text: String,
-    /// What it means.
+    /// The time that it means.
     pub delay: Duration,
 }
 
-/// What a file says of a URL.
+/// The answer of a file about a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision<'a> {
-    /// Whether it may be fetched.
+    /// True if it may be fetched.
     pub allowed: bool,
     /// The line that says so; none where no rule matches: that allows.
     pub line: Option<&'a RuleLine>,
@@ -46,7 +46,7 @@ pub struct Decision<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct RobotsFile {
     rules: RobotsRules,
-    /// Where each of the rules is stated.
+    /// The line that states each of the rules.
     lines: Vec<RuleLine>,
     delay: Option<StatedDelay>,
     group: Option<String>,
@@ -77,7 +77,7 @@ impl RobotsFile {
         }
     }
 
-    /// Whether a URL (absolute, or from its path on) may be fetched, and the line that says so.
+    /// Decides if a URL (absolute, or from its path on) may be fetched, and says by which line.
     pub fn decide(&self, url: &str) -> Decision<'_> {
         let deciding = self.rules.decide(url);
         let line = deciding.and_then(|(number, ..)| self.lines.get(number));

@@ -10,7 +10,7 @@ use super::pattern::normalise_pattern;
 /// Sitemaps that are kept of a file.
 pub const SITEMAPS_MAX: usize = 1000;
 
-/// What the groups of one agent say together.
+/// Rules and other lines of the groups of one agent, taken together.
 #[derive(Debug, Default)]
 pub struct Group<'a> {
     pub rules: Vec<Stated<'a>>,
@@ -46,7 +46,7 @@ pub struct Delay<'a> {
     pub text: &'a [u8],
 }
 
-/// What a line is about.
+/// Kinds of line, with their values.
 #[derive(Clone, Copy, Debug)]
 pub enum Directive<'a> {
     UserAgent(&'a [u8]),
@@ -67,7 +67,7 @@ pub struct Placed<'a> {
     /// As it stands in the file.
     pub text: &'a [u8],
     pub line: Directive<'a>,
-    /// Whether the group in progress is one of our agent, and whether one of `*`.
+    /// True if the group in progress is one of our agent; `is_all`, if it is one of `*`.
     pub is_ours: bool,
     pub is_all: bool,
 }
@@ -183,7 +183,7 @@ fn parse_line(line: &[u8]) -> Option<Directive<'_>> {
     })
 }
 
-/// What a field says, where it concerns us. Common misspellings are understood.
+/// Returns what a field says, where it concerns us. Common misspellings are understood.
 fn field<'a>(key: &[u8], value: &'a [u8]) -> Option<Directive<'a>> {
     let (key, value) = (key.trim_ascii(), value.trim_ascii());
     if key.len() > 16 {
@@ -201,7 +201,7 @@ fn field<'a>(key: &[u8], value: &'a [u8]) -> Option<Directive<'a>> {
     })
 }
 
-/// Whether the name in a `User-agent` line is that of our agent.
+/// True if the name in a `User-agent` line is our agent's.
 fn names(name: &[u8], agent_token: &str) -> bool {
     product_token(name).eq_ignore_ascii_case(agent_token.as_bytes())
 }

@@ -44,7 +44,7 @@ pub struct RobotsRules {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rule {
-    /// Where its pattern ends.
+    /// The index at which its pattern ends.
     end: u32,
     is_allow: bool,
 }
@@ -158,7 +158,7 @@ impl RobotsRules {
         RobotsRules::default()
     }
 
-    /// Whether a URL (absolute, or from its path on) may be fetched: the longest matching pattern decides, `Allow`
+    /// True if a URL (absolute, or from its path on) may be fetched: the longest matching pattern decides, `Allow`
     /// where two are equally long.
     pub fn allows(&self, url: &str) -> bool {
         self.deciding(url).is_none_or(|(_, is_allow)| is_allow)
@@ -189,7 +189,7 @@ impl RobotsRules {
         None
     }
 
-    /// Whether another file says the same to our agent, sitemaps aside.
+    /// True if another file says the same to our agent, sitemaps aside.
     pub fn agrees_with(&self, other: &RobotsRules) -> bool {
         (&self.patterns, &self.rules, self.delay_ms) == (&other.patterns, &other.rules, other.delay_ms)
     }
@@ -199,7 +199,7 @@ impl RobotsRules {
         self.delay_ms.map(Duration::from_millis)
     }
 
-    /// What the file asks of anyone who uses the content of a URL.
+    /// Preferences that the file states for anyone who uses the content of a URL.
     pub fn preferences(&self, url: &str) -> Preferences {
         self.usage.as_ref().map_or_else(Preferences::default, |usage| usage.of(url))
     }

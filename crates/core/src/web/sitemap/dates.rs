@@ -22,7 +22,7 @@ use crate::clock::Time;
 const SETTLED: Duration = Duration::from_secs(60);
 /// Dates so close to one another are one: those of a file that is written in this time.
 const AT_ONCE: Duration = Duration::from_secs(60);
-/// Of fewer entries with a date, the same date for all says nothing against it.
+/// The least number of entries with a date of which the same date for all is suspicious.
 const ENTRIES_MIN: usize = 10;
 /// There was no page before.
 const YEAR_MIN: u64 = 1990;
@@ -46,7 +46,7 @@ impl Written {
         self.first
     }
 
-    /// What is believed of it, in a file that was answered at `answered`.
+    /// The moment that is believed of it, in a file that was answered at `answered`.
     pub fn believed(self, answered: Time) -> Option<Time> {
         let settled = answered - SETTLED;
         [self.last, self.first].into_iter().find(|&date| date <= settled)

@@ -39,14 +39,14 @@ pub const BYTES_MAX: usize = 50 << 20;
 /// The root element, or the first line, has to stand among the first so many bytes.
 const START_BYTES: usize = 8 << 10;
 
-/// What a URL in a sitemap leads to.
+/// Targets that a URL in a sitemap leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A page.
     Page,
     /// Another sitemap, which an index names.
     Sitemap,
-    /// What the entry of a page names beside it: an image, a video, the page in another language.
+    /// A URL that the entry of a page names besides the page: an image, a video, the page in another language.
     Beside,
     /// The page of a feed that goes on with it (RFC 5005), or its archive.
     Next,
@@ -59,7 +59,7 @@ impl Entry {
     }
 }
 
-/// What a reader is handed, in the order of the file.
+/// Pieces that a reader is handed, in the order of the file.
 #[derive(Clone, Copy, Debug)]
 pub enum Item<'a> {
     /// A URL as it is written, blanks around it removed; it may be relative, or no URL at all.
@@ -68,7 +68,7 @@ pub enum Item<'a> {
     End(Option<Written>),
 }
 
-/// How the entries are written.
+/// Formats of the entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A sitemap: `urlset`.
@@ -85,7 +85,7 @@ pub enum Format {
     Text,
 }
 
-/// What an answer is to those who look at it again: pages change by themselves, sitemaps and feeds with their site.
+/// Kinds of answer to those who look at it again: pages change by themselves, sitemaps and feeds with their site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Anything else.
@@ -97,7 +97,7 @@ pub enum Kind {
 }
 
 impl Format {
-    /// Whether that is a sitemap or a feed.
+    /// Returns the kind, which is a sitemap or a feed.
     pub fn kind(self) -> Kind {
         match self {
             Format::UrlSet | Format::Index | Format::Text => Kind::Sitemap,
@@ -130,10 +130,10 @@ impl Format {
     }
 }
 
-/// What was in a sitemap.
+/// Summary of a sitemap that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// How it is written.
+    /// The format of its entries.
     pub format: Format,
     /// URLs that were handed out, without those beside.
     pub urls: u64,
@@ -169,7 +169,7 @@ pub enum Claim {
     Unlikely,
 }
 
-/// What the start of a body shows it to be; `None` for what is no sitemap.
+/// Returns the format that the start of a body shows; `None` for what is no sitemap.
 pub fn format(body: Body<'_>, claim: Claim) -> Option<Format> {
     let bytes = plain(body, START_BYTES).bytes;
     let text = text(body, &bytes);
@@ -208,7 +208,7 @@ pub fn read(format: Format, body: Body<'_>, document: &CanonicalUrl, found: &mut
     sink.summary
 }
 
-/// Whether all lines of a text are URLs, but for comments; there is one at least, and the last one may have been cut.
+/// True if all lines of a text are URLs, but for comments; there is one at least, and the last one may have been cut.
 fn is_nothing_but_urls(start: &str) -> bool {
     let said = start.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let urls = lines(start).filter(|line| !line.contains(char::is_whitespace)).count();
@@ -237,7 +237,7 @@ fn text<'a>(body: Body<'_>, bytes: &'a [u8]) -> Cow<'a, str> {
     charset::to_utf8(bytes, charset::of_xml(bytes, body.content_type))
 }
 
-/// Where the URLs go: counts them and keeps the bound.
+/// Receiver of the URLs: counts them and keeps the bound.
 struct Sink<'a> {
     found: &'a mut dyn FnMut(Item<'_>),
     summary: Summary,

@@ -12,7 +12,7 @@ use super::{Entry, Format, Sink, Written};
 use crate::web::url::CanonicalUrl;
 use crate::web::xml::{Bases, is_permalink};
 
-/// What the root element says, if it is among those that are known.
+/// Returns the format by the root element, if it is among those that are known.
 pub(super) fn format(start: &str) -> Option<Format> {
     let mut reader = reader(start);
     loop {
@@ -77,7 +77,7 @@ const BESIDE: [&str; 4] = ["loc", "content_loc", "thumbnail_loc", "player_loc"];
 /// Bytes of a date that are looked at.
 const DATE_BYTES_MAX: usize = 64;
 
-/// Where the scan is.
+/// Places in the document that the scan can be at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Not in an element whose text counts.
@@ -92,7 +92,7 @@ enum State {
     Guid,
 }
 
-/// What is known of the entry that the scan is in.
+/// Facts that are known of the entry that the scan is in.
 #[derive(Default)]
 struct Entered {
     modified: Option<Written>,
@@ -103,7 +103,7 @@ struct Entered {
 
 struct Scan<'a> {
     format: Format,
-    /// Of the root element, once it is known.
+    /// Prefix of the root element, once it is known.
     prefix: Option<Option<String>>,
     text: String,
     state: State,
@@ -166,7 +166,7 @@ impl Scan<'_> {
         self.link(element, sink);
     }
 
-    /// Whether an element of this name is an entry.
+    /// True if an element of this name is an entry.
     fn is_item(&self, name: &str) -> bool {
         let known = match self.format {
             Format::UrlSet => "url",
@@ -178,7 +178,7 @@ impl Scan<'_> {
         name.eq_ignore_ascii_case(known)
     }
 
-    /// Whether an element of this name says when the entry was changed. RSS has names of Dublin Core and of Atom too.
+    /// True if an element of this name says when the entry was changed. RSS has names of Dublin Core and of Atom too.
     fn is_date(&self, name: &str, counts: bool) -> bool {
         let is_known = match self.format {
             Format::UrlSet | Format::Index => counts && name.eq_ignore_ascii_case("lastmod"),

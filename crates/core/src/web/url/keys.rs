@@ -12,13 +12,13 @@ use crate::web::percent::{escape, escaped_byte, is_unreserved};
 /// The four fingerprints of a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Keys {
-    /// Of the key form: what URL-seen knows it by.
+    /// Fingerprint of the key form: what URL-seen knows it by.
     pub key: Fingerprint,
-    /// Of [`CanonicalUrl::origin`].
+    /// Fingerprint of [`CanonicalUrl::origin`].
     pub origin: Fingerprint,
-    /// Of [`CanonicalUrl::host`].
+    /// Fingerprint of [`CanonicalUrl::host`].
     pub host: Fingerprint,
-    /// Of [`CanonicalUrl::registrable_domain`].
+    /// Fingerprint of [`CanonicalUrl::registrable_domain`].
     pub domain: Fingerprint,
 }
 

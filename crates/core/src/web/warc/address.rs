@@ -14,7 +14,7 @@ pub(super) fn parts<'a>(name: &str, value: &'a str) -> Option<(&'a str, &'static
     Some((url, request_name, request))
 }
 
-/// Whether a request stands behind the URL.
+/// True if there is a request behind the URL.
 pub fn has_request(address: &str) -> bool {
     memchr::memchr(b'#', address.as_bytes()).is_some()
 }

@@ -31,10 +31,10 @@ pub const PAYLOAD_IN_FIELD: &str = "payloadIn";
 pub const RENDERING_FIELD: &str = "rendering";
 /// Field of a metadata record with a link that a rendering found and the rendered page does not name.
 pub const OUTLINK_FIELD: &str = "outlink";
-/// What the field `purpose` of a metadata record says of what a rendered page asked for.
+/// Value of the field `purpose` of a metadata record that is about what a rendered page asked for.
 pub const RENDERING_PURPOSE: &str = "rendering";
 
-/// What the id of a metadata record is made of, beside the seed of its exchange.
+/// The number that makes the id of a metadata record, together with the seed of its exchange.
 const METADATA_PART: u128 = 1;
 /// The same of the record with the rendered page, and of the first one of its pictures.
 const CONVERSION_PART: u128 = 3;
@@ -75,26 +75,26 @@ pub struct Exchange<'a> {
     pub seed: u32,
     /// Attempts before this one.
     pub attempt: u8,
-    /// Whether this is a robots.txt that the crawl fetched for itself.
+    /// True if this is a robots.txt that the crawl fetched for itself.
     pub robots: bool,
-    /// Whether a page that was rendered asked for it.
+    /// True if a page that was rendered asked for it.
     pub of_rendering: bool,
-    /// What a rendering made of the page, or that none succeeded.
+    /// The rendition of the page, or that none succeeded.
     pub rendition: Option<Rendition<'a>>,
     /// Why the URL was fetched, where it had been seen before.
     pub again: Option<Again>,
     /// The URL that the page names as its canonical one.
     pub canonical: Option<&'a str>,
-    /// What is stated about its use.
+    /// Statements about its use.
     pub statements: Option<&'a Statements>,
-    /// Where the record ids come from.
+    /// Seed of the record ids.
     pub id_seed: u128,
 }
 
-/// What a rendering made of a page.
+/// Outcome of the rendering of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Rendition<'a> {
-    /// What came of it, on one line.
+    /// Report of what came of it, on one line.
     pub note: &'a str,
     /// The page as it was when the rendering ended, in UTF-8; nothing where that failed.
     pub dom: Option<&'a str>,
@@ -115,7 +115,7 @@ pub struct Records {
     pub payload_sha1: [u8; 20],
     /// Length of the body.
     pub payload_bytes: u64,
-    /// Whether the payload is in another archive: the last record is a revisit of it.
+    /// True if the payload is in another archive: the last record is a revisit of it.
     pub is_external: bool,
     /// For the record that takes the place of the response, should the archive have the payload already.
     pub revisit: Option<RevisitDraft>,
@@ -154,7 +154,7 @@ pub(super) struct Head<'a> {
     pub content_type: &'a str,
     pub url: Option<&'a str>,
     pub fields: &'a [(&'a str, Cow<'a, str>)],
-    /// Whether the payload is compressed already.
+    /// True if the payload is compressed already.
     pub is_packed: bool,
 }
 
@@ -431,7 +431,7 @@ impl Encoder {
     }
 }
 
-/// Whether the body is compressed already, by its coding or by what it is: to compress it again would cost as much as
+/// True if the body is compressed already, by its coding or by what it is: to compress it again would cost as much as
 /// any other and gain nothing.
 pub fn is_packed(headers: &[Header]) -> bool {
     headers.iter().any(|(name, value)| {

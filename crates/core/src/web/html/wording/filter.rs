@@ -24,7 +24,7 @@ impl Filter {
         Filter(bits)
     }
 
-    /// Whether a word, which is not empty, may be in the lists.
+    /// True if a word, which is not empty, may be in the lists.
     #[inline]
     pub fn passes(&self, word: &[u8]) -> bool {
         let place = place(word);

@@ -1,4 +1,5 @@
-//! What a page says, without what changes by itself: the text by which two versions of it are compared.
+//! The wording of a page, which is what it says without what changes by itself: the text by which two versions of it
+//! are compared.
 //!
 //! [`Wording`] writes the words of a document in order, in lower case and with one blank between two. It leaves out:
 //!
@@ -28,7 +29,7 @@ use crate::web::tags::Tags;
 use frames::{Kind, kind_of};
 use words::fades;
 
-/// Where less than this part of the text is left, what frames it is the page.
+/// Divisor of the text that frames a page: where less than this part of it is left besides, the frames are the page.
 const LEFT_MIN: usize = 8;
 /// A word is looked at so far.
 const WORD_BYTES_MAX: usize = 256;
@@ -38,11 +39,11 @@ const WORD_BYTES_MAX: usize = 256;
 pub struct Wording {
     words: Words,
     decoded: String,
-    /// Whether the last document has more than what frames it.
+    /// True if the last document has more than what frames it.
     has_main: bool,
 }
 
-/// Whether a body of this type is text without markup.
+/// True if a body of this type is text without markup.
 pub fn is_plain_text(content_type: Option<&str>) -> bool {
     let essence = content_type.and_then(MimeType::parse).map(|found| found.essence).unwrap_or_default();
     let is_json = essence == "application/json" || essence.ends_with("+json");
@@ -55,8 +56,8 @@ impl Wording {
         self.words.keeps_whole = keep;
     }
 
-    /// What the last document says outside of its frames as it is written: with numbers, dates and punctuation. None
-    /// where hardly anything else is there.
+    /// The text of the last document outside of its frames as it is written: with numbers, dates and punctuation. None
+    /// where there is hardly any.
     pub fn whole(&self) -> Option<&[u8]> {
         (self.has_main && !self.words.text.is_empty()).then_some(&self.words.whole)
     }
@@ -171,7 +172,7 @@ struct Words {
     /// As it came in, where that is kept.
     whole: Vec<u8>,
     keeps_whole: bool,
-    /// Where the word that is being written begins.
+    /// The index at which the word that is being written begins.
     start: usize,
     has_digit: bool,
 }

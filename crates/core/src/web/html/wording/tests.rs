@@ -1,4 +1,4 @@
-//! What counts as the same page, and what does not.
+//! Tests of what counts as the same page, and what does not.
 
 use super::*;
 

@@ -44,7 +44,8 @@ impl Profile {
         [Profile::IdenticalPayload, Profile::NotModified].into_iter().find(|profile| profile.name() == name)
     }
 
-    /// What an answer is a revisit by, if it can be one: a 304, or a whole payload of a 2xx that is worth it.
+    /// Returns the profile by which an answer is a revisit, if it can be one: a 304, or a whole payload of a 2xx that
+    /// is worth it.
     pub fn of(status: u16, payload_bytes: u64, truncated: Option<Truncation>) -> Option<Self> {
         match status {
             304 => Some(Profile::NotModified),
@@ -54,10 +55,10 @@ impl Profile {
     }
 }
 
-/// What a revisit record takes of its exchange, beside URL, time and digest.
+/// Parts of an exchange that a revisit record takes, besides URL, time and digest.
 #[derive(Clone, Debug)]
 pub struct RevisitDraft {
-    /// What it would be a revisit by.
+    /// The profile by which it would be a revisit.
     pub profile: Profile,
     pub(super) id_seed: u128,
     pub(super) ip: Option<IpAddr>,
@@ -69,7 +70,7 @@ pub struct RevisitDraft {
 /// A revisit to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Revisit<'a> {
-    /// What was kept of the exchange.
+    /// The parts that were kept of the exchange.
     pub draft: &'a RevisitDraft,
     /// The URL that was requested.
     pub url: &'a str,
@@ -85,7 +86,7 @@ pub struct Revisit<'a> {
     pub first_date: &'a str,
 }
 
-/// Where the payload of an answer is: in a record of another archive.
+/// Reference to the payload of an answer in a record of another archive.
 #[derive(Clone, Debug)]
 pub struct Reference<'a> {
     /// The URL that brought it.
