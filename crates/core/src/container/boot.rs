@@ -17,7 +17,7 @@ use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 /// Its name.
 const FILE: &str = "boot";
 
-/// Whether the value files in `dir` are as they were written, but for their very end and for damage.
+/// True if the value files in `dir` are as they were written, but for their very end and for damage.
 pub(super) fn is_same(disk: &Disk, dir: &Path) -> Result<bool> {
     let Some(id) = disk.boot_id() else { return Ok(false) };
     match disk.read(dir.join(FILE)) {

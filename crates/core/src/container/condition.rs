@@ -1,4 +1,4 @@
-//! What the archive lets a request ask about a page that it has: whether the stored payload is still the page's.
+//! The condition that a request can have about a page in the archive: is the stored payload still the page's?
 
 use super::revisits::{VERSIONS_MAX, Value, payload, value};
 use super::{Container, KeyRecord};
@@ -13,7 +13,7 @@ use crate::web::warc::Header;
 /// The condition of a request, and what a 304 to it refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// What is sent.
+    /// The validators that are sent.
     pub validators: Validators,
     /// The record of the response that has the payload: offset in key.dat.
     pub payload_at: u64,

@@ -16,7 +16,7 @@ fn url(number: usize) -> String {
     format!("http://a.example/{number}")
 }
 
-/// What is logged while `act` runs.
+/// Returns the result of `act`, and what is logged while it runs.
 fn logged<T>(act: impl FnOnce() -> T) -> (T, String) {
     #[derive(Clone, Default)]
     struct LogBuffer(Arc<Mutex<Vec<u8>>>);

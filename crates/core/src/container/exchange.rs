@@ -12,9 +12,9 @@ use super::values;
 use crate::disk::{DiskFile, Error, Result};
 use crate::web::warc::{Compression, Encoder, Record, RecordReader, format_date};
 
-/// How far back the record before is looked for, step by step; heads of a few hundred bytes are the rule.
+/// Bytes in which the record before is looked for, step by step; heads of a few hundred bytes are the rule.
 const WINDOWS_BYTES: [u64; 5] = [4 << 10, 64 << 10, 512 << 10, 4 << 20, 32 << 20];
-/// Where the page was not rendered, nothing is longer than one of the first of them.
+/// The number of the first of them that are enough where the page was not rendered: no record is longer there.
 const SMALL_WINDOWS: usize = 3;
 /// Places of a window where a record may begin that are tried.
 const CANDIDATES_MAX: usize = 64;
@@ -24,7 +24,7 @@ const SMALL_BLOCK_MAX: u64 = 1 << 20;
 const RENDITION_MAX: u64 = 64 << 20;
 /// Records before the response.
 const RECORDS_MAX: usize = 6;
-/// What a member or a record begins with: gzip, zstd, none.
+/// Bytes that a member or a record begins with: gzip, zstd, none.
 const STARTS: [&[u8]; 3] = [&[0x1f, 0x8b, 8], &[0x28, 0xb5, 0x2f, 0xfd], b"WARC/1.1\r\n"];
 
 /// A record of an exchange and the bytes that hold it.

@@ -54,7 +54,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 const SCAN_BYTES: usize = 1 << 20;
 /// Offsets in key.dat have 40 bits, here as in address.idx: no record begins behind.
 const OFFSET_MAX: u64 = (1 << 40) - 1;
-/// Where to go on from any offset: so far a record is looked for, and it is not longer than this.
+/// Bytes in which a record is looked for, to go on from any offset; one longer than `COMMON_BYTES_MAX` is passed over.
 const SEARCH_BYTES: usize = 128 << 10;
 const COMMON_BYTES_MAX: usize = 4 << 10;
 
@@ -108,7 +108,7 @@ impl KeyFile {
         Ok(KeyFile { file: Arc::new(file), len })
     }
 
-    /// Where the next whole record begins at or behind `offset` and before `end`.
+    /// Returns the offset of the next whole record that begins at or behind `offset` and before `end`.
     pub(super) fn next_whole(&self, offset: u64, end: u64) -> Result<Option<u64>> {
         let mut buffer = vec![0; SCAN_BYTES];
         let mut start = offset;
@@ -139,7 +139,7 @@ impl KeyFile {
         self.file.sync()
     }
 
-    /// Where the file lies.
+    /// The path of the file.
     pub(super) fn path(&self) -> &Path {
         self.file.path()
     }
@@ -149,12 +149,12 @@ impl KeyFile {
         self.len
     }
 
-    /// Whether there is no record.
+    /// True if there is no record.
     pub fn is_empty(&self) -> bool {
         self.len == HEADER_BYTES
     }
 
-    /// Whether a record can still be appended: where not, nothing else should be written of its page.
+    /// Checks that a record can still be appended: where not, nothing else should be written of its page.
     pub(super) fn check_room(&self) -> Result<()> {
         if self.len <= OFFSET_MAX { Ok(()) } else { Err(self.too_large("no record can begin after its first TiB")) }
     }
@@ -226,8 +226,8 @@ impl KeyFile {
         Error::damaged(self.file.path(), offset, expected, found)
     }
 
-    /// Where the first whole record lies that begins at `from` or behind it; `None` where none begins soon. Records of
-    /// uncommon length are passed over.
+    /// Returns the offset of the first whole record that begins at `from` or behind it; `None` where none begins soon.
+    /// Records of uncommon length are passed over.
     pub fn first_behind(&self, from: u64) -> Result<Option<u64>> {
         let from = from.max(HEADER_BYTES);
         let mut bytes = vec![0; SEARCH_BYTES + COMMON_BYTES_MAX];
@@ -297,7 +297,7 @@ pub(super) fn read_steady(file: &DiskFile, offset: u64) -> Result<Option<KeyReco
     read_if_whole(file, offset)
 }
 
-/// Whether a compaction has ever changed records of `file`.
+/// True if a compaction has ever changed records of `file`.
 fn may_change(file: &DiskFile) -> bool {
     Header::check(file, Kind::Keys, VERSION).is_ok_and(|header| header.version >= VERSION_CHANGED)
 }
@@ -312,10 +312,10 @@ pub struct Scan<'a> {
     at: usize,
     /// No record that begins here or later is given.
     end: u64,
-    /// What begins before was whole once: that it is not is damage.
+    /// The offset before which records were whole once: one that is not whole there is damage.
     whole_to: u64,
     done: bool,
-    /// How often it may look again.
+    /// The number of times that it may look again.
     looks: u32,
 }
 

@@ -97,15 +97,16 @@ use values::ValueFiles;
 pub use values::WarcInfo;
 pub use verify::{Finding, Report, Standing, Summary, verify};
 
-/// What a new slot takes: in a map just behind its doubling, one half of the time beside the map before it.
+/// Bytes of memory that a new slot takes: in a map just behind its doubling, one half of the time together with the map
+/// before it.
 const SLOT_BYTES: usize = 49;
 
-/// How the container is written.
+/// Settings by which the container is written.
 #[derive(Clone, Debug)]
 pub struct ContainerOptions {
     /// A value file that would grow beyond this is closed.
     pub segment_bytes: u64,
-    /// How records are compressed.
+    /// The compression of records.
     pub compression: Compression,
     /// Memory of the index of payloads; with none, every payload is stored.
     pub digest_memory: usize,
@@ -113,7 +114,7 @@ pub struct ContainerOptions {
     pub slot_memory: usize,
     /// The crawl's id, from which the ids of records follow.
     pub crawl_id: u128,
-    /// Which versions stay, and how the others go.
+    /// Rules by which versions stay, and settings of the removal of the others.
     pub retention: RetentionOptions,
 }
 
@@ -143,11 +144,11 @@ pub struct NewPage<'a> {
     pub time: Time,
     /// Media type.
     pub mime: &'a str,
-    /// Whether it is a robots.txt that the crawl fetched for itself.
+    /// True for a robots.txt that the crawl fetched for itself.
     pub robots: bool,
-    /// Whether a page that was rendered asked for it.
+    /// True if a page that was rendered asked for it.
     pub of_rendering: bool,
-    /// Whether its records have the page as a rendering left it.
+    /// True if its records have the page as a rendering left it.
     pub is_rendered: bool,
     /// SHA-1 of the body as sent.
     pub payload_sha1: [u8; 20],
@@ -157,32 +158,32 @@ pub struct NewPage<'a> {
     pub records: &'a [u8],
     /// The response record among them, the last one.
     pub response: Range<usize>,
-    /// What the record takes that is written in its place where the archive has the payload already.
+    /// Parts for the revisit record that is written in its place where the archive has the payload already.
     pub revisit: Option<&'a RevisitDraft>,
-    /// Whether the body was cut short.
+    /// True if the body was cut short.
     pub truncated: bool,
-    /// Whether the metadata record among them has statements about the page's use.
+    /// True if the metadata record among them has statements about the page's use.
     pub has_statements: bool,
-    /// Whether its last record is a revisit of a record in another archive.
+    /// True if its last record is a revisit of a record in another archive.
     pub is_external: bool,
-    /// Whether the URL may be stored already; where not, no older version is looked for.
+    /// True if the URL may be stored already; where not, no older version is looked for.
     pub may_have_versions: bool,
-    /// Of the condition that was sent: the record of the response that a 304 refers to. A 304 without a condition
-    /// refers to nothing and is stored as it came.
+    /// Record of the response that a 304 refers to, by the condition that was sent. A 304 without a condition refers to
+    /// nothing and is stored as it came.
     pub condition: Option<u64>,
 }
 
-/// What became of a page.
+/// Result of the storing of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// Offset of its record in key.dat.
     pub record: u64,
     /// Bytes that the value file grew by.
     pub bytes: u64,
-    /// Of a revisit of an identical payload: bytes of the response record that was not written, less its own; of one
-    /// in another archive the bytes of the payload.
+    /// Bytes that a revisit of an identical payload saved: the response record that was not written, less its own; for
+    /// one in another archive the bytes of the payload.
     pub saved: Option<u64>,
-    /// Whether it is a revisit because the server said that nothing has changed.
+    /// True for a revisit that is one because the server said that nothing has changed.
     pub not_modified: bool,
     /// Length of the payload, wherever that is.
     pub payload_bytes: u64,
@@ -195,7 +196,7 @@ impl Stored {
     }
 }
 
-/// What a checkpoint notes of the container.
+/// Notes of a checkpoint about the container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContainerState {
     /// The value file that was written.
@@ -412,7 +413,7 @@ impl Container {
         Ok(self.newest(key, url)?.map(|record| record.offset))
     }
 
-    /// Where the next key record will lie: no page is stored before it that comes after now.
+    /// The offset of the next key record: no page is stored before it that comes after now.
     pub fn key_bytes(&self) -> u64 {
         self.keys.len()
     }
@@ -437,7 +438,7 @@ impl Container {
         self.keys.len() + self.addresses.bytes()
     }
 
-    /// Whether the memory of new slots is used up: a cut is due, and where one is in progress, no more should be stored
+    /// True if the memory of new slots is used up: a cut is due, and where one is in progress, no more should be stored
     /// than was asked for already.
     pub fn is_full(&self) -> bool {
         self.fresh.len() >= self.fresh_max

@@ -50,7 +50,7 @@ pub fn named(disk: &Disk, dir: &Path, state: &ContainerState) -> Result<Named> {
     Ok(Named { keys, lineage: lineage.finalize(), values: found, forgotten })
 }
 
-/// Where a value file lies while it is written.
+/// The path of a value file while it is written.
 pub fn open_path(value: &Path) -> PathBuf {
     let mut path = value.as_os_str().to_owned();
     path.push(OPEN);

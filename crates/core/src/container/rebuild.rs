@@ -45,7 +45,7 @@ const INTERVAL_SLOTS: usize = 1 << 20;
 pub struct Rebuilt {
     /// Key records that were written.
     pub records: u64,
-    /// What the last checkpoint has to note now; `None` where there was none.
+    /// State that the last checkpoint has to note now; `None` where there was none.
     pub noted: Option<ContainerState>,
     disk: Disk,
     dir: PathBuf,

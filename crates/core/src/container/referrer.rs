@@ -26,9 +26,9 @@ pub enum Referrer {
 pub struct KeyPlace {
     keys: Arc<DiskFile>,
     offset: u64,
-    /// How a URL's history names it: no two places of a crawl have the same.
+    /// The number by which a URL's history names it: no two places of a crawl have the same.
     via: u64,
-    /// Whether it is in another shard's: that file may be rebuilt or damaged, which is not this shard's fault.
+    /// True if it is in another shard's: that file may be rebuilt or damaged, which is not this shard's fault.
     is_foreign: bool,
 }
 
@@ -47,7 +47,7 @@ impl KeyPlace {
         KeyPlace { keys, offset, via, is_foreign: true }
     }
 
-    /// How a URL's history names it.
+    /// The number by which a URL's history names it.
     pub fn via(&self) -> u64 {
         self.via
     }

@@ -39,11 +39,11 @@ pub struct ReplayedPage {
     pub seed: u32,
     /// Attempts before this one.
     pub attempt: u8,
-    /// Whether it is a robots.txt that the crawl fetched for itself.
+    /// True for a robots.txt that the crawl fetched for itself.
     pub robots: bool,
-    /// Whether a page that was rendered asked for it.
+    /// True if a page that was rendered asked for it.
     pub of_rendering: bool,
-    /// What came of its rendering, if it was tried.
+    /// Report of its rendering, if it was tried.
     pub rendering: Option<String>,
     /// The page as a rendering left it.
     pub conversion: Option<String>,
@@ -55,15 +55,15 @@ pub struct ReplayedPage {
     pub headers: Vec<Header>,
     /// The body as sent; of a revisit empty until `Container::read_through`.
     pub body: Vec<u8>,
-    /// Whether it is a revisit whose body is in another archive.
+    /// True for a revisit whose body is in another archive.
     pub is_external: bool,
-    /// What a revisit refers to.
+    /// The response that a revisit refers to.
     pub refers_to: Option<RefersTo>,
-    /// Of a revisit that was read through: the key record of the response with its payload.
+    /// Key record of the response with the payload, for a revisit that was read through.
     pub payload_at: Option<u64>,
     /// Why the body is not whole.
     pub truncated: Option<Truncation>,
-    /// Whether its metadata record has statements about its use.
+    /// True if its metadata record has statements about its use.
     pub has_statements: bool,
     /// The address that answered.
     pub ip: Option<IpAddr>,
@@ -75,7 +75,7 @@ pub struct ReplayedPage {
     pub payload_bytes: u64,
     /// The value file.
     pub file: u32,
-    /// Where the response record lies in it.
+    /// Offset of the response record in it.
     pub value_offset: u64,
     /// Its compressed length.
     pub value_bytes: u64,
@@ -83,7 +83,7 @@ pub struct ReplayedPage {
     pub exchange_bytes: u64,
 }
 
-/// What a revisit record says of the response that has its payload.
+/// The response with the payload, as a revisit record names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefersTo {
     /// Why the payload was not stored again.
@@ -127,7 +127,7 @@ pub(super) fn read_exchange(file: &DiskFile, number: u32, start: u64) -> Result<
     }
 }
 
-/// Whether `record` says that it is of the exchange that `answer` ends.
+/// True if `record` says that it is of the exchange that `answer` ends.
 fn belongs_to(record: &Record, answer: &Record) -> bool {
     let said =
         [("WARC-Concurrent-To", "WARC-Record-ID"), ("WARC-Target-URI", "WARC-Target-URI"), ("WARC-Date", "WARC-Date")];

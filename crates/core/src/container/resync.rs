@@ -18,7 +18,7 @@ const TRIES_MAX: usize = 20_000;
 /// No metadata block is longer.
 const METADATA_MAX: u64 = 256 << 10;
 
-/// Where the next exchange begins in `file`, whose number is `number`, at `from` or behind it.
+/// Returns the offset of the next exchange in `file`, whose number is `number`, at `from` or behind it.
 pub(super) fn next_exchange(
     disk: &Disk,
     (file, number): (&DiskFile, u32),
@@ -50,7 +50,7 @@ pub(super) fn next_exchange(
     }
 }
 
-/// Whether a metadata record of this crawl begins at `at`.
+/// Returns whether a metadata record of this crawl begins at `at`.
 fn is_of_crawl(file: &DiskFile, at: u64, crawl_id: u128) -> Result<bool> {
     let record = match RecordReader::new(file, at, METADATA_MAX).next() {
         Ok(Some(record)) => record,

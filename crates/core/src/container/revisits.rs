@@ -23,7 +23,7 @@ const HEAD_MAX: u64 = 16 << 20;
 pub(super) struct First {
     /// Its record.
     pub record: KeyRecord,
-    /// What the id of its WARC record follows from, where that is known.
+    /// Seed of the id of its WARC record, where it is known.
     id_seed: Option<u128>,
 }
 
@@ -102,8 +102,8 @@ impl Container {
         records
     }
 
-    /// What the id of the record of `first` follows from. Those of robots.txt files follow from nothing that is known,
-    /// so such a record is asked for its own.
+    /// Returns the seed of the id of the record of `first`. The ids of robots.txt files have no seed that is known, so
+    /// the id is read from the record itself.
     fn id_seed_of(&self, first: &KeyRecord) -> Result<Option<u128>> {
         if !first.robots {
             return Ok(Some(id_seed(self.crawl_id, &first.url, first.time)));
@@ -187,7 +187,7 @@ pub(super) struct Value {
 }
 
 impl Value {
-    /// What follows the HTTP head in its block.
+    /// The bytes behind the HTTP head in its block.
     pub fn body(&self) -> &[u8] {
         &self.record.block[self.body_at..]
     }

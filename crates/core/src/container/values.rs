@@ -34,7 +34,7 @@ fn mark() -> (String, String) {
     (MARK.to_owned(), value)
 }
 
-/// What the first record of every value file says.
+/// Content of the first record of every value file.
 #[derive(Clone, Debug, Default)]
 pub struct WarcInfo {
     /// Name and version of the program.
@@ -101,7 +101,7 @@ pub(super) fn file_name(number: u32, generation: u32, compression: Compression) 
     format!("value-{number:05}{generation}.warc{}", compression.suffix())
 }
 
-/// How the records of a value file are compressed, by its name.
+/// Returns the compression of the records of a value file, by its name.
 pub(super) fn coding_of(path: &Path) -> Compression {
     let name = path.to_string_lossy();
     let name = name.strip_suffix(OPEN).unwrap_or(&name);
@@ -176,7 +176,7 @@ impl ValueFiles {
         self.number
     }
 
-    /// Where the next record will lie in it.
+    /// The offset of the next record in it.
     pub(super) fn position(&self) -> u64 {
         self.open.as_ref().map_or(0, |open| open.position)
     }
@@ -189,7 +189,7 @@ impl ValueFiles {
         self.open.as_ref().map(|open| open.file.path().to_owned())
     }
 
-    /// Whether the file in progress will be full soon.
+    /// True if the file in progress will be full soon.
     pub(super) fn is_nearly_full(&self) -> bool {
         self.position() + NEARLY >= self.options.segment_bytes.max(4 * NEARLY)
     }

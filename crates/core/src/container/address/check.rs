@@ -17,12 +17,12 @@ pub(in crate::container) struct Slot {
     bucket: u64,
     level: u32,
     tag: u32,
-    /// Where it leads in key.dat.
+    /// Offset in key.dat that it leads to.
     pub(in crate::container) offset: u64,
 }
 
 impl Slot {
-    /// Whether it may lead to a record of `key`.
+    /// True if it may lead to a record of `key`.
     pub(in crate::container) fn fits(&self, key: Fingerprint) -> bool {
         let low = key.bits() & ((1 << self.level) - 1);
         low == self.bucket && page::tag_matches(self.tag, key, self.level)
@@ -32,13 +32,13 @@ impl Slot {
 /// Something wrong with the pages.
 #[derive(Debug)]
 pub(in crate::container) struct Problem {
-    /// Which file.
+    /// The file that it is in.
     pub(in crate::container) file: PathBuf,
-    /// Where in it.
+    /// The offset in that file.
     pub(in crate::container) offset: u64,
-    /// What is wrong.
+    /// Description of what is wrong.
     pub(in crate::container) what: String,
-    /// Whether it is wrong with a page, not with a slot of it.
+    /// True if a page is wrong, and not a slot of it.
     pub(in crate::container) of_page: bool,
 }
 
@@ -53,7 +53,7 @@ impl Problem {
 pub(in crate::container) struct AddressCheck {
     buckets: DiskFile,
     overflow: DiskFile,
-    /// What a repair would put over pages that a kill left half written.
+    /// Pages that a repair would put over those that a kill left half written.
     repaired: HashMap<Option<PageId>, Vec<u8>>,
     head: Head,
     live: bool,
@@ -116,7 +116,7 @@ impl AddressCheck {
         self.head.slots
     }
 
-    /// Where its head lies.
+    /// The path of address.idx, which has the head.
     pub(in crate::container) fn path(&self) -> &Path {
         self.buckets.path()
     }

@@ -48,7 +48,7 @@ const SAME_READS_MAX: usize = 50;
 const CIRCLES_MAX: usize = 20;
 const VERSION: u16 = 1;
 
-/// How a walk along the pages of a bucket ended.
+/// Ends of a walk along the pages of a bucket.
 enum Walked {
     /// With the newest record that is wanted, if there is one.
     Found(Option<KeyRecord>),

@@ -23,7 +23,7 @@ const SORT_MEMORY: usize = 64 << 20;
 const SOURCES_MAX: usize = 1 << 16;
 /// The longest entry.
 const ENTRY_MAX: usize = BLOCK_BYTES - BLOCK_HEAD;
-/// Where source and time stand in a line that is sorted: behind the digest, highest byte first.
+/// Bytes of source and time in a line that is sorted: behind the digest, highest byte first.
 const ORDER_BYTES: usize = 2 + 6;
 
 /// Gathers what earlier archives have.
@@ -32,7 +32,7 @@ pub struct Builder {
     sources: Vec<Source>,
 }
 
-/// What an index was made of.
+/// Size of an index that was built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Built {
     /// Payloads in it.

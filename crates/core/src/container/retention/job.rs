@@ -25,7 +25,7 @@ pub struct CompactionJob {
     pub(super) step: Step,
 }
 
-/// Which one.
+/// The steps of a compaction.
 #[derive(Debug)]
 pub(super) enum Step {
     /// Look what goes, and write the next generation of a file.
@@ -36,7 +36,7 @@ pub(super) enum Step {
     Finish(Box<Rewritten>),
 }
 
-/// What is needed to look.
+/// Settings of the step that looks what goes.
 #[derive(Debug)]
 pub(super) struct Look {
     pub rule: Rule,
@@ -52,7 +52,7 @@ pub(super) struct Look {
 #[derive(Debug)]
 pub struct CompactionDone(pub(super) Done);
 
-/// Which one, and what came of it.
+/// Results of a step.
 #[derive(Debug)]
 pub(super) enum Done {
     /// Nothing is to be rewritten now. Something may have to go all the same, once the crawl has gone on.

@@ -27,16 +27,16 @@ pub const STAGED: &str = ".new";
 /// Checksum, and length of the words.
 const PREFIX_BYTES: usize = 8;
 
-/// What has to be done to put a rewritten value file in place.
+/// Journal of what has to be done to put a rewritten value file in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Journal {
-    /// What it says in words.
+    /// The part of it that is written in words.
     pub words: Words,
     /// The key records of the file as they are to be.
     pub image: Vec<u8>,
 }
 
-/// Which file is replaced by which.
+/// Names of the file that is replaced and of its replacement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Words {
     /// Number of the value file.
@@ -45,7 +45,7 @@ pub struct Words {
     pub old: String,
     /// Name of the one that takes its place.
     pub new: String,
-    /// Where its key records begin in key.dat.
+    /// Offset in key.dat at which its key records begin.
     pub keys_from: u64,
 }
 
@@ -106,7 +106,7 @@ impl Journal {
         disk.sync_dir(dir)
     }
 
-    /// Whether the key record at `offset` is one that it changes.
+    /// True if the key record at `offset` is one that it changes.
     pub fn changes(&self, offset: u64) -> bool {
         (self.words.keys_from..self.words.keys_from + self.image.len() as u64).contains(&offset)
     }
@@ -123,7 +123,7 @@ fn parse(bytes: &[u8]) -> Option<Journal> {
     Some(Journal { words: serde_json::from_slice(words).ok()?, image: image.to_vec() })
 }
 
-/// Whether a compaction of the archive in `dir` counts and is not finished.
+/// Returns whether a compaction of the archive in `dir` counts and is not finished.
 pub fn is_there(disk: &Disk, dir: &Path) -> Result<bool> {
     Ok(disk.open_if_there(dir.join(FILE))?.is_some())
 }

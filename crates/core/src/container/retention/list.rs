@@ -46,7 +46,7 @@ pub struct Act {
     /// Or what the URLs begin with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// Whether it takes back what an earlier one did.
+    /// True if it takes back what an earlier one did.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undo: bool,
     /// Why, in the operator's words.
@@ -149,12 +149,12 @@ impl ForgottenList {
         }
     }
 
-    /// What is forgotten now.
+    /// The URLs that are forgotten now.
     pub fn in_effect(&self) -> &Forgotten {
         &self.in_effect
     }
 
-    /// Whether `url` is forgotten now.
+    /// True if `url` is forgotten now.
     pub fn covers(&self, url: &str) -> bool {
         self.in_effect.covers(url)
     }
@@ -182,7 +182,7 @@ fn put_line(out: &mut Vec<u8>, line: &impl Serialize) {
     out.push(b'\n');
 }
 
-/// Where the list of the archive in `dir` lies.
+/// The path of the list of the archive in `dir`.
 pub fn path(dir: &Path) -> PathBuf {
     dir.join(FILE)
 }

@@ -31,7 +31,7 @@ const WRITTEN: &str = "writtenBytes";
 /// A value file that is to be replaced; the next generation is durable.
 #[derive(Debug)]
 pub struct Rewritten {
-    /// What puts it in place.
+    /// The journal that puts it in place.
     pub journal: Journal,
     /// Responses that go: offsets in key.dat, ascending.
     pub dropped: Vec<u64>,
@@ -52,7 +52,7 @@ impl Rewritten {
     }
 }
 
-/// Where a response is that has a payload now: what a revisit says of it.
+/// The response that has a payload now, as a revisit names it.
 #[derive(Clone)]
 struct Place {
     id: String,
@@ -78,7 +78,7 @@ struct Rewriter<'a> {
     generation: u8,
     out: Writer,
     encoder: Encoder,
-    /// What is to be copied next.
+    /// Bytes of the source that are to be copied next.
     run: Range<u64>,
     image: Vec<u8>,
     /// Revisits that got a payload.
@@ -164,7 +164,7 @@ fn written_of(block: &[u8]) -> Option<u64> {
     value.trim().parse().ok()
 }
 
-/// What was counted while a file was rewritten.
+/// Counts of what goes while a file is rewritten.
 struct Counts {
     dropped: Vec<u64>,
     pages: u64,

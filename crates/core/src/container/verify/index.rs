@@ -19,7 +19,7 @@ struct Chunk {
     /// Offset and key, by offset.
     records: Vec<(u64, Fingerprint)>,
     reached: Vec<bool>,
-    /// Where the last whole record ends, if others follow that are not whole.
+    /// Offset at which the last whole record ends, if others follow that are not whole.
     tail: Option<u64>,
 }
 
@@ -88,7 +88,7 @@ impl Chunk {
         self.records.binary_search_by_key(&offset, |record| record.0).ok()
     }
 
-    /// What is wrong with `slot`, if it leads here.
+    /// Returns what is wrong with `slot`, if it leads here.
     fn judge(&self, slot: &Slot) -> Option<String> {
         if !(self.from..self.to).contains(&slot.offset) {
             return None;
@@ -113,7 +113,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Whether the file covers what the last checkpoint says that it does.
+    /// Checks that the file covers what the last checkpoint says that it does.
     fn covered(&self, pages: &AddressCheck, report: &mut Report<'_>) {
         let Some(noted) = self.standing.noted() else { return };
         let covered = pages.covered();

@@ -50,7 +50,7 @@ impl<'a> KeyWalk<'a> {
         Ok(None)
     }
 
-    /// Where the next record is looked for.
+    /// The offset at which the next record is looked for.
     pub(super) fn position(&self) -> u64 {
         self.at
     }
@@ -71,7 +71,7 @@ pub(super) struct Comparison<'a> {
     pub(super) end: u64,
     pub(super) standing: &'a Standing,
     pub(super) maker: Option<&'a KeyMaker>,
-    /// Of a compaction in progress: the records that it changes are passed over.
+    /// The journal of a compaction in progress: the records that it changes are passed over.
     pub(super) journal: Option<&'a Journal>,
 }
 
@@ -211,7 +211,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether `exchange` has to have a key record. The crawl appends it after the exchange, and what was stored since
+    /// True if `exchange` has to have a key record. The crawl appends it after the exchange, and what was stored since
     /// the last checkpoint is recovered after a kill.
     fn needs_key(&self, exchange: &Exchange, keys_are_done: bool) -> bool {
         match self.standing {
@@ -242,7 +242,7 @@ impl Comparison<'_> {
         is_changing || matches!(self.standing, Standing::Running) && offset < record.offset
     }
 
-    /// Whether the version before is one, and lies before.
+    /// Checks that the version before is a record of the same URL, and comes before.
     fn check_chain(&self, record: &KeyRecord, report: &mut Report<'_>) -> Result<()> {
         let Some(previous) = record.previous else { return Ok(()) };
         let older = if previous < record.offset { self.keys.read_if_whole(previous)? } else { None };
@@ -256,7 +256,7 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Whether the record of a revisit, and only that, leads to one of a response with its payload.
+    /// Checks that the record of a revisit, and only that, leads to one of a response with its payload.
     fn check_payload(&self, record: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) -> Result<()> {
         let fits = match record.payload_at {
             // what it refers to is not here to be looked at
@@ -281,7 +281,7 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Whether `found` says what its exchange says.
+    /// Checks that `found` says what its exchange says.
     fn compare(&self, found: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) {
         let mut wrong = |what: String| report.damage(self.keys.path(), found.offset, what);
         let at = format!("the response at byte {} of value file {}", found.value_offset, found.file);

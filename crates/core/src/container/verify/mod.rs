@@ -38,16 +38,17 @@ use walk::Walk;
 /// Key records that are held in memory for a pass over the address pages.
 const CHUNK_RECORDS: usize = 2 << 20;
 
-/// What is known of the crawl in the directory. It decides what is damage and what is the trace of a kill.
+/// State of the crawl in the directory, as far as it is known. It decides what is damage and what is the trace of a
+/// kill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// A crawl runs: files grow while they are read.
     Running,
     /// No crawl runs.
     Stopped {
-        /// What the last checkpoint notes; `None` before the first one.
+        /// The state that the last checkpoint notes; `None` before the first one.
         noted: Option<ContainerState>,
-        /// Whether the crawl ended with it: then nothing lies behind it.
+        /// True if the crawl ended with it: then nothing is behind it.
         clean: bool,
     },
     /// No crawl runs, and the catalog cannot be read.
@@ -55,7 +56,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// What the last checkpoint notes.
+    /// The state that the last checkpoint notes.
     pub(super) fn noted(&self) -> Option<&ContainerState> {
         match self {
             Standing::Stopped { noted, .. } => noted.as_ref(),
@@ -63,17 +64,17 @@ impl Standing {
         }
     }
 
-    /// Whether no checkpoint vouches for what lies at `offset` of value file `number`.
+    /// True if no checkpoint vouches for what is at `offset` of value file `number`.
     pub(super) fn may_be_torn(&self, number: u32, offset: u64) -> bool {
         self.noted().is_none_or(|noted| (number, offset) >= (noted.value_number, noted.value_bytes))
     }
 
-    /// Whether no checkpoint vouches for the key record at `offset`.
+    /// True if no checkpoint vouches for the key record at `offset`.
     pub(super) fn key_may_be_torn(&self, offset: u64) -> bool {
         self.noted().is_none_or(|noted| offset >= noted.key_bytes)
     }
 
-    /// Whether the address pages may be ahead of key.dat, or half written.
+    /// True if the address pages may be ahead of key.dat, or half written.
     pub(super) fn pages_may_be_ahead(&self) -> bool {
         !matches!(self, Standing::Stopped { clean: true, .. })
     }

@@ -23,7 +23,7 @@ const ZSTD_ZERO: u8 = 3 << 3;
 /// A record that is whole; its digests may still be wrong.
 #[derive(Debug)]
 pub(in crate::container) struct Checked {
-    /// Where it begins in the file.
+    /// Offset in the file at which it begins.
     pub(in crate::container) offset: u64,
     /// Its length there, compressed.
     pub(in crate::container) length: u64,
@@ -48,7 +48,7 @@ impl Checked {
         self.field("WARC-Type").unwrap_or_default()
     }
 
-    /// Whether this record ends an exchange.
+    /// True if this record ends an exchange.
     pub(in crate::container) fn is_answer(&self) -> bool {
         matches!(self.kind(), "response" | "revisit")
     }
@@ -107,7 +107,7 @@ impl Checked {
 pub(super) struct Source {
     file: DiskFile,
     end: u64,
-    /// Where the next read of the file begins.
+    /// The offset at which the next read of the file begins.
     position: u64,
     buffer: Vec<u8>,
     at: usize,
@@ -172,7 +172,7 @@ impl Source {
         }
     }
 
-    /// Where the next record begins at or behind `offset`, judged by its magic and a whole head.
+    /// Returns the offset of the next record at or behind `offset`, judged by its magic and a whole head.
     pub(super) fn next_head(&mut self, offset: u64, coding: Compression) -> Result<Option<u64>> {
         let magic = match coding {
             Compression::Gzip => &GZIP_HEAD[..3],
@@ -239,7 +239,7 @@ impl Read for Source {
     }
 }
 
-/// Whether `bytes` begin as a record of `coding` does, those bits included that no checksum covers.
+/// Checks that `bytes` begin as a record of `coding` does, those bits included that no checksum covers.
 fn check_magic(bytes: &[u8], coding: Compression) -> std::result::Result<(), String> {
     let fits = match coding {
         Compression::Gzip => bytes == GZIP_HEAD,
@@ -290,7 +290,7 @@ fn read_plain(source: &mut dyn BufRead) -> io::Result<Checked> {
     })
 }
 
-/// What is made of a block while it streams by.
+/// Parts and digests of a block, made while it streams by.
 #[derive(Default)]
 struct Block {
     kept: Vec<u8>,

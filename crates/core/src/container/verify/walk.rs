@@ -17,16 +17,16 @@ pub(in crate::container) struct Exchange {
     pub(in crate::container) file: u32,
     /// Its generation modulo 16.
     pub(in crate::container) generation: u8,
-    /// Where its first record begins.
+    /// Offset at which its first record begins.
     pub(in crate::container) start: u64,
-    /// How the URL was found; not there where it was damaged.
+    /// The metadata record, which says how the URL was found; none where it was damaged.
     pub(in crate::container) metadata: Option<Checked>,
     request: Option<Checked>,
-    /// What a rendering has made of the page.
+    /// Records of what a rendering has made of the page.
     pub(in crate::container) renditions: Vec<Checked>,
     /// The response, or the revisit that stands for it.
     pub(in crate::container) answer: Checked,
-    /// Whether records before it were damaged.
+    /// True if records before it were damaged.
     maimed: bool,
 }
 
@@ -54,7 +54,7 @@ pub(in crate::container) struct Walk<'a> {
     tombs: Vec<((u32, u8), Tombstone)>,
 }
 
-/// What was read of an exchange whose answer has not come yet.
+/// Records read so far of an exchange whose answer has not come yet.
 #[derive(Default)]
 struct Pending {
     start: Option<u64>,
@@ -115,7 +115,7 @@ impl<'a> Walk<'a> {
         Ok(walk)
     }
 
-    /// Whether the files are as long as the last checkpoint says.
+    /// Checks that the files are as long as the last checkpoint says.
     fn compare_with_note(&self, dir: &Path, report: &mut Report<'_>) {
         let Some(noted) = self.standing.noted() else { return };
         let found = self.files.iter().find(|file| file.number == noted.value_number);
@@ -134,7 +134,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where the value file `number` lies.
+    /// The path of the value file `number`.
     pub(in crate::container) fn path_of(&self, number: u32) -> Option<&Path> {
         self.files.iter().find(|file| file.number == number).map(|file| file.path.as_path())
     }
@@ -188,7 +188,7 @@ impl<'a> Walk<'a> {
         &self.files[self.next - 1]
     }
 
-    /// Whether what begins at `offset` of the file in progress may be the rest of a write that was cut short.
+    /// True if what begins at `offset` of the file in progress may be the rest of a write that was cut short.
     fn may_be_torn(&self, offset: u64) -> bool {
         let file = self.current();
         // after a power cut several files may be torn, after a kill and beside a crawl the last one
@@ -308,7 +308,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Exchange {
-    /// What does not fit together.
+    /// Returns what does not fit together: offsets of records, and descriptions.
     fn faults(&self) -> Vec<(u64, String)> {
         let answer = &self.answer;
         let mut faults = Vec::new();
