@@ -97,7 +97,7 @@ impl Sub<Duration> for Time {
     }
 }
 
-/// Where the engine and its stores get the time from.
+/// Source of the time for the engine and its stores.
 pub trait Clock: Send + Sync {
     /// The present moment; never earlier than an answer given before.
     fn now(&self) -> Time;

@@ -1,8 +1,8 @@
-//! How the way of a URL ends, and what follows from each answer and each error.
+//! Outcomes of URLs, and what follows from each answer and each error.
 //!
 //! Every URL ends in exactly one way: its answer is stored, its attempts brought none and it has failed, or it is
 //! dropped for a [`Reason`]. [`judge_answer`] and [`judge_failure`] are the one table that says whether an attempt ends
-//! the URL or is rebuilt; [`blame_of_answer`] and [`blame_of_failure`] say whom it speaks for: the URL alone, or its
+//! the URL or is repeated; [`blame_of_answer`] and [`blame_of_failure`] say whom it speaks for: the URL alone, or its
 //! whole host. Live crawling and the replay after a crash ask the same table, so that they cannot disagree.
 
 mod cause;
@@ -112,7 +112,7 @@ pub enum Failure {
     TooSlow,
     /// The connection broke.
     Disconnected,
-    /// What came is not HTTP, or breaks a limit of it.
+    /// The answer is not HTTP, or breaks a limit of it.
     Protocol,
     /// Every address of the host is private.
     PrivateAddress,
@@ -169,12 +169,12 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What a status code says, as it is registered; empty for one that is not.
+/// Returns the words of a status code, as it is registered; empty for one that is not.
 pub fn words_of_status(status: u16) -> &'static str {
     http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or_default()
 }
 
-/// What an attempt means for its URL.
+/// Meanings of an attempt for its URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The URL has its outcome.
@@ -196,8 +196,8 @@ pub enum Blame {
     Host,
 }
 
-/// What an answer of `status` means, when it came at attempt number `attempt` (0 is the first) and `retries` more
-/// are allowed after the first.
+/// Judges an answer of `status` that came at attempt number `attempt` (0 is the first), when `retries` more are allowed
+/// after the first.
 ///
 /// What speaks of load or of a fault that may pass is asked for again (a server that is restarted answers 502 for a
 /// while). Everything else is the site's answer.
@@ -229,8 +229,8 @@ pub fn blame_of_failure(failure: Failure) -> Blame {
     }
 }
 
-/// What an answer means whose body may have been cut short: by a limit of size it counts, by time or by a broken
-/// connection it is asked for again.
+/// Judges an answer whose body may have been cut short: by a limit of size it counts, by time or by a broken connection
+/// it is asked for again.
 pub fn judge_answer(status: u16, interrupted: bool, attempt: u8, retries: u8) -> Verdict {
     if interrupted && attempt < retries { Verdict::Retry } else { judge_status(status, attempt, retries) }
 }
@@ -242,7 +242,7 @@ pub fn failure_of_answer(status: u16, not_modified: bool) -> Option<Failure> {
     (status == 304 && !not_modified).then_some(Failure::Unconditional304)
 }
 
-/// What a failed attempt means, counted as in [`judge_status`]. What is not HTTP comes the same way again.
+/// Judges a failed attempt, counted as in [`judge_status`]. What is not HTTP comes the same way again.
 pub fn judge_failure(failure: Failure, attempt: u8, retries: u8) -> Verdict {
     match failure {
         Failure::PrivateAddress | Failure::NoSuchHost | Failure::Protocol => Verdict::GiveUp,

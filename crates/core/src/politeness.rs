@@ -35,16 +35,16 @@ pub struct Request {
     pub started: Duration,
     /// When its answer had ended.
     pub ended: Duration,
-    /// How long nothing may begin after it.
+    /// Time after it in which nothing may begin.
     pub pause: Duration,
-    /// What has to have passed before it: since the end of the last answer, or since the last start where there are
-    /// several connections.
+    /// Time that has to have passed before it: since the end of the last answer, or since the last start where there
+    /// are several connections.
     pub lead: Duration,
     /// For how long its answer wants the host to be left alone.
     pub rest: Duration,
 }
 
-/// What was promised to all hosts when a request was made.
+/// Promises to all hosts at the time of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// Requests of a host that may be in flight at once.
@@ -86,7 +86,7 @@ pub enum Offence<T> {
     RestCutShort {
         /// By how much.
         early: Early<T>,
-        /// Whether an earlier request has broken the same rest.
+        /// True if an earlier request has broken the same rest.
         again: bool,
     },
     /// So many requests of the host at once, this one included.
@@ -95,14 +95,14 @@ pub enum Offence<T> {
     Address(Early<T>),
 }
 
-/// How early a request came.
+/// A request that came too early, and by how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Early<T> {
     /// The request that time was owed to.
     pub before: T,
     /// The time that had passed.
     pub gap: Duration,
-    /// What should have passed.
+    /// The time that should have passed.
     pub owed: Duration,
 }
 
@@ -113,7 +113,7 @@ pub struct HostJudge<T> {
     last_end: Option<(Duration, T)>,
     /// Ends of requests that may be in flight.
     under_way: Vec<Duration>,
-    /// What is owed to answers that may not have been taken in yet.
+    /// Debts to answers that may not have been taken in yet.
     coming: Vec<Debt<T>>,
     /// The pause that ends last.
     pause: Option<Debt<T>>,

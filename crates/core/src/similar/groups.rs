@@ -146,9 +146,9 @@ pub struct Member {
     pub group: u64,
     /// The number of the text, in the order in which they were taken.
     pub number: u32,
-    /// What it is known by.
+    /// The label by which it was added.
     pub label: Vec<u8>,
-    /// How alike it is to the first of the group, by estimate; 1 for the first itself.
+    /// Estimate of its resemblance to the first of the group, from 0 to 1; 1 for the first itself.
     pub resemblance: f64,
 }
 
@@ -183,7 +183,7 @@ fn by_centre(mut sets: Sorted, least: f64, memory: usize) -> Result<Sorted> {
 /// The texts of all groups, group by group, the first of each group first.
 pub struct Groups {
     sorted: Sorted,
-    /// What was read and not given out, and the text to whose group it belongs.
+    /// A member that was read and not given out, behind the number of the text to whose group it belongs.
     next: Option<(u32, Member)>,
     /// The first text of the group that is being given out.
     centre: Option<u32>,

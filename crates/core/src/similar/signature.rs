@@ -1,4 +1,4 @@
-//! What is kept of a text: enough to estimate how alike it is to another.
+//! Signatures of texts: enough to estimate how alike one is to another.
 
 use super::words::words;
 use crate::fingerprint::mix_next;
@@ -46,13 +46,13 @@ impl Signature {
         self.0.as_chunks().0.iter().take(PARTS)
     }
 
-    /// How alike the two texts are, from 0 to 1, by estimate.
+    /// Estimates how alike the two texts are, from 0 to 1.
     pub fn resemblance(&self, other: &Signature) -> f64 {
         resemblance(&self.0, &other.0)
     }
 }
 
-/// How alike the texts of two signatures are. One byte in 256 agrees by chance.
+/// Estimates how alike the texts of two signatures are, from 0 to 1. One byte in 256 agrees by chance.
 pub(super) fn resemblance(first: &[u8], second: &[u8]) -> f64 {
     let agree = first.iter().zip(second).filter(|(one, other)| one == other).count() as f64 / BYTES as f64;
     ((agree - 1.0 / 256.0) / (1.0 - 1.0 / 256.0)).max(0.0)
