@@ -40,7 +40,7 @@ pub struct Fingerprinter {
     tables: Box<Tables>,
 }
 
-/// For each byte of a word and each value of it: that byte, moved up by a number of words and reduced.
+/// Table with each value of each byte of a word, moved up by a number of words and reduced.
 type WordTable = [[u64; 256]; 8];
 
 /// `near[j][b]` is b * x^(64 + 8j), reduced: up by one word; `far[j][b]` is b * x^(128 + 8j): up by two.

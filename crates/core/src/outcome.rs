@@ -12,7 +12,7 @@ use std::fmt;
 pub use cause::{Cause, HostFault};
 use serde::{Deserialize, Serialize};
 
-/// Why a URL was not fetched.
+/// Reasons why a URL is not fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Reason {
     /// Outside of the crawl's scope.
@@ -41,11 +41,11 @@ pub enum Reason {
     HostGivenUp,
     /// A link beyond the limits of its page: of number, length, or memory.
     PageLimit,
-    /// It lies elsewhere, and `budget.pages_per_domain` of the domain that embeds it is used up.
+    /// A URL elsewhere, when `budget.pages_per_domain` of the domain that embeds it is used up.
     EmbeddedPages,
     /// Its site lets nobody in without a login, and that failed.
     Login,
-    /// It is named by a page whose text more pages of its origin nearly have than `scope.max_pages_per_text`.
+    /// A URL on a page whose text more pages of its origin nearly have than `scope.max_pages_per_text`.
     Text,
     /// A page with another value of a session parameter was fetched in its place.
     SessionParam,
@@ -95,7 +95,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Why an attempt to fetch brought no answer.
+/// Reasons why an attempt to fetch brings no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Failure {
     /// The name does not exist.
@@ -185,7 +185,7 @@ pub enum Verdict {
     GiveUp,
 }
 
-/// Whom a bad attempt speaks for.
+/// Those that a bad attempt speaks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// Nobody: the site answered as it wanted to.
@@ -208,8 +208,8 @@ pub fn judge_status(status: u16, attempt: u8, retries: u8) -> Verdict {
     }
 }
 
-/// Whom an answer speaks for whose head was complete: 429 and 503 for the host, other faults of the server for the page
-/// that has them, and so does a body that broke off or was too slow to be waited for.
+/// Returns whom an answer speaks for whose head was complete: 429 and 503 for the host, other faults of the server for
+/// the page that has them, and so does a body that broke off or was too slow to be waited for.
 pub fn blame_of_answer(status: u16, interrupted: bool) -> Blame {
     match status {
         429 | 503 => Blame::Host,
@@ -219,9 +219,9 @@ pub fn blame_of_answer(status: u16, interrupted: bool) -> Blame {
     }
 }
 
-/// Whom an attempt speaks for that brought no answer. A host that was connected to and then said nothing that is HTTP,
-/// or nothing at all before it hung up, may do so for one page; one that cannot be found or connected to, or keeps
-/// silent, does so for all.
+/// Returns whom an attempt speaks for that brought no answer. A host that was connected to and then said nothing that
+/// is HTTP, or nothing at all before it hung up, may do so for one page; one that cannot be found or connected to, or
+/// keeps silent, does so for all.
 pub fn blame_of_failure(failure: Failure) -> Blame {
     match failure {
         Failure::Disconnected | Failure::Protocol | Failure::Unconditional304 => Blame::Url,
@@ -235,7 +235,8 @@ pub fn judge_answer(status: u16, interrupted: bool, attempt: u8, retries: u8) ->
     if interrupted && attempt < retries { Verdict::Retry } else { judge_status(status, attempt, retries) }
 }
 
-/// Why an answer that ends its URL is a failure all the same. It is stored as it came, and not asked for again.
+/// Returns the reason why an answer that ends its URL is a failure all the same. It is stored as it came, and not asked
+/// for again.
 ///
 /// `not_modified` says that the answer is a 304 to a condition that was sent, and refers to a stored page.
 pub fn failure_of_answer(status: u16, not_modified: bool) -> Option<Failure> {

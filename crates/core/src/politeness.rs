@@ -31,16 +31,16 @@ pub fn pace(took: Duration, factor: f64, min: Duration, max: Duration) -> Durati
 /// A request to a host; its times count from any moment that is the same for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// When it began.
+    /// Time at which it began.
     pub started: Duration,
-    /// When its answer had ended.
+    /// Time at which its answer had ended.
     pub ended: Duration,
     /// Time after it in which nothing may begin.
     pub pause: Duration,
     /// Time that has to have passed before it: since the end of the last answer, or since the last start where there
     /// are several connections.
     pub lead: Duration,
-    /// For how long its answer wants the host to be left alone.
+    /// Time for which its answer wants the host to be left alone.
     pub rest: Duration,
 }
 
@@ -49,15 +49,15 @@ pub struct Request {
 pub struct Terms {
     /// Requests of a host that may be in flight at once.
     pub connections: usize,
-    /// By how much less than owed the time after an answer may look.
+    /// Time by which the pause after an answer may seem shorter than owed.
     pub slack: Duration,
-    /// By how much less than owed the time between two starts may look.
+    /// Time by which the pause between two starts may seem shorter than owed.
     pub start_slack: Duration,
-    /// So long after its end an answer counts; before, the crawler may not have taken it in.
+    /// Time after its end from which on an answer counts; before, the crawler may not have taken it in.
     pub taken_in_after: Duration,
     /// The least time between the starts of two requests to an address.
     pub per_address: Duration,
-    /// By how much less than that it may look.
+    /// Time by which that may seem shorter than owed.
     pub address_slack: Duration,
 }
 
@@ -78,20 +78,20 @@ impl Default for Terms {
 /// A promise that was not kept. `T` tells requests apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offence<T> {
-    /// Too soon after the last start.
+    /// A start too soon after the last one.
     AfterStart(Early<T>),
-    /// Too soon after the end of an answer.
+    /// A start too soon after the end of an answer.
     AfterEnd(Early<T>),
-    /// Before a rest was over.
+    /// A start before a rest was over.
     RestCutShort {
-        /// By how much.
+        /// The request that the rest was owed to, and by how much it was broken.
         early: Early<T>,
         /// True if an earlier request has broken the same rest.
         again: bool,
     },
-    /// So many requests of the host at once, this one included.
+    /// This many requests of the host at once, the last one included.
     TooManyAtOnce(usize),
-    /// Too soon after the last start at the same address.
+    /// A start too soon after the last one at the same address.
     Address(Early<T>),
 }
 

@@ -52,10 +52,10 @@ pub struct Era {
 }
 
 impl Era {
-    /// That of what the process has written that reads it: every moment is as it is.
+    /// The era of what this process has written itself: every moment is as it is.
     pub const OWN: Era = Era { began: Time::MAX, ahead: Duration::ZERO };
 
-    /// That of what another process wrote at `written`, before the one that reads it began at `began`.
+    /// The era of what another process wrote at `written`, before the one that reads it began at `began`.
     pub fn before(began: Time, written: Stored) -> Era {
         Era { began, ahead: written.0.since(began) }
     }

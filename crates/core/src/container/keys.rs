@@ -325,7 +325,7 @@ impl Scan<'_> {
         Scan { whole_to: offset, ..self }
     }
 
-    /// Behind the last record that was given: where the next one begins.
+    /// The offset behind the last record that was given, at which the next one begins.
     pub fn reached(&self) -> u64 {
         self.start + self.at as u64
     }

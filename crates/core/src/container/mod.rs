@@ -140,7 +140,7 @@ pub struct NewPage<'a> {
     pub key: Fingerprint,
     /// Status of the answer.
     pub status: u16,
-    /// When the request began.
+    /// Time at which the request began.
     pub time: Time,
     /// Media type.
     pub mime: &'a str,
@@ -217,7 +217,7 @@ pub struct ContainerState {
 /// A cut of the container.
 #[derive(Debug)]
 pub struct ContainerCut {
-    /// For the checkpoint record.
+    /// State for the checkpoint record.
     pub state: ContainerState,
     /// Makes it durable.
     pub job: SyncJob,
@@ -235,10 +235,10 @@ pub struct Container {
     fresh: HashMap<Fingerprint, u64>,
     /// Slots of the cut in progress.
     frozen: Arc<HashMap<Fingerprint, u64>>,
-    /// As many of the one as of the other fit into their memory.
+    /// The number of slots in `fresh`, and in `frozen`, that fit into their memory.
     fresh_max: usize,
     pages: u64,
-    /// As [`ContainerState`] has it.
+    /// The field of the same name of [`ContainerState`].
     moved_bytes: u64,
     digests: Digests,
     /// Writes revisits.

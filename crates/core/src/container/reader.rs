@@ -30,7 +30,7 @@ pub struct Reader {
     addresses: AddressFile,
     /// Records that the address file does not cover.
     recent: HashMap<Fingerprint, u64>,
-    /// Behind the last whole key record when the reader was opened.
+    /// The offset behind the last whole key record when the reader was opened.
     end: u64,
     /// Value files that were read last, the latest first.
     files: Mutex<Vec<(FileKey, Arc<DiskFile>)>>,
@@ -84,7 +84,7 @@ impl StoredResponse {
 pub struct External {
     /// The URL that brought it.
     pub url: String,
-    /// When that request began.
+    /// Date at which that request began.
     pub date: String,
     /// The id of the record, if it is known.
     pub record_id: Option<String>,
@@ -190,14 +190,15 @@ impl Reader {
         self.records_from(0)
     }
 
-    /// Those of them from the record at `offset` on.
+    /// The records of [`Reader::records`] from the one at `offset` on.
     pub fn records_from(&self, offset: u64) -> impl Iterator<Item = Result<KeyRecord>> + '_ {
         let records = self.keys.scan_to(offset, self.end).whole_to(self.addresses.covered());
         records.filter(|record| record.as_ref().map_or(true, |record| self.shows(record)))
     }
 
-    /// Those of them that begin from `from` on and before `to`, all in memory, and where the next one begins. What lies
-    /// there was whole once: that a record is not is damage, told when nothing lies before it.
+    /// Returns the records of [`Reader::records`] that begin from `from` on and before `to`, all in memory, and the
+    /// offset of the next one. What is there was whole once: a record that is not is damage, which is an error when no
+    /// record comes before it.
     pub fn records_within(&self, from: u64, to: u64) -> Result<(Vec<KeyRecord>, u64)> {
         let to = to.min(self.end);
         let mut scan = self.keys.scan_to(from, to).whole_to(to);
@@ -230,7 +231,7 @@ impl Reader {
         Ok(self.keys.file().len()? >= self.end)
     }
 
-    /// Behind the last of them.
+    /// The offset behind the last of them.
     pub fn end(&self) -> u64 {
         self.end
     }

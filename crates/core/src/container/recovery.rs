@@ -21,7 +21,7 @@ use super::values::{Found, ValueFiles, find};
 use super::{Container, ContainerState, boot, resync};
 use crate::disk::{DiskFile, Error, Mode, Result};
 
-/// So much is written again at a time.
+/// Bytes that are written again at a time.
 const COPY_BYTES: u64 = 1 << 20;
 
 /// Goes through the exchanges that were stored after a checkpoint, oldest first.

@@ -27,7 +27,7 @@ pub struct ReplayedPage {
     pub url: String,
     /// Status of the answer.
     pub status: u16,
-    /// When the request began.
+    /// Time at which the request began.
     pub time: Time,
     /// The page that named it.
     pub via: Option<String>,
@@ -49,7 +49,7 @@ pub struct ReplayedPage {
     pub conversion: Option<String>,
     /// Links that the rendering found beside those in it.
     pub outlinks: Vec<String>,
-    /// Why it was fetched, where it had been seen before.
+    /// The reason why it was fetched, where it had been seen before.
     pub again: Option<Again>,
     /// Headers of the answer, as stored.
     pub headers: Vec<Header>,
@@ -61,7 +61,7 @@ pub struct ReplayedPage {
     pub refers_to: Option<RefersTo>,
     /// Key record of the response with the payload, for a revisit that was read through.
     pub payload_at: Option<u64>,
-    /// Why the body is not whole.
+    /// The reason why the body is not whole.
     pub truncated: Option<Truncation>,
     /// True if its metadata record has statements about its use.
     pub has_statements: bool,
@@ -86,11 +86,11 @@ pub struct ReplayedPage {
 /// The response with the payload, as a revisit record names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefersTo {
-    /// Why the payload was not stored again.
+    /// The reason why the payload was not stored again.
     pub profile: Profile,
     /// The URL that brought it.
     pub url: String,
-    /// When that request began.
+    /// Time at which that request began.
     pub time: Time,
 }
 

@@ -1,10 +1,10 @@
-//! Behind damage in a value file: where the next exchange of this crawl begins.
+//! The search for the next exchange of this crawl behind damage in a value file.
 //!
-//! Whatever lies in a damaged record may be found when it is looked into, and a body may hold whole records that its
-//! server has made up. So a place counts where a whole metadata record begins whose id only this crawl could have made
-//! (it follows from the crawl's id, the URL and the time), and a whole exchange with it. The ids of robots.txt records
-//! follow from nothing: one that comes right behind the damage is passed over too, and fetched again when its host is
-//! asked for.
+//! Whatever is in a damaged record may be found when it is looked into, and a body may have whole records in it that
+//! its server has made up. So a place counts where a whole metadata record begins whose id only this crawl could have
+//! made (it follows from the crawl's id, the URL and the time), and a whole exchange with it. The ids of robots.txt
+//! records follow from nothing: one that comes right behind the damage is passed over too, and fetched again when its
+//! host is asked for.
 
 use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 use crate::web::warc::{Compression, GZIP_HEAD, RecordReader, metadata_id, parse_date};

@@ -19,10 +19,10 @@ use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 use crate::web::statements::{DIRECTIVES_FIELD, PREFERENCES_FIELD};
 use crate::web::warc::{Compression, Encoder};
 
-/// So much before its end a file is nearly full: a few seconds of a fast crawl.
+/// Bytes before its end at which a file is nearly full: a few seconds of a fast crawl.
 const NEARLY: u64 = 64 << 20;
 
-/// Behind the name of the file that is written.
+/// Suffix of the file that is written.
 pub(super) const OPEN: &str = ".open";
 
 /// The field of a warcinfo record by which the metadata records of the file have statements where there are any.

@@ -17,7 +17,7 @@ const NUMBER: usize = size_of::<u32>();
 pub struct Finder {
     memory: usize,
     least: f64,
-    /// By number: whether there is a signature, the signature, and the length of the label.
+    /// Signatures by number; `labels` has the label of each behind its length.
     signatures: Writer,
     labels: Writer,
     count: u32,
@@ -27,7 +27,7 @@ pub struct Finder {
 const LENGTH: usize = size_of::<u32>();
 
 impl Finder {
-    /// For texts that resemble each other by `least` or more. It keeps about `memory` bytes, and four a text.
+    /// A finder of texts that resemble each other by `least` or more. It keeps about `memory` bytes, and four a text.
     pub fn new(least: f64, memory: usize) -> Result<Finder> {
         Ok(Finder { memory, least, signatures: Writer::new()?, labels: Writer::new()?, count: 0 })
     }

@@ -20,7 +20,7 @@ pub const PART_BYTES: usize = 8;
 pub struct Signature(pub(super) [u8; BYTES]);
 
 impl Signature {
-    /// That of `text`; none of a text without words. A text of fewer words than a shingle has is one shingle.
+    /// The signature of `text`; none of a text without words. A text of fewer words than a shingle has is one shingle.
     pub fn of(text: &str) -> Option<Signature> {
         let mut least = [u64::MAX; BYTES];
         let (mut last, mut count) = ([0; SHINGLE], 0_usize);

@@ -18,7 +18,7 @@ pub struct Cidr {
     prefix_bits: u8,
 }
 
-/// Why a text is not a [`Cidr`].
+/// Reasons why a text is not a [`Cidr`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CidrError {

@@ -26,11 +26,11 @@ pub(super) const GZIP_MAGIC: &[u8] = b"\x1f\x8b\x08";
 
 /// Decoded bytes for each byte of a body beyond which nothing is decoded: pages rarely reach a tenth of it.
 pub const RATIO_MAX: usize = 250;
-/// As many decoded bytes are had whatever the ratio.
+/// Decoded bytes that are returned whatever the ratio.
 const ANY_RATIO_BYTES: usize = 1 << 20;
 
 /// The most bytes to decode of a body of `body_bytes` where `decoded_max` is the most at all: no more than
-/// [`RATIO_MAX`] times as much as came.
+/// [`RATIO_MAX`] times as much as came, or `ANY_RATIO_BYTES` where that is more.
 pub fn within_ratio(body_bytes: usize, decoded_max: usize) -> usize {
     decoded_max.min(body_bytes.saturating_mul(RATIO_MAX).max(ANY_RATIO_BYTES))
 }
@@ -118,7 +118,7 @@ pub struct BodyDecoder {
 
 /// Place of a body's content.
 enum Content<'a> {
-    /// In so many bytes at the start of the inflater's buffer.
+    /// Bytes of content at the start of the inflater's buffer.
     Inflated(usize),
     Elsewhere(Cow<'a, [u8]>),
 }

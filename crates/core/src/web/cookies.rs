@@ -219,7 +219,7 @@ pub fn redacted(set: &[u8], marker: &str) -> Vec<u8> {
 pub struct FileCookie {
     host: String,
     path: String,
-    /// As a `Set-Cookie`.
+    /// The text of a `Set-Cookie`.
     line: Secret,
 }
 

@@ -10,7 +10,7 @@ pub struct RobotsDirectives {
 }
 
 impl RobotsDirectives {
-    /// Those of a comma-separated list.
+    /// Reads a comma-separated list.
     pub fn of_list(list: &str) -> Self {
         let mut directives = RobotsDirectives::default();
         directives.add(list);

@@ -27,7 +27,7 @@ impl MimeType {
         Some(MimeType { essence: format!("{kind}/{subtype}").to_ascii_lowercase(), charset })
     }
 
-    /// As a header value.
+    /// Writes the type as a header value.
     fn into_text(self) -> String {
         match self.charset {
             // what a quoted value may hold and a bare one may not

@@ -24,23 +24,23 @@ pub enum Protocol {
     Plain,
     /// Over TLS (RFC 7858).
     Tls {
-        /// Whom its certificate is for.
+        /// The name that its certificate is for.
         name: Box<str>,
     },
     /// By POST over HTTP/2 with TLS (RFC 8484).
     Https {
-        /// Whom its certificate is for.
+        /// The name that its certificate is for.
         name: Box<str>,
         /// The path that it listens at, from `/` on.
         path: Box<str>,
     },
 }
 
-/// Why a text is no name server, and what to write.
+/// Reasons why a text is no name server, and what to write.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameServerError {
-    /// There is no address where one should be.
+    /// No address where one should be.
     #[error(
         "{0:?} is not an address; write \"9.9.9.9\", \"127.0.0.1:5353\", \"tls://9.9.9.9#dns.quad9.net\" or \
              \"https://9.9.9.9/dns-query#dns.quad9.net\""

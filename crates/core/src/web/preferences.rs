@@ -138,7 +138,7 @@ impl Preferences {
         Some(found)
     }
 
-    /// With what another source says, the more restrictive of both.
+    /// Adds what another source states: the more restrictive of both counts.
     #[must_use]
     pub fn with(mut self, other: Preferences) -> Self {
         for usage in Usage::ALL {

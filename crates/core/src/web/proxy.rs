@@ -17,7 +17,7 @@ const EXPECTED: &str = "write \"http://HOST:PORT\", \"https://HOST:PORT\", \"soc
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ProxyUrl(Url);
 
-/// Why a text is no proxy. It does not repeat the text, which may have a password in it.
+/// Reasons why a text is no proxy. They do not repeat the text, which may have a password in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyError {

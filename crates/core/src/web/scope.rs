@@ -415,7 +415,7 @@ impl SeedSet {
     }
 }
 
-/// In prefix mode: `names` without those that start with another one.
+/// Returns `names`, in prefix mode without those that start with another one.
 fn without_nested(mode: ScopeMode, names: BTreeSet<Box<str>>) -> BTreeSet<Box<str>> {
     if mode != ScopeMode::Prefix {
         return names;

@@ -171,7 +171,8 @@ fn names_scheme(text: &str) -> bool {
     scheme.is_some_and(|(scheme, _)| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))
 }
 
-/// Tells a host without scheme from other things that people write: mail addresses, `mailto:`, single words.
+/// Checks that a text without scheme is a host, and none of the other things that people write: mail addresses,
+/// `mailto:`, single words. The error says what is wrong.
 fn check_host(host_and_port: &str) -> Result<(), String> {
     if host_and_port.contains('@') {
         return Err("neither a URL nor a host".to_owned());

@@ -40,7 +40,7 @@ pub struct Shortcut {
 }
 
 impl Shortcut {
-    /// For references on `base`, if that is an http or https URL without user information.
+    /// A shortcut for references on `base`, if that is an http or https URL without user information.
     pub fn of(base: &Url) -> Option<Shortcut> {
         let has_user = !base[Position::BeforeUsername..Position::BeforeHost].is_empty();
         if !matches!(base.scheme(), "http" | "https") || has_user || base.host_str().is_none_or(str::is_empty) {

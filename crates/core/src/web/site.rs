@@ -12,18 +12,18 @@ use regex::Regex;
 /// The set of URLs that a table holds for.
 #[derive(Clone, Debug)]
 pub enum SiteMatch {
-    /// Those of a host, on any port.
+    /// URLs of a host, on any port.
     Host(Box<str>),
-    /// Those of a name and of all names below it.
+    /// URLs of a name and of all names below it.
     Domain(Box<str>),
-    /// Those that start with a text, whose host is said beside it.
+    /// URLs that start with a text, whose host is given as well.
     Prefix {
         /// The host.
         host: Box<str>,
         /// The start, in the fetch form of URLs.
         start: Box<str>,
     },
-    /// Those that a regular expression matches anywhere.
+    /// URLs that a regular expression matches anywhere.
     Pattern(Regex),
 }
 

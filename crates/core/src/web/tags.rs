@@ -1,4 +1,4 @@
-//! From tag to tag through an HTML document, without building anything.
+//! A walk from tag to tag through an HTML document, without building anything.
 //!
 //! Follows the tokenizer of the HTML standard (13.2.5) in everything that decides where a tag begins and ends: comments
 //! with all their early ends, bogus comments, quoted and unquoted attributes, raw text elements, the escaped states of
@@ -14,7 +14,7 @@
 pub struct Tag<'a> {
     /// False for an end tag.
     pub is_start: bool,
-    /// As written, upper or lower case.
+    /// The name as written, upper or lower case.
     pub name: &'a [u8],
 }
 
@@ -36,7 +36,7 @@ pub struct Tags<'a> {
     raw: &'a [u8],
     /// Open SVG and MathML elements.
     foreign: usize,
-    /// Those that a document of XML begins with.
+    /// The number of them that a document of XML begins with.
     foreign_least: usize,
     /// Open `template` elements.
     templates: usize,
@@ -97,8 +97,8 @@ impl<'a> Tags<'a> {
         self.next_tag_after(|_| {})
     }
 
-    /// As [`next_tag`](Self::next_tag); the text before it goes to `text` piece by piece, with its references as they
-    /// are written. What raw text elements hold is no text here.
+    /// Returns what [`next_tag`](Self::next_tag) does; the text before the tag goes to `text` piece by piece, with its
+    /// references as they are written. The content of raw text elements is no text here.
     pub fn next_tag_after(&mut self, mut text: impl FnMut(&'a [u8])) -> Option<Tag<'a>> {
         if self.open.is_some() && !self.attributes(|_| {}) {
             return None;
@@ -237,7 +237,7 @@ impl<'a> Tags<'a> {
         Some(())
     }
 
-    /// Stands on the `!` of `<!`: skips a comment, a doctype or a CDATA section.
+    /// Skips a comment, a doctype or a CDATA section from the `!` of its `<!` on.
     fn skip_declaration(&mut self) -> Option<()> {
         let rest = &self.html[self.at + 1..];
         if rest.starts_with(b"--") {

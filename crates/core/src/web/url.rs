@@ -20,7 +20,7 @@ pub use keys::{KeyMaker, Keys};
 
 use super::request::Request;
 
-/// Why a text is not a URL that can be crawled.
+/// Reasons why a text is not a URL that can be crawled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// From web-platform-tests, url/resources/urltestdata.json (3-clause BSD): "Scheme relative path starting with
+    /// Cases of web-platform-tests, url/resources/urltestdata.json (3-clause BSD): "Scheme relative path starting with
     /// multiple slashes".
     #[test]
     fn n18_more_than_two_slashes_lead_to_a_host_as_two_do() {

@@ -46,7 +46,7 @@ impl Validators {
         Some((etag.is_some() || last_modified.is_some()).then_some(Validators { etag, last_modified }))
     }
 
-    /// When the answer's page was changed, by its server.
+    /// Time at which the answer's page was changed, by its server.
     pub fn modified(&self) -> Option<Time> {
         let date = std::str::from_utf8(self.last_modified.as_deref()?).ok()?;
         let since = httpdate::parse_http_date(date).ok()?.duration_since(UNIX_EPOCH).ok()?;

@@ -50,9 +50,9 @@ const VERSION: u16 = 1;
 
 /// Ends of a walk along the pages of a bucket.
 enum Walked {
-    /// With the newest record that is wanted, if there is one.
+    /// The newest record that is wanted, if there is one.
     Found(Option<KeyRecord>),
-    /// In a circle.
+    /// A circle of pages.
     Circle(Error),
 }
 

@@ -72,7 +72,7 @@ impl Source {
 pub struct Original {
     /// The URL that brought it.
     pub url: String,
-    /// When that request began.
+    /// Time at which that request began.
     pub time: Time,
     /// True if that time is known to the second only.
     pub to_second: bool,

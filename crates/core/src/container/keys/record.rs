@@ -13,7 +13,7 @@ const FLAG_STATEMENTS: u8 = 16;
 const FLAG_EXTERNAL: u8 = 32;
 pub(super) const FLAG_REMOVED: u8 = 64;
 const FLAG_OF_RENDERING: u8 = 128;
-/// In the byte of the media type: the page was rendered.
+/// Flag in the byte of the media type: the page was rendered.
 const MIME_RENDERED: u8 = 128;
 /// Bits of the number of a value file; its generation is above them.
 pub(super) const FILE_BITS: u32 = 20;
@@ -65,7 +65,7 @@ pub struct KeyRecord {
     pub value_offset: u64,
     /// Its compressed length.
     pub value_bytes: u64,
-    /// When the request began.
+    /// Time at which the request began.
     pub time: Time,
     /// Status of the answer.
     pub status: u16,

@@ -22,7 +22,7 @@ use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 /// Its name.
 const FILE: &str = "compaction.redo";
 const VERSION: u16 = 1;
-/// Behind the name of a value file that is not finished, or not in place.
+/// Suffix of a value file that is not finished, or not in place.
 pub const STAGED: &str = ".new";
 /// Checksum, and length of the words.
 const PREFIX_BYTES: usize = 8;

@@ -55,12 +55,12 @@ pub struct Act {
 }
 
 impl Act {
-    /// That `url` is to be forgotten.
+    /// The act that `url` is to be forgotten.
     pub fn url(url: &str, now: Time, reason: &str) -> Act {
         Act { date: format_date(now), url: Some(url.to_owned()), prefix: None, undo: false, reason: reason.to_owned() }
     }
 
-    /// That all URLs are to be forgotten that begin with `prefix`.
+    /// The act that all URLs are to be forgotten that begin with `prefix`.
     pub fn prefix(prefix: &str, now: Time, reason: &str) -> Act {
         Act { url: None, prefix: Some(prefix.to_owned()), ..Act::url("", now, reason) }
     }

@@ -38,14 +38,14 @@ use list::ForgottenList;
 use plan::{Bounds, Rule};
 pub use rule::{Keep, VERSIONS_MAX};
 
-/// When and how fast archives are compacted.
+/// Settings of what goes from an archive, and when and how fast it is compacted.
 #[derive(Clone, Copy, Debug)]
 pub struct RetentionOptions {
     /// The rule of which versions stay.
     pub keep: Keep,
     /// The part of a value file that has to go before it is rewritten. What is forgotten goes however little it is.
     pub share: f64,
-    /// Between the start of a crawl, or a look that found nothing to do, and the next look.
+    /// Waits before a look: from the start of a crawl, and from a look that found nothing to do.
     pub rest: (Duration, Duration),
     /// Bytes a second that are read and written.
     pub bytes_per_second: Option<u64>,
@@ -74,12 +74,12 @@ pub(super) struct Retention {
     /// The bounds by the last durable checkpoint; `cut` has those by the one in progress.
     durable: Option<Bounds>,
     cut: Option<Bounds>,
-    /// Before a checkpoint covers so many value files, there is nothing to do.
+    /// The number of value files that a checkpoint has to cover before there is anything to do.
     files_min: u32,
     is_out: bool,
     /// Responses that go with the step in progress: nothing may refer to them any more.
     leaving: HashSet<u64>,
-    /// When the next look is due; `None` before the first one.
+    /// Time at which the next look is due; `None` before the first one.
     due: Option<Time>,
     /// True if something forgotten may still be there.
     owes: bool,
@@ -126,7 +126,7 @@ impl Retention {
         self.cut = Some(bounds(state));
     }
 
-    /// It is durable.
+    /// Notes that this checkpoint is durable.
     pub(super) fn synced(&mut self) {
         self.durable = self.cut.take().or(self.durable);
     }

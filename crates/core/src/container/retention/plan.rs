@@ -40,7 +40,7 @@ const CELL_BYTES: u64 = 64;
 pub struct Rule {
     /// The rule of which versions stay.
     pub keep: Keep,
-    /// By this time.
+    /// The time by which that is judged.
     pub now: Time,
     /// URLs of which nothing stays.
     pub list: Arc<ForgottenList>,
@@ -60,9 +60,9 @@ pub struct Bounds {
 /// Fates that a page can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It stays as it is.
+    /// The page stays as it is.
     Stay,
-    /// It goes; the record there has its payload now.
+    /// The page goes; the record there has its payload now.
     Drop(Option<u64>),
     /// The revisit gets the payload of the response that it refers to.
     Promote,
@@ -122,7 +122,7 @@ pub struct Plan {
     /// Responses that were revisits once, and stay: the first one of each payload.
     settled: HashMap<[u8; 20], u64>,
     files: BTreeMap<u32, FilePlan>,
-    /// Behind the last record that was looked at.
+    /// The offset behind the last record that was looked at.
     pub end: u64,
     /// Pages that have to go and cannot yet.
     pub held: u64,

@@ -37,7 +37,7 @@ pub struct Rewritten {
     pub dropped: Vec<u64>,
     /// Revisits that have the payload now: digest, and offset in key.dat.
     pub promoted: Vec<([u8; 20], u64)>,
-    /// Behind the last key record that the plan has seen.
+    /// The offset behind the last key record that the plan has seen.
     pub planned_to: u64,
     /// Length of the old generation, and of the new one.
     pub bytes: (u64, u64),
@@ -204,7 +204,7 @@ impl Rewriter<'_> {
         Ok(start)
     }
 
-    /// Why the page of `record` goes.
+    /// The reason why the page of `record` goes.
     fn why(&self, record: &KeyRecord) -> String {
         let rule = self.plan.rule();
         match rule.list.act_of(&record.url) {

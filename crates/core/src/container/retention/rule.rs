@@ -23,7 +23,7 @@ pub enum Keep {
     All,
     /// The newest ones, so many.
     Versions(u8),
-    /// Those that were the newest one at some time within this time.
+    /// Versions that were the newest one at some time within this time.
     Age(Duration),
 }
 
@@ -48,7 +48,7 @@ impl Keep {
 }
 
 impl fmt::Display for Keep {
-    /// As the settings have it: `all`, `3`, `90d`.
+    /// Writes the rule as the settings have it: `all`, `3`, `90d`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Keep::All => f.write_str("all"),

@@ -18,7 +18,7 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// So many bytes a second, or as many as there are, until `stop` is set.
+    /// A throttle to this many bytes a second, or to as many as there are, until `stop` is set.
     pub fn new(bytes_per_second: Option<u64>, stop: Arc<AtomicBool>) -> Throttle {
         Throttle { bytes_per_second, stop, began: Instant::now(), spent: 0 }
     }

@@ -23,7 +23,7 @@ pub struct Tombstone {
     pub at: u64,
     /// The URL.
     pub url: String,
-    /// When the request began, milliseconds since the Unix epoch.
+    /// Time at which the request began, milliseconds since the Unix epoch.
     pub time: u64,
     /// Status of the answer.
     pub status: u16,
@@ -42,7 +42,7 @@ pub struct Tombstone {
     /// The record that has its payload now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<u64>,
-    /// When it was removed, as WARC records have it.
+    /// Date at which it was removed, as WARC records have it.
     pub removed: String,
     /// Why.
     pub why: String,

@@ -83,7 +83,7 @@ struct Missing {
 }
 
 impl Comparison<'_> {
-    /// Tells of a header that does not fit, and of a file that is too short.
+    /// Reports a header that does not fit, and a file that is too short.
     pub(super) fn check_file(&self, disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()> {
         let file = disk.open(dir.join("key.dat"), crate::disk::Mode::Read)?;
         match Header::check(&file, Kind::Keys, VERSION) {
@@ -355,7 +355,7 @@ impl Tombs {
         self.0.extend(walk.take_tombstones().into_iter().map(|((file, _), tomb)| (tomb.at, (file, tomb.url))));
     }
 
-    /// Tells of a removed page without its tombstone.
+    /// Reports a removed page without its tombstone.
     fn check(&mut self, record: &KeyRecord, keys: &Path, report: &mut Report<'_>) {
         match self.0.remove(&record.offset) {
             Some((file, url)) if file == record.file && url == record.url => {}
@@ -363,7 +363,7 @@ impl Tombs {
         }
     }
 
-    /// Tells of tombstones of pages that are not removed.
+    /// Reports tombstones of pages that are not removed.
     fn tell_rest(self, walk: &Walk<'_>, report: &mut Report<'_>) {
         for (at, (file, url)) in self.0 {
             if let Some(path) = walk.path_of(file) {
@@ -382,7 +382,7 @@ impl Missing {
         });
     }
 
-    /// Tells of the run once.
+    /// Reports the run once.
     fn tell(&mut self, walk: &Walk<'_>, report: &mut Report<'_>) {
         let Some((file, offset, url)) = self.first.take() else { return };
         let more = match std::mem::take(&mut self.count) - 1 {

@@ -135,7 +135,7 @@ fn verify_in_chunks(
     index::check(disk, dir, (keys, end), standing, chunk_records, report)
 }
 
-/// Tells of damage to the list of what is forgotten.
+/// Reports damage to the list of what is forgotten.
 pub(super) fn check_forgotten(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()> {
     match ForgottenList::read(disk, dir) {
         Ok(_) => Ok(()),

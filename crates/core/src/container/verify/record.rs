@@ -132,7 +132,7 @@ impl Source {
         self.at = 0;
     }
 
-    /// Up to `count` bytes from here on, which stay unread; fewer at the end only.
+    /// Returns up to `count` bytes from here on, which stay unread; fewer at the end only.
     fn peek(&mut self, count: usize) -> Result<&[u8]> {
         if self.buffer.len() - self.at < count {
             self.seek(self.offset());

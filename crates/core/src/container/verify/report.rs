@@ -60,13 +60,13 @@ impl<'a> Report<'a> {
         Report { tell, progress, summary: Summary::default(), done: 0, total: 0 }
     }
 
-    /// Tells of damage.
+    /// Reports damage.
     pub fn damage(&mut self, file: &Path, offset: u64, what: impl Into<String>) {
         self.summary.findings += 1;
         (self.tell)(&Finding { file: file.to_owned(), offset, what: what.into(), damage: true });
     }
 
-    /// Tells of something that the next start tidies up.
+    /// Reports something that the next start tidies up.
     pub fn unfinished(&mut self, file: &Path, offset: u64, what: impl Into<String>) {
         self.summary.unfinished += 1;
         (self.tell)(&Finding { file: file.to_owned(), offset, what: what.into(), damage: false });

@@ -139,7 +139,7 @@ impl<'a> Walk<'a> {
         self.files.iter().find(|file| file.number == number).map(|file| file.path.as_path())
     }
 
-    /// Tells of damage at the answer of `exchange`.
+    /// Reports damage at the answer of `exchange`.
     pub(in crate::container) fn tell(&self, exchange: &Exchange, what: String, report: &mut Report<'_>) {
         if let Some(path) = self.path_of(exchange.file) {
             report.damage(path, exchange.answer.offset, what);
@@ -262,7 +262,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Tells of a damaged record and goes on behind it.
+    /// Reports a damaged record and goes on behind it.
     fn pass_over(&mut self, offset: u64, what: &str, report: &mut Report<'_>) -> Result<()> {
         let coding = self.current().coding;
         let source = self.at.as_mut().expect("a file was begun");

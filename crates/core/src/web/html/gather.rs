@@ -26,7 +26,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// As what a URL is remembered, of which links of this kind were seen.
+    /// The fingerprint by which a link of this kind is known as seen.
     pub(super) fn seen_as(&self, key: Fingerprint, kind: LinkKind) -> Fingerprint {
         match self.each_kind {
             false => key,

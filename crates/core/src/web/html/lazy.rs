@@ -51,7 +51,7 @@ pub struct LazyNames {
 }
 
 impl LazyNames {
-    /// Those of `names`, in whatever case.
+    /// The attributes of these `names`, in whatever case.
     pub fn new<S: AsRef<str>>(names: &[S]) -> Self {
         let names: Vec<Box<[u8]>> =
             names.iter().map(|name| name.as_ref().to_ascii_lowercase().into_bytes().into()).collect();

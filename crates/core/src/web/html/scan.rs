@@ -65,7 +65,7 @@ impl LinkScan {
         self
     }
 
-    /// From now on `<meta name=TOKEN>` is obeyed of this token.
+    /// Obeys `<meta name=TOKEN>` of this token from now on.
     pub fn obey(&mut self, agent_token: &str) {
         agent_token.clone_into(&mut self.rules.agent_token);
     }

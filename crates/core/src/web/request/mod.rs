@@ -39,7 +39,7 @@ impl Method {
         }
     }
 
-    /// That with this name, in any case.
+    /// The method with this name, in any case.
     pub fn parse(name: &str) -> Option<Self> {
         [Method::Get, Method::Post].into_iter().find(|method| method.as_str().eq_ignore_ascii_case(name))
     }

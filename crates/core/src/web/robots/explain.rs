@@ -10,9 +10,9 @@ use super::lines::{self, Delay, Stated};
 /// A line that states a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleLine {
-    /// From 1.
+    /// Number of the line, from 1.
     pub number: u32,
-    /// As it stands in the file, trimmed.
+    /// The line as it is in the file, trimmed.
     pub text: String,
     /// True for an `Allow`.
     pub is_allow: bool,
@@ -25,9 +25,9 @@ pub struct RuleLine {
 /// A line that states a delay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatedDelay {
-    /// From 1.
+    /// Number of the line, from 1.
     pub number: u32,
-    /// As it stands in the file, trimmed.
+    /// The line as it is in the file, trimmed.
     pub text: String,
     /// The time that it means.
     pub delay: Duration,

@@ -62,9 +62,9 @@ pub enum Directive<'a> {
 /// A line in its place.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed<'a> {
-    /// As editors count: from 1, `\r\n` ends one line.
+    /// Number of the line as editors count: from 1, `\r\n` ends one line.
     pub number: u32,
-    /// As it stands in the file.
+    /// The line as it is in the file.
     pub text: &'a [u8],
     pub line: Directive<'a>,
     /// True if the group in progress is one of our agent; `is_all`, if it is one of `*`.
@@ -104,8 +104,8 @@ pub fn walk<'a>(agent_token: &str, bytes: &'a [u8], mut each: impl FnMut(Placed<
     }
 }
 
-/// Without a byte order mark, also where only its beginning is there: an editor or a proxy may have taken the rest for
-/// damage. Google's parser (github.com/google/robotstxt) skips it so.
+/// Returns a file without its byte order mark, also where only the mark's beginning is there: an editor or a proxy may
+/// have taken the rest for damage. Google's parser (github.com/google/robotstxt) skips it so.
 fn without_mark(bytes: &[u8]) -> &[u8] {
     let mark = b"\xef\xbb\xbf";
     let same = bytes.iter().zip(mark).take_while(|(byte, wanted)| byte == wanted).count();

@@ -135,7 +135,7 @@ impl RobotsRules {
         self.patterns.capacity() + self.rules.capacity() * size_of::<Rule>() + sitemaps + usage
     }
 
-    /// It stays in memory as long as its host is asked: room that was made for more is given back.
+    /// Gives back room that was made for more: the rules stay in memory as long as their host is asked.
     fn shrink(&mut self) {
         self.patterns.shrink_to_fit();
         self.rules.shrink_to_fit();

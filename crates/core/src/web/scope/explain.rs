@@ -35,16 +35,16 @@ pub enum Rule<'a> {
     Included(&'a str),
     /// A pattern of `include` of a `[[site]]` matches.
     SiteIncluded(&'a str),
-    /// It is a sitemap of the registrable domain of what names it.
+    /// A sitemap of the registrable domain of what names it.
     Near(&'a str),
-    /// It is what a page needs that embeds it.
+    /// A URL that a page needs that embeds it.
     Requisite {
         /// Embeds in a row that lead to it.
         embeds: usize,
         /// `scope.requisite_hops`.
         max: u8,
     },
-    /// It is embedded, further from the page than allowed, and nothing else takes it in.
+    /// An embed further from the page than allowed that nothing else takes in.
     EmbedsTooFar {
         /// Embeds in a row that lead to it.
         embeds: usize,
@@ -94,7 +94,7 @@ pub enum Rule<'a> {
 /// The scope's word on a URL, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement<'a> {
-    /// As [`Scope::judge`] says.
+    /// Result of [`Scope::judge`].
     pub verdict: Result<(), Reason>,
     /// The rule that decides.
     pub rule: Rule<'a>,
@@ -105,9 +105,9 @@ pub struct Judgement<'a> {
 pub(super) enum Exception<'a> {
     /// Nothing.
     None,
-    /// It is a sitemap that this names.
+    /// A sitemap that this URL names.
     Sitemap(&'a CanonicalUrl),
-    /// So many embeds in a row lead to it.
+    /// An embed, at the end of this many in a row.
     Embedded(usize),
 }
 

@@ -13,7 +13,7 @@ pub(super) enum Trap {
     RepeatedParameter,
 }
 
-/// So few segments of a path are compared each with each; more of them are sorted.
+/// Segments of a path up to which each is compared with each; more of them are sorted.
 const SEGMENTS_COMPARED: usize = 16;
 
 /// Returns what makes `url` one of a trap, where a path may have `segments_max` segments, and each of these, as each

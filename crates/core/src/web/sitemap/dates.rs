@@ -24,7 +24,7 @@ const SETTLED: Duration = Duration::from_secs(60);
 const AT_ONCE: Duration = Duration::from_secs(60);
 /// The least number of entries with a date of which the same date for all is suspicious.
 const ENTRIES_MIN: usize = 10;
-/// There was no page before.
+/// The first year that a page can be from.
 const YEAR_MIN: u64 = 1990;
 
 /// A date as it is written: the first and the last millisecond that it can mean.

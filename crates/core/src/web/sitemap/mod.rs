@@ -105,7 +105,7 @@ impl Format {
         }
     }
 
-    /// For crawl.log: one word.
+    /// One word for crawl.log.
     pub fn note(self) -> &'static str {
         match self {
             Format::UrlSet => "sitemap",
@@ -117,7 +117,7 @@ impl Format {
         }
     }
 
-    /// For people.
+    /// A name for people.
     pub fn name(self) -> &'static str {
         match self {
             Format::UrlSet => "a sitemap",
@@ -140,7 +140,7 @@ pub struct Summary {
     /// URLs beside, and next pages, that were handed out. They have a bound of their own: where each of a page's
     /// translations names all others, they are many more than the pages.
     pub beside: u64,
-    /// Those beyond [`URLS_MAX`], longer than any URL, or with entities that nobody knows.
+    /// URLs beyond [`URLS_MAX`], longer than any URL, or with entities that nobody knows.
     pub dropped: u64,
     /// The file was read in part only: it is longer than [`BYTES_MAX`], or its coding is damaged or a bomb.
     pub cut: bool,
@@ -157,7 +157,7 @@ pub struct Body<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Who says of a body that it is a sitemap.
+/// Claims that a body is a sitemap, by who makes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// robots.txt or another sitemap: it may have any form.

@@ -82,11 +82,11 @@ const DATE_BYTES_MAX: usize = 64;
 enum State {
     /// Not in an element whose text counts.
     Outside,
-    /// In one with a URL, which leads there.
+    /// In an element with a URL, which leads there.
     Inside(Entry),
-    /// In one whose URL is no good.
+    /// In an element whose URL is no good.
     Spoilt,
-    /// In one with a date.
+    /// In an element with a date.
     Date,
     /// In a `guid` of RSS that may be the URL of its item.
     Guid,
@@ -108,7 +108,7 @@ struct Scan<'a> {
     text: String,
     state: State,
     item: Option<Entered>,
-    /// In the `source` of an Atom entry: it tells of another feed.
+    /// True in the `source` of an Atom entry, which is about another feed.
     in_source: bool,
     /// The bases of the elements that the reader is in.
     bases: Bases<'a>,
@@ -308,7 +308,7 @@ struct Target {
 }
 
 impl Target {
-    /// That of `element`, if it has one that is no longer than any URL.
+    /// The target of `element`, if it has one that is no longer than any URL.
     fn of(element: &BytesStart<'_>) -> Option<Target> {
         let (mut href, mut relation) = (None, Relation::None);
         for attribute in element.attributes().with_checks(false).flatten() {

@@ -45,9 +45,9 @@ const PICTURE_PART: u128 = 4;
 pub struct Exchange<'a> {
     /// The URL that was requested.
     pub url: &'a str,
-    /// When the request began.
+    /// Time at which the request began.
     pub fetched_at: Time,
-    /// From there to the last byte.
+    /// Milliseconds from there to the last byte.
     pub duration_ms: u64,
     /// The address that answered.
     pub ip: Option<IpAddr>,
@@ -63,7 +63,7 @@ pub struct Exchange<'a> {
     pub headers: &'a [Header],
     /// The body as sent, without transfer encoding.
     pub body: &'a [u8],
-    /// Why the body is not whole.
+    /// The reason why the body is not whole.
     pub truncated: Option<Truncation>,
     /// The page that named the URL.
     pub via: Option<&'a str>,
@@ -81,7 +81,7 @@ pub struct Exchange<'a> {
     pub of_rendering: bool,
     /// The rendition of the page, or that none succeeded.
     pub rendition: Option<Rendition<'a>>,
-    /// Why the URL was fetched, where it had been seen before.
+    /// The reason why the URL was fetched, where it had been seen before.
     pub again: Option<Again>,
     /// The URL that the page names as its canonical one.
     pub canonical: Option<&'a str>,
@@ -117,7 +117,7 @@ pub struct Records {
     pub payload_bytes: u64,
     /// True if the payload is in another archive: the last record is a revisit of it.
     pub is_external: bool,
-    /// For the record that takes the place of the response, should the archive have the payload already.
+    /// Parts for the record that takes the place of the response, should the archive have the payload already.
     pub revisit: Option<RevisitDraft>,
 }
 
@@ -143,7 +143,7 @@ impl std::fmt::Debug for Encoder {
     }
 }
 
-/// Behind the fields of a block of `application/warc-fields`: some readers drop the last one where none follows.
+/// End of the fields of a block of `application/warc-fields`: some readers drop the last field where no line follows.
 pub(super) const FIELDS_END: &str = "\r\n";
 
 /// The headers of a record that differ from kind to kind.

@@ -55,7 +55,7 @@ pub enum HttpVersion {
     Http2,
 }
 
-/// Why a URL was fetched that had been seen before, as metadata records say it.
+/// Reasons why a URL is fetched that had been seen before, as metadata records say them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
     /// Its time had come.
@@ -84,7 +84,7 @@ impl Again {
     }
 }
 
-/// Why a body is not whole (`WARC-Truncated`).
+/// Reasons why a body is not whole (`WARC-Truncated`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truncation {
     /// Longer than the limit.

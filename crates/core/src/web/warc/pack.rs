@@ -13,7 +13,7 @@ pub enum Compression {
     Gzip,
     /// A zstd frame a record, with content size and checksum (the experimental WARC/zstd draft).
     Zstd,
-    /// As they are.
+    /// Records as they are.
     None,
 }
 
@@ -100,7 +100,7 @@ pub(super) struct GzipPacker {
     record: Vec<u8>,
     /// The compressed record, and behind it what is left of earlier ones: bytes that are there need not be cleared.
     deflated: Vec<u8>,
-    /// For large records; made for the first of them.
+    /// The compressor of large records; made for the first of them.
     streaming: Option<Compress>,
 }
 

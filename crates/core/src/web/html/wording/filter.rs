@@ -32,7 +32,7 @@ impl Filter {
     }
 }
 
-/// By its length, and its first, last and middle byte.
+/// The bit of a word, by its length, and its first, last and middle byte.
 #[inline]
 const fn place(word: &[u8]) -> usize {
     let length = word.len();

@@ -12,9 +12,9 @@ pub(super) enum Kind {
     Title,
     /// Nobody reads it, or it says when the page was made.
     Unread,
-    /// It frames the page.
+    /// Navigation and the like, which frames the page.
     Frame,
-    /// It may, by its attributes.
+    /// An element that may frame the page, by its attributes.
     Part,
 }
 

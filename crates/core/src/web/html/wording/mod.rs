@@ -51,7 +51,7 @@ pub fn is_plain_text(content_type: Option<&str>) -> bool {
 }
 
 impl Wording {
-    /// From now on keeps what documents say as it is written, too, or not.
+    /// Sets whether the text of documents is kept as it is written, too.
     pub fn keep_whole(&mut self, keep: bool) {
         self.words.keeps_whole = keep;
     }
@@ -169,7 +169,7 @@ fn push_text(text: &[u8], words: &mut Words, decoded: &mut String) {
 #[derive(Debug, Default)]
 struct Words {
     text: Vec<u8>,
-    /// As it came in, where that is kept.
+    /// The text as it came in, where that is kept.
     whole: Vec<u8>,
     keeps_whole: bool,
     /// The index at which the word that is being written begins.

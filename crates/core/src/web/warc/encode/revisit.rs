@@ -16,10 +16,10 @@ pub const REVISIT_PAYLOAD_MIN: u64 = 256;
 
 const PROFILES: &str = "http://netpreserve.org/warc/1.1/revisit/";
 
-/// Why a payload is not stored again.
+/// Reasons why a payload is not stored again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// It has the digest of one that is stored.
+    /// The payload has the digest of one that is stored.
     IdenticalPayload,
     /// The server said so (304).
     NotModified,
@@ -74,7 +74,7 @@ pub struct Revisit<'a> {
     pub draft: &'a RevisitDraft,
     /// The URL that was requested.
     pub url: &'a str,
-    /// When the request began.
+    /// Time at which the request began.
     pub fetched_at: Time,
     /// SHA-1 of the payload.
     pub payload_sha1: [u8; 20],
@@ -82,7 +82,7 @@ pub struct Revisit<'a> {
     pub first_id_seed: Option<u128>,
     /// The URL that brought the payload.
     pub first_url: &'a str,
-    /// When that request began, as its record has it.
+    /// Date at which that request began, as its record has it.
     pub first_date: &'a str,
 }
 
@@ -91,7 +91,7 @@ pub struct Revisit<'a> {
 pub struct Reference<'a> {
     /// The URL that brought it.
     pub url: &'a str,
-    /// When that request began, as far as it is known.
+    /// Date at which that request began, as far as it is known.
     pub date: &'a str,
     /// Seed of the ids of the records that have it, where it is known.
     pub id_seed: Option<u128>,
