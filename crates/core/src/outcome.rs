@@ -116,7 +116,7 @@ pub enum Failure {
     Protocol,
     /// Every address of the host is private.
     PrivateAddress,
-    /// A 304 to a request that set no condition: it tells of no page.
+    /// A 304 to a request that set no condition: it says nothing of any page.
     Unconditional304,
     /// The proxy does not answer, or wants another user or password.
     Proxy,

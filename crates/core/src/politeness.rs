@@ -1,7 +1,7 @@
 //! The judge of politeness: which requests of a log came too soon, or were too many at once.
 //!
 //! It is pure: a sequence of requests with their times goes in, offences come out. The synthetic web, the simulator and
-//! the hosts report each have a log of their own; they translate it into [`Request`]s and have the same judge. It knows
+//! the hosts report each have their own log; they translate it into [`Request`]s and have the same judge. It knows
 //! nothing of how the crawler decides, apart from [`pace`], the one formula of what a slow answer asks for.
 //!
 //! # What is owed
@@ -75,7 +75,7 @@ impl Default for Terms {
     }
 }
 
-/// A promise that was not kept. `T` tells requests apart.
+/// A promise that was not kept. `T` distinguishes requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offence<T> {
     /// A start too soon after the last one.

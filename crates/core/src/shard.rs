@@ -42,7 +42,7 @@ impl Shard {
         Shard { index, count }
     }
 
-    /// All shards of a crawl that has so many.
+    /// All shards of a crawl that has `count`.
     pub fn all(count: u32) -> impl Iterator<Item = Shard> {
         (0..count).map(move |index| Shard::new(index, count))
     }
@@ -85,7 +85,7 @@ impl Shard {
         Some(((via % count) as u32, offset))
     }
 
-    /// The name of its directory in that of the crawl.
+    /// The name of its directory in the crawl directory.
     pub fn dir_name(self) -> String {
         format!("shard-{:03}", self.index)
     }

@@ -42,7 +42,7 @@ impl Stored {
     }
 }
 
-/// The clock by which something was written, by that of the process that reads it.
+/// The clock by which something was written, as seen by the clock of the process that reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Era {
     /// The start of the process that reads.

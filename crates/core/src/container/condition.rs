@@ -26,7 +26,7 @@ impl Container {
     /// what it names is to be read again also where the index is as it was.
     ///
     /// It costs an address page, a key record for each version that is passed over, and the value of the one that is
-    /// found (of a revisit that of its payload too).
+    /// found (of a revisit the value with its payload too).
     pub fn condition(&self, key: Fingerprint, url: &str) -> Result<Option<Condition>> {
         let mut at = self.newest(key, url)?;
         for _ in 0..VERSIONS_MAX {
@@ -112,7 +112,7 @@ impl Container {
     }
 }
 
-/// Returns true where `record` is that of a page and not of an error, and its payload is in this archive.
+/// Returns true where `record` is of a page and not of an error, and its payload is in this archive.
 fn has_payload(record: &KeyRecord) -> bool {
     let is_page = match record.status {
         304 => record.payload_at.is_some(),

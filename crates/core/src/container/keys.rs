@@ -1,4 +1,4 @@
-//! key.dat: a record a stored page, append-only; a compaction changes records where they lie ([`retention`]).
+//! key.dat: a record a stored page, append-only; a compaction changes records in place ([`retention`]).
 //!
 //! ```text
 //! header (16 bytes), then records:
@@ -41,8 +41,8 @@ use record::{FIXED_BYTES, whole};
 
 pub use record::KeyRecord;
 
-/// The version of a file in which no compaction has changed anything, the one behind it, and that of a file with a page
-/// that was rendered, or what such a page asked for.
+/// The version of a file in which no compaction has changed anything, the one behind it, and the one of a file with a
+/// page that was rendered, or what such a page asked for.
 const VERSION_APPENDED: u16 = 1;
 const VERSION_CHANGED: u16 = 2;
 pub(super) const VERSION: u16 = 3;
@@ -144,7 +144,7 @@ impl KeyFile {
         self.file.path()
     }
 
-    /// Length in bytes: where the next record will lie.
+    /// Length in bytes, and so the offset of the next record.
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -181,7 +181,7 @@ impl KeyFile {
         Ok(offset)
     }
 
-    /// Puts `records` in the place of what lies from `offset` on: the same records, changed by a compaction.
+    /// Puts `records` in the place of those from `offset` on: the same records, changed by a compaction.
     pub(super) fn overwrite(&self, offset: u64, records: &[u8]) -> Result<()> {
         self.raise(VERSION_CHANGED)?;
         for (number, part) in records.chunks(SCAN_BYTES).enumerate() {
@@ -211,12 +211,12 @@ impl KeyFile {
         &self.file
     }
 
-    /// The same beside a crawl, which may be changing the record.
+    /// The same while a crawl runs, which may be changing the record.
     pub(super) fn read_if_steady(&self, offset: u64) -> Result<Option<KeyRecord>> {
         read_steady(&self.file, offset)
     }
 
-    /// The record at `offset`; `None` where no whole record lies.
+    /// The record at `offset`; `None` where there is no whole record.
     pub fn read_if_whole(&self, offset: u64) -> Result<Option<KeyRecord>> {
         read_if_whole(&self.file, offset)
     }
@@ -262,7 +262,7 @@ impl KeyFile {
     }
 }
 
-/// The record at `offset` of the key file `file`; `None` where no whole record lies.
+/// The record at `offset` of the key file `file`; `None` where there is no whole record.
 pub(super) fn read_if_whole(file: &DiskFile, offset: u64) -> Result<Option<KeyRecord>> {
     let mut bytes = vec![0; READ_BYTES];
     let got = file.read_at(&mut bytes, offset)?;
@@ -282,7 +282,7 @@ pub(super) fn read_if_whole(file: &DiskFile, offset: u64) -> Result<Option<KeyRe
     Ok(whole(&bytes[..length], offset))
 }
 
-/// The same of a record that a compaction may be changing at this moment, beside this thread or process: then it is
+/// The same of a record that a compaction may be changing at this moment, in another thread or process: then it is
 /// looked at again.
 pub(super) fn read_steady(file: &DiskFile, offset: u64) -> Result<Option<KeyRecord>> {
     for _ in 0..PATIENCE {

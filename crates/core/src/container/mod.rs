@@ -4,16 +4,16 @@
 //!  URL ─► fingerprint ─► address.idx ─► key.dat ─► value-00042.warc.gz
 //!                        4 KiB pages    records     WARC 1.1 records
 //! ```
-//! - **value files** hold the content, append-only, a new one every `segment_bytes`. They are WARC files as they lie;
+//! - **value files** have the content, append-only, a new one every `segment_bytes`. They are ordinary WARC files;
 //!   what is not durable yet has the suffix `.open`.
-//! - **key.dat** holds a record a page: where it lies, when and with which status it came, its digest, the previous
+//! - **key.dat** has a record for each page: its place, when and with which status it came, its digest, the previous
 //!   version of the same URL, the URL ([`keys`]).
-//! - **address.idx** holds a slot a URL (and interval between checkpoints), by linear hashing ([`address`]): it grows a
-//!   page at a time, never stops to rehash, and a look-up reads one page.
+//! - **address.idx** has a slot for each URL (and interval between checkpoints), by linear hashing ([`address`]): it
+//!   grows a page at a time, never stops to rehash, and a look-up reads one page.
 //!
 //! So a page is found by one address page, one key record and one value read, however many there are. Both index files
 //! are derived from the value files. New slots gather in a map in memory and are written to the address pages at
-//! checkpoints only, by a [`SyncJob`] beside the crawl.
+//! checkpoints only, by a [`SyncJob`] while the crawl goes on.
 //!
 //! A payload that is there already is not stored again: the page becomes a *revisit*, which refers to the page that has
 //! the payload. A table of bounded memory knows the digests. It costs a reader one more key record and value. A payload
@@ -110,7 +110,7 @@ pub struct ContainerOptions {
     pub compression: Compression,
     /// Memory of the index of payloads; with none, every payload is stored.
     pub digest_memory: usize,
-    /// Memory of new slots, those of a cut in progress included: [`Container::is_full`].
+    /// Memory of new slots, with the slots of a cut in progress: [`Container::is_full`].
     pub slot_memory: usize,
     /// The crawl's id, from which the ids of records follow.
     pub crawl_id: u128,
@@ -388,7 +388,7 @@ impl Container {
         Ok(offset)
     }
 
-    /// The page whose record lies at `offset` of key.dat, and which a history names `via`, to be read by somebody else.
+    /// The page whose record is at `offset` of key.dat, and which a history names `via`, to be read by somebody else.
     pub fn referrer(&self, offset: u64, via: u64) -> Referrer {
         if offset < self.moved_bytes {
             return Referrer::Nobody;

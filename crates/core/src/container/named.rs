@@ -12,7 +12,7 @@ use crate::disk::{Disk, Error, Mode, Result};
 pub struct Named {
     /// key.dat with its length.
     pub keys: (PathBuf, u64),
-    /// Changes whenever a compaction has changed key records where they lie.
+    /// Changes whenever a compaction has changed key records in place.
     pub lineage: u32,
     /// Value files under the names that they have when they are closed, and their lengths.
     pub values: Vec<(PathBuf, u64)>,

@@ -49,7 +49,7 @@ fn place_of(key: &KeyRecord) -> (u32, u8, u64, Option<u64>) {
 /// Number and generation of a value file.
 type FileKey = (u32, u8);
 
-/// Value files that a reader holds open.
+/// Value files that a reader keeps open.
 const FILES_MAX: usize = 64;
 
 /// A stored response.
@@ -65,7 +65,7 @@ pub struct StoredResponse {
     pub headers: Vec<Header>,
     /// Headers that the body of a revisit came with.
     pub payload_headers: Vec<Header>,
-    /// The body as sent; of a revisit, that of the page it refers to; nothing where that is in another archive.
+    /// The body as sent; of a revisit, the body of the page it refers to; nothing where that is in another archive.
     pub body: Vec<u8>,
     /// Reference to the body of a revisit that is in another archive.
     pub external: Option<External>,
@@ -323,7 +323,7 @@ impl Reader {
         Ok((first, found))
     }
 
-    /// The response or revisit record as it lies in the value file, compressed.
+    /// The response or revisit record as it is in the value file, compressed.
     pub fn warc(&self, record: &KeyRecord) -> Result<Vec<u8>> {
         self.look_again(record, |record| {
             let file = self.value_file(record)?;

@@ -184,7 +184,7 @@ impl ReadPosition {
     }
 }
 
-/// Writes what lies in `found` from `from` on to its place, and syncs it.
+/// Writes the bytes of `found` from `from` on to their place, and syncs it.
 fn write_again(values: &ValueFiles, found: &Found, from: u64) -> Result<()> {
     let file = values.disk().open(&found.path, Mode::Write)?;
     let end = file.len()?;

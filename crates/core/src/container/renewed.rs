@@ -51,7 +51,7 @@ impl<'a> Original<'a> {
 
 /// An exchange that is written again.
 pub(super) struct Renewed {
-    /// Its records, that of the answer last. They are in no file.
+    /// Its records, the answer's last. They are in no file.
     pub records: Vec<Record>,
     /// Status of the answer.
     pub status: u16,
@@ -60,7 +60,7 @@ pub(super) struct Renewed {
 }
 
 impl Renewed {
-    /// Appends its records to `out`; returns where that of the answer begins.
+    /// Appends its records to `out`; returns where the record of the answer begins.
     pub fn write(&self, encoder: &mut Encoder, out: &mut Vec<u8>) -> usize {
         let mut start = out.len();
         for (place, record) in self.records.iter().enumerate() {

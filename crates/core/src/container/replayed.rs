@@ -1,7 +1,7 @@
 //! Reading stored exchanges back, one at a time: what a replay needs of them.
 //!
-//! An exchange begins with its metadata record and ends with its answer. What a rendering has made of a page lies
-//! between the two: so it is whole where the exchange is, and no page is without it that was stored with it.
+//! An exchange begins with its metadata record and ends with its answer. What a rendering has made of a page is between
+//! the two: so it is whole where the exchange is, and no page is without it that was stored with it.
 
 use std::net::IpAddr;
 
@@ -47,7 +47,7 @@ pub struct ReplayedPage {
     pub rendering: Option<String>,
     /// The page as a rendering left it.
     pub conversion: Option<String>,
-    /// Links that the rendering found beside those in it.
+    /// Links that the rendering found and that are not in it.
     pub outlinks: Vec<String>,
     /// The reason why it was fetched, where it had been seen before.
     pub again: Option<Again>,
@@ -133,7 +133,7 @@ fn belongs_to(record: &Record, answer: &Record) -> bool {
         [("WARC-Concurrent-To", "WARC-Record-ID"), ("WARC-Target-URI", "WARC-Target-URI"), ("WARC-Date", "WARC-Date")];
     let is_picture = record.kind() == "resource";
     said.iter().all(|(name, of_answer)| match (record.field(name), answer.field(of_answer)) {
-        // its URL is that of the page with something before it
+        // its URL is the page's with something before it
         (Some(own), Some(url)) if is_picture && *name == "WARC-Target-URI" => own.ends_with(url),
         (own, of_answer) => own == of_answer,
     })

@@ -13,7 +13,7 @@ use super::replayed::read_exchange;
 use super::values::coding_of;
 
 const STEP_BYTES: usize = 1 << 20;
-/// Places that look like the beginning of a record and are tried. Only a body that was made for that has so many.
+/// Places that look like the beginning of a record and are tried. Only a body that was made for that has this many.
 const TRIES_MAX: usize = 20_000;
 /// No metadata block is longer.
 const METADATA_MAX: u64 = 256 << 10;

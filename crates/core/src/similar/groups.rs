@@ -8,7 +8,7 @@ use crate::disk::{Error, Result};
 
 /// Texts of a run of the same band with which each other one is compared, at most.
 pub const LEADERS: usize = 16;
-/// Texts of a united set that may each have a group of their own; what is like none of them is in no group.
+/// Texts of a united set that may each have their own group; what is like none of them is in no group.
 const CENTRES: usize = 64;
 /// Bytes of a number.
 const NUMBER: usize = size_of::<u32>();

@@ -5,7 +5,7 @@ use crate::fingerprint::mix_next;
 
 /// Words of a shingle.
 const SHINGLE: usize = 5;
-/// Bytes of a signature, each of a hash of its own.
+/// Bytes of a signature, each of another hash.
 pub(super) const BYTES: usize = 120;
 /// Bytes of a band.
 pub(super) const BAND: usize = 6;

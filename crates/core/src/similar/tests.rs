@@ -1,4 +1,4 @@
-//! Groups beside a comparison of all with all.
+//! Groups, checked against a comparison of all with all.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -1,9 +1,9 @@
 //! The guard of addresses that may be connected to: the public internet, and what the operator lists.
 //!
-//! A link, a redirect or a name server can point anywhere; without this guard a crawler is a way into the network
-//! that it runs in. The guard judges addresses, not names: it is asked after resolving, about the very address that
-//! is connected to, and about addresses that stand in URLs. IPv4 addresses that are wrapped in IPv6 ones are unwrapped
-//! and judged themselves.
+//! A link, a redirect or a name server can point anywhere; without this guard a crawler is a way into the network that
+//! it runs in. The guard judges addresses, not names: it is asked after resolving, about the very address that is
+//! connected to, and about addresses that are written in URLs. IPv4 addresses that are wrapped in IPv6 ones are
+//! unwrapped and judged themselves.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

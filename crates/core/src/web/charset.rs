@@ -1,8 +1,8 @@
 //! The encoding of a page: what browsers would take it for.
 //!
 //! In this order: a byte order mark, the charset of the Content-Type header, a `<meta>` or else an XML declaration in
-//! the first kilobyte, a `<meta>` further inside, UTF-8 if the bytes are valid UTF-8, windows-1252. Labels are those of
-//! the WHATWG Encoding Standard; `prescan` finds what the page declares.
+//! the first kilobyte, a `<meta>` further inside, UTF-8 if the bytes are valid UTF-8, windows-1252. Labels are from the
+//! WHATWG Encoding Standard; `prescan` finds what the page declares.
 
 mod prescan;
 
@@ -12,7 +12,7 @@ use encoding_rs::{EncoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_12
 
 use super::mime::{self, MimeType};
 
-/// The bytes of a sheet that an `@charset` has to stand in.
+/// The bytes of a sheet that an `@charset` has to be in.
 const AT_CHARSET_BYTES: usize = 1_024;
 
 /// The encoding of an HTML page.

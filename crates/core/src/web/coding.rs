@@ -5,8 +5,8 @@
 //! error: what came out before is returned, and [`Ending`] says why it ends there. Whole bodies in gzip or zlib, as
 //! nearly all are, are inflated in one call (`whole`), with the same bound and the same result.
 //!
-//! A name that is none of the codings stands for none: servers write charsets, types and words of their own there, over
-//! a plain body. Browsers show such a body as it came. Chromium then leaves the known codings of the same list alone,
+//! A name that is none of the codings stands for none: servers write charsets, types and their own words there, over a
+//! plain body. Browsers show such a body as it came. Chromium then leaves the known codings of the same list alone,
 //! too; here and in Firefox they are undone, or `aws-chunked, gzip` would hide a page.
 
 mod stream;
@@ -84,7 +84,7 @@ fn names(content_encoding: Option<&str>) -> impl Iterator<Item = &str> {
     names.filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("identity"))
 }
 
-/// [`decode`] for a file that may itself be gzipped, beside any content coding.
+/// [`decode`] for a file that may itself be gzipped, under any content coding.
 pub fn decode_file<'a>(content_encoding: Option<&str>, body: &'a [u8], decoded_max: usize) -> Decoded<'a> {
     let decoded = decode(content_encoding, body, decoded_max);
     if !decoded.bytes.starts_with(GZIP_MAGIC) {

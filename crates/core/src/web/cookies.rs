@@ -248,7 +248,7 @@ pub fn netscape(text: &str) -> Result<Vec<FileCookie>, String> {
         let below = if below == "TRUE" { format!("; Domain={host}") } else { String::new() };
         let secure = if secure == "TRUE" { "; Secure" } else { "" };
         let age = if expires > 0 { format!("; Max-Age={}", expires - now) } else { String::new() };
-        // told apart from attributes behind it
+        // distinguished from attributes behind it
         let raw = RawCookie::new(name, value).to_string();
         cookies.push(FileCookie {
             path: path.to_owned(),

@@ -49,7 +49,7 @@ fn suffix(name: &str, wanted: impl Fn(psl::Type) -> bool) -> Option<&str> {
         let found = &rest[rest.len() - suffix.as_bytes().len()..];
         match suffix.typ() {
             Some(kind) if wanted(kind) => return Some(found),
-            // a private suffix is below that of a registry
+            // a private suffix is below a registry's
             _ => rest = found.split_once('.')?.1,
         }
     }

@@ -42,7 +42,7 @@ impl MimeType {
 }
 
 /// The type that the `Content-Type` fields of an answer state together ("extract a MIME type" of the Fetch standard):
-/// that of the last value that can be parsed. It has the charset of an earlier one of the same type where it states
+/// the type of the last value that can be parsed. It has the charset of an earlier one of the same type where it states
 /// none itself. Where none can be parsed, the first value as it came.
 pub fn content_type<B: AsRef<[u8]>>(fields: &[(B, B)]) -> Option<String> {
     let values: Vec<String> = headers::named(fields, "content-type").map(headers::isomorphic).collect();

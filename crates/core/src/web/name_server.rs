@@ -1,7 +1,7 @@
 //! Name servers as they are written: `9.9.9.9`, `udp://127.0.0.1:5353`, `tls://9.9.9.9#dns.quad9.net`,
 //! `https://9.9.9.9/dns-query#dns.quad9.net`.
 //!
-//! A server is told by its address: who would look its name up? Behind `#` stands the name that its certificate is for;
+//! A server is named by its address: who would look its name up? Behind `#` is the name that its certificate is for;
 //! without one it has to be for the address.
 
 use std::fmt;

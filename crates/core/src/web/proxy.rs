@@ -1,7 +1,7 @@
 //! The URL of a proxy: which there are, what is wrong with one, and how one is shown.
 //!
-//! User and password are in the URL, percent-encoded where they have characters of their own. Whatever shows a
-//! [`ProxyUrl`] leaves them out; only who connects asks for them ([`ProxyUrl::secret_url`]).
+//! User and password are in the URL, percent-encoded where they have special characters. Whatever shows a [`ProxyUrl`]
+//! leaves them out; only who connects asks for them ([`ProxyUrl::secret_url`]).
 
 use std::fmt;
 

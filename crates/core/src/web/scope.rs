@@ -8,8 +8,8 @@
 //! sheet is 1, what that sheet names is 2. An embed is no link, so it is as deep as what embeds it; beyond the bound it
 //! is judged as a link would be, so that frames within frames have an end.
 //!
-//! A [`Scope`] never changes; it is shared, and a seed that redirects elsewhere gives a new one that holds what the old
-//! one holds and costs little more.
+//! A [`Scope`] never changes; it is shared, and a seed that redirects elsewhere gives a new one that has all of the old
+//! one and costs little more.
 
 mod explain;
 mod sites;
@@ -115,9 +115,9 @@ impl ScopeOptions {
 pub struct SiteScope {
     /// The URLs that it holds for.
     pub matches: Vec<SiteMatch>,
-    /// Regular expressions that take in URLs of the site beside those of all.
+    /// Regular expressions that take in URLs of the site in addition to those of all.
     pub include: Option<Vec<String>>,
-    /// Regular expressions that leave out URLs of the site beside those of all.
+    /// Regular expressions that leave out URLs of the site in addition to those of all.
     pub exclude: Option<Vec<String>>,
     /// Most links between a seed and a URL of the site, in place of what holds for all.
     pub max_depth: Option<Option<u16>>,
@@ -249,9 +249,9 @@ impl Scope {
 
     /// Returns what joins the scope when the seed `from` redirects to `target`, as a URL for [`Scope::with_joined`].
     ///
-    /// A seed in prefix mode stands for a part of a site, and the site that it moves to may be any. Within its
-    /// registrable domain, as from http to https and to `www.`, the directory of the target takes its place; elsewhere
-    /// only what begins with the target, lest a redirect to somebody's page open all of a large site.
+    /// A seed in prefix mode names a part of a site, and the site that it moves to may be any. Within its registrable
+    /// domain, as from http to https and to `www.`, the directory of the target takes its place; elsewhere only what
+    /// begins with the target, lest a redirect to somebody's page open all of a large site.
     pub fn joined_by(&self, from: &CanonicalUrl, target: &CanonicalUrl) -> CanonicalUrl {
         let mode = self.limits.options.mode;
         let joined = match mode {
@@ -283,7 +283,7 @@ impl Scope {
     }
 
     /// The same of a URL to which `embeds` embeds in a row led, 0 for a link: with a path of at most
-    /// `scope.requisite_hops` embeds it may lie anywhere. What embeds it has to be in scope, or a requisite itself.
+    /// `scope.requisite_hops` embeds it may be anywhere. What embeds it has to be in scope, or a requisite itself.
     pub fn judge_embedded(
         &self,
         url: &CanonicalUrl,

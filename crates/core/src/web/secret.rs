@@ -37,8 +37,8 @@ impl fmt::Debug for Secret {
 }
 
 /// The address of a proxy, a store, a registry or a server, as the operator wrote it: maybe with a password or a key in
-/// it. Printed, written down and sent it is without user, password, query and fragment; where these cannot be told from
-/// the rest, its scheme alone is left.
+/// it. Printed, written down and sent it is without user, password, query and fragment; where these cannot be
+/// distinguished from the rest, its scheme alone is left.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(transparent)]
 pub struct SecretAddress(String);

@@ -54,7 +54,7 @@ pub struct SeedProblems {
 }
 
 impl SeedProblems {
-    /// Adds one; it is returned where it is told by itself.
+    /// Adds one; it is returned where it is reported by itself.
     pub fn add(&mut self, problem: SeedProblem) -> Option<&SeedProblem> {
         if self.first.len() < PROBLEMS_MAX {
             self.first.push(problem);
@@ -150,7 +150,7 @@ fn parse_line(content: &[u8]) -> Result<(CanonicalUrl, Option<CanonicalUrl>), St
     if text.contains("://") || names_scheme(text) {
         return Ok((parse(text)?, None));
     }
-    // what begins with two slashes has the scheme of the page that it stands in, and here is none
+    // what begins with two slashes has the scheme of the page that it is in, and here is none
     let text = if begins_with_slashes(text) { text.trim_start_matches(SLASHES) } else { text };
     let host_and_port = text.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     check_host(host_and_port)?;
@@ -208,7 +208,7 @@ fn shown(content: &[u8]) -> String {
     shown
 }
 
-/// `text` without what stands between a scheme and the last `@` before its path.
+/// `text` without what is between a scheme and the last `@` before its path.
 pub fn without_user_information(text: String) -> String {
     match user_information(&text) {
         Some((start, end)) => format!("{}{}", &text[..start], &text[end..]),

@@ -1,6 +1,6 @@
 //! References resolved without the URL parser, where their result is plain.
 //!
-//! Most links of a page are plain paths, relative or of its own origin, in characters that the WHATWG parser leaves as
+//! Most links of a page are plain paths, relative or within its origin, in characters that the WHATWG parser leaves as
 //! they are. For those [`Shortcut::resolve`] gives what the parser would give, to the byte, at the price of a look at
 //! each byte and one allocation. It refuses everything else, so anyone who calls it has the parser behind it.
 
@@ -31,7 +31,7 @@ const fn bytes(beside: &[u8]) -> [bool; 256] {
 /// A base for references.
 #[derive(Debug)]
 pub struct Shortcut {
-    /// Scheme, host and port as they stand in the base.
+    /// Scheme, host and port as they are in the base.
     authority: String,
     /// The path of the base up to its last `/`.
     directory: String,

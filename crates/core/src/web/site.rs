@@ -72,7 +72,7 @@ impl SiteMatch {
     }
 }
 
-/// Host and port of a URL in the fetch form, as they stand there.
+/// Host and port of a URL in the fetch form, as they are there.
 fn host_and_port(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?']).next().unwrap_or(rest);
@@ -113,7 +113,7 @@ pub struct SiteIndex {
 }
 
 impl SiteIndex {
-    /// Tables in the order in which they count, each by the alternatives of what it holds for.
+    /// Tables in the order in which they count, each with the alternatives that it holds for.
     pub fn new(tables: Vec<Vec<SiteMatch>>) -> SiteIndex {
         let mut index = SiteIndex::default();
         for (number, alternatives) in (0..).zip(&tables) {

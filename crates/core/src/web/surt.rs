@@ -4,7 +4,7 @@
 //! it. The rules are those that the tools of the field share (the `surt` of the Wayback Machine, pywb and
 //! cdxj-indexer), and the tests hold pairs that it made:
 //! - the scheme goes, the port stays unless it is the scheme's own, `www.`, `www1.` and so on before the host go;
-//! - labels of the host are reversed and joined by commas, those of an IPv4 address too;
+//! - labels of the host are reversed and joined by commas, the numbers of an IPv4 address too;
 //! - escapes are decoded until none is left, then everything outside of printable ASCII, `#` and `%` is escaped once;
 //! - dot segments and empty segments of the path go, and a slash at its end; session ids of known forms go too;
 //! - all is lower case; parameters of the query are sorted, an empty query goes.
@@ -170,7 +170,7 @@ fn query_key(query: &[u8]) -> Vec<u8> {
     parameters.join(&b'&')
 }
 
-/// The query without session ids of the forms that the field strips. What they are called counts wherever it stands:
+/// The query without session ids of the forms that the field strips. What they are called counts wherever it is:
 /// `mysid=` loses its end too.
 fn without_session_parameters(mut query: Vec<u8>) -> Vec<u8> {
     let value = |name: &'static [u8], length: usize| {

@@ -173,7 +173,7 @@ impl<'a> Tags<'a> {
         self.foreign <= self.foreign_least && self.templates == 0
     }
 
-    /// Walks over attributes up to the end of the tag; tells whether it is self-closing, none at the document's end.
+    /// Walks over attributes up to the end of the tag; returns whether it is self-closing, none at the document's end.
     fn walk(&mut self, each: &mut impl FnMut(Attribute<'a>)) -> Option<bool> {
         loop {
             self.skip_blanks();
@@ -366,7 +366,7 @@ fn is_name_at(html: &[u8], at: usize, name: &[u8]) -> bool {
 fn script_end(html: &[u8], start: usize) -> Option<usize> {
     const SCRIPT: &[u8] = b"script";
     let mut at = start;
-    // where `-->` would end the escaped state: its dashes may be those of `<!--`
+    // where `-->` would end the escaped state: its dashes may be the ones of `<!--`
     let mut escaped_from = None;
     let mut is_nested = false;
     loop {

@@ -1,8 +1,8 @@
 //! URLs as they are requested.
 //!
 //! [`CanonicalUrl`] is what the WHATWG parser makes of an http or https URL, without fragment and without user
-//! information; it is requested exactly as it stands. What is asked of it by more than its URL, a
-//! [request](super::request), stands behind it where the fragment would: then it is an address. Whether two of them
+//! information; it is requested exactly as it is. What is asked of it by more than its URL, a
+//! [request](super::request), comes behind it where the fragment would be: then it is an address. Whether two of them
 //! are the same is decided by their [`Keys`].
 //!
 //! Refuses other schemes, URLs without a host, and texts longer than [`CanonicalUrl::LENGTH_MAX`].
@@ -57,7 +57,7 @@ pub struct CanonicalUrl {
 impl CanonicalUrl {
     /// The longest URL in bytes, before and after serialisation. `scope.max_url_length` is usually far lower.
     pub const LENGTH_MAX: usize = 1 << 16;
-    /// The longest URL in bytes that a request stands behind.
+    /// The longest URL in bytes that a request can follow.
     pub const ASKED_MAX: usize = 4 << 10;
 
     /// Parses an absolute URL, or an address. Nothing that a server wrote may come here with its fragment.
@@ -224,7 +224,7 @@ impl CanonicalUrl {
         self.path_start as usize
     }
 
-    /// Scheme, host and port as they stand in the text.
+    /// Scheme, host and port as they are in the text.
     pub fn authority(&self) -> &str {
         &self.text[..self.path_start as usize]
     }
@@ -236,7 +236,7 @@ pub(super) fn with_two_slashes(reference: &str) -> Cow<'_, str> {
     let text = reference.trim_start_matches(|c: char| c <= ' ');
     let (mut slashes, mut rest) = (0, text);
     loop {
-        // blanks of these kinds are left out wherever they stand
+        // blanks of these kinds are left out wherever they are
         let after = rest.trim_start_matches(['\t', '\n', '\r']);
         let Some(next) = after.strip_prefix(['/', '\\']) else { break };
         (slashes, rest) = (slashes + 1, next);

@@ -9,7 +9,7 @@ use crate::container::keys::KeyRecord;
 use crate::disk::{Disk, DiskFile, Error, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
-/// A slot, and where it lies.
+/// A slot and its place.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::container) struct Slot {
     id: PageId,
@@ -65,8 +65,7 @@ impl AddressCheck {
     /// Bytes of a page.
     pub(in crate::container) const PAGE_BYTES: u64 = PAGE_BYTES as u64;
 
-    /// Opens the file in `dir`: beside a crawl that writes it, where `live`; as a repair would leave it, where
-    /// `killed`.
+    /// Opens the file in `dir`: while a crawl writes it, where `live`; as a repair would leave it, where `killed`.
     pub(in crate::container) fn open(disk: &Disk, dir: &Path, live: bool, killed: bool) -> Result<Self> {
         let buckets = disk.open(dir.join("address.idx"), Mode::Read)?;
         let overflow = disk.open(dir.join("address.ovf"), Mode::Read)?;
@@ -122,7 +121,7 @@ impl AddressCheck {
     }
 
     /// The slots of `bucket` and its overflow pages, as far as they can be read. `problems` hears of the rest, and of
-    /// slots that `judge` finds fault with. While a crawl writes, only what stays wrong is told.
+    /// slots that `judge` finds fault with. While a crawl writes, only what stays wrong is reported.
     pub(in crate::container) fn bucket(
         &mut self,
         bucket: u64,

@@ -36,7 +36,7 @@ const FREE_MAX: usize = (PAGE_BYTES - HEAD_FREE_AT) / 8;
 pub(super) struct PageId(u64);
 
 const OVERFLOW_BIT: u64 = 1 << 63;
-/// No page lies further on than a file can reach: a damaged number leads behind the end, where nothing is.
+/// No page is further on than a file can reach: a damaged number leads behind the end, where nothing is.
 const PAGE_NUMBER_MAX: u64 = (i64::MAX as u64) / PAGE_BYTES as u64;
 
 impl PageId {

@@ -48,8 +48,8 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Takes the payloads of a crawl, whose archives lie in `pages` and whose record ids follow from `crawl_id`: what
-    /// its last checkpoint covers. What a running crawl has stored since may not be there after a kill.
+    /// Takes the payloads of a crawl, whose archives are in `pages` and whose record ids follow from `crawl_id`: what
+    /// its last checkpoint covers. What a running crawl has stored since may be gone after a kill.
     pub fn add_crawl(&mut self, disk: &Disk, source: Source, pages: &[&Path], crawl_id: u128) -> Result<()> {
         let number = self.number(source)?;
         for dir in pages {

@@ -1,7 +1,7 @@
 //! The dedup index: which payloads earlier archives have, so that they are not stored again.
 //!
 //! It is one file, sorted by digest and exact, made when a run begins ([`Builder`]) and only read after that. A payload
-//! is found by a few reads of 4 KiB: SHA-1 spreads evenly, so where a digest lies is guessed from its first bits, and
+//! is found by a few reads of 4 KiB: SHA-1 spreads evenly, so the place of a digest is guessed from its first bits, and
 //! the guess is corrected by what is read there. Memory does not grow with the index.
 //!
 //! ```text
@@ -203,7 +203,7 @@ impl DedupIndex {
     }
 }
 
-/// Length of header and head with so many bytes of sources: whole blocks.
+/// Length of header and head with this many bytes of sources: whole blocks.
 fn head_bytes(sources: u64) -> u64 {
     (HEADER_BYTES + HEAD_FIXED as u64 + sources).next_multiple_of(BLOCK_BYTES as u64)
 }

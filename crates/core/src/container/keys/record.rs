@@ -19,7 +19,7 @@ const MIME_RENDERED: u8 = 128;
 pub(super) const FILE_BITS: u32 = 20;
 const REVISIT_BYTES: usize = 5;
 const MIME_TEXT_MAX: usize = 64;
-/// Bytes of a URL that fit beside the longest other parts.
+/// Bytes of a URL that fit next to the longest other parts.
 const URL_MAX: usize = u16::MAX as usize - FIXED_BYTES - REVISIT_BYTES - MIME_TEXT_MAX;
 
 /// Types that take no room. The order is part of the format.
@@ -112,7 +112,7 @@ impl KeyRecord {
         self.payload_at.is_none() && !self.is_external && !self.is_removed
     }
 
-    /// The record as it lies in the file; or which of its numbers is too large for that.
+    /// The record as it is in the file; or which of its numbers is too large for that.
     pub(in crate::container) fn encode(&self) -> std::result::Result<Vec<u8>, &'static str> {
         let mime_text = clip(&self.mime, MIME_TEXT_MAX);
         let mime_number = MIMES.iter().position(|&mime| mime == mime_text);
@@ -173,7 +173,7 @@ impl KeyRecord {
         let is_removed = flags & FLAG_REMOVED != 0;
         let (payload_at, texts) = if flags & FLAG_REVISIT != 0 {
             let (at, texts) = bytes[FIXED_BYTES..].split_at_checked(REVISIT_BYTES)?;
-            // what is referred to lies before: so no chain of records goes in a circle
+            // what is referred to comes before: so no chain of records goes in a circle
             (Some(get(at)).filter(|&at| at < offset)?, texts)
         } else {
             (0, &bytes[FIXED_BYTES..])

@@ -1,5 +1,5 @@
-//! A compaction beside a running crawl, in steps: what takes long on a thread, what touches the engine's state between
-//! two events.
+//! A compaction while a crawl runs, in steps: what takes long on a thread, what touches the engine's state between two
+//! events.
 //!
 //! ```text
 //! thread: plan, write the next generation of a file ─► engine: has anything come to refer to what goes? ─►
@@ -100,7 +100,7 @@ impl Look {
             return Ok(Done::Nothing { is_held: plan.held > 0 });
         };
         let wanted = plan.file(number).map_or(0, |file| file.bytes);
-        // beside the file, room for the crawl itself
+        // next to the file, room for the crawl itself
         if disk.free_bytes(dir)? / 2 < wanted {
             tracing::warn!("the archive is not compacted: there is no room for a second copy of value file {number}");
             return Ok(Done::Skipped(None));

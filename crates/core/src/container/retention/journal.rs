@@ -9,8 +9,8 @@
 //! | 5 | the old generation is removed, and that is synced | redo |
 //! | 6 | `compaction.redo` is removed, and that is synced | redo, or nothing |
 //!
-//! The journal holds the key records of the file as they are to be: a stretch of key.dat. To write them once more
-//! changes nothing, so a redo may itself be cut short and done again.
+//! The journal has the key records of the file as they are to be: a stretch of key.dat. To write them once more changes
+//! nothing, so a redo may itself be cut short and done again.
 
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,7 @@ impl Journal {
         dir.join(format!("{}{STAGED}", self.words.new))
     }
 
-    /// Puts the value file in place; it lies there beside the old one.
+    /// Puts the value file in place, next to the old one.
     pub fn put_in_place(&self, disk: &Disk, dir: &Path) -> Result<()> {
         let (staged, new) = (self.staged(dir), dir.join(&self.words.new));
         if disk.open_if_there(&staged)?.is_some() {

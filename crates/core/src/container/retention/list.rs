@@ -127,7 +127,7 @@ impl ForgottenList {
         Ok(self.acts.len() - before)
     }
 
-    /// Makes the list durable as that of the archive in `dir`.
+    /// Makes the list of the archive in `dir` durable.
     pub fn write(&self, disk: &Disk, dir: &Path) -> Result<()> {
         let mut lines = Vec::new();
         self.acts.iter().for_each(|act| put_line(&mut lines, act));

@@ -102,7 +102,7 @@ impl Retention {
         let mut freed = 0;
         for found in values::find(disk, dir)?.iter().filter(|found| found.generation > 0) {
             let bytes = disk.open(&found.path, Mode::Read)?.len()?;
-            // a damaged one is told by verify
+            // a damaged one is reported by verify
             freed += rewrite::written_bytes(disk, found).unwrap_or(bytes).saturating_sub(bytes);
         }
         Ok(Retention {
@@ -240,7 +240,7 @@ impl Container {
     }
 
     /// The list of what is forgotten has changed on disk: from now on it counts. The value file in progress is closed,
-    /// so that what lies there can go too.
+    /// so that what is in it can go too.
     pub fn forget(&mut self) -> Result<()> {
         self.retention.list = Arc::new(ForgottenList::read(&self.disk, &self.dir)?);
         self.retention.owes = true;

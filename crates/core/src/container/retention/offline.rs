@@ -42,7 +42,7 @@ pub fn estimate(disk: &Disk, dir: &Path, noted: &ContainerState, rule: Rule) -> 
     Ok(would)
 }
 
-/// Removes from the archive in `dir` what goes by `rule`. Nothing else may use it, and nothing may lie behind the
+/// Removes from the archive in `dir` what goes by `rule`. Nothing else may use it, and nothing may be behind the
 /// checkpoint that notes `noted`. `tell` hears of every file that was rewritten, with what was done so far.
 pub fn compact(
     disk: &Disk,

@@ -32,7 +32,7 @@ use crate::disk::{HEADER_BYTES, Result};
 
 /// A stretch of key.dat that is held in memory.
 const CHUNK_BYTES: u64 = 1 << 20;
-/// No record is shorter: each begins in a cell of its own.
+/// No record is shorter: each begins in its own cell.
 const CELL_BYTES: u64 = 64;
 
 /// The rule of what is to go.
@@ -228,7 +228,7 @@ impl Plan {
             if is_forgotten && self.may_touch(&record) {
                 self.condemn(record.offset);
             } else if is_forgotten {
-                // it lies where nothing may be touched yet
+                // it is where nothing may be touched yet
                 self.held += 1;
             }
             if self.is_condemned(record.offset) {
@@ -304,7 +304,7 @@ impl Plan {
         if referred.is_pinned || !(referred.must_go || referred.goes_with_its_file()) {
             return Fate::Stay;
         }
-        // what is referred to lies before
+        // what is referred to comes before
         match settled.filter(|&settled| settled < record.offset).or(referred.heir) {
             Some(heir) if heir == record.offset => Fate::Promote,
             Some(heir) => Fate::Refer(heir),

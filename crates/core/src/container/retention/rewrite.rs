@@ -1,8 +1,8 @@
 //! A value file without what goes: its next generation, written aside.
 //!
-//! What stays is copied as it lies, byte by byte, in long runs; only the records of a revisit that gets a payload, or
-//! refers to another response from now on, are encoded once more. Before them come the warcinfo record, which tells
-//! what the file replaces, and the tombstones.
+//! What stays is copied as it is, byte by byte, in long runs; only the records of a revisit that gets a payload, or
+//! refers to another response from now on, are encoded once more. Before them come the warcinfo record, which says what
+//! the file replaces, and the tombstones.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -87,8 +87,8 @@ struct Rewriter<'a> {
     throttle: &'a mut Throttle,
 }
 
-/// Writes the next generation of value file `number` as `plan` has it, and makes it durable. Nothing where it is told
-/// to stop.
+/// Writes the next generation of value file `number` as `plan` has it, and makes it durable. Returns nothing where it
+/// has to stop.
 pub fn rewrite(site: Site<'_>, plan: &Plan, number: u32, throttle: &mut Throttle) -> Result<Option<Rewritten>> {
     let Site { disk, dir, .. } = site;
     let Some(of_file) = plan.file(number) else { return Ok(None) };
@@ -236,7 +236,7 @@ impl Rewriter<'_> {
         Ok(id)
     }
 
-    /// Goes through the exchanges, the first of which begins at `start` of the source. Nothing where it is told to
+    /// Goes through the exchanges, the first of which begins at `start` of the source. Returns nothing where it has to
     /// stop.
     fn exchanges(&mut self, of_file: &FilePlan, start: u64) -> Result<Option<Counts>> {
         let mut counts = Counts { dropped: Vec::new(), pages: 0 };
@@ -407,7 +407,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// The response of the record at `heir`, in another file or as it lies in this one.
+    /// The response of the record at `heir`, in another file or as it is in this one.
     fn place_at(&self, heir: u64) -> Result<Place> {
         let record = self.site.keys.read(heir)?;
         if !record.is_response() {

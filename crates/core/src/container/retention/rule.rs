@@ -21,7 +21,7 @@ pub enum Keep {
     /// All of them.
     #[default]
     All,
-    /// The newest ones, so many.
+    /// This many of the newest ones.
     Versions(u8),
     /// Versions that were the newest one at some time within this time.
     Age(Duration),

@@ -132,7 +132,7 @@ pub fn parse(block: &[u8]) -> Option<Vec<Tombstone>> {
     lines.map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
-/// Appends records of `tombstones`, which are those of the value file `name` with the warcinfo record `of`.
+/// Appends records of `tombstones`, which are of the value file `name` with the warcinfo record `of`.
 pub fn encode(
     tombstones: &[Tombstone],
     (name, of, date): (&str, &str, &str),

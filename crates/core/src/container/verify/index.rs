@@ -73,7 +73,7 @@ impl Chunk {
         let from = walk.position();
         let (mut records, mut tail) = (Vec::new(), None);
         while records.len() < records_max {
-            // damage was told when the file was compared with the value files
+            // damage was reported when the file was compared with the value files
             let Some(record) = walk.next(&mut |from, to| tail = (to == end).then_some(from))? else {
                 break;
             };
@@ -149,7 +149,7 @@ impl Check<'_> {
             };
             let mut found = Vec::new();
             let slots = pages.bucket(bucket, &mut self.patience, &judge, &mut found)?;
-            // what is wrong with a page itself is told in the first pass
+            // what is wrong with a page itself is reported in the first pass
             self.problems.extend(found.into_iter().filter(|problem| first || !problem.of_page));
             self.slots += if first { slots.len() as u64 } else { 0 };
             for slot in &slots {

@@ -10,7 +10,7 @@ use crate::container::retention::journal::Journal;
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Result};
 use crate::web::url::KeyMaker;
 
-/// All key records up to a length that was noted before; damage is told once and passed over.
+/// All key records up to a length that was noted before; damage is reported once and passed over.
 pub(super) struct KeyWalk<'a> {
     file: &'a KeyFile,
     end: u64,
@@ -290,7 +290,7 @@ impl Comparison<'_> {
         };
         let is_revisit = exchange.answer.kind() == "revisit";
         let (payload_bytes, mime) = match is_revisit && !expected.is_external {
-            // both may be those of the response that it refers to
+            // both may be of the response that it refers to
             true => (found.payload_bytes, if expected.mime.is_empty() { &found.mime } else { &expected.mime }),
             false => (expected.payload_bytes, &expected.mime),
         };

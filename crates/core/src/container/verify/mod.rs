@@ -2,17 +2,17 @@
 //!
 //! 1. Every value file is read once, as a stream: members and frames with their checksums, heads, digests of blocks
 //!    and payloads, exchanges that are whole ([`record`], [`walk`]).
-//! 2. key.dat is read beside them. Both have the same order, so every response meets its key record, or one of the two
-//!    is missing ([`keys`]).
+//! 2. key.dat is read along with them. Both have the same order, so every response meets its key record, or one of the
+//!    two is missing ([`keys`]).
 //! 3. The address pages are read, once for every [`CHUNK_RECORDS`] key records: every page has its checksum, every slot
 //!    leads to a key record that belongs there, the newest version of every URL is found
 //!    ([`index`]).
 //!
-//! Memory does not depend on the archive, but for one bit an overflow page. A damaged stretch ends nothing: it is told
-//! and passed over. What a kill may leave behind the last checkpoint is not damage ([`Standing`]).
+//! Memory does not depend on the archive, but for one bit an overflow page. A damaged stretch ends nothing: it is
+//! reported and passed over. What a kill may leave behind the last checkpoint is not damage ([`Standing`]).
 //!
-//! What lies in damaged files comes from anywhere. A stretch that is passed over ends where the next record seems to
-//! begin: a body that imitates one is not told from a record there.
+//! What is in damaged files comes from anywhere. A stretch that is passed over ends where the next record seems to
+//! begin: a body that imitates one is not distinguished from a record there.
 
 mod expected;
 pub(super) mod index;

@@ -79,7 +79,7 @@ impl Checked {
             "warcinfo" | "metadata" => "application/warc-fields",
             "request" => "application/http;msgtype=request",
             "conversion" => "text/html;charset=utf-8",
-            // that of the picture
+            // the type of the picture
             "resource" => self.field("Content-Type").unwrap_or("image/png"),
             _ => "application/http;msgtype=response",
         };
@@ -256,7 +256,7 @@ fn invalid(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
-/// Reads the record that a member or frame holds, and its checksum.
+/// Reads the record in a member or frame, and its checksum.
 fn read_record(member: &mut dyn BufRead) -> io::Result<Checked> {
     let record = read_plain(member)?;
     if member.read(&mut [0])? != 0 {

@@ -1,4 +1,4 @@
-//! All exchanges of all value files, oldest first. Damage is told and passed over; what follows it is found again.
+//! All exchanges of all value files, oldest first. Damage is reported and passed over; what follows it is found again.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub(in crate::container) struct Exchange {
     request: Option<Checked>,
     /// Records of what a rendering has made of the page.
     pub(in crate::container) renditions: Vec<Checked>,
-    /// The response, or the revisit that stands for it.
+    /// The response, or the revisit in its place.
     pub(in crate::container) answer: Checked,
     /// True if records before it were damaged.
     maimed: bool,
@@ -191,7 +191,7 @@ impl<'a> Walk<'a> {
     /// True if what begins at `offset` of the file in progress may be the rest of a write that was cut short.
     fn may_be_torn(&self, offset: u64) -> bool {
         let file = self.current();
-        // after a power cut several files may be torn, after a kill and beside a crawl the last one
+        // after a power cut several files may be torn, after a kill and during a crawl the last one
         let may_be_last = self.next == self.files.len() || !matches!(self.standing, Standing::Running);
         file.open && may_be_last && self.standing.may_be_torn(file.number, offset)
     }
@@ -355,7 +355,7 @@ impl Exchange {
 /// Opens a value file that a running crawl may be closing at this moment, which renames it.
 fn open_either(disk: &Disk, path: &Path, open: bool) -> Result<Option<DiskFile>> {
     if !open {
-        // one that a compaction beside has replaced is gone
+        // one that a compaction has replaced meanwhile is gone
         return disk.open_if_there(path);
     }
     match disk.open_if_there(path)? {

@@ -42,8 +42,8 @@ pub(super) fn xml_encoding(body: &[u8]) -> Option<&'static Encoding> {
     readable(Encoding::for_label(label)?)
 }
 
-/// The encoding that a `<meta>` element further inside declares: a browser that meets one while nothing else told the
-/// encoding begins again with it. What stands in comments, scripts and other raw text is no element.
+/// The encoding that a `<meta>` element further inside declares: a browser that meets one while nothing else said the
+/// encoding begins again with it. What is in comments, scripts and other raw text is no element.
 pub(super) fn late_meta(body: &[u8]) -> Option<&'static Encoding> {
     // most pages that declare nothing do not have the word either
     if !has_charset(body) {
@@ -160,7 +160,7 @@ impl<'a> Cursor<'a> {
             self.at += memchr::memchr(b'<', &self.bytes[self.at..])?;
             let rest = &self.bytes[self.at + 1..];
             if rest.starts_with(b"!--") {
-                // the dashes may be those of the beginning
+                // the dashes may be the ones of the beginning
                 self.at += 2 + memchr::memmem::find(&rest[1..], b"-->")? + 3;
             } else if is_meta(rest) {
                 self.at += 1 + b"meta".len();

@@ -2,8 +2,8 @@
 //!
 //! libdeflate inflates two to three times as fast as a decoder that can stop anywhere, but it has nothing to say about
 //! a body that is cut, damaged, longer than its bound or followed by something else. It is asked first, and only where
-//! its answer is certain to be that of the stream decoder: where the body is one whole member that fits its bound.
-//! Otherwise the answer is none, and the stream decoder takes the body from its beginning.
+//! its answer is certain to be the stream decoder's: where the body is one whole member that fits its bound. Otherwise
+//! the answer is none, and the stream decoder takes the body from its beginning.
 //!
 //! libdeflate checks the checksum and the length at the end of the content, wherever that is. The body ends there, and
 //! not with a second member or with rubbish, if its last four bytes are that length and nowhere else in it.
@@ -30,11 +30,11 @@ const EXPANSION_MAX: usize = 1_032;
 /// Bytes that a byte of deflate becomes in pages, as a rule.
 const EXPANSION_USUAL: usize = 16;
 
-/// Inflates one body after the other into memory of its own.
+/// Inflates one body after the other into its own memory.
 #[derive(Default)]
 pub(in crate::web) struct WholeInflater {
     decompressor: Option<Decompressor>,
-    /// The content, and behind it what is left of earlier ones: bytes that are there need not be cleared again.
+    /// The content, and behind it what is left of earlier ones: bytes already there need not be cleared again.
     buffer: Vec<u8>,
 }
 
@@ -51,7 +51,7 @@ impl WholeInflater {
     /// Inflates `body` if it is a whole zlib stream of moderate length, at most `decoded_max`. As with the stream
     /// decoder, what follows it does not matter.
     pub(super) fn zlib(&mut self, body: &[u8], decoded_max: usize) -> Option<usize> {
-        // its length stands nowhere: beyond the usual one the stream decoder has it
+        // its length is written nowhere: beyond the usual one the stream decoder has it
         let room = body.len().saturating_mul(EXPANSION_USUAL).min(decoded_max).min(KEPT_BYTES);
         let (decompressor, out) = self.parts(room);
         decompressor.zlib_decompress(body, out).ok()

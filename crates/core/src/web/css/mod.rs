@@ -1,6 +1,6 @@
 //! References of CSS: the URLs that a sheet, a `<style>` or a `style` attribute names, by CSS Syntax Level 3.
 //!
-//! What counts: `url()` with and without quotes wherever its token stands, the string of `@import`, and the strings of
+//! What counts: `url()` with and without quotes wherever its token is, the string of `@import`, and the strings of
 //! `image-set()`. What does not: `@namespace`, and the conditions of `@supports`, `@container` and `@document`, which
 //! name URLs without fetching them; comments, and with them source maps; tokens that the standard calls bad.
 //!
@@ -9,7 +9,7 @@
 //! stack; so a new parser is begun behind each opening instead, and the blocks that are open are kept here. A sheet
 //! takes time linear in its length; one that opens more than 4,096 blocks within one another is read up to there.
 //!
-//! Most `style` attributes and some sheets name nothing: [`may_name`] tells so from a search for three bytes.
+//! Most `style` attributes and some sheets name nothing: [`may_name`] finds that by a search for three bytes.
 
 #[cfg(test)]
 mod tests;
@@ -153,7 +153,7 @@ impl Walk {
         self.depth = self.open.len();
     }
 
-    /// The rule is at its end where its `;` or its block stands beside its name.
+    /// Ends the rule where its `;` or its block is on the level of its name.
     fn end_at(&mut self, depth: usize) {
         if depth <= self.depth {
             self.rule = Rule::Other;

@@ -220,7 +220,7 @@ fn the_fast_path_says_no_only_where_the_tokens_do() {
     }
 }
 
-/// Sheets whose pieces stand beside or within one another as often as `n`: none needs stack, and none hands out more
+/// Sheets whose pieces are next to or within one another as often as `n`: none needs stack, and none hands out more
 /// than its own bytes, whatever it leaves open.
 #[test]
 fn nesting_needs_no_stack_and_gives_no_more_than_the_text() {

@@ -42,7 +42,7 @@ pub struct Stated<'a> {
     pub embedded: bool,
 }
 
-/// The root element has to begin among so many bytes.
+/// The root element has to begin among this many bytes.
 const START_BYTES: usize = 8 << 10;
 
 impl Document {

@@ -28,9 +28,9 @@ pub(super) struct Found {
     pub(super) scratch: String,
     pub(super) scripts: usize,
     pub(super) anchors: usize,
-    /// Bytes of text beside raw text, without the blanks around each piece.
+    /// Bytes of text without raw text, without the blanks around each piece.
     pub(super) text_bytes: usize,
-    /// It names an icon of its own.
+    /// It names its own icon.
     pub(super) has_icon: bool,
     /// Texts of anchors, where they are wanted.
     pub(super) texts: Option<AnchorTexts>,
@@ -80,8 +80,7 @@ impl Found {
         &self.text[start..self.values[number].0]
     }
 
-    /// The numbers of all values: as they stand in the document, or those of links beside its content behind the
-    /// others.
+    /// The numbers of all values: as they are in the document, or with the links beside its content behind the others.
     pub(super) fn in_order(&self, asides_last: bool) -> impl Iterator<Item = usize> {
         let is_aside = |&number: &usize| self.values[number].1 == LinkKind::Aside;
         let all = 0..self.values.len();

@@ -1,7 +1,7 @@
 //! The walk over the tags of a document, and what each of them names.
 //!
-//! Markup within markup, of `srcdoc` and `noframes`, is walked over likewise, one level deep: what it holds of its own
-//! such is passed over.
+//! Markup within markup, of `srcdoc` and `noframes`, is walked over likewise, one level deep: more of the kind within
+//! it is passed over.
 
 use super::LinkKind;
 use super::element::{Common, Element, Name, Values, link_kind};
@@ -21,7 +21,7 @@ pub(super) struct Rules {
     pub(super) script_files: bool,
     /// A URL counts once for each kind of link.
     pub(super) each_kind: bool,
-    /// Links beside the content are told apart.
+    /// Links beside the content are distinguished.
     pub(super) tells_aside: bool,
 }
 
@@ -57,13 +57,13 @@ impl Beside {
         }
     }
 
-    /// The kind of an anchor that stands here.
+    /// The kind of an anchor at this place.
     fn anchor(&self) -> LinkKind {
         if self.open > 0 { LinkKind::Aside } else { LinkKind::Anchor }
     }
 }
 
-/// True if browsers run a script with these attributes: one of another type holds data.
+/// True if browsers run a script with these attributes: one of another type has data.
 fn is_run(values: &Values<'_>) -> bool {
     let kind = values.get(Name::Type).map(<[u8]>::trim_ascii).filter(|kind| !kind.is_empty());
     let is_code = |kind: &str| kind == "module" || mime::is_javascript(kind);
@@ -84,7 +84,7 @@ impl Found {
         self.texts = texts;
     }
 
-    /// Gathers the links of markup that stands within a page.
+    /// Gathers the links of markup within a page.
     fn gather_inner(&mut self, markup: &[u8], rules: &Rules) {
         self.walk(Tags::new(markup), rules, true, &mut None, &mut |_, _| {});
     }

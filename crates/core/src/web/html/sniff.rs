@@ -36,7 +36,7 @@ pub fn may_be_html(content_type: Option<&str>) -> bool {
     stated(content_type).unwrap_or(true)
 }
 
-/// Returns whether the type is that of HTML; none where it says nothing.
+/// Returns whether the type is HTML's; none where it says nothing.
 fn stated(content_type: Option<&str>) -> Option<bool> {
     let stated = content_type.and_then(MimeType::parse)?.essence;
     let is_html = matches!(&*stated, "text/html" | "application/xhtml+xml");

@@ -110,7 +110,7 @@ pub(super) struct AnchorTexts {
 struct OpenAnchor {
     value: usize,
     text: Squeezed,
-    /// The alternative texts of the pictures in it, which stand for a text that it has not.
+    /// The alternative texts of the pictures in it, which take the place of a text that it has not.
     alternatives: Squeezed,
 }
 
@@ -173,9 +173,9 @@ impl AnchorTexts {
         }
     }
 
-    /// The text of each link: that of the first anchor with its target that has any. `key` tells the target of a value.
+    /// The text of each link: from the first anchor with its target that has any. `key` gives the target of a value.
     pub(super) fn of(&mut self, links: &Links, key: impl Fn(usize) -> Option<Fingerprint>) -> Vec<String> {
-        // where a URL is there once for each kind, its text is that of the anchors
+        // where a URL comes once for each kind, its text is the anchors'
         let is_anchor = |link: &&(usize, &Link)| link.1.kind == LinkKind::Anchor;
         let (anchors, others): (Vec<_>, Vec<_>) = links.entries.iter().enumerate().partition(|link| is_anchor(&link));
         let places: HashMap<Fingerprint, usize> =

@@ -44,8 +44,8 @@ struct Mender {
 
 impl Mender {
     /// The text with a blank for each comment and each control character, and without a comma that nothing follows.
-    /// Comments are those of JavaScript (`/* */`, and `//` to the end of the line), those of HTML (`<!-- -->`), and the
-    /// marks of a CDATA section.
+    /// Comments are JavaScript's (`/* */`, and `//` to the end of the line), HTML's (`<!-- -->`), and the marks of a
+    /// CDATA section.
     fn mended(mut self, text: &str, html: Html) -> String {
         self.out.reserve(text.len());
         let mut rest = text;
@@ -79,7 +79,7 @@ impl Mender {
         }
     }
 
-    /// A character that stands in no string and in no number.
+    /// Takes a character that is in no string and in no number.
     fn mark(&mut self, c: char) {
         match c {
             '[' | '{' => {

@@ -45,7 +45,7 @@ impl Method {
     }
 }
 
-/// A request beside its URL.
+/// A request without its URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     method: Method,
@@ -167,7 +167,7 @@ impl Request {
         [Method::Get, Method::Post].iter().any(|method| method.as_str() == name)
     }
 
-    /// Reads what stands behind the `#` of an address; none where that is no request.
+    /// Reads what is behind the `#` of an address; none where that is no request.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > Self::BYTES_MAX {
             return None;

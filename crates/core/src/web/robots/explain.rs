@@ -1,6 +1,6 @@
 //! A robots.txt with its lines: which of them decides on a URL, and of which group it is.
 //!
-//! The judge is [`RobotsRules`]; beside its rules stand the lines that state them, which a crawl does not keep.
+//! The judge is [`RobotsRules`]; next to its rules are the lines that state them, which a crawl does not keep.
 
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ impl RobotsFile {
         self.rules.sitemaps()
     }
 
-    /// The name in the first `User-agent` line that makes a group ours: our agent's, or that of all. None where no
+    /// The name in the first `User-agent` line that makes a group ours: our agent's, or the one of all. None where no
     /// group speaks to us.
     pub fn group(&self) -> Option<&str> {
         self.group.as_deref()

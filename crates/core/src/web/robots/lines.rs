@@ -72,7 +72,7 @@ pub struct Placed<'a> {
     pub is_all: bool,
 }
 
-/// Calls `each` with the lines that say something, and tells of each in whose groups it stands.
+/// Calls `each` with the lines that say something, and says of each in whose groups it is.
 ///
 /// A group is some `User-agent` lines and what follows up to the next one behind a rule. Other lines, blank ones
 /// too, neither begin nor end a group; a delay concerns the agents named so far.

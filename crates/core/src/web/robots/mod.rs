@@ -1,8 +1,8 @@
 //! robots.txt (RFC 9309), compiled for one agent.
 //!
 //! Of a whole file only what concerns our own agent is kept: its rules, longest first, its delay, and the sitemaps.
-//! Grouping (`lines`) and matching (`pattern`) follow the RFC to the letter and take linear time; delays and
-//! sitemaps are read by `texting_robots`. What it asks of users of the content (`usage`) is kept beside.
+//! Grouping (`lines`) and matching (`pattern`) follow the RFC to the letter and take linear time; delays and sitemaps
+//! are read by `texting_robots`. What it asks of users of the content (`usage`) is kept separately.
 //!
 //! Statuses, redirects and caching belong to the caller, and how many bytes are read.
 
@@ -128,7 +128,7 @@ impl RobotsRules {
         compact
     }
 
-    /// Bytes of memory that it holds beside its own size.
+    /// Bytes of memory that it has in addition to its own size.
     pub fn heap_bytes(&self) -> usize {
         let sitemaps: usize = self.sitemaps.iter().map(|url| size_of::<String>() + url.capacity()).sum();
         let usage = self.usage.as_ref().map_or(0, |usage| size_of::<UsageLines>() + usage.heap_bytes());

@@ -5,7 +5,7 @@
 //! a `$` at the end are special; the characters themselves are escaped, in URLs too.
 //!
 //! The same figure escapes `:` and `/` behind the `?`, where they separate nothing, while the rest of the world
-//! compares them as they stand. Both are held to: there, a pattern with a `?` matches if it does in either form.
+//! compares them as they are. Both are held to: there, a pattern with a `?` matches if it does in either form.
 
 use crate::web::percent::{escape, escaped_byte, is_unreserved};
 

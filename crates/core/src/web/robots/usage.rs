@@ -1,8 +1,8 @@
 //! Usage preferences that a robots.txt states: `Content-Signal` and `Content-Usage` lines.
 //!
 //! A line may begin with a path that it is meant for; of several that concern a URL the longest path counts, for each
-//! use by itself. Preferences are for anyone who uses the content, so those of the groups for `*` count, and those that
-//! stand before any group.
+//! use by itself. Preferences are for anyone who uses the content, so those of the groups for `*` count, and those
+//! before any group.
 
 use super::lines::{Directive, walk};
 use super::pattern::{Subject, normalise_pattern};
@@ -74,7 +74,7 @@ impl UsageLines {
         self.lines.is_empty()
     }
 
-    /// Bytes of memory that it holds beside its own size.
+    /// Bytes of memory that it has in addition to its own size.
     pub(super) fn heap_bytes(&self) -> usize {
         self.patterns.capacity() + self.lines.capacity() * size_of::<Line>()
     }

@@ -1,4 +1,4 @@
-//! The dates that sitemaps and feeds write beside their URLs, and which of them are believed.
+//! The dates that sitemaps and feeds write next to their URLs, and which of them are believed.
 //!
 //! A date is a span: `2026-11-22` is a day, `2026` a year. Sitemaps write it as the W3C does
 //! (<https://www.w3.org/TR/NOTE-datetime>), RSS as mail does (RFC 822, RFC 2822), and many the one for the other; so
@@ -125,7 +125,7 @@ fn of_mail(text: &str) -> Option<Written> {
     Some(Written::new(first + clock, offset, length))
 }
 
-/// A number of so many digits.
+/// A number of `count` digits.
 fn digits(text: &str, count: usize) -> Option<u64> {
     let is_number = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_number)

@@ -1,7 +1,7 @@
 //! JSON Feed (<https://www.jsonfeed.org/version/1.1/>), item by item.
 //!
-//! What stands elsewhere in the document is passed over without being kept; a value of a wrong type counts as none.
-//! Where the document breaks off, what came before it was handed out.
+//! What is elsewhere in the document is passed over without being kept; a value of a wrong type counts as none. Where
+//! the document breaks off, what came before it was handed out.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -2,14 +2,13 @@
 //!
 //! The content decides whether a body is one, not its name or type: XML whose root element is `urlset` or
 //! `sitemapindex`, a feed (RSS of any version, Atom, JSON Feed), or text with a URL a line. It may be gzipped as a
-//! file, beside any content coding. Of the entries the URLs are used, with those of images, videos and translations
-//! beside them, and the date of the last change (`lastmod`, `pubDate`, `dc:date`, `updated`, `date_modified`); which
+//! file, under any content coding. Of the entries the URLs are used, with the URLs of images, videos and translations
+//! that they name, and the date of the last change (`lastmod`, `pubDate`, `dc:date`, `updated`, `date_modified`); which
 //! dates are believed is the matter of [`Written`]. `changefreq` and `priority` say nothing that could be relied on,
-//! and the frontier has an order of its own. Whose URLs a sitemap may list is not judged here either: the scope does
-//! that.
+//! and the frontier has its own order. Whose URLs a sitemap may list is not judged here either: the scope does that.
 //!
-//! It reads forward only, holds one URL at a time beside the decoded file, and takes time linear in that. The bounds
-//! are those of the protocol, [`URLS_MAX`] and [`BYTES_MAX`]; what is beyond is counted or cut. There is no DTD and no
+//! It reads forward only, has one URL at a time in memory besides the decoded file, and takes time linear in that. The
+//! bounds are the protocol's, [`URLS_MAX`] and [`BYTES_MAX`]; what is beyond is counted or cut. There is no DTD and no
 //! entity but the five of XML and the numeric ones: a URL that uses another one is dropped, so neither a file nor a
 //! million laughs come in. What is broken is read as far as it goes.
 //!
@@ -36,7 +35,7 @@ use super::url::CanonicalUrl;
 pub const URLS_MAX: u64 = 50_000;
 /// Bytes of a file without its codings that are read.
 pub const BYTES_MAX: usize = 50 << 20;
-/// The root element, or the first line, has to stand among the first so many bytes.
+/// The root element, or the first line, has to be among this many first bytes.
 const START_BYTES: usize = 8 << 10;
 
 /// Targets that a URL in a sitemap leads to.
@@ -53,7 +52,7 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// Returns whether it is named beside the pages and sitemaps of a file, and has no date of its own.
+    /// Returns whether it is named besides the pages and sitemaps of a file, and has no date.
     pub fn is_beside(self) -> bool {
         matches!(self, Entry::Beside | Entry::Next)
     }
@@ -64,7 +63,7 @@ impl Entry {
 pub enum Item<'a> {
     /// A URL as it is written, blanks around it removed; it may be relative, or no URL at all.
     Url(Entry, &'a str),
-    /// The end of an entry, with the date of its last change: that of the pages and sitemaps since the end before.
+    /// The end of an entry, with the date of its last change: the date of the pages and sitemaps since the end before.
     End(Option<Written>),
 }
 
@@ -135,10 +134,10 @@ impl Format {
 pub struct Summary {
     /// The format of its entries.
     pub format: Format,
-    /// URLs that were handed out, without those beside.
+    /// URLs that were handed out, without those in `beside`.
     pub urls: u64,
-    /// URLs beside, and next pages, that were handed out. They have a bound of their own: where each of a page's
-    /// translations names all others, they are many more than the pages.
+    /// URLs that entries name besides their pages, and next pages, that were handed out. They have their own bound:
+    /// where each of a page's translations names all others, they are many more than the pages.
     pub beside: u64,
     /// URLs beyond [`URLS_MAX`], longer than any URL, or with entities that nobody knows.
     pub dropped: u64,
@@ -193,7 +192,7 @@ pub fn format(body: Body<'_>, claim: Claim) -> Option<Format> {
 }
 
 /// Hands the entries of a sitemap of this format to `found`. `document` is the URL that it came from, which relative
-/// bases within it stand on.
+/// bases within it are resolved against.
 pub fn read(format: Format, body: Body<'_>, document: &CanonicalUrl, found: &mut dyn FnMut(Item<'_>)) -> Summary {
     let decoded = plain(body, coding::within_ratio(body.bytes.len(), BYTES_MAX));
     let (is_cut, bytes) = (!decoded.is_whole(), decoded.bytes);

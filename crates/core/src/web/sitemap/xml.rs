@@ -1,8 +1,8 @@
 //! The XML of sitemaps and feeds: one pass over its events, with one URL, one `guid` and one date in hand at most.
 //!
-//! Namespaces are not resolved. An element counts by its local name where it has no prefix or that of the root element;
-//! so `image:loc` of the extensions is no `loc`, but stands beside one, and a file with a wrong namespace is read like
-//! any other.
+//! Namespaces are not resolved. An element counts by its local name where it has no prefix or the root element's; so
+//! `image:loc` of the extensions is no `loc`, but comes next to one, and a file with a wrong namespace is read like any
+//! other.
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
@@ -148,7 +148,7 @@ impl Scan<'_> {
         let (name, counts) = (name.as_ref(), prefix.is_none() || prefix == *of_root);
         if counts && self.is_item(name) {
             self.end_item(sink);
-            // what stands before it is of no entry
+            // what is before it is of no entry
             sink.end(None);
             self.item = Some(Entered::default());
         }

@@ -98,7 +98,7 @@ pub struct Rendition<'a> {
     pub note: &'a str,
     /// The page as it was when the rendering ended, in UTF-8; nothing where that failed.
     pub dom: Option<&'a str>,
-    /// Links that it found beside those that `dom` names.
+    /// Links that it found and that `dom` does not name.
     pub outlinks: &'a [String],
     /// Pictures of the page: what their URLs begin with, media type, bytes.
     pub pictures: &'a [(&'static str, &'static str, &'a [u8])],
@@ -133,7 +133,7 @@ pub struct Encoder {
     packer: Packer,
     /// The head of the record that is written.
     head: String,
-    /// The block of the record, or what stands before the payload there.
+    /// The block of the record, or what is before the payload there.
     pub(super) block: Vec<u8>,
 }
 
@@ -176,7 +176,7 @@ impl Encoder {
         let start = bytes.len();
         let payload_sha1 = self.response(exchange, payload_sha1, (&date, response_id), &mut bytes);
         let payload_bytes = exchange.body.len() as u64;
-        // the block is still that of the response, before its payload
+        // the block is still the response's, before its payload
         let revisit = Profile::of(exchange.status, payload_bytes, exchange.truncated).map(|profile| RevisitDraft {
             profile,
             id_seed: exchange.id_seed,
@@ -187,8 +187,8 @@ impl Encoder {
         Records { response: start..bytes.len(), bytes, payload_sha1, payload_bytes, revisit, is_external: false }
     }
 
-    /// Appends the records before that of the answer; returns the answer's date and id. `payload_in` names the archive
-    /// that has its payload, where that is another one.
+    /// Appends the records before the answer's; returns the answer's date and id. `payload_in` names the archive that
+    /// has its payload, where that is another one.
     fn before_answer(
         &mut self,
         exchange: &Exchange<'_>,
@@ -491,7 +491,7 @@ fn header(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// The lines of a record's head for a field of it: of an address the URL, and its request in a field of its own.
+/// The lines of a record's head for a field of it: of an address the URL, and its request in another field.
 fn head_field(text: &mut String, name: &str, value: &str) {
     match address::parts(name, value) {
         Some((url, request_name, request)) => {
@@ -520,7 +520,7 @@ fn push_line(text: &mut String, part: &str) {
     }
 }
 
-/// The seed of the record ids of a page: nothing but the crawl's id and what key.dat tells of the page, so that a later
+/// The seed of the record ids of a page: nothing but the crawl's id and what key.dat says of the page, so that a later
 /// record can name the records of this one without reading them. No URL is asked for twice within a millisecond.
 pub fn id_seed(crawl: u128, url: &str, fetched_at: Time) -> u128 {
     let mut sha1 = Sha1::new();

@@ -98,7 +98,7 @@ pub(super) struct GzipPacker {
     compressor: Compressor,
     /// The record that is compressed.
     record: Vec<u8>,
-    /// The compressed record, and behind it what is left of earlier ones: bytes that are there need not be cleared.
+    /// The compressed record, and behind it what is left of earlier ones: bytes already there need not be cleared.
     deflated: Vec<u8>,
     /// The compressor of large records; made for the first of them.
     streaming: Option<Compress>,

@@ -20,7 +20,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Heads are decompressed in steps of this size.
 const HEAD_STEP_BYTES: usize = 2 << 10;
 
-/// A record as it lies in a file.
+/// A record as it is in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The offset in the file at which it begins.
@@ -56,7 +56,7 @@ impl Record {
     }
 
     /// True if its block has the digest that the record states; one without a digest is not known to be as it was
-    /// written. Compression has a checksum of its own; a record that is not compressed has nothing else.
+    /// written. Compression has its own checksum; a record that is not compressed has nothing else.
     pub fn is_intact(&self) -> bool {
         self.field("WARC-Block-Digest").is_some_and(|stated| stated == digest(Sha1::digest(&self.block).into()))
     }

@@ -8,7 +8,7 @@ use crate::web::tags::Attribute;
 pub(super) enum Kind {
     /// Its text belongs to the page.
     Text,
-    /// The title, whose text the tokenizer holds.
+    /// The title, whose text the tokenizer has.
     Title,
     /// Nobody reads it, or it says when the page was made.
     Unread,

@@ -4,8 +4,8 @@
 //! [`Wording`] writes the words of a document in order, in lower case and with one blank between two. It leaves out:
 //!
 //! - all but text: attributes, comments, scripts, styles; so tokens in forms, times of generation, names of builds;
-//! - numbers and words with digits in them: counters, dates, session ids, hashes; and the words that stand with them,
-//!   names of months and weekdays, "3 minutes ago" ([`fades`]);
+//! - numbers and words with digits in them: counters, dates, session ids, hashes; and the words next to them, names of
+//!   months and weekdays, "3 minutes ago" ([`fades`]);
 //! - punctuation and white space;
 //! - parts that frame the page or hold what rotates: navigation, footers, asides, advertisements, recommendations, by
 //!   their elements, roles and class names ([`frames`]). Where hardly anything else is left, they are the page.
@@ -89,7 +89,7 @@ impl Wording {
         &self.words.text
     }
 
-    /// Reads a document, without its frames; tells whether that leaves a text.
+    /// Reads a document, without its frames; returns whether that leaves a text.
     fn read(&mut self, mut tags: Tags<'_>, without_frames: bool) -> bool {
         self.words.clear();
         let mut skipped: Option<Skipped<'_>> = None;
@@ -155,7 +155,7 @@ impl<'a> Skipped<'a> {
     }
 }
 
-/// Appends text as it stands in markup.
+/// Appends text as it is in markup.
 fn push_text(text: &[u8], words: &mut Words, decoded: &mut String) {
     if memchr::memchr(b'&', text).is_none() {
         return words.push(text);
@@ -216,7 +216,7 @@ impl Words {
         }
     }
 
-    /// Appends the letters of ASCII that a piece begins with, as many as a word may have; tells how many they are.
+    /// Appends the letters of ASCII that a piece begins with, as many as a word may have; returns how many they are.
     fn push_letters(&mut self, piece: &[u8]) -> usize {
         let room = (WORD_BYTES_MAX + 1).saturating_sub(self.text.len() - self.start).max(1);
         let piece = &piece[..piece.len().min(room)];

@@ -2,7 +2,7 @@
 //!
 //! Whether it is, only the archive's owner knows. So [`Encoder::encode`] keeps of every answer that may turn out to be
 //! one what its revisit record takes ([`RevisitDraft`]), and [`Encoder::revisit`] writes that record, which has the
-//! place of the response record in the exchange: metadata and request are those of any answer.
+//! place of the response record in the exchange: metadata and request are as for any answer.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
