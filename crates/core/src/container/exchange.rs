@@ -14,7 +14,7 @@ use crate::web::warc::{Compression, Encoder, Record, RecordReader, format_date};
 
 /// Bytes in which the record before is looked for, step by step; heads of a few hundred bytes are the rule.
 const WINDOWS_BYTES: [u64; 5] = [4 << 10, 64 << 10, 512 << 10, 4 << 20, 32 << 20];
-/// The number of the first of them that are enough where the page was not rendered: no record is longer there.
+/// The number of windows, from the first on, that suffice where the page was not rendered: no record is longer there.
 const SMALL_WINDOWS: usize = 3;
 /// Places of a window where a record may begin that are tried.
 const CANDIDATES_MAX: usize = 64;

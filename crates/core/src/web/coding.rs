@@ -124,7 +124,7 @@ enum Content<'a> {
 }
 
 impl BodyDecoder {
-    /// Does what [`decode`] does.
+    /// Decodes a body as [`decode`] does.
     pub fn decode<'a>(&'a mut self, content_encoding: Option<&str>, body: &'a [u8], decoded_max: usize) -> Decoded<'a> {
         let (content, end) = self.undo_all(content_encoding, body, decoded_max);
         let bytes = match content {

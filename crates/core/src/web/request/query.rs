@@ -1,4 +1,4 @@
-//! Requests as indexes of archives write them: fields that are appended to the query of its URL.
+//! Requests as indexes of archives write them: fields that are appended to the query of a URL.
 //!
 //! pywb and the tools around it look a POST up by its URL with `__wb_method=POST` and what its body says behind that: a
 //! form is decoded, JSON becomes a list of its leaves by name, everything else is base64. Cut at 4096 characters.
