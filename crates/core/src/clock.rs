@@ -37,7 +37,7 @@ impl Time {
 
     /// The moment by the calendar, in UTC: year, month, day, hour, minute, second, millisecond.
     pub fn civil(self) -> (u64, u64, u64, u64, u64, u64, u64) {
-        // Later than the year 9999 no log has to tell apart.
+        // No log has to distinguish times later than the year 9999.
         let ms = self.0.min(253_402_300_799_999);
         let (days, of_day) = (ms / 86_400_000, ms % 86_400_000);
         // Count years from 1 March of year 0: the leap day is then the last one of a year, and months follow a pattern.
@@ -97,7 +97,7 @@ impl Sub<Duration> for Time {
     }
 }
 
-/// Where the engine and its stores get the time from.
+/// Source of the time for the engine and its stores.
 pub trait Clock: Send + Sync {
     /// The present moment; never earlier than an answer given before.
     fn now(&self) -> Time;
@@ -108,8 +108,8 @@ pub trait Clock: Send + Sync {
         self.now()
     }
 
-    /// Time on a stopwatch that began to run at some moment: finer than [`Clock::now`] where the clock can tell, and
-    /// good for differences only. What the crawl does never depends on it.
+    /// Time on a stopwatch that began to run at some moment: finer than [`Clock::now`] where the clock is, and good for
+    /// differences only. What the crawl does never depends on it.
     fn elapsed(&self) -> Duration {
         self.now().since(Time::ZERO)
     }
@@ -159,7 +159,7 @@ impl Clock for SystemClock {
 pub struct ManualClock(AtomicU64);
 
 impl ManualClock {
-    /// A clock that stands at `start`.
+    /// A clock that stays at `start`.
     pub fn new(start: Time) -> Self {
         ManualClock(AtomicU64::new(start.ms()))
     }

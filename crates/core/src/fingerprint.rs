@@ -40,7 +40,7 @@ pub struct Fingerprinter {
     tables: Box<Tables>,
 }
 
-/// For each byte of a word and each value of it: that byte, moved up by a number of words and reduced.
+/// Table with each value of each byte of a word, moved up by a number of words and reduced.
 type WordTable = [[u64; 256]; 8];
 
 /// `near[j][b]` is b * x^(64 + 8j), reduced: up by one word; `far[j][b]` is b * x^(128 + 8j): up by two.
@@ -127,10 +127,10 @@ fn moved_up(table: &WordTable, word: u64) -> u64 {
         ^ ((table[4][b4] ^ table[5][b5]) ^ (table[6][b6] ^ table[7][b7]))
 }
 
-/// Whether x^64 + `polynomial` has no factor over GF(2).
+/// Returns whether x^64 + `polynomial` has no factor over GF(2).
 ///
-/// Rabin's test for degree 64, whose only prime factor is 2: P is irreducible exactly when P divides x^(2^64) - x
-/// and shares no factor with x^(2^32) - x.
+/// Rabin's test for degree 64, whose only prime factor is 2: P is irreducible exactly when P divides x^(2^64) - x and
+/// shares no factor with x^(2^32) - x.
 pub fn is_irreducible(polynomial: u64) -> bool {
     if polynomial & 1 == 0 {
         return false; // divisible by x
@@ -165,7 +165,7 @@ fn times_x8(mut rest: u64, polynomial: u64) -> u64 {
     rest
 }
 
-/// Whether `a` and x^64 + `polynomial` share no factor (Euclid).
+/// Returns whether `a` and x^64 + `polynomial` share no factor (Euclid).
 fn is_coprime(a: u64, polynomial: u64) -> bool {
     let (mut big, mut small) = (1_u128 << 64 | u128::from(polynomial), u128::from(a));
     while small != 0 {

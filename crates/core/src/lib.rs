@@ -1,4 +1,4 @@
-//! What a crawler stands on: the web's formats, files that survive any kill, the DRUM, the archive, the frontier.
+//! The base of a crawler: the web's formats, files that survive any kill, the DRUM, the archive, the frontier.
 //!
 //! The crate below the crawler: the rooms that do most of the work, and know nothing of engines, threads or networks.
 //! It is apart for the sake of builds. Development builds optimise it, since tests sort, compress and fingerprint, and

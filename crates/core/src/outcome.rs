@@ -1,8 +1,8 @@
-//! How the way of a URL ends, and what follows from each answer and each error.
+//! Outcomes of URLs, and what follows from each answer and each error.
 //!
 //! Every URL ends in exactly one way: its answer is stored, its attempts brought none and it has failed, or it is
 //! dropped for a [`Reason`]. [`judge_answer`] and [`judge_failure`] are the one table that says whether an attempt ends
-//! the URL or is rebuilt; [`blame_of_answer`] and [`blame_of_failure`] say whom it speaks for: the URL alone, or its
+//! the URL or is repeated; [`blame_of_answer`] and [`blame_of_failure`] say whom it speaks for: the URL alone, or its
 //! whole host. Live crawling and the replay after a crash ask the same table, so that they cannot disagree.
 
 mod cause;
@@ -12,7 +12,7 @@ use std::fmt;
 pub use cause::{Cause, HostFault};
 use serde::{Deserialize, Serialize};
 
-/// Why a URL was not fetched.
+/// Reasons why a URL is not fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Reason {
     /// Outside of the crawl's scope.
@@ -41,11 +41,11 @@ pub enum Reason {
     HostGivenUp,
     /// A link beyond the limits of its page: of number, length, or memory.
     PageLimit,
-    /// It lies elsewhere, and `budget.pages_per_domain` of the domain that embeds it is used up.
+    /// A URL elsewhere, when `budget.pages_per_domain` of the domain that embeds it is used up.
     EmbeddedPages,
     /// Its site lets nobody in without a login, and that failed.
     Login,
-    /// It is named by a page whose text more pages of its origin nearly have than `scope.max_pages_per_text`.
+    /// A URL on a page whose text more pages of its origin nearly have than `scope.max_pages_per_text`.
     Text,
     /// A page with another value of a session parameter was fetched in its place.
     SessionParam,
@@ -95,7 +95,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Why an attempt to fetch brought no answer.
+/// Reasons why an attempt to fetch brings no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Failure {
     /// The name does not exist.
@@ -112,11 +112,11 @@ pub enum Failure {
     TooSlow,
     /// The connection broke.
     Disconnected,
-    /// What came is not HTTP, or breaks a limit of it.
+    /// The answer is not HTTP, or breaks a limit of it.
     Protocol,
     /// Every address of the host is private.
     PrivateAddress,
-    /// A 304 to a request that set no condition: it tells of no page.
+    /// A 304 to a request that set no condition: it says nothing of any page.
     Unconditional304,
     /// The proxy does not answer, or wants another user or password.
     Proxy,
@@ -169,12 +169,12 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What a status code says, as it is registered; empty for one that is not.
+/// Returns the words of a status code, as it is registered; empty for one that is not.
 pub fn words_of_status(status: u16) -> &'static str {
     http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or_default()
 }
 
-/// What an attempt means for its URL.
+/// Meanings of an attempt for its URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The URL has its outcome.
@@ -185,7 +185,7 @@ pub enum Verdict {
     GiveUp,
 }
 
-/// Whom a bad attempt speaks for.
+/// Those that a bad attempt speaks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// Nobody: the site answered as it wanted to.
@@ -196,8 +196,8 @@ pub enum Blame {
     Host,
 }
 
-/// What an answer of `status` means, when it came at attempt number `attempt` (0 is the first) and `retries` more
-/// are allowed after the first.
+/// Judges an answer of `status` that came at attempt number `attempt` (0 is the first), when `retries` more are allowed
+/// after the first.
 ///
 /// What speaks of load or of a fault that may pass is asked for again (a server that is restarted answers 502 for a
 /// while). Everything else is the site's answer.
@@ -208,8 +208,8 @@ pub fn judge_status(status: u16, attempt: u8, retries: u8) -> Verdict {
     }
 }
 
-/// Whom an answer speaks for whose head was complete: 429 and 503 for the host, other faults of the server for the page
-/// that has them, and so does a body that broke off or was too slow to be waited for.
+/// Returns whom an answer speaks for whose head was complete: 429 and 503 for the host, other faults of the server for
+/// the page that has them, and so does a body that broke off or was too slow to be waited for.
 pub fn blame_of_answer(status: u16, interrupted: bool) -> Blame {
     match status {
         429 | 503 => Blame::Host,
@@ -219,9 +219,9 @@ pub fn blame_of_answer(status: u16, interrupted: bool) -> Blame {
     }
 }
 
-/// Whom an attempt speaks for that brought no answer. A host that was connected to and then said nothing that is HTTP,
-/// or nothing at all before it hung up, may do so for one page; one that cannot be found or connected to, or keeps
-/// silent, does so for all.
+/// Returns whom an attempt speaks for that brought no answer. A host that was connected to and then said nothing that
+/// is HTTP, or nothing at all before it hung up, may do so for one page; one that cannot be found or connected to, or
+/// keeps silent, does so for all.
 pub fn blame_of_failure(failure: Failure) -> Blame {
     match failure {
         Failure::Disconnected | Failure::Protocol | Failure::Unconditional304 => Blame::Url,
@@ -229,20 +229,21 @@ pub fn blame_of_failure(failure: Failure) -> Blame {
     }
 }
 
-/// What an answer means whose body may have been cut short: by a limit of size it counts, by time or by a broken
-/// connection it is asked for again.
+/// Judges an answer whose body may have been cut short: by a limit of size it counts, by time or by a broken connection
+/// it is asked for again.
 pub fn judge_answer(status: u16, interrupted: bool, attempt: u8, retries: u8) -> Verdict {
     if interrupted && attempt < retries { Verdict::Retry } else { judge_status(status, attempt, retries) }
 }
 
-/// Why an answer that ends its URL is a failure all the same. It is stored as it came, and not asked for again.
+/// Returns the reason why an answer that ends its URL is a failure all the same. It is stored as it came, and not asked
+/// for again.
 ///
 /// `not_modified` says that the answer is a 304 to a condition that was sent, and refers to a stored page.
 pub fn failure_of_answer(status: u16, not_modified: bool) -> Option<Failure> {
     (status == 304 && !not_modified).then_some(Failure::Unconditional304)
 }
 
-/// What a failed attempt means, counted as in [`judge_status`]. What is not HTTP comes the same way again.
+/// Judges a failed attempt, counted as in [`judge_status`]. What is not HTTP comes the same way again.
 pub fn judge_failure(failure: Failure, attempt: u8, retries: u8) -> Verdict {
     match failure {
         Failure::PrivateAddress | Failure::NoSuchHost | Failure::Protocol => Verdict::GiveUp,

@@ -1,7 +1,7 @@
 //! The judge of politeness: which requests of a log came too soon, or were too many at once.
 //!
 //! It is pure: a sequence of requests with their times goes in, offences come out. The synthetic web, the simulator and
-//! the hosts report each have a log of their own; they translate it into [`Request`]s and have the same judge. It knows
+//! the hosts report each have their own log; they translate it into [`Request`]s and have the same judge. It knows
 //! nothing of how the crawler decides, apart from [`pace`], the one formula of what a slow answer asks for.
 //!
 //! # What is owed
@@ -31,33 +31,33 @@ pub fn pace(took: Duration, factor: f64, min: Duration, max: Duration) -> Durati
 /// A request to a host; its times count from any moment that is the same for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// When it began.
+    /// Time at which it began.
     pub started: Duration,
-    /// When its answer had ended.
+    /// Time at which its answer had ended.
     pub ended: Duration,
-    /// How long nothing may begin after it.
+    /// Time after it in which nothing may begin.
     pub pause: Duration,
-    /// What has to have passed before it: since the end of the last answer, or since the last start where there are
-    /// several connections.
+    /// Time that has to have passed before it: since the end of the last answer, or since the last start where there
+    /// are several connections.
     pub lead: Duration,
-    /// For how long its answer wants the host to be left alone.
+    /// Time for which its answer wants the host to be left alone.
     pub rest: Duration,
 }
 
-/// What was promised to all hosts when a request was made.
+/// Promises to all hosts at the time of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// Requests of a host that may be in flight at once.
     pub connections: usize,
-    /// By how much less than owed the time after an answer may look.
+    /// Time by which the pause after an answer may seem shorter than owed.
     pub slack: Duration,
-    /// By how much less than owed the time between two starts may look.
+    /// Time by which the pause between two starts may seem shorter than owed.
     pub start_slack: Duration,
-    /// So long after its end an answer counts; before, the crawler may not have taken it in.
+    /// Time after its end from which on an answer counts; before, the crawler may not have taken it in.
     pub taken_in_after: Duration,
     /// The least time between the starts of two requests to an address.
     pub per_address: Duration,
-    /// By how much less than that it may look.
+    /// Time by which that may seem shorter than owed.
     pub address_slack: Duration,
 }
 
@@ -75,34 +75,34 @@ impl Default for Terms {
     }
 }
 
-/// A promise that was not kept. `T` tells requests apart.
+/// A promise that was not kept. `T` distinguishes requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offence<T> {
-    /// Too soon after the last start.
+    /// A start too soon after the last one.
     AfterStart(Early<T>),
-    /// Too soon after the end of an answer.
+    /// A start too soon after the end of an answer.
     AfterEnd(Early<T>),
-    /// Before a rest was over.
+    /// A start before a rest was over.
     RestCutShort {
-        /// By how much.
+        /// The request that the rest was owed to, and by how much it was broken.
         early: Early<T>,
-        /// Whether an earlier request has broken the same rest.
+        /// True if an earlier request has broken the same rest.
         again: bool,
     },
-    /// So many requests of the host at once, this one included.
+    /// This many requests of the host at once, the last one included.
     TooManyAtOnce(usize),
-    /// Too soon after the last start at the same address.
+    /// A start too soon after the last one at the same address.
     Address(Early<T>),
 }
 
-/// How early a request came.
+/// A request that came too early, and by how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Early<T> {
     /// The request that time was owed to.
     pub before: T,
     /// The time that had passed.
     pub gap: Duration,
-    /// What should have passed.
+    /// The time that should have passed.
     pub owed: Duration,
 }
 
@@ -113,7 +113,7 @@ pub struct HostJudge<T> {
     last_end: Option<(Duration, T)>,
     /// Ends of requests that may be in flight.
     under_way: Vec<Duration>,
-    /// What is owed to answers that may not have been taken in yet.
+    /// Debts to answers that may not have been taken in yet.
     coming: Vec<Debt<T>>,
     /// The pause that ends last.
     pause: Option<Debt<T>>,

@@ -1,12 +1,12 @@
-//! Which shard of a crawl owns a URL.
+//! Shards of a crawl, and which of them owns a URL.
 //!
-//! A crawl can be cut into shards: several engines, each with a directory of its own. A shard owns every URL of the
-//! registrable domains that fall to it. Host, origin, robots.txt, DNS answer, delays, budgets and patterns lie below
-//! one registrable domain, so what is exact for each of them in a crawl of one shard is exact in one of many.
+//! A crawl can be cut into shards: several engines, each with its own directory. A shard owns every URL of the
+//! registrable domains that fall to it. Host, origin, robots.txt, DNS answer, delays, budgets and patterns are all
+//! below one registrable domain, so what is exact for each of them in a crawl of one shard is exact in one of many.
 //!
 //! `shard = (mix(domain) * count) >> 64`: the top bits of the fingerprint itself choose buckets and partitions already.
-//! If they chose the shard too, each shard would fill a few of its buckets only. So a bijective mixer of its own comes
-//! before (the constants are those of Pelle Evensen's "moremur", 2019).
+//! If they chose the shard too, each shard would fill a few of its buckets only. So a bijective mixer comes before (its
+//! constants are from Pelle Evensen's "moremur", 2019).
 //!
 //! What a registrable domain is depends on the public suffix list, which is compiled in: [`SUFFIXES`] is its version,
 //! and part of the identity of a crawl with more than one shard.
@@ -42,12 +42,12 @@ impl Shard {
         Shard { index, count }
     }
 
-    /// All shards of a crawl that has so many.
+    /// All shards of a crawl that has `count`.
     pub fn all(count: u32) -> impl Iterator<Item = Shard> {
         (0..count).map(move |index| Shard::new(index, count))
     }
 
-    /// Which of `count` shards owns the URLs of the registrable domain with this fingerprint.
+    /// The index of the shard, of `count`, that owns the URLs of the registrable domain with this fingerprint.
     pub fn of(count: u32, domain: Fingerprint) -> u32 {
         let place = u128::from(mix(domain.bits())) * u128::from(count);
         (place >> 64) as u32
@@ -63,17 +63,17 @@ impl Shard {
         self.count
     }
 
-    /// Whether it is the only one.
+    /// True if it is the only one.
     pub fn is_whole(self) -> bool {
         self.count == 1
     }
 
-    /// Whether it owns the URLs of this domain.
+    /// True if it owns the URLs of this domain.
     pub fn owns(self, domain: Fingerprint) -> bool {
         self.is_whole() || Shard::of(self.count, domain) == self.index
     }
 
-    /// How the record at `offset` of this shard's key.dat is named in a URL's history, in every shard.
+    /// The number by which a URL's history names the record at `offset` of this shard's key.dat, in every shard.
     pub fn via(self, offset: u64) -> u64 {
         (offset + 1) * u64::from(self.count) + u64::from(self.index)
     }
@@ -85,7 +85,7 @@ impl Shard {
         Some(((via % count) as u32, offset))
     }
 
-    /// The name of its directory in that of the crawl.
+    /// The name of its directory in the crawl directory.
     pub fn dir_name(self) -> String {
         format!("shard-{:03}", self.index)
     }

@@ -42,7 +42,7 @@ impl Stored {
     }
 }
 
-/// The clock by which something was written, by that of the process that reads it.
+/// The clock by which something was written, as seen by the clock of the process that reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Era {
     /// The start of the process that reads.
@@ -52,10 +52,10 @@ pub struct Era {
 }
 
 impl Era {
-    /// That of what the process has written that reads it: every moment is as it is.
+    /// The era of what this process has written itself: every moment is as it is.
     pub const OWN: Era = Era { began: Time::MAX, ahead: Duration::ZERO };
 
-    /// That of what another process wrote at `written`, before the one that reads it began at `began`.
+    /// The era of what another process wrote at `written`, before the one that reads it began at `began`.
     pub fn before(began: Time, written: Stored) -> Era {
         Era { began, ahead: written.0.since(began) }
     }

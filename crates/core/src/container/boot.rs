@@ -1,9 +1,9 @@
 //! `boot`: in which run of the machine the value files were written.
 //!
 //! A process that is killed leaves all that it wrote where the next one reads it; only the write that was in progress
-//! may be torn, and nothing lies behind that. A power cut leaves of what was not synced any part, so that a hole in the
-//! middle is no damage but what was never durable, and what lies behind it came before its time. The two look alike in
-//! a file. They are told apart by the id that Linux gives every run: anyone who writes value files notes it here, once
+//! may be torn, and nothing is behind that. A power cut leaves of what was not synced any part, so that a hole in the
+//! middle is no damage but what was never durable, and what is behind it came before its time. The two look alike in a
+//! file. They are distinguished by the id that Linux gives every run: anyone who writes value files notes it here, once
 //! what he found there is in order.
 //!
 //! The file need not be durable. Where it is missing, old or garbled, or where the system has no such id, the power may
@@ -17,7 +17,7 @@ use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 /// Its name.
 const FILE: &str = "boot";
 
-/// Whether the value files in `dir` are as they were written, but for their very end and for damage.
+/// True if the value files in `dir` are as they were written, but for their very end and for damage.
 pub(super) fn is_same(disk: &Disk, dir: &Path) -> Result<bool> {
     let Some(id) = disk.boot_id() else { return Ok(false) };
     match disk.read(dir.join(FILE)) {
@@ -42,7 +42,7 @@ pub(super) fn note(disk: &Disk, dir: &Path) -> Result<()> {
 /// Syncs `file`, a value file in `dir`.
 pub(super) fn sync_value(disk: &Disk, dir: &Path, file: &DiskFile) -> Result<()> {
     file.sync().inspect_err(|_| {
-        // the failed sync is what has to be told; if this fails too, a hole counts as damage later on
+        // the failed sync is what has to be reported; if this fails too, a hole counts as damage later on
         let _ = disk.remove(&dir.join(FILE));
     })
 }

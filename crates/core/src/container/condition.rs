@@ -1,4 +1,4 @@
-//! What the archive lets a request ask about a page that it has: whether the stored payload is still the page's.
+//! The condition that a request can have about a page in the archive: is the stored payload still the page's?
 
 use super::revisits::{VERSIONS_MAX, Value, payload, value};
 use super::{Container, KeyRecord};
@@ -13,7 +13,7 @@ use crate::web::warc::Header;
 /// The condition of a request, and what a 304 to it refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// What is sent.
+    /// The validators that are sent.
     pub validators: Validators,
     /// The record of the response that has the payload: offset in key.dat.
     pub payload_at: u64,
@@ -26,7 +26,7 @@ impl Container {
     /// what it names is to be read again also where the index is as it was.
     ///
     /// It costs an address page, a key record for each version that is passed over, and the value of the one that is
-    /// found (of a revisit that of its payload too).
+    /// found (of a revisit the value with its payload too).
     pub fn condition(&self, key: Fingerprint, url: &str) -> Result<Option<Condition>> {
         let mut at = self.newest(key, url)?;
         for _ in 0..VERSIONS_MAX {
@@ -112,7 +112,7 @@ impl Container {
     }
 }
 
-/// Returns true where `record` is that of a page and not of an error, and its payload is in this archive.
+/// Returns true where `record` is of a page and not of an error, and its payload is in this archive.
 fn has_payload(record: &KeyRecord) -> bool {
     let is_page = match record.status {
         304 => record.payload_at.is_some(),

@@ -20,7 +20,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Makes the machine of the last process another one than that of the next.
+/// Makes the machine of the last process another one than the machine of the next.
 fn after_a_power_cut(dir: &Path) {
     fs::remove_file(dir.join("boot")).unwrap();
 }

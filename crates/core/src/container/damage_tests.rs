@@ -1,4 +1,5 @@
-//! Damage in value files behind the last checkpoint: what it costs, what is told of it, and what it is told from.
+//! Damage in value files behind the last checkpoint: what it costs, what is reported of it, and what it is
+//! distinguished from.
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +17,7 @@ fn url(number: usize) -> String {
     format!("http://a.example/{number}")
 }
 
-/// What is logged while `act` runs.
+/// Returns the result of `act`, and what is logged while it runs.
 fn logged<T>(act: impl FnOnce() -> T) -> (T, String) {
     #[derive(Clone, Default)]
     struct LogBuffer(Arc<Mutex<Vec<u8>>>);
@@ -332,7 +333,7 @@ fn n29_the_cut_of_a_torn_tail_is_durable_before_anything_is_written_behind_it() 
         let (container, replayed) = reopened(&simulated, Some(&state)).unwrap();
         assert_eq!((replayed, container.values.position()), (vec![1], end));
         drop(container);
-        // sectors of it must not stand among those of what comes in its place
+        // sectors of it must not be among the sectors of what comes in its place
         simulated.restart(Restart::PowerCut);
         let left = simulated.disk().open(&path, Mode::Read).unwrap().len().unwrap();
         assert_eq!(left, end, "seed {seed}");

@@ -1,4 +1,4 @@
-//! Which payloads the archive has: from digests to offsets in key.dat, in bounded memory.
+//! Index of the payloads that the archive has: from digests to offsets in key.dat, in bounded memory.
 //!
 //! A set-associative table like the one in front of URL-seen: the digest chooses a set of eight words, which are kept
 //! in the order of their use, the last used one first. A word is 24 bits of the digest and the offset of a key record,
@@ -36,7 +36,7 @@ impl Digests {
         Digests { sets: vec![[0; WORDS]; memory_bytes / SET_BYTES] }
     }
 
-    /// Whether responses like `record` are remembered: whole ones whose payload is worth it.
+    /// True if responses like `record` are remembered: whole ones whose payload is worth it.
     pub fn takes(record: &KeyRecord) -> bool {
         let truncated = record.truncated.then_some(crate::web::warc::Truncation::Length);
         let profile = Profile::of(record.status, record.payload_bytes, truncated);

@@ -1,8 +1,8 @@
-//! Records as they lie in the value files: what an export copies.
+//! Records as they are in the value files: what an export copies.
 //!
 //! A key record leads to the last record of its exchange. The ones before it (metadata, request) are found by walking
 //! back: a member that ends exactly where the next one begins, whose checksum holds, and that names the response in
-//! `WARC-Concurrent-To`. Nothing else is taken for part of the exchange, whatever lies there.
+//! `WARC-Concurrent-To`. Nothing else is taken for part of the exchange, whatever is there.
 
 use super::keys::KeyRecord;
 use super::reader::{Reader, StoredResponse};
@@ -12,9 +12,9 @@ use super::values;
 use crate::disk::{DiskFile, Error, Result};
 use crate::web::warc::{Compression, Encoder, Record, RecordReader, format_date};
 
-/// How far back the record before is looked for, step by step; heads of a few hundred bytes are the rule.
+/// Bytes in which the record before is looked for, step by step; heads of a few hundred bytes are the rule.
 const WINDOWS_BYTES: [u64; 5] = [4 << 10, 64 << 10, 512 << 10, 4 << 20, 32 << 20];
-/// Where the page was not rendered, nothing is longer than one of the first of them.
+/// The number of windows, from the first on, that suffice where the page was not rendered: no record is longer there.
 const SMALL_WINDOWS: usize = 3;
 /// Places of a window where a record may begin that are tried.
 const CANDIDATES_MAX: usize = 64;
@@ -24,7 +24,7 @@ const SMALL_BLOCK_MAX: u64 = 1 << 20;
 const RENDITION_MAX: u64 = 64 << 20;
 /// Records before the response.
 const RECORDS_MAX: usize = 6;
-/// What a member or a record begins with: gzip, zstd, none.
+/// Bytes that a member or a record begins with: gzip, zstd, none.
 const STARTS: [&[u8]; 3] = [&[0x1f, 0x8b, 8], &[0x28, 0xb5, 0x2f, 0xfd], b"WARC/1.1\r\n"];
 
 /// A record of an exchange and the bytes that hold it.
@@ -32,7 +32,7 @@ const STARTS: [&[u8]; 3] = [&[0x1f, 0x8b, 8], &[0x28, 0xb5, 0x2f, 0xfd], b"WARC/
 pub struct StoredRecord {
     /// The record.
     pub record: Record,
-    /// Its bytes in the value file, compressed as they lie there.
+    /// Its bytes in the value file, compressed as they are there.
     pub stored: Vec<u8>,
 }
 
@@ -103,7 +103,7 @@ impl Reader {
         Ok(records)
     }
 
-    /// The metadata record of the page that `key` leads to, if it lies where it should. The answer is not read.
+    /// The metadata record of the page that `key` leads to, if it is where it should be. The answer is not read.
     pub fn metadata(&self, key: &KeyRecord) -> Result<Option<Record>> {
         self.look_again(key, |key| self.metadata_at(key))
     }
@@ -137,7 +137,7 @@ impl Reader {
 
 /// `record` with its bytes.
 fn stored(file: &DiskFile, record: Record) -> Result<StoredRecord> {
-    // the record was read: so many bytes are there
+    // the record was read: it has this many bytes
     let mut stored = vec![0; usize::try_from(record.length).unwrap_or(usize::MAX)];
     file.read_exact_at(&mut stored, record.offset)?;
     Ok(StoredRecord { record, stored })
@@ -225,7 +225,7 @@ mod tests {
             assert_eq!(record_before(&file, starts[3], false).unwrap().map(|record| record.offset), Some(starts[2]));
             assert_eq!(record_before(&file, starts[5], false).unwrap(), None, "{compression:?}");
             if compression != Compression::None {
-                // an uncompressed record has no checksum of its own
+                // an uncompressed record has no checksum
                 assert_eq!(record_before(&file, starts[4], false).unwrap(), None, "{compression:?}");
             }
         }

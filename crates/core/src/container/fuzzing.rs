@@ -78,7 +78,7 @@ fn read_keys(bytes: &[u8]) -> bool {
     any
 }
 
-/// The address file, its overflow pages and its double-write file, beside a key.dat: as they are, and with their
+/// The address file, its overflow pages and its double-write file, with a key.dat: as they are, and with their
 /// checksums made right. They are opened, repaired, looked into, added to, and verified.
 pub fn addresses(files: [Vec<u8>; 4]) -> bool {
     let mut mended = files.clone();
@@ -132,7 +132,7 @@ fn look_up([keys, index, overflow, images]: &[Vec<u8>; 4]) -> bool {
     found > 0
 }
 
-/// Verifies everything that lies there; what is found does not matter.
+/// Verifies everything that is there; what is found does not matter.
 fn check(memory: &SimulatedDisk) {
     let (mut told, mut progress) = (|_: &_| {}, |_, _| {});
     let mut report = Report::new(&mut told, &mut progress);

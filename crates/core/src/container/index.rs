@@ -1,4 +1,4 @@
-//! The address file, rebuilt from key.dat: that of an archive which was brought from elsewhere without it.
+//! The address file, rebuilt from key.dat: for an archive which was brought from elsewhere without it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn make_in_intervals(disk: &Disk, dir: &Path, key_bytes: u64, interval_slots: us
     };
     for record in keys.scan_to(HEADER_BYTES, key_bytes) {
         let record = record?;
-        // two URLs of one key: each gets a slot of its own
+        // two URLs of one key: each gets its own slot
         let is_other = match fresh.get(&record.key) {
             Some(&offset) => keys.read(offset)?.url != record.url,
             None => false,

@@ -1,4 +1,4 @@
-//! key.dat: a record a stored page, append-only; a compaction changes records where they lie ([`retention`]).
+//! key.dat: a record a stored page, append-only; a compaction changes records in place ([`retention`]).
 //!
 //! ```text
 //! header (16 bytes), then records:
@@ -41,8 +41,8 @@ use record::{FIXED_BYTES, whole};
 
 pub use record::KeyRecord;
 
-/// The version of a file in which no compaction has changed anything, the one behind it, and that of a file with a page
-/// that was rendered, or what such a page asked for.
+/// The version of a file in which no compaction has changed anything, the one behind it, and the one of a file with a
+/// page that was rendered, or what such a page asked for.
 const VERSION_APPENDED: u16 = 1;
 const VERSION_CHANGED: u16 = 2;
 pub(super) const VERSION: u16 = 3;
@@ -54,7 +54,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 const SCAN_BYTES: usize = 1 << 20;
 /// Offsets in key.dat have 40 bits, here as in address.idx: no record begins behind.
 const OFFSET_MAX: u64 = (1 << 40) - 1;
-/// Where to go on from any offset: so far a record is looked for, and it is not longer than this.
+/// Bytes in which a record is looked for, to go on from any offset; one longer than `COMMON_BYTES_MAX` is passed over.
 const SEARCH_BYTES: usize = 128 << 10;
 const COMMON_BYTES_MAX: usize = 4 << 10;
 
@@ -108,7 +108,7 @@ impl KeyFile {
         Ok(KeyFile { file: Arc::new(file), len })
     }
 
-    /// Where the next whole record begins at or behind `offset` and before `end`.
+    /// Returns the offset of the next whole record that begins at or behind `offset` and before `end`.
     pub(super) fn next_whole(&self, offset: u64, end: u64) -> Result<Option<u64>> {
         let mut buffer = vec![0; SCAN_BYTES];
         let mut start = offset;
@@ -139,22 +139,22 @@ impl KeyFile {
         self.file.sync()
     }
 
-    /// Where the file lies.
+    /// The path of the file.
     pub(super) fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Length in bytes: where the next record will lie.
+    /// Length in bytes, and so the offset of the next record.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there is no record.
+    /// True if there is no record.
     pub fn is_empty(&self) -> bool {
         self.len == HEADER_BYTES
     }
 
-    /// Whether a record can still be appended: where not, nothing else should be written of its page.
+    /// Checks that a record can still be appended: where not, nothing else should be written of its page.
     pub(super) fn check_room(&self) -> Result<()> {
         if self.len <= OFFSET_MAX { Ok(()) } else { Err(self.too_large("no record can begin after its first TiB")) }
     }
@@ -181,7 +181,7 @@ impl KeyFile {
         Ok(offset)
     }
 
-    /// Puts `records` in the place of what lies from `offset` on: the same records, changed by a compaction.
+    /// Puts `records` in the place of those from `offset` on: the same records, changed by a compaction.
     pub(super) fn overwrite(&self, offset: u64, records: &[u8]) -> Result<()> {
         self.raise(VERSION_CHANGED)?;
         for (number, part) in records.chunks(SCAN_BYTES).enumerate() {
@@ -211,12 +211,12 @@ impl KeyFile {
         &self.file
     }
 
-    /// The same beside a crawl, which may be changing the record.
+    /// The same while a crawl runs, which may be changing the record.
     pub(super) fn read_if_steady(&self, offset: u64) -> Result<Option<KeyRecord>> {
         read_steady(&self.file, offset)
     }
 
-    /// The record at `offset`; `None` where no whole record lies.
+    /// The record at `offset`; `None` where there is no whole record.
     pub fn read_if_whole(&self, offset: u64) -> Result<Option<KeyRecord>> {
         read_if_whole(&self.file, offset)
     }
@@ -226,8 +226,8 @@ impl KeyFile {
         Error::damaged(self.file.path(), offset, expected, found)
     }
 
-    /// Where the first whole record lies that begins at `from` or behind it; `None` where none begins soon. Records of
-    /// uncommon length are passed over.
+    /// Returns the offset of the first whole record that begins at `from` or behind it; `None` where none begins soon.
+    /// Records of uncommon length are passed over.
     pub fn first_behind(&self, from: u64) -> Result<Option<u64>> {
         let from = from.max(HEADER_BYTES);
         let mut bytes = vec![0; SEARCH_BYTES + COMMON_BYTES_MAX];
@@ -262,7 +262,7 @@ impl KeyFile {
     }
 }
 
-/// The record at `offset` of the key file `file`; `None` where no whole record lies.
+/// The record at `offset` of the key file `file`; `None` where there is no whole record.
 pub(super) fn read_if_whole(file: &DiskFile, offset: u64) -> Result<Option<KeyRecord>> {
     let mut bytes = vec![0; READ_BYTES];
     let got = file.read_at(&mut bytes, offset)?;
@@ -282,7 +282,7 @@ pub(super) fn read_if_whole(file: &DiskFile, offset: u64) -> Result<Option<KeyRe
     Ok(whole(&bytes[..length], offset))
 }
 
-/// The same of a record that a compaction may be changing at this moment, beside this thread or process: then it is
+/// The same of a record that a compaction may be changing at this moment, in another thread or process: then it is
 /// looked at again.
 pub(super) fn read_steady(file: &DiskFile, offset: u64) -> Result<Option<KeyRecord>> {
     for _ in 0..PATIENCE {
@@ -297,7 +297,7 @@ pub(super) fn read_steady(file: &DiskFile, offset: u64) -> Result<Option<KeyReco
     read_if_whole(file, offset)
 }
 
-/// Whether a compaction has ever changed records of `file`.
+/// True if a compaction has ever changed records of `file`.
 fn may_change(file: &DiskFile) -> bool {
     Header::check(file, Kind::Keys, VERSION).is_ok_and(|header| header.version >= VERSION_CHANGED)
 }
@@ -312,10 +312,10 @@ pub struct Scan<'a> {
     at: usize,
     /// No record that begins here or later is given.
     end: u64,
-    /// What begins before was whole once: that it is not is damage.
+    /// The offset before which records were whole once: one that is not whole there is damage.
     whole_to: u64,
     done: bool,
-    /// How often it may look again.
+    /// The number of times that it may look again.
     looks: u32,
 }
 
@@ -325,7 +325,7 @@ impl Scan<'_> {
         Scan { whole_to: offset, ..self }
     }
 
-    /// Behind the last record that was given: where the next one begins.
+    /// The offset behind the last record that was given, at which the next one begins.
     pub fn reached(&self) -> u64 {
         self.start + self.at as u64
     }

@@ -4,16 +4,16 @@
 //!  URL ─► fingerprint ─► address.idx ─► key.dat ─► value-00042.warc.gz
 //!                        4 KiB pages    records     WARC 1.1 records
 //! ```
-//! - **value files** hold the content, append-only, a new one every `segment_bytes`. They are WARC files as they lie;
+//! - **value files** have the content, append-only, a new one every `segment_bytes`. They are ordinary WARC files;
 //!   what is not durable yet has the suffix `.open`.
-//! - **key.dat** holds a record a page: where it lies, when and with which status it came, its digest, the previous
+//! - **key.dat** has a record for each page: its place, when and with which status it came, its digest, the previous
 //!   version of the same URL, the URL ([`keys`]).
-//! - **address.idx** holds a slot a URL (and interval between checkpoints), by linear hashing ([`address`]): it grows a
-//!   page at a time, never stops to rehash, and a look-up reads one page.
+//! - **address.idx** has a slot for each URL (and interval between checkpoints), by linear hashing ([`address`]): it
+//!   grows a page at a time, never stops to rehash, and a look-up reads one page.
 //!
 //! So a page is found by one address page, one key record and one value read, however many there are. Both index files
 //! are derived from the value files. New slots gather in a map in memory and are written to the address pages at
-//! checkpoints only, by a [`SyncJob`] beside the crawl.
+//! checkpoints only, by a [`SyncJob`] while the crawl goes on.
 //!
 //! A payload that is there already is not stored again: the page becomes a *revisit*, which refers to the page that has
 //! the payload. A table of bounded memory knows the digests. It costs a reader one more key record and value. A payload
@@ -97,23 +97,24 @@ use values::ValueFiles;
 pub use values::WarcInfo;
 pub use verify::{Finding, Report, Standing, Summary, verify};
 
-/// What a new slot takes: in a map just behind its doubling, one half of the time beside the map before it.
+/// Bytes of memory that a new slot takes: in a map just behind its doubling, one half of the time together with the map
+/// before it.
 const SLOT_BYTES: usize = 49;
 
-/// How the container is written.
+/// Settings by which the container is written.
 #[derive(Clone, Debug)]
 pub struct ContainerOptions {
     /// A value file that would grow beyond this is closed.
     pub segment_bytes: u64,
-    /// How records are compressed.
+    /// The compression of records.
     pub compression: Compression,
     /// Memory of the index of payloads; with none, every payload is stored.
     pub digest_memory: usize,
-    /// Memory of new slots, those of a cut in progress included: [`Container::is_full`].
+    /// Memory of new slots, with the slots of a cut in progress: [`Container::is_full`].
     pub slot_memory: usize,
     /// The crawl's id, from which the ids of records follow.
     pub crawl_id: u128,
-    /// Which versions stay, and how the others go.
+    /// Rules by which versions stay, and settings of the removal of the others.
     pub retention: RetentionOptions,
 }
 
@@ -139,15 +140,15 @@ pub struct NewPage<'a> {
     pub key: Fingerprint,
     /// Status of the answer.
     pub status: u16,
-    /// When the request began.
+    /// Time at which the request began.
     pub time: Time,
     /// Media type.
     pub mime: &'a str,
-    /// Whether it is a robots.txt that the crawl fetched for itself.
+    /// True for a robots.txt that the crawl fetched for itself.
     pub robots: bool,
-    /// Whether a page that was rendered asked for it.
+    /// True if a page that was rendered asked for it.
     pub of_rendering: bool,
-    /// Whether its records have the page as a rendering left it.
+    /// True if its records have the page as a rendering left it.
     pub is_rendered: bool,
     /// SHA-1 of the body as sent.
     pub payload_sha1: [u8; 20],
@@ -157,32 +158,32 @@ pub struct NewPage<'a> {
     pub records: &'a [u8],
     /// The response record among them, the last one.
     pub response: Range<usize>,
-    /// What the record takes that is written in its place where the archive has the payload already.
+    /// Parts for the revisit record that is written in its place where the archive has the payload already.
     pub revisit: Option<&'a RevisitDraft>,
-    /// Whether the body was cut short.
+    /// True if the body was cut short.
     pub truncated: bool,
-    /// Whether the metadata record among them has statements about the page's use.
+    /// True if the metadata record among them has statements about the page's use.
     pub has_statements: bool,
-    /// Whether its last record is a revisit of a record in another archive.
+    /// True if its last record is a revisit of a record in another archive.
     pub is_external: bool,
-    /// Whether the URL may be stored already; where not, no older version is looked for.
+    /// True if the URL may be stored already; where not, no older version is looked for.
     pub may_have_versions: bool,
-    /// Of the condition that was sent: the record of the response that a 304 refers to. A 304 without a condition
-    /// refers to nothing and is stored as it came.
+    /// Record of the response that a 304 refers to, by the condition that was sent. A 304 without a condition refers to
+    /// nothing and is stored as it came.
     pub condition: Option<u64>,
 }
 
-/// What became of a page.
+/// Result of the storing of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// Offset of its record in key.dat.
     pub record: u64,
     /// Bytes that the value file grew by.
     pub bytes: u64,
-    /// Of a revisit of an identical payload: bytes of the response record that was not written, less its own; of one
-    /// in another archive the bytes of the payload.
+    /// Bytes that a revisit of an identical payload saved: the response record that was not written, less its own; for
+    /// one in another archive the bytes of the payload.
     pub saved: Option<u64>,
-    /// Whether it is a revisit because the server said that nothing has changed.
+    /// True for a revisit that is one because the server said that nothing has changed.
     pub not_modified: bool,
     /// Length of the payload, wherever that is.
     pub payload_bytes: u64,
@@ -195,7 +196,7 @@ impl Stored {
     }
 }
 
-/// What a checkpoint notes of the container.
+/// Notes of a checkpoint about the container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContainerState {
     /// The value file that was written.
@@ -216,7 +217,7 @@ pub struct ContainerState {
 /// A cut of the container.
 #[derive(Debug)]
 pub struct ContainerCut {
-    /// For the checkpoint record.
+    /// State for the checkpoint record.
     pub state: ContainerState,
     /// Makes it durable.
     pub job: SyncJob,
@@ -234,10 +235,10 @@ pub struct Container {
     fresh: HashMap<Fingerprint, u64>,
     /// Slots of the cut in progress.
     frozen: Arc<HashMap<Fingerprint, u64>>,
-    /// As many of the one as of the other fit into their memory.
+    /// The number of slots in `fresh`, and in `frozen`, that fit into their memory.
     fresh_max: usize,
     pages: u64,
-    /// As [`ContainerState`] has it.
+    /// The field of the same name of [`ContainerState`].
     moved_bytes: u64,
     digests: Digests,
     /// Writes revisits.
@@ -387,7 +388,7 @@ impl Container {
         Ok(offset)
     }
 
-    /// The page whose record lies at `offset` of key.dat, and which a history names `via`, to be read by somebody else.
+    /// The page whose record is at `offset` of key.dat, and which a history names `via`, to be read by somebody else.
     pub fn referrer(&self, offset: u64, via: u64) -> Referrer {
         if offset < self.moved_bytes {
             return Referrer::Nobody;
@@ -412,7 +413,7 @@ impl Container {
         Ok(self.newest(key, url)?.map(|record| record.offset))
     }
 
-    /// Where the next key record will lie: no page is stored before it that comes after now.
+    /// The offset of the next key record: no page is stored before it that comes after now.
     pub fn key_bytes(&self) -> u64 {
         self.keys.len()
     }
@@ -437,7 +438,7 @@ impl Container {
         self.keys.len() + self.addresses.bytes()
     }
 
-    /// Whether the memory of new slots is used up: a cut is due, and where one is in progress, no more should be stored
+    /// True if the memory of new slots is used up: a cut is due, and where one is in progress, no more should be stored
     /// than was asked for already.
     pub fn is_full(&self) -> bool {
         self.fresh.len() >= self.fresh_max

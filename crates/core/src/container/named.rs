@@ -12,7 +12,7 @@ use crate::disk::{Disk, Error, Mode, Result};
 pub struct Named {
     /// key.dat with its length.
     pub keys: (PathBuf, u64),
-    /// Changes whenever a compaction has changed key records where they lie.
+    /// Changes whenever a compaction has changed key records in place.
     pub lineage: u32,
     /// Value files under the names that they have when they are closed, and their lengths.
     pub values: Vec<(PathBuf, u64)>,
@@ -50,7 +50,7 @@ pub fn named(disk: &Disk, dir: &Path, state: &ContainerState) -> Result<Named> {
     Ok(Named { keys, lineage: lineage.finalize(), values: found, forgotten })
 }
 
-/// Where a value file lies while it is written.
+/// The path of a value file while it is written.
 pub fn open_path(value: &Path) -> PathBuf {
     let mut path = value.as_os_str().to_owned();
     path.push(OPEN);

@@ -1,4 +1,4 @@
-//! What a look-up costs, counted at the disk.
+//! Tests of what a look-up costs, counted at the disk.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

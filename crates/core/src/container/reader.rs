@@ -30,17 +30,18 @@ pub struct Reader {
     addresses: AddressFile,
     /// Records that the address file does not cover.
     recent: HashMap<Fingerprint, u64>,
-    /// Behind the last whole key record when the reader was opened.
+    /// The offset behind the last whole key record when the reader was opened.
     end: u64,
     /// Value files that were read last, the latest first.
     files: Mutex<Vec<(FileKey, Arc<DiskFile>)>>,
-    /// What is not shown.
+    /// URLs that are not shown.
     forgotten: Forgotten,
-    /// Whether value files have statements where there are any, by their numbers.
+    /// Marks of the value files that were asked, by their numbers: true if a file has statements wherever a page has
+    /// any.
     marks: Mutex<HashMap<u32, bool>>,
 }
 
-/// Where a compaction may have moved the value of a record to.
+/// The parts of a record by which a compaction may have moved its value.
 fn place_of(key: &KeyRecord) -> (u32, u8, u64, Option<u64>) {
     (key.file, key.generation, key.value_offset, key.payload_at)
 }
@@ -48,7 +49,7 @@ fn place_of(key: &KeyRecord) -> (u32, u8, u64, Option<u64>) {
 /// Number and generation of a value file.
 type FileKey = (u32, u8);
 
-/// Value files that a reader holds open.
+/// Value files that a reader keeps open.
 const FILES_MAX: usize = 64;
 
 /// A stored response.
@@ -62,11 +63,11 @@ pub struct StoredResponse {
     pub reason: String,
     /// Headers of the answer.
     pub headers: Vec<Header>,
-    /// Of a revisit: the headers that its body came with.
+    /// Headers that the body of a revisit came with.
     pub payload_headers: Vec<Header>,
-    /// The body as sent; of a revisit, that of the page it refers to; nothing where that is in another archive.
+    /// The body as sent; of a revisit, the body of the page it refers to; nothing where that is in another archive.
     pub body: Vec<u8>,
-    /// Of a revisit whose body is in another archive: where.
+    /// Reference to the body of a revisit that is in another archive.
     pub external: Option<External>,
 }
 
@@ -83,7 +84,7 @@ impl StoredResponse {
 pub struct External {
     /// The URL that brought it.
     pub url: String,
-    /// When that request began.
+    /// Date at which that request began.
     pub date: String,
     /// The id of the record, if it is known.
     pub record_id: Option<String>,
@@ -129,7 +130,7 @@ impl Reader {
         Ok(found.filter(|record| self.shows(record)))
     }
 
-    /// Whether the page of `record` is there to be shown.
+    /// True if the page of `record` is in the archive and may be shown.
     fn shows(&self, record: &KeyRecord) -> bool {
         !record.is_removed && !self.forgotten.covers(&record.url)
     }
@@ -189,14 +190,15 @@ impl Reader {
         self.records_from(0)
     }
 
-    /// Those of them from the record at `offset` on.
+    /// The records of [`Reader::records`] from the one at `offset` on.
     pub fn records_from(&self, offset: u64) -> impl Iterator<Item = Result<KeyRecord>> + '_ {
         let records = self.keys.scan_to(offset, self.end).whole_to(self.addresses.covered());
         records.filter(|record| record.as_ref().map_or(true, |record| self.shows(record)))
     }
 
-    /// Those of them that begin from `from` on and before `to`, all in memory, and where the next one begins. What lies
-    /// there was whole once: that a record is not is damage, told when nothing lies before it.
+    /// Returns the records of [`Reader::records`] that begin from `from` on and before `to`, all in memory, and the
+    /// offset of the next one. What is there was whole once: a record that is not is damage, which is an error when no
+    /// record comes before it.
     pub fn records_within(&self, from: u64, to: u64) -> Result<(Vec<KeyRecord>, u64)> {
         let to = to.min(self.end);
         let mut scan = self.keys.scan_to(from, to).whole_to(to);
@@ -212,7 +214,7 @@ impl Reader {
         Ok((records, scan.reached()))
     }
 
-    /// Where the first record lies that begins before `to` and fits, removed ones included.
+    /// Returns the offset of the first record that begins before `to` and fits, removed ones included.
     pub fn find_record(&self, to: u64, fits: impl Fn(&KeyRecord) -> bool) -> Result<Option<u64>> {
         for record in self.keys.scan_to(0, to.min(self.end)) {
             let record = record?;
@@ -223,13 +225,13 @@ impl Reader {
         Ok(None)
     }
 
-    /// Whether key.dat still has all that was there when the reader was opened: a crawl that resumes may have cut it,
-    /// until its replay is done.
+    /// Returns whether key.dat still has all that it had when the reader was opened: a crawl that resumes may have cut
+    /// it, until its replay is done.
     pub fn is_whole(&self) -> Result<bool> {
         Ok(self.keys.file().len()? >= self.end)
     }
 
-    /// Behind the last of them.
+    /// The offset behind the last of them.
     pub fn end(&self) -> u64 {
         self.end
     }
@@ -244,8 +246,8 @@ impl Reader {
         self.look_again(record, |record| self.response_at(record))
     }
 
-    /// What `read` finds by `key`; where that fails because a compaction has changed the record meanwhile, what it
-    /// finds by the record as it is now.
+    /// Returns what `read` finds by `key`; where that fails because a compaction has changed the record meanwhile, what
+    /// it finds by the record as it is now.
     pub(super) fn look_again<T>(&self, key: &KeyRecord, read: impl Fn(&KeyRecord) -> Result<T>) -> Result<T> {
         let mut key = key.clone();
         loop {
@@ -295,7 +297,7 @@ impl Reader {
         })
     }
 
-    /// What `revisit`, the record of `key`, refers to.
+    /// Reads what `revisit`, the record of `key`, refers to.
     fn external(&self, key: &KeyRecord, revisit: &Record) -> Result<External> {
         let field = |name: &str| revisit.field(name).map(str::to_owned);
         let metadata = self.metadata(key)?;
@@ -321,7 +323,7 @@ impl Reader {
         Ok((first, found))
     }
 
-    /// The response or revisit record as it lies in the value file, compressed.
+    /// The response or revisit record as it is in the value file, compressed.
     pub fn warc(&self, record: &KeyRecord) -> Result<Vec<u8>> {
         self.look_again(record, |record| {
             let file = self.value_file(record)?;
@@ -331,7 +333,7 @@ impl Reader {
         })
     }
 
-    /// What is known of value files so far.
+    /// Marks of the value files that were asked so far.
     pub(super) fn marks(&self) -> MutexGuard<'_, HashMap<u32, bool>> {
         self.marks.lock().expect("nobody panics with the lock")
     }

@@ -1,6 +1,6 @@
 //! Making key.dat and the address file again, from the value files alone.
 //!
-//! The new files are written to the directory [`STAGED`] beside the old ones, as the crawl wrote those: key records in
+//! The new files are written to the directory [`STAGED`] next to the old ones, as the crawl wrote those: key records in
 //! the order of the value files, slots an interval at a time, every version of a URL with the one before it. Then:
 //!
 //! 1. the staged files are synced, with all value files: what they lead to is durable;
@@ -10,13 +10,13 @@
 //! 5. the mark is removed ([`Rebuilt::finish`]).
 //!
 //! A kill before 2 leaves the old files as they were. A kill after it leaves the mark, and anyone who opens the
-//! directory is told to rebuild again, which does all of it again: value files are only read.
+//! directory has to rebuild again, which does all of it again: value files are only read.
 //!
 //! A resumed crawl cuts key.dat to the length that its last checkpoint notes, and takes the exchanges behind the noted
 //! place of the value files back in. So [`Rebuilt::noted`] has the length of key.dat before the first exchange behind
-//! that place. Nothing is lost where all value files are whole: the records are the same, and lie where they lay. Where
-//! records were damaged, later ones move up. Queued URLs name the page that they were found on by its old place, so
-//! [`ContainerState::moved_bytes`] says that such a place names nobody.
+//! that place. Nothing is lost where all value files are whole: the records are the same, and are where they were.
+//! Where records were damaged, later ones move up. Queued URLs name the page that they were found on by its old place,
+//! so [`ContainerState::moved_bytes`] says that such a place names nobody.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ const INTERVAL_SLOTS: usize = 1 << 20;
 pub struct Rebuilt {
     /// Key records that were written.
     pub records: u64,
-    /// What the last checkpoint has to note now; `None` where there was none.
+    /// State that the last checkpoint has to note now; `None` where there was none.
     pub noted: Option<ContainerState>,
     disk: Disk,
     dir: PathBuf,
@@ -148,7 +148,7 @@ struct Index {
 }
 
 impl Index {
-    /// Starts again in `dir`, whatever lies there.
+    /// Starts again in `dir`, whatever is there.
     fn create(disk: &Disk, dir: &Path, interval_slots: usize) -> Result<Self> {
         disk.create_dir_all(dir)?;
         for name in disk.list(dir)? {
@@ -165,7 +165,7 @@ impl Index {
         if let Some(&offset) = self.fresh.get(&record.key)
             && record.previous != Some(offset)
         {
-            // two URLs of one key: each gets a slot of its own
+            // two URLs of one key: each gets its own slot
             self.apply()?;
         }
         let offset = self.keys.append(&record)?;
@@ -189,7 +189,7 @@ impl Index {
     }
 
     /// Appends the records of removed pages of files before `file`, and of those of that file whose place has come:
-    /// where no record was lost, each lies again where it lay.
+    /// where no record was lost, each is again where it was.
     fn bury(&mut self, tombs: &mut VecDeque<((u32, u8), Tombstone)>, file: u32, maker: &KeyMaker) -> Result<()> {
         while let Some((place, tomb)) = tombs.front() {
             if place.0 == file && tomb.at > self.keys.len() {

@@ -1,16 +1,16 @@
-//! What the value files hold beyond the last checkpoint.
+//! Recovery of what the value files have beyond the last checkpoint.
 //!
 //! The exchanges are read in their order. Where one is not whole, three things can have happened:
 //!
-//! - The process was killed while it wrote. Nothing lies behind: the file is cut there.
-//! - The power was cut. Of what was not durable any part may be missing, and what lies behind the hole must not be
+//! - The process was killed while it wrote. Nothing is behind it: the file is cut there.
+//! - The power was cut. Of what was not durable any part may be missing, and what is behind the hole must not be
 //!   there without it: a page may have been led to by what is lost (its site's robots.txt and the sitemaps that this
 //!   names). The file is cut there too, and the pages are fetched again.
 //! - The record is damaged. It is passed over, and all that follows it is recovered.
 //!
 //! A file that is full was durable before the next one was begun, so what is not whole there is damage. In the one that
 //! was written, [`boot`] says whether the power may have been cut. All of it is logged with file, offset and bytes.
-//! `crawler verify` tells of what was passed over as damage, because it stays in the file.
+//! `crawler verify` reports what was passed over as damage, because it stays in the file.
 //!
 //! What is read may be in the system's memory only, although nothing says so: a sync that fails leaves it there, and no
 //! later sync writes it to the disk. So the end of the file that was written is written once more, and synced, before
@@ -21,7 +21,7 @@ use super::values::{Found, ValueFiles, find};
 use super::{Container, ContainerState, boot, resync};
 use crate::disk::{DiskFile, Error, Mode, Result};
 
-/// So much is written again at a time.
+/// Bytes that are written again at a time.
 const COPY_BYTES: u64 = 1 << 20;
 
 /// Goes through the exchanges that were stored after a checkpoint, oldest first.
@@ -29,7 +29,7 @@ const COPY_BYTES: u64 = 1 << 20;
 pub struct Recovery {
     from: (u32, u64),
     crawl_id: u128,
-    /// Whether what was written last is there as it was written, however the process ended.
+    /// True if what was written last is there as it was written, however the process ended.
     is_same_boot: bool,
     /// Bytes of the files before the one that recovery begins in.
     before: u64,
@@ -97,8 +97,8 @@ impl Recovery {
         }
     }
 
-    /// What begins at the place is no whole exchange: at `at` lies `found`. Says whether another one follows in this
-    /// file; where none does, the place is where the file is to end.
+    /// Passes over bytes at the place that begin no whole exchange: at `at` there is `found`. Returns whether another
+    /// exchange follows in this file; where none does, the place is where the file is to end.
     fn pass_over(&mut self, values: &ValueFiles, at: u64, found: &str) -> Result<bool> {
         let place = self.place.as_mut().expect("a place was read");
         let Found { number, open, .. } = place.files[place.index];
@@ -178,13 +178,13 @@ impl Recovery {
 }
 
 impl ReadPosition {
-    /// Whether its file is the last one.
+    /// True if its file is the last one.
     fn is_last(&self) -> bool {
         self.index + 1 == self.files.len()
     }
 }
 
-/// Writes what lies in `found` from `from` on to its place, and syncs it.
+/// Writes the bytes of `found` from `from` on to their place, and syncs it.
 fn write_again(values: &ValueFiles, found: &Found, from: u64) -> Result<()> {
     let file = values.disk().open(&found.path, Mode::Write)?;
     let end = file.len()?;

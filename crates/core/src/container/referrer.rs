@@ -1,7 +1,7 @@
 //! The page that named a URL, for those who make its request and its records.
 //!
-//! The frontier keeps of a referrer only where its record lies in key.dat. The engine does not read there: it hands the
-//! place on, and anyone who builds the records reads it on its own thread.
+//! The frontier keeps of a referrer only the place of its record in key.dat. The engine does not read there: it hands
+//! the place on, and anyone who builds the records reads it on its own thread.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ pub enum Referrer {
 pub struct KeyPlace {
     keys: Arc<DiskFile>,
     offset: u64,
-    /// How a URL's history names it: no two places of a crawl have the same.
+    /// The number by which a URL's history names it: no two places of a crawl have the same.
     via: u64,
-    /// Whether it is in another shard's: that file may be rebuilt or damaged, which is not this shard's fault.
+    /// True if it is in another shard's: that file may be rebuilt or damaged, which is not this shard's fault.
     is_foreign: bool,
 }
 
-/// The key.dat of another shard, whose archive lies in `pages`; `None` where it cannot be opened.
+/// The key.dat of another shard, whose archive is in `pages`; `None` where it cannot be opened.
 pub fn foreign_keys(disk: &Disk, pages: &Path) -> Option<Arc<DiskFile>> {
     KeyFile::open_for_reading(disk, pages).ok().map(|keys| keys.file().clone())
 }
@@ -47,12 +47,12 @@ impl KeyPlace {
         KeyPlace { keys, offset, via, is_foreign: true }
     }
 
-    /// How a URL's history names it.
+    /// The number by which a URL's history names it.
     pub fn via(&self) -> u64 {
         self.via
     }
 
-    /// The URL of the record that lies there; `None` where none lies.
+    /// The URL of the record that is there; `None` where none is.
     pub fn url(&self) -> Result<Option<String>> {
         match read_steady(&self.keys, self.offset) {
             Err(_) if self.is_foreign => Ok(None),

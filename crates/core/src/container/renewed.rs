@@ -22,7 +22,7 @@ pub enum Form {
 pub(super) struct Original<'a> {
     /// The URL that brought it.
     url: &'a str,
-    /// When that request began.
+    /// Date at which that request began.
     date: String,
     body: &'a [u8],
     /// Its record; none in another archive.
@@ -35,13 +35,13 @@ struct Stored<'a> {
 }
 
 impl<'a> Original<'a> {
-    /// That of the record `value`, to which `key` leads.
+    /// The original in this archive: the record `value`, to which `key` leads.
     pub fn of(key: &'a KeyRecord, value: &'a Value) -> Self {
         let stored = Some(Stored { key, value });
         Original { url: &key.url, date: format_date(key.time), body: value.body(), stored }
     }
 
-    /// That of another archive, with this `body`, which `revisit` names.
+    /// The original in another archive, with this `body`, which `revisit` names.
     pub fn elsewhere(revisit: &'a Record, body: &'a [u8]) -> Self {
         let field = |name: &str| revisit.field(name).unwrap_or_default();
         let date = field("WARC-Refers-To-Date").to_owned();
@@ -51,7 +51,7 @@ impl<'a> Original<'a> {
 
 /// An exchange that is written again.
 pub(super) struct Renewed {
-    /// Its records, that of the answer last. They are in no file.
+    /// Its records, the answer's last. They are in no file.
     pub records: Vec<Record>,
     /// Status of the answer.
     pub status: u16,
@@ -60,7 +60,7 @@ pub(super) struct Renewed {
 }
 
 impl Renewed {
-    /// Appends its records to `out`; returns where that of the answer begins.
+    /// Appends its records to `out`; returns where the record of the answer begins.
     pub fn write(&self, encoder: &mut Encoder, out: &mut Vec<u8>) -> usize {
         let mut start = out.len();
         for (place, record) in self.records.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Reading stored exchanges back, one at a time: what a replay needs of them.
 //!
-//! An exchange begins with its metadata record and ends with its answer. What a rendering has made of a page lies
-//! between the two: so it is whole where the exchange is, and no page is without it that was stored with it.
+//! An exchange begins with its metadata record and ends with its answer. What a rendering has made of a page is between
+//! the two: so it is whole where the exchange is, and no page is without it that was stored with it.
 
 use std::net::IpAddr;
 
@@ -27,7 +27,7 @@ pub struct ReplayedPage {
     pub url: String,
     /// Status of the answer.
     pub status: u16,
-    /// When the request began.
+    /// Time at which the request began.
     pub time: Time,
     /// The page that named it.
     pub via: Option<String>,
@@ -39,31 +39,31 @@ pub struct ReplayedPage {
     pub seed: u32,
     /// Attempts before this one.
     pub attempt: u8,
-    /// Whether it is a robots.txt that the crawl fetched for itself.
+    /// True for a robots.txt that the crawl fetched for itself.
     pub robots: bool,
-    /// Whether a page that was rendered asked for it.
+    /// True if a page that was rendered asked for it.
     pub of_rendering: bool,
-    /// What came of its rendering, if it was tried.
+    /// Report of its rendering, if it was tried.
     pub rendering: Option<String>,
     /// The page as a rendering left it.
     pub conversion: Option<String>,
-    /// Links that the rendering found beside those in it.
+    /// Links that the rendering found and that are not in it.
     pub outlinks: Vec<String>,
-    /// Why it was fetched, where it had been seen before.
+    /// The reason why it was fetched, where it had been seen before.
     pub again: Option<Again>,
     /// Headers of the answer, as stored.
     pub headers: Vec<Header>,
     /// The body as sent; of a revisit empty until `Container::read_through`.
     pub body: Vec<u8>,
-    /// Whether it is a revisit whose body is in another archive.
+    /// True for a revisit whose body is in another archive.
     pub is_external: bool,
-    /// What a revisit refers to.
+    /// The response that a revisit refers to.
     pub refers_to: Option<RefersTo>,
-    /// Of a revisit that was read through: the key record of the response with its payload.
+    /// Key record of the response with the payload, for a revisit that was read through.
     pub payload_at: Option<u64>,
-    /// Why the body is not whole.
+    /// The reason why the body is not whole.
     pub truncated: Option<Truncation>,
-    /// Whether its metadata record has statements about its use.
+    /// True if its metadata record has statements about its use.
     pub has_statements: bool,
     /// The address that answered.
     pub ip: Option<IpAddr>,
@@ -75,7 +75,7 @@ pub struct ReplayedPage {
     pub payload_bytes: u64,
     /// The value file.
     pub file: u32,
-    /// Where the response record lies in it.
+    /// Offset of the response record in it.
     pub value_offset: u64,
     /// Its compressed length.
     pub value_bytes: u64,
@@ -83,14 +83,14 @@ pub struct ReplayedPage {
     pub exchange_bytes: u64,
 }
 
-/// What a revisit record says of the response that has its payload.
+/// The response with the payload, as a revisit record names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefersTo {
-    /// Why the payload was not stored again.
+    /// The reason why the payload was not stored again.
     pub profile: Profile,
     /// The URL that brought it.
     pub url: String,
-    /// When that request began.
+    /// Time at which that request began.
     pub time: Time,
 }
 
@@ -127,13 +127,13 @@ pub(super) fn read_exchange(file: &DiskFile, number: u32, start: u64) -> Result<
     }
 }
 
-/// Whether `record` says that it is of the exchange that `answer` ends.
+/// True if `record` says that it is of the exchange that `answer` ends.
 fn belongs_to(record: &Record, answer: &Record) -> bool {
     let said =
         [("WARC-Concurrent-To", "WARC-Record-ID"), ("WARC-Target-URI", "WARC-Target-URI"), ("WARC-Date", "WARC-Date")];
     let is_picture = record.kind() == "resource";
     said.iter().all(|(name, of_answer)| match (record.field(name), answer.field(of_answer)) {
-        // its URL is that of the page with something before it
+        // its URL is the page's with something before it
         (Some(own), Some(url)) if is_picture && *name == "WARC-Target-URI" => own.ends_with(url),
         (own, of_answer) => own == of_answer,
     })

@@ -1,10 +1,10 @@
-//! Behind damage in a value file: where the next exchange of this crawl begins.
+//! The search for the next exchange of this crawl behind damage in a value file.
 //!
-//! Whatever lies in a damaged record may be found when it is looked into, and a body may hold whole records that its
-//! server has made up. So a place counts where a whole metadata record begins whose id only this crawl could have made
-//! (it follows from the crawl's id, the URL and the time), and a whole exchange with it. The ids of robots.txt records
-//! follow from nothing: one that comes right behind the damage is passed over too, and fetched again when its host is
-//! asked for.
+//! Whatever is in a damaged record may be found when it is looked into, and a body may have whole records in it that
+//! its server has made up. So a place counts where a whole metadata record begins whose id only this crawl could have
+//! made (it follows from the crawl's id, the URL and the time), and a whole exchange with it. The ids of robots.txt
+//! records follow from nothing: one that comes right behind the damage is passed over too, and fetched again when its
+//! host is asked for.
 
 use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 use crate::web::warc::{Compression, GZIP_HEAD, RecordReader, metadata_id, parse_date};
@@ -13,12 +13,12 @@ use super::replayed::read_exchange;
 use super::values::coding_of;
 
 const STEP_BYTES: usize = 1 << 20;
-/// Places that look like the beginning of a record and are tried. Only a body that was made for that has so many.
+/// Places that look like the beginning of a record and are tried. Only a body that was made for that has this many.
 const TRIES_MAX: usize = 20_000;
 /// No metadata block is longer.
 const METADATA_MAX: u64 = 256 << 10;
 
-/// Where the next exchange begins in `file`, whose number is `number`, at `from` or behind it.
+/// Returns the offset of the next exchange in `file`, whose number is `number`, at `from` or behind it.
 pub(super) fn next_exchange(
     disk: &Disk,
     (file, number): (&DiskFile, u32),
@@ -50,7 +50,7 @@ pub(super) fn next_exchange(
     }
 }
 
-/// Whether a metadata record of this crawl begins at `at`.
+/// Returns whether a metadata record of this crawl begins at `at`.
 fn is_of_crawl(file: &DiskFile, at: u64, crawl_id: u128) -> Result<bool> {
     let record = match RecordReader::new(file, at, METADATA_MAX).next() {
         Ok(Some(record)) => record,

@@ -81,7 +81,7 @@ fn a_revisit_is_read_by_one_address_page_two_key_records_and_two_values() {
             log.lock().unwrap().push(format!("{part}{name}"));
         }
     });
-    // the head says how many pages there are, as a crawl beside may have split some
+    // the head says how many pages there are, as a crawl that runs may have split some
     let page = ["head of address.idx", "address.idx", "key.dat", "value-00000.warc.gz"];
     for (url, more) in [(FIRST, &[][..]), (AGAIN, &["key.dat", "value-00000.warc.gz"])] {
         reads.lock().unwrap().clear();

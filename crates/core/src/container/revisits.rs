@@ -1,6 +1,6 @@
 //! Pages whose payload is in the archive already: written as revisits, and read through.
 //!
-//! A revisit refers to the record of a *response*, never to another revisit, and one that lies before it. So a reader
+//! A revisit refers to the record of a *response*, never to another revisit, and one that comes before it. So a reader
 //! needs one key record and one value more than for a page, and a replay in the order of the archive has met the
 //! payload when it comes to the revisit.
 
@@ -16,14 +16,14 @@ use crate::web::warc::{
 
 /// Versions of a URL that are looked through for one with the payload.
 pub(super) const VERSIONS_MAX: usize = 64;
-/// Bytes of a block beside its payload.
+/// Bytes of a block without its payload.
 const HEAD_MAX: u64 = 16 << 20;
 
 /// The response that has the payload of a page, as far as a revisit has to know it.
 pub(super) struct First {
     /// Its record.
     pub record: KeyRecord,
-    /// What the id of its WARC record follows from, where that is known.
+    /// Seed of the id of its WARC record, where it is known.
     id_seed: Option<u128>,
 }
 
@@ -102,8 +102,8 @@ impl Container {
         records
     }
 
-    /// What the id of the record of `first` follows from. Those of robots.txt files follow from nothing that is known,
-    /// so such a record is asked for its own.
+    /// Returns the seed of the id of the record of `first`. The ids of robots.txt files have no seed that is known, so
+    /// the id is read from the record itself.
     fn id_seed_of(&self, first: &KeyRecord) -> Result<Option<u128>> {
         if !first.robots {
             return Ok(Some(id_seed(self.crawl_id, &first.url, first.time)));
@@ -115,7 +115,7 @@ impl Container {
         }
     }
 
-    /// Completes a replayed revisit by what it refers to: payload, its length, and where it lies. `key_of` makes the
+    /// Completes a replayed revisit by what it refers to: payload, its length, and its place. `key_of` makes the
     /// fingerprint of a URL. Says whether that was found, and whole. A page that is no revisit is complete, and one
     /// whose payload is in another archive stays without it.
     pub fn read_through(
@@ -187,7 +187,7 @@ pub(super) struct Value {
 }
 
 impl Value {
-    /// What follows the HTTP head in its block.
+    /// The bytes behind the HTTP head in its block.
     pub fn body(&self) -> &[u8] {
         &self.record.block[self.body_at..]
     }

@@ -1,4 +1,4 @@
-//! What metadata records say of the use of pages.
+//! Statements about the use of pages, as metadata records have them.
 //!
 //! The flag in key.dat says whether a metadata record has statements, so that only those are read. Value files from
 //! before there were any say nothing of it, not even that there is nothing to say: the warcinfo record of a file says
@@ -15,7 +15,7 @@ use crate::web::warc::RecordReader;
 const INFO_MAX: u64 = 16 << 20;
 
 impl Reader {
-    /// What is stated about the use of a page; `None` where its value file does not record that.
+    /// Reads the statements about the use of a page; `None` where its value file does not record that.
     pub fn statements(&self, record: &KeyRecord) -> Result<Option<Statements>> {
         if record.has_statements {
             return Ok(self.metadata(record)?.map(|metadata| Statements::parse(&metadata.block)));
@@ -23,7 +23,8 @@ impl Reader {
         Ok(self.has_mark(record)?.then(Statements::default))
     }
 
-    /// Whether the value file of `record` has statements where there are any. A damaged one does not say so.
+    /// Returns whether the value file of `record` has statements wherever a page has any. A damaged one does not say
+    /// so.
     fn has_mark(&self, record: &KeyRecord) -> Result<bool> {
         if let Some(&known) = self.marks().get(&record.file) {
             return Ok(known);

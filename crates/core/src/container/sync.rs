@@ -1,4 +1,4 @@
-//! The slow part of a cut, beside the crawl: fsyncs, then the address pages.
+//! The slow part of a cut, while the crawl goes on: fsyncs, then the address pages.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -18,7 +18,7 @@ pub(super) fn clear(disk: &Disk, dir: &Path) -> Result<()> {
     disk.sync_dir(dir)
 }
 
-/// Whether files are being put in place in `dir`, or a rebuild was interrupted at that.
+/// Returns whether files are being put in place in `dir`, or a rebuild was interrupted at that.
 pub fn is_being_rebuilt(disk: &Disk, dir: &Path) -> Result<bool> {
     Ok(disk.open_if_there(dir.join(MARK))?.is_some())
 }

@@ -1,7 +1,7 @@
 //! Value files: `value-00000.warc.gz`, `value-00001.warc.gz`, ...
 //!
-//! One that a compaction has rewritten is of a later generation, which its name tells: `value-00000.g1.warc.gz`. No
-//! name is ever used for other content again, so that a place in a file that somebody noted is there or is not.
+//! One that a compaction has rewritten is of a later generation, as its name says: `value-00000.g1.warc.gz`. No name is
+//! ever used for other content again, so that a place in a file that somebody noted is there or is not.
 //!
 //! The one that is written has the suffix `.open`. A full one is made durable and loses it before the next one is
 //! begun: what survives a power cut is the beginning of all that was stored, so that no page is there without what was
@@ -19,10 +19,10 @@ use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 use crate::web::statements::{DIRECTIVES_FIELD, PREFERENCES_FIELD};
 use crate::web::warc::{Compression, Encoder};
 
-/// So much before its end a file is nearly full: a few seconds of a fast crawl.
+/// Bytes before its end at which a file is nearly full: a few seconds of a fast crawl.
 const NEARLY: u64 = 64 << 20;
 
-/// Behind the name of the file that is written.
+/// Suffix of the file that is written.
 pub(super) const OPEN: &str = ".open";
 
 /// The field of a warcinfo record by which the metadata records of the file have statements where there are any.
@@ -34,7 +34,7 @@ fn mark() -> (String, String) {
     (MARK.to_owned(), value)
 }
 
-/// What the first record of every value file says.
+/// Content of the first record of every value file.
 #[derive(Clone, Debug, Default)]
 pub struct WarcInfo {
     /// Name and version of the program.
@@ -54,7 +54,7 @@ pub(super) struct Found {
     pub(super) open: bool,
 }
 
-/// Generations that a key record tells apart.
+/// Generations that a key record distinguishes.
 const GENERATIONS: u32 = 16;
 /// Names that are tried before the directory is listed.
 const TRIES: u32 = 2;
@@ -101,7 +101,7 @@ pub(super) fn file_name(number: u32, generation: u32, compression: Compression) 
     format!("value-{number:05}{generation}.warc{}", compression.suffix())
 }
 
-/// How the records of a value file are compressed, by its name.
+/// Returns the compression of the records of a value file, by its name.
 pub(super) fn coding_of(path: &Path) -> Compression {
     let name = path.to_string_lossy();
     let name = name.strip_suffix(OPEN).unwrap_or(&name);
@@ -146,7 +146,7 @@ pub(super) struct ValueFiles {
 struct Open {
     file: DiskFile,
     position: u64,
-    /// Length of the warcinfo record: a file is not closed before it holds more.
+    /// Length of the warcinfo record: a file is not closed before it has more.
     info_bytes: u64,
 }
 
@@ -176,7 +176,7 @@ impl ValueFiles {
         self.number
     }
 
-    /// Where the next record will lie in it.
+    /// The offset of the next record in it.
     pub(super) fn position(&self) -> u64 {
         self.open.as_ref().map_or(0, |open| open.position)
     }
@@ -189,12 +189,12 @@ impl ValueFiles {
         self.open.as_ref().map(|open| open.file.path().to_owned())
     }
 
-    /// Whether the file in progress will be full soon.
+    /// True if the file in progress will be full soon.
     pub(super) fn is_nearly_full(&self) -> bool {
         self.position() + NEARLY >= self.options.segment_bytes.max(4 * NEARLY)
     }
 
-    /// Goes on with the file `found`, whose whole records end at `end`; `total` bytes lie in the files before it.
+    /// Goes on with the file `found`, whose whole records end at `end`; `total` bytes are in the files before it.
     pub(super) fn resume(&mut self, found: Option<Found>, end: u64, before: u64) -> Result<()> {
         self.closed_bytes = before;
         if let Some(found) = found {
@@ -206,7 +206,7 @@ impl ValueFiles {
     fn go_on_with(&mut self, found: Found, end: u64) -> Result<()> {
         let suffix = format!(".warc{}{OPEN}", self.options.compression.suffix());
         let same_coding = found.path.to_string_lossy().ends_with(&suffix);
-        // one that is closed and whole may lie where nothing can be written
+        // one that is closed and whole may be where nothing can be written
         let is_whole = !found.open && self.disk.open(&found.path, Mode::Read)?.len()? == end;
         if is_whole {
             self.closed_bytes += end;
@@ -215,8 +215,8 @@ impl ValueFiles {
         }
         let file = self.disk.open(&found.path, Mode::Write)?;
         if file.len()? > end {
-            // durable before anything is written there: after a power cut, sectors of what lay there must not stand
-            // among those of new records, whose heads have no checksum where they are not compressed
+            // durable before anything is written there: after a power cut, sectors of what was there must not be among
+            // those of new records, whose heads have no checksum where they are not compressed
             file.set_len(end)?;
             boot::sync_value(&self.disk, &self.dir, &file)?;
         }
@@ -238,7 +238,7 @@ impl ValueFiles {
         Ok(())
     }
 
-    /// Appends `records`; returns the file and the offset at which they lie.
+    /// Appends `records`; returns the file and the offset at which they are.
     pub(super) fn append(&mut self, records: &[u8], now: Time) -> Result<(u32, u64)> {
         let full = self.open.as_ref().is_some_and(|open| {
             open.position > open.info_bytes && open.position + records.len() as u64 > self.options.segment_bytes

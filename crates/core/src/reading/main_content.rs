@@ -22,14 +22,15 @@ use crate::web::charset;
 
 /// Nodes of a tree in which main content is looked for.
 const NODES_MAX: usize = 150_000;
-/// How deep a node may be: lists and quotes in one another are written to Markdown by recursion. Pages have some 30.
+/// The greatest depth of a node: lists and quotes in one another are written to Markdown by recursion. Pages have some
+/// 30.
 const DEPTH_MAX: u64 = 400;
 /// The depths of all its nodes, added up: pages have some 10 to 20 for each node.
 const DEPTHS_MAX: u64 = 3_000_000;
 /// The bytes of all its texts, each as often as its depth: what it takes to ask each element for its text.
 const TEXTS_MAX: u64 = 256 << 20;
 
-/// How main content is written.
+/// Forms in which main content is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Lines of text, a blank line between blocks; what is preformatted stays as it is.
@@ -97,7 +98,7 @@ pub struct MainContents {
     pub markdown: Option<String>,
 }
 
-/// What was found, if it is any text.
+/// Returns the text without blanks at its end; none where nothing is left.
 fn written(text: &str) -> Option<String> {
     Some(text.trim_end()).filter(|text| !text.is_empty()).map(str::to_owned)
 }

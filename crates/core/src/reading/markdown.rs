@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::web::html::display::Display;
 
-/// Where struck text begins, and where it ends.
+/// Mark at the beginning and at the end of struck text.
 const STRUCK: char = '\u{fdd0}';
 /// The check box of a task that is done.
 const DONE: char = '\u{fdd1}';
@@ -19,7 +19,7 @@ const TO_DO: char = '\u{fdd2}';
 
 /// Elements that are marked at both ends of their text.
 const MARKED: &str = "b, strong, i, em, del, s, strike";
-/// What is before the name of a language in a class.
+/// Prefixes of the name of a language in a class.
 const LANGUAGE_PREFIXES: [&str; 4] = ["language-", "lang-", "highlight-source-", "highlight-"];
 /// Names that say that there is no language.
 const NO_LANGUAGES: [&str; 3] = ["default", "none", "text"];

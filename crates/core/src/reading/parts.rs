@@ -7,7 +7,7 @@
 
 use dom_query::Element;
 
-/// What an element says that it is; the later counts where it says two things.
+/// Parts of a page by the names of an element; the later counts where it has the names of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     /// Nothing of the kind.
@@ -68,7 +68,7 @@ const WHOLES: [&str; 4] = ["artikel", "beitrag", "entry", "hentry"];
 const STATES: [&str; 9] = ["category", "elementor", "has", "is", "no", "not", "tag", "with", "without"];
 
 impl Part {
-    /// What an element says.
+    /// Returns the part that an element says that it is.
     pub(super) fn of(element: &Element) -> Part {
         let mut part = match element.name.local.as_ref() {
             "html" | "body" => return Part::Unsaid,
@@ -104,7 +104,7 @@ impl Part {
         }
     }
 
-    /// What the name of a class or an element says.
+    /// Returns the part that the name of a class or an element says.
     fn of_name(name: &str) -> Part {
         // what is behind it is a variant of it
         let name = name.split_once("--").map_or(name, |(name, _)| name);

@@ -97,9 +97,9 @@ struct Walk<'a> {
     chars: usize,
     steps: usize,
     open: Vec<Open>,
-    /// What is no content by its name.
+    /// Nodes that are no content by their names.
     named: Vec<NodeRef<'a>>,
-    /// What is no content by what is in it.
+    /// Nodes that are no content by what is in them.
     linked: Vec<NodeRef<'a>>,
     candidates: Vec<Candidate<'a>>,
     leads: Vec<Lead<'a>>,
@@ -240,7 +240,7 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// What introduces a text: what is before it within the same article.
+    /// Returns the nodes that introduce a text: leads before it within the same article.
     fn leads_of(&self, text: &Candidate<'a>) -> impl Iterator<Item = NodeRef<'a>> {
         let is_same = |node: &NodeRef<'_>| {
             let chars = self.texts.get(&node.id);

@@ -53,7 +53,7 @@ pub fn parse(text: &str, time_max: Duration) -> Result<Html, GivenUp> {
     if depths(&page) > STEPS_MAX { Err(GivenUp::Steps) } else { Ok(page) }
 }
 
-/// What `sink` makes of a page, fed piece by piece so that it can be given up.
+/// Feeds a page to `sink`, piece by piece so that it can be given up, and returns what that makes of it.
 pub(super) fn fed<S: Nodes>(sink: S, text: &str, time_max: Duration) -> Result<S::Output, GivenUp> {
     let started = Instant::now();
     let mut parser = parse_document(Counting::new(sink), ParseOpts::default());

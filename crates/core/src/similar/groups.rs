@@ -8,7 +8,7 @@ use crate::disk::{Error, Result};
 
 /// Texts of a run of the same band with which each other one is compared, at most.
 pub const LEADERS: usize = 16;
-/// Texts of a united set that may each have a group of their own; what is like none of them is in no group.
+/// Texts of a united set that may each have their own group; what is like none of them is in no group.
 const CENTRES: usize = 64;
 /// Bytes of a number.
 const NUMBER: usize = size_of::<u32>();
@@ -17,7 +17,7 @@ const NUMBER: usize = size_of::<u32>();
 pub struct Finder {
     memory: usize,
     least: f64,
-    /// By number: whether there is a signature, the signature, and the length of the label.
+    /// Signatures by number; `labels` has the label of each behind its length.
     signatures: Writer,
     labels: Writer,
     count: u32,
@@ -27,7 +27,7 @@ pub struct Finder {
 const LENGTH: usize = size_of::<u32>();
 
 impl Finder {
-    /// For texts that resemble each other by `least` or more. It keeps about `memory` bytes, and four a text.
+    /// A finder of texts that resemble each other by `least` or more. It keeps about `memory` bytes, and four a text.
     pub fn new(least: f64, memory: usize) -> Result<Finder> {
         Ok(Finder { memory, least, signatures: Writer::new()?, labels: Writer::new()?, count: 0 })
     }
@@ -146,9 +146,9 @@ pub struct Member {
     pub group: u64,
     /// The number of the text, in the order in which they were taken.
     pub number: u32,
-    /// What it is known by.
+    /// The label by which it was added.
     pub label: Vec<u8>,
-    /// How alike it is to the first of the group, by estimate; 1 for the first itself.
+    /// Estimate of its resemblance to the first of the group, from 0 to 1; 1 for the first itself.
     pub resemblance: f64,
 }
 
@@ -183,7 +183,7 @@ fn by_centre(mut sets: Sorted, least: f64, memory: usize) -> Result<Sorted> {
 /// The texts of all groups, group by group, the first of each group first.
 pub struct Groups {
     sorted: Sorted,
-    /// What was read and not given out, and the text to whose group it belongs.
+    /// A member that was read and not given out, behind the number of the text to whose group it belongs.
     next: Option<(u32, Member)>,
     /// The first text of the group that is being given out.
     centre: Option<u32>,

@@ -11,7 +11,7 @@
 //!
 //! A signature is cut into 20 bands of six bytes. Two texts of resemblance J agree in one band at least with
 //! probability 1 - (1 - J^6)^20: 99.8 % at 0.8, 92 % at 0.7, 27 % at 0.5. So for each band the signatures are sorted by
-//! it, and those that agree stand side by side. [`Finder`] then
+//! it, and those that agree are side by side. [`Finder`] then
 //!
 //! 1. sorts by whole signatures: of those that are the same one goes on,
 //! 2. sorts by each band in turn, compares within a run of the same band, and unites what is alike enough,
@@ -19,8 +19,8 @@
 //!
 //! Nothing is read at random. In a run each text is compared with the first of it, and with those that were not alike
 //! enough to any before them, at most [`LEADERS`]: so a template that a million pages share costs a million times
-//! [`LEADERS`] comparisons and no more. Memory is that of the sorter, and four bytes a text for what was united. Disk:
-//! 120 bytes a text and its label, twice while a band is sorted.
+//! [`LEADERS`] comparisons and no more. Memory is what the sorter takes, and four bytes a text for what was united.
+//! Disk: 120 bytes a text and its label, twice while a band is sorted.
 //!
 //! # What is promised
 //!

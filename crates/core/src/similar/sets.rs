@@ -4,7 +4,7 @@ use crate::disk::Result;
 
 /// Sets of the numbers below a count.
 pub(super) struct Sets {
-    /// Of each number one of the same set that is not greater; the least of a set has itself.
+    /// A number of the same set for each number, which is not greater; the least of a set has itself.
     up: Vec<u32>,
 }
 

@@ -1,11 +1,11 @@
-//! What is kept of a text: enough to estimate how alike it is to another.
+//! Signatures of texts: enough to estimate how alike one is to another.
 
 use super::words::words;
 use crate::fingerprint::mix_next;
 
 /// Words of a shingle.
 const SHINGLE: usize = 5;
-/// Bytes of a signature, each of a hash of its own.
+/// Bytes of a signature, each of another hash.
 pub(super) const BYTES: usize = 120;
 /// Bytes of a band.
 pub(super) const BAND: usize = 6;
@@ -20,7 +20,7 @@ pub const PART_BYTES: usize = 8;
 pub struct Signature(pub(super) [u8; BYTES]);
 
 impl Signature {
-    /// That of `text`; none of a text without words. A text of fewer words than a shingle has is one shingle.
+    /// The signature of `text`; none of a text without words. A text of fewer words than a shingle has is one shingle.
     pub fn of(text: &str) -> Option<Signature> {
         let mut least = [u64::MAX; BYTES];
         let (mut last, mut count) = ([0; SHINGLE], 0_usize);
@@ -46,13 +46,13 @@ impl Signature {
         self.0.as_chunks().0.iter().take(PARTS)
     }
 
-    /// How alike the two texts are, from 0 to 1, by estimate.
+    /// Estimates how alike the two texts are, from 0 to 1.
     pub fn resemblance(&self, other: &Signature) -> f64 {
         resemblance(&self.0, &other.0)
     }
 }
 
-/// How alike the texts of two signatures are. One byte in 256 agrees by chance.
+/// Estimates how alike the texts of two signatures are, from 0 to 1. One byte in 256 agrees by chance.
 pub(super) fn resemblance(first: &[u8], second: &[u8]) -> f64 {
     let agree = first.iter().zip(second).filter(|(one, other)| one == other).count() as f64 / BYTES as f64;
     ((agree - 1.0 / 256.0) / (1.0 - 1.0 / 256.0)).max(0.0)

@@ -1,4 +1,4 @@
-//! Groups beside a comparison of all with all.
+//! Groups, checked against a comparison of all with all.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -31,7 +31,7 @@ fn groups_of(texts: &[String], least: f64) -> Vec<Member> {
     finder.finish().unwrap().map(Result::unwrap).collect()
 }
 
-/// By the definition: shared shingles among all.
+/// Computes the resemblance by its definition: shared shingles among all.
 fn resemblance(first: &str, second: &str) -> f64 {
     let shingles = |text: &str| {
         let mut found = Vec::new();

@@ -42,7 +42,7 @@ pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a letter is of a script that is written without blanks.
+/// True if a letter is of a script that is written without blanks.
 fn stands_alone(letter: char) -> bool {
     matches!(u32::from(letter),
         0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff | 0x3040..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff

@@ -1,9 +1,9 @@
-//! Which addresses may be connected to: the public internet, and what the operator lists.
+//! The guard of addresses that may be connected to: the public internet, and what the operator lists.
 //!
-//! A link, a redirect or a name server can point anywhere; without this guard a crawler is a way into the network
-//! that it runs in. The guard judges addresses, not names: it is asked after resolving, about the very address that
-//! is connected to, and about addresses that stand in URLs. IPv4 addresses that are wrapped in IPv6 ones are unwrapped
-//! and judged themselves.
+//! A link, a redirect or a name server can point anywhere; without this guard a crawler is a way into the network that
+//! it runs in. The guard judges addresses, not names: it is asked after resolving, about the very address that is
+//! connected to, and about addresses that are written in URLs. IPv4 addresses that are wrapped in IPv6 ones are
+//! unwrapped and judged themselves.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -18,7 +18,7 @@ pub struct Cidr {
     prefix_bits: u8,
 }
 
-/// Why a text is not a [`Cidr`].
+/// Reasons why a text is not a [`Cidr`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CidrError {
@@ -28,7 +28,7 @@ pub enum CidrError {
     /// The prefix length is no number or too long.
     #[error("`{text}` is not a prefix length; it must be a number from 0 to {max}")]
     Prefix {
-        /// What stands behind the `/`.
+        /// The text behind the `/`.
         text: String,
         /// The longest prefix of this family.
         max: u8,
@@ -48,7 +48,7 @@ impl Cidr {
         Cidr { network: IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0)), prefix_bits }
     }
 
-    /// Whether `address` lies in the range. The families are apart: `0.0.0.0/0` contains no IPv6 address.
+    /// True if `address` is in the range. The families are apart: `0.0.0.0/0` contains no IPv6 address.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.network, address) {
             (IpAddr::V4(network), IpAddr::V4(address)) => {
@@ -103,7 +103,7 @@ impl FromStr for Cidr {
     }
 }
 
-/// What is not the public internet: IANA's special-purpose registries, multicast, and a cloud's metadata address.
+/// Ranges outside of the public internet: IANA's special-purpose registries, multicast, and a cloud's metadata address.
 const DENIED: [Cidr; 29] = [
     Cidr::v4(0, 0, 0, 0, 8),
     Cidr::v4(10, 0, 0, 0, 8),
@@ -154,7 +154,7 @@ impl AddressGuard {
         url.literal_address().filter(|&literal| !self.permits(literal))
     }
 
-    /// Whether `address` may be connected to.
+    /// True if `address` may be connected to.
     pub fn permits(&self, address: IpAddr) -> bool {
         if self.allow.iter().any(|range| range.contains(address)) {
             return true;

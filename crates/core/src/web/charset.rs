@@ -1,8 +1,8 @@
 //! The encoding of a page: what browsers would take it for.
 //!
 //! In this order: a byte order mark, the charset of the Content-Type header, a `<meta>` or else an XML declaration in
-//! the first kilobyte, a `<meta>` further inside, UTF-8 if the bytes are valid UTF-8, windows-1252. Labels are those of
-//! the WHATWG Encoding Standard; `prescan` finds what the page declares.
+//! the first kilobyte, a `<meta>` further inside, UTF-8 if the bytes are valid UTF-8, windows-1252. Labels are from the
+//! WHATWG Encoding Standard; `prescan` finds what the page declares.
 
 mod prescan;
 
@@ -12,7 +12,7 @@ use encoding_rs::{EncoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_12
 
 use super::mime::{self, MimeType};
 
-/// The bytes of a sheet that an `@charset` has to stand in.
+/// The bytes of a sheet that an `@charset` has to be in.
 const AT_CHARSET_BYTES: usize = 1_024;
 
 /// The encoding of an HTML page.
@@ -48,7 +48,7 @@ pub fn of_css(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
     told(body, content_type).or_else(|| at_charset(body)).unwrap_or(UTF_8)
 }
 
-/// What an `@charset` names, which is a sequence of bytes and no rule: it has one spelling.
+/// Returns the encoding that an `@charset` names, which is a sequence of bytes and no rule: it has one spelling.
 fn at_charset(body: &[u8]) -> Option<&'static Encoding> {
     let start = &body[..body.len().min(AT_CHARSET_BYTES)];
     let label = start.strip_prefix(b"@charset \"")?;
@@ -58,7 +58,7 @@ fn at_charset(body: &[u8]) -> Option<&'static Encoding> {
     Some(if named == UTF_16BE || named == UTF_16LE { UTF_8 } else { named })
 }
 
-/// What outranks all that a page says of itself: a byte order mark, and then the header.
+/// Returns the encoding by what outranks all that a page says of itself: a byte order mark, and then the header.
 fn told(body: &[u8], content_type: Option<&str>) -> Option<&'static Encoding> {
     let marked = Encoding::for_bom(body).map(|(encoding, _)| encoding);
     marked.or_else(|| content_type.and_then(of_content_type))

@@ -5,8 +5,8 @@
 //! error: what came out before is returned, and [`Ending`] says why it ends there. Whole bodies in gzip or zlib, as
 //! nearly all are, are inflated in one call (`whole`), with the same bound and the same result.
 //!
-//! A name that is none of the codings stands for none: servers write charsets, types and words of their own there, over
-//! a plain body. Browsers show such a body as it came. Chromium then leaves the known codings of the same list alone,
+//! A name that is none of the codings stands for none: servers write charsets, types and their own words there, over a
+//! plain body. Browsers show such a body as it came. Chromium then leaves the known codings of the same list alone,
 //! too; here and in Firefox they are undone, or `aws-chunked, gzip` would hide a page.
 
 mod stream;
@@ -26,11 +26,11 @@ pub(super) const GZIP_MAGIC: &[u8] = b"\x1f\x8b\x08";
 
 /// Decoded bytes for each byte of a body beyond which nothing is decoded: pages rarely reach a tenth of it.
 pub const RATIO_MAX: usize = 250;
-/// As many decoded bytes are had whatever the ratio.
+/// Decoded bytes that are returned whatever the ratio.
 const ANY_RATIO_BYTES: usize = 1 << 20;
 
-/// How much of a body of `body_bytes` is decoded where `decoded_max` is the most at all: no more than [`RATIO_MAX`]
-/// times as much as came.
+/// The most bytes to decode of a body of `body_bytes` where `decoded_max` is the most at all: no more than
+/// [`RATIO_MAX`] times as much as came, or `ANY_RATIO_BYTES` where that is more.
 pub fn within_ratio(body_bytes: usize, decoded_max: usize) -> usize {
     decoded_max.min(body_bytes.saturating_mul(RATIO_MAX).max(ANY_RATIO_BYTES))
 }
@@ -84,7 +84,7 @@ fn names(content_encoding: Option<&str>) -> impl Iterator<Item = &str> {
     names.filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("identity"))
 }
 
-/// [`decode`] for a file that may itself be gzipped, beside any content coding.
+/// [`decode`] for a file that may itself be gzipped, under any content coding.
 pub fn decode_file<'a>(content_encoding: Option<&str>, body: &'a [u8], decoded_max: usize) -> Decoded<'a> {
     let decoded = decode(content_encoding, body, decoded_max);
     if !decoded.bytes.starts_with(GZIP_MAGIC) {
@@ -116,15 +116,15 @@ pub struct BodyDecoder {
     inflater: WholeInflater,
 }
 
-/// Where the content of a body is.
+/// Place of a body's content.
 enum Content<'a> {
-    /// In so many bytes at the start of the inflater's buffer.
+    /// Bytes of content at the start of the inflater's buffer.
     Inflated(usize),
     Elsewhere(Cow<'a, [u8]>),
 }
 
 impl BodyDecoder {
-    /// What [`decode`] returns.
+    /// Decodes a body as [`decode`] does.
     pub fn decode<'a>(&'a mut self, content_encoding: Option<&str>, body: &'a [u8], decoded_max: usize) -> Decoded<'a> {
         let (content, end) = self.undo_all(content_encoding, body, decoded_max);
         let bytes = match content {

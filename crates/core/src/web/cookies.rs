@@ -25,7 +25,7 @@ const PER_DOMAIN_MAX: usize = 180;
 const COOKIE_BYTES_MAX: usize = 4_096;
 /// Bytes of all cookies.
 const BYTES_MAX: usize = 16 << 20;
-/// What a cookie takes in memory beside its text.
+/// Bytes that a cookie takes in memory besides its text.
 const OVERHEAD: usize = 400;
 
 /// The value of a `Cookie` field. It is not printed.
@@ -72,7 +72,7 @@ impl std::fmt::Debug for Jar {
 }
 
 impl CookieJars {
-    /// Whether there are none.
+    /// True if there are no cookies.
     pub fn is_empty(&self) -> bool {
         self.jars.is_empty()
     }
@@ -219,7 +219,7 @@ pub fn redacted(set: &[u8], marker: &str) -> Vec<u8> {
 pub struct FileCookie {
     host: String,
     path: String,
-    /// As a `Set-Cookie`.
+    /// The text of a `Set-Cookie`.
     line: Secret,
 }
 
@@ -248,7 +248,7 @@ pub fn netscape(text: &str) -> Result<Vec<FileCookie>, String> {
         let below = if below == "TRUE" { format!("; Domain={host}") } else { String::new() };
         let secure = if secure == "TRUE" { "; Secure" } else { "" };
         let age = if expires > 0 { format!("; Max-Age={}", expires - now) } else { String::new() };
-        // told apart from attributes behind it
+        // distinguished from attributes behind it
         let raw = RawCookie::new(name, value).to_string();
         cookies.push(FileCookie {
             path: path.to_owned(),

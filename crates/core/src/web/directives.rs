@@ -1,6 +1,6 @@
 //! Robots directives of a single page: `X-Robots-Tag` headers and `<meta name=robots>`.
 
-/// What a page asks of robots. Several sources combine: the most restrictive wins.
+/// Restrictions that a page asks of robots. Several sources combine: the most restrictive wins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RobotsDirectives {
     /// Do not follow its links.
@@ -10,14 +10,14 @@ pub struct RobotsDirectives {
 }
 
 impl RobotsDirectives {
-    /// Those of a comma-separated list.
+    /// Reads a comma-separated list.
     pub fn of_list(list: &str) -> Self {
         let mut directives = RobotsDirectives::default();
         directives.add(list);
         directives
     }
 
-    /// Whether the one of this name is there.
+    /// True if the directive of this name is set.
     pub fn has(&self, name: &str) -> bool {
         self.noindex && name.eq_ignore_ascii_case("noindex") || self.nofollow && name.eq_ignore_ascii_case("nofollow")
     }
@@ -41,8 +41,8 @@ pub(in crate::web) fn names_of(list: &str) -> impl Iterator<Item = &str> {
 pub(in crate::web) const WITH_VALUE: [&str; 4] =
     ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
 
-/// What the `X-Robots-Tag` headers of an answer ask of us. A value may start with the name of the robot that it is
-/// meant for; one without a name, or with `*`, is meant for all.
+/// Returns what the `X-Robots-Tag` headers of an answer ask of us. A value may start with the name of the robot that it
+/// is meant for; one without a name, or with `*`, is meant for all.
 pub fn x_robots_tag<'a>(values: impl Iterator<Item = &'a str>, agent_token: &str) -> RobotsDirectives {
     let mut directives = RobotsDirectives::default();
     said_by_x_robots_tag(values, agent_token).for_each(|list| directives.add(list));

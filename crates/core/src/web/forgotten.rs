@@ -6,7 +6,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Bound;
 
-/// What is forgotten. To ask costs a hash and one step in a sorted set, however many there are.
+/// URLs and starts of URLs that are forgotten. A lookup costs a hash and one step in a sorted set, however many there
+/// are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forgotten {
     urls: HashSet<Box<str>>,
@@ -15,7 +16,7 @@ pub struct Forgotten {
 }
 
 impl Forgotten {
-    /// Whether nothing is forgotten.
+    /// True if nothing is forgotten.
     pub fn is_empty(&self) -> bool {
         self.urls.is_empty() && self.prefixes.is_empty()
     }
@@ -39,7 +40,7 @@ impl Forgotten {
         self.prefixes.insert(prefix.into());
     }
 
-    /// Whether `url`, in the fetch form, is forgotten.
+    /// True if `url`, in the fetch form, is forgotten.
     pub fn covers(&self, url: &str) -> bool {
         self.urls.contains(url) || self.prefix_of(url).is_some()
     }

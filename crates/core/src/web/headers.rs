@@ -45,12 +45,13 @@ pub fn isomorphic(value: &[u8]) -> String {
     value.iter().copied().map(char::from).collect()
 }
 
-/// Where an answer redirects, as written.
+/// Returns the URL that an answer redirects to, as written.
 pub fn location<B: AsRef<[u8]>>(fields: &[(B, B)]) -> Option<Cow<'_, str>> {
     named(fields, "location").next().map(reference)
 }
 
-/// Where the `Refresh` field of an answer leads, as written: it means what `<meta http-equiv=refresh>` does.
+/// Returns the URL in the `Refresh` field of an answer, as written: the field means what `<meta http-equiv=refresh>`
+/// does.
 pub fn refresh<B: AsRef<[u8]>>(fields: &[(B, B)]) -> Option<String> {
     named(fields, "refresh").find_map(|value| refresh_url(&reference(value)).map(str::to_owned))
 }

@@ -7,11 +7,11 @@ use super::url::CanonicalUrl;
 pub struct HostName<'a> {
     /// Its labels, the top-level domain first.
     pub labels: Vec<&'a str>,
-    /// What registries give names under, such as `co.uk`.
+    /// The suffix that registries give names under, such as `co.uk`.
     pub registry_suffix: Option<&'a str>,
     /// One label more than the registry's suffix.
     pub registered_domain: Option<&'a str>,
-    /// What registries or private parties give names under, such as `github.io`.
+    /// The suffix that registries or private parties give names under, such as `github.io`.
     pub private_suffix: Option<&'a str>,
     /// One label more than the private suffix.
     pub private_domain: Option<&'a str>,
@@ -49,7 +49,7 @@ fn suffix(name: &str, wanted: impl Fn(psl::Type) -> bool) -> Option<&str> {
         let found = &rest[rest.len() - suffix.as_bytes().len()..];
         match suffix.typ() {
             Some(kind) if wanted(kind) => return Some(found),
-            // a private suffix is below that of a registry
+            // a private suffix is below a registry's
             _ => rest = found.split_once('.')?.1,
         }
     }

@@ -16,8 +16,8 @@ const BYTES_MAX: usize = 256 << 10;
 /// Members of linked data whose strings are URLs.
 const LINKED: [&str; 6] = ["url", "image", "logo", "thumbnailUrl", "contentUrl", "embedUrl"];
 
-/// The URLs of a web manifest (W3C Web Application Manifest): its icons and screenshots, those of its shortcuts, and
-/// where it starts.
+/// The URLs of a web manifest (W3C Web Application Manifest): its icons and screenshots, the icons of its shortcuts,
+/// and where it starts.
 pub fn manifest(text: &str, found: &mut dyn FnMut(Role, &str)) {
     let Some(manifest) = read(text) else { return };
     sources(&manifest, found);
@@ -40,7 +40,7 @@ fn sources(value: &Value, found: &mut dyn FnMut(Role, &str)) {
     }
 }
 
-/// The URLs of linked data: the strings of the members that are called so in schema.org, wherever they stand.
+/// The URLs of linked data: the strings of the members that are called so in schema.org, wherever they are.
 pub fn linked_data(text: &str, found: &mut dyn FnMut(&str)) {
     let Some(data) = Some(text).filter(|text| text.len() <= BYTES_MAX).and_then(lenient::parse) else { return };
     walk(&data, "", &mut |name, url| {

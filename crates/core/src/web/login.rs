@@ -15,7 +15,7 @@ pub const PAGE_BYTES_MAX: usize = 1 << 20;
 /// Fields of a form that are sent.
 const FIELDS_MAX: usize = 500;
 
-/// How an answer is told from others: by all that is written.
+/// Marks by which an answer is known from others. It must have all that are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sign {
@@ -29,26 +29,26 @@ pub struct Sign {
     pub status: u16,
 }
 
-/// What of an answer a sign is looked for in.
+/// The parts of an answer that a sign is looked for in.
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'a> {
     /// The status.
     pub status: u16,
-    /// Where it redirects to.
+    /// The URL that it redirects to.
     pub redirect: Option<&'a str>,
     /// Names of cookies that the next request to this place would have.
     pub cookies: &'a [String],
-    /// Whether the page has the element of the sign.
+    /// True if the page has the element of the sign.
     pub has_element: bool,
 }
 
 impl Sign {
-    /// Whether nothing is written.
+    /// True if no mark is written.
     pub fn is_empty(&self) -> bool {
         *self == Sign::default()
     }
 
-    /// Whether an answer has it.
+    /// True if an answer has this sign.
     pub fn is_in(&self, told: &Told<'_>) -> bool {
         let redirect = self.redirect.is_empty() || told.redirect.is_some_and(|to| self.names(to));
         let cookie = self.cookie.is_empty() || told.cookies.contains(&self.cookie);
@@ -59,7 +59,7 @@ impl Sign {
 }
 
 impl Sign {
-    /// Whether the URL that an answer redirects to has the part.
+    /// True if the URL that an answer redirects to has the part.
     fn names(&self, to: &str) -> bool {
         let is_path = self.redirect.starts_with('/') && !self.redirect.starts_with("//");
         let behind_host = || to.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..]));
@@ -68,7 +68,7 @@ impl Sign {
     }
 }
 
-/// Whether the page `html` has an element that `selector` matches; one that is no selector matches nothing.
+/// True if the page `html` has an element that `selector` matches; one that is no selector matches nothing.
 pub fn has_element(html: &str, selector: &str) -> bool {
     let Ok(selector) = Selector::parse(selector) else { return false };
     Html::parse_document(within(html)).select(&selector).next().is_some()
@@ -85,7 +85,7 @@ fn within(html: &str) -> &str {
 /// A form, ready to be filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// Where it is sent to, as it is written; empty for the page itself.
+    /// The URL that it is sent to, as it is written; empty for the page itself.
     pub action: String,
     /// The base of that, as it is written; empty for the URL of the page.
     pub base: String,
@@ -118,7 +118,7 @@ pub fn form(html: &str, selector: &str) -> Result<Form, String> {
     Ok(Form { action: value_of("action").trim().to_owned(), base, fields: fields(element) })
 }
 
-/// What is sent of the controls of a form that nobody has touched but its first button.
+/// Returns the names and values that are sent of the controls of a form that nobody has touched but its first button.
 fn fields(form: ElementRef<'_>) -> Vec<(String, String)> {
     let controls = Selector::parse("input, select, textarea, button").expect("a selector of names");
     let mut has_button = false;

@@ -3,7 +3,7 @@
 //!
 //! Read strictly: no comments, no folding, no obsolete forms, ASCII alone. What is taken here every server can read.
 
-/// Whether `text` is a mailbox.
+/// True if `text` is a mailbox.
 pub fn is_mailbox(text: &str) -> bool {
     match text.strip_suffix('>').and_then(|rest| rest.rsplit_once('<')) {
         Some((name, address)) => is_name(name) && is_address(address),
@@ -42,7 +42,7 @@ fn is_quoted(text: &str) -> bool {
     true
 }
 
-/// What stands before an address in angle brackets: nothing, words, or a quoted text.
+/// True if `name` can be written before an address in angle brackets: nothing, words, or a quoted text.
 fn is_name(name: &str) -> bool {
     let name = name.trim_end_matches(' ');
     name.is_empty() || is_quoted(name) || name.split(' ').all(|word| !word.is_empty() && word.bytes().all(is_atom_byte))

@@ -27,7 +27,7 @@ impl MimeType {
         Some(MimeType { essence: format!("{kind}/{subtype}").to_ascii_lowercase(), charset })
     }
 
-    /// As a header value.
+    /// Writes the type as a header value.
     fn into_text(self) -> String {
         match self.charset {
             // what a quoted value may hold and a bare one may not
@@ -42,7 +42,7 @@ impl MimeType {
 }
 
 /// The type that the `Content-Type` fields of an answer state together ("extract a MIME type" of the Fetch standard):
-/// that of the last value that can be parsed. It has the charset of an earlier one of the same type where it states
+/// the type of the last value that can be parsed. It has the charset of an earlier one of the same type where it states
 /// none itself. Where none can be parsed, the first value as it came.
 pub fn content_type<B: AsRef<[u8]>>(fields: &[(B, B)]) -> Option<String> {
     let values: Vec<String> = headers::named(fields, "content-type").map(headers::isomorphic).collect();
@@ -67,7 +67,7 @@ pub fn stated(content_type: Option<&str>) -> &str {
     content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim()
 }
 
-/// Whether a type in lower case, without parameters, is one of JavaScript ("JavaScript MIME type").
+/// True if a type in lower case, without parameters, is one of JavaScript ("JavaScript MIME type").
 pub fn is_javascript(essence: &str) -> bool {
     let Some((kind, subtype)) = essence.split_once('/') else { return false };
     match kind {
@@ -94,7 +94,7 @@ fn split(list: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where `wanted` stands first outside of quotes, or the end.
+/// Returns the index of the first `wanted` outside of quotes, or the length of `text`.
 fn unquoted(text: &str, wanted: u8) -> usize {
     let (mut is_quoted, mut is_escaped) = (false, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -133,7 +133,7 @@ fn charset_in(parameters: &str) -> Option<String> {
     }
 }
 
-/// Where the quoted string ends that `text` starts with.
+/// Returns the index behind the quoted string that `text` starts with.
 fn unquoted_end(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -147,7 +147,7 @@ fn unquoted_end(text: &str) -> usize {
     text.len()
 }
 
-/// What a quoted string holds. One that is not closed ends with the text.
+/// Returns the text in a quoted string. One that is not closed ends with the text.
 fn unquote(quoted: &str) -> String {
     let mut value = String::new();
     let mut chars = quoted.chars().skip(1);
@@ -165,7 +165,7 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }
 
-/// Whether `text` is a token (RFC 9110, section 5.6.2), as names of header fields and types are.
+/// True if `text` is a token (RFC 9110, section 5.6.2), as names of header fields and types are.
 pub fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }

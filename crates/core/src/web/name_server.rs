@@ -1,7 +1,7 @@
 //! Name servers as they are written: `9.9.9.9`, `udp://127.0.0.1:5353`, `tls://9.9.9.9#dns.quad9.net`,
 //! `https://9.9.9.9/dns-query#dns.quad9.net`.
 //!
-//! A server is told by its address: who would look its name up? Behind `#` stands the name that its certificate is for;
+//! A server is named by its address: who would look its name up? Behind `#` is the name that its certificate is for;
 //! without one it has to be for the address.
 
 use std::fmt;
@@ -11,36 +11,36 @@ use std::str::FromStr;
 /// A name server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameServer {
-    /// Where it is.
+    /// Its address and port.
     pub address: SocketAddr,
-    /// How it is asked.
+    /// The way it is asked.
     pub protocol: Protocol,
 }
 
-/// How a name server is asked.
+/// Ways to ask a name server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// Over UDP, and over TCP where an answer is too long (RFC 1035).
     Plain,
     /// Over TLS (RFC 7858).
     Tls {
-        /// Whom its certificate is for.
+        /// The name that its certificate is for.
         name: Box<str>,
     },
     /// By POST over HTTP/2 with TLS (RFC 8484).
     Https {
-        /// Whom its certificate is for.
+        /// The name that its certificate is for.
         name: Box<str>,
-        /// Where it listens, from `/` on.
+        /// The path that it listens at, from `/` on.
         path: Box<str>,
     },
 }
 
-/// Why a text is no name server, and what to write.
+/// Reasons why a text is no name server, and what to write.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameServerError {
-    /// There is no address where one should be.
+    /// No address where one should be.
     #[error(
         "{0:?} is not an address; write \"9.9.9.9\", \"127.0.0.1:5353\", \"tls://9.9.9.9#dns.quad9.net\" or \
              \"https://9.9.9.9/dns-query#dns.quad9.net\""
@@ -52,7 +52,7 @@ pub enum NameServerError {
     /// More than a server that is asked in this way has.
     #[error("{0:?}: {1}:// has an address, a port and nothing else but {2}")]
     More(String, &'static str, &'static str),
-    /// What stands behind `#` is no name.
+    /// The text behind `#` is no name.
     #[error("{0:?} is not a name; write the one of the server's certificate, such as \"tls://9.9.9.9#dns.quad9.net\"")]
     Name(String),
 }
@@ -60,7 +60,7 @@ pub enum NameServerError {
 const DNS_PORT: u16 = 53;
 const TLS_PORT: u16 = 853;
 const HTTPS_PORT: u16 = 443;
-/// Where servers listen that do not say otherwise.
+/// The path that servers listen at if none is written.
 const PATH: &str = "/dns-query";
 
 /// Makes a protocol of the name that a certificate has to show, and a path.
@@ -104,7 +104,7 @@ fn address(text: &str, port: u16) -> Option<SocketAddr> {
     text.parse().ok().or_else(|| alone().ok().map(|ip| SocketAddr::new(ip, port)))
 }
 
-/// Whether a certificate can be for `name`: a name or an address.
+/// True if a certificate can be for `name`: a name or an address.
 fn is_name(name: &str) -> bool {
     let is_label = |label: &str| {
         let plain = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));

@@ -14,7 +14,7 @@ pub struct Parameter<'a> {
     /// Its value, which is not empty.
     pub value: &'a str,
     url: &'a str,
-    /// With the separator before it.
+    /// Its range in the URL, with the separator before it.
     range: Range<usize>,
 }
 

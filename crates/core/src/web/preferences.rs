@@ -18,7 +18,7 @@ use std::fmt;
 use super::directives::{names_of, said_by_x_robots_tag};
 use super::headers;
 
-/// What content may be used for.
+/// Uses of content that a preference is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
     /// Being found by a search.
@@ -53,14 +53,14 @@ impl Usage {
     }
 }
 
-/// What is stated of each use; false is a refusal.
+/// Preferences of each use, where stated; false is a refusal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Preferences {
     stated: [Option<bool>; Usage::ALL.len()],
 }
 
 impl Preferences {
-    /// What the header fields of an answer say.
+    /// Reads the header fields of an answer.
     pub fn of_header<B: AsRef<[u8]>>(fields: &[(B, B)]) -> Self {
         let mut found = Preferences::default();
         let values = |name: &'static str| headers::named(fields, name).map(String::from_utf8_lossy);
@@ -138,7 +138,7 @@ impl Preferences {
         Some(found)
     }
 
-    /// With what another source says, the more restrictive of both.
+    /// Adds what another source states: the more restrictive of both counts.
     #[must_use]
     pub fn with(mut self, other: Preferences) -> Self {
         for usage in Usage::ALL {
@@ -149,7 +149,7 @@ impl Preferences {
         self
     }
 
-    /// What is not stated here as `other` states it.
+    /// Adds from `other` what is not stated here.
     #[must_use]
     pub(in crate::web) fn or(mut self, other: Preferences) -> Self {
         for (stated, other) in self.stated.iter_mut().zip(other.stated) {
@@ -158,13 +158,13 @@ impl Preferences {
         self
     }
 
-    /// Whether a use is refused.
+    /// True if a use is refused.
     pub fn refuses(&self, usage: Usage) -> bool {
         let said = |usage: Usage| self.stated[usage as usize] == Some(false);
         said(usage) || usage == Usage::AiTrain && said(Usage::Tdm)
     }
 
-    /// Whether nothing is stated.
+    /// True if nothing is stated.
     pub fn is_empty(&self) -> bool {
         self.stated.iter().all(Option::is_none)
     }

@@ -1,7 +1,7 @@
 //! The URL of a proxy: which there are, what is wrong with one, and how one is shown.
 //!
-//! User and password are in the URL, percent-encoded where they have characters of their own. Whatever shows a
-//! [`ProxyUrl`] leaves them out; only who connects asks for them ([`ProxyUrl::secret_url`]).
+//! User and password are in the URL, percent-encoded where they have special characters. Whatever shows a [`ProxyUrl`]
+//! leaves them out; only who connects asks for them ([`ProxyUrl::secret_url`]).
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use url::Url;
 
 /// Bytes of a user or a password that SOCKS5 can say (RFC 1929).
 const CREDENTIAL_BYTES_MAX: usize = 255;
-/// What a proxy must look like.
+/// Description of what a proxy must look like, for errors.
 const EXPECTED: &str = "write \"http://HOST:PORT\", \"https://HOST:PORT\", \"socks5://HOST:PORT\" or \
                         \"socks5h://HOST:PORT\", USER:PASSWORD@ before HOST where it wants them, or \"none\"";
 
@@ -17,7 +17,7 @@ const EXPECTED: &str = "write \"http://HOST:PORT\", \"https://HOST:PORT\", \"soc
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ProxyUrl(Url);
 
-/// Why a text is no proxy. It does not repeat the text, which may have a password in it.
+/// Reasons why a text is no proxy. They do not repeat the text, which may have a password in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyError {
@@ -64,17 +64,17 @@ impl ProxyUrl {
         self.0.as_str()
     }
 
-    /// Whether it has a user or a password.
+    /// True if it has a user or a password.
     pub fn has_credentials(&self) -> bool {
         !self.0.username().is_empty() || self.0.password().is_some()
     }
 
-    /// Whether it speaks HTTP: plain requests go to it as they are, without a connection of their own.
+    /// True if it speaks HTTP: plain requests go to it as they are, without a connection through it.
     pub fn is_http(&self) -> bool {
         matches!(self.0.scheme(), "http" | "https")
     }
 
-    /// Whether it is told names, which it resolves itself; all but `socks5` are.
+    /// True if it gets names and resolves them itself; all but `socks5` do.
     pub fn resolves_names(&self) -> bool {
         self.0.scheme() != "socks5"
     }

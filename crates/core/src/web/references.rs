@@ -29,7 +29,7 @@ pub fn push_value(value: &[u8], out: &mut String) {
     out.push_str(rest);
 }
 
-/// Appends what the reference before `after` stands for, or its `&`, and returns what is left.
+/// Appends what the reference before `after` means, or its `&`, and returns what is left.
 fn push_reference<'a>(after: &'a str, out: &mut String) -> &'a str {
     if let Some(rest) = after.strip_prefix("amp;") {
         out.push('&');
@@ -80,7 +80,7 @@ fn named(text: &str) -> Option<(char, char, usize)> {
         if !byte.is_ascii_alphanumeric() && byte != b';' {
             break;
         }
-        // the table holds all starts of names too, with 0 as their character
+        // the table has all starts of names too, with 0 as their character
         let Some(&(first, second)) = NAMED_ENTITIES.get(&text[..=index]) else { break };
         if first != 0 {
             found = Some((char::from_u32(first)?, char::from_u32(second)?, index + 1));

@@ -1,4 +1,4 @@
-//! How long a server asks to be left alone: the `Retry-After` header (RFC 9110, 10.2.3).
+//! The `Retry-After` header: the time for which a server asks to be left alone (RFC 9110, 10.2.3).
 
 use std::time::Duration;
 

@@ -1,15 +1,15 @@
-//! Which URLs belong to the crawl: the mode, the operator's patterns, trap rules and limits.
+//! The scope of a crawl, the URLs that belong to it: the mode, the operator's patterns, trap rules and limits.
 //!
 //! Everything that must not mark a URL as seen is decided here, before URL-seen is asked. Otherwise a URL that is met
 //! first too deep, or in too long a chain of redirects, could not be admitted later by a shorter way.
 //!
-//! What a page embeds, its *requisites*, is let in wherever it lies ([`Requisites::Page`]): a page without its style
-//! sheets and pictures is not the page that people saw. How far from the page is counted in embeds: the page's sheet
-//! is 1, what that sheet names is 2. An embed is no link, so it is as deep as what embeds it; beyond the bound it is
-//! judged as a link would be, so that frames within frames have an end.
+//! What a page embeds, its *requisites*, is let in wherever it is ([`Requisites::Page`]): a page without its style
+//! sheets and pictures is not the page that people saw. The distance from the page is counted in embeds: the page's
+//! sheet is 1, what that sheet names is 2. An embed is no link, so it is as deep as what embeds it; beyond the bound it
+//! is judged as a link would be, so that frames within frames have an end.
 //!
-//! A [`Scope`] never changes; it is shared, and a seed that redirects elsewhere gives a new one that holds what the
-//! old one holds and costs little beside it.
+//! A [`Scope`] never changes; it is shared, and a seed that redirects elsewhere gives a new one that has all of the old
+//! one and costs little more.
 
 mod explain;
 mod sites;
@@ -32,7 +32,7 @@ use explain::Exception;
 pub use explain::{Judgement, Rule};
 use sites::Sites;
 
-/// What a seed takes into scope.
+/// The part of the web that a seed takes into scope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ScopeMode {
     /// Everything under its registrable domain.
@@ -46,20 +46,20 @@ pub enum ScopeMode {
     Prefix,
 }
 
-/// Where what pages embed may lie: style sheets, pictures, fonts, scripts, frames.
+/// Places where a page's embeds are let in: style sheets, pictures, fonts, scripts, frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Requisites {
     /// Anywhere.
     #[default]
     Page,
-    /// Where pages may lie: an embed is judged like a link.
+    /// Places where pages may be: an embed is judged like a link.
     Scope,
 }
 
-/// What a [`Scope`] is made of.
+/// Settings that a [`Scope`] is made of.
 #[derive(Clone, Debug)]
 pub struct ScopeOptions {
-    /// What a seed takes into scope.
+    /// The part of the web that a seed takes into scope.
     pub mode: ScopeMode,
     /// Regular expressions; a URL that one of them matches anywhere is in scope whatever the mode says.
     pub include: Vec<String>,
@@ -69,17 +69,17 @@ pub struct ScopeOptions {
     pub max_url_length: usize,
     /// Most segments in a path.
     pub max_path_segments: usize,
-    /// How often the same segment may stand in a path, in a row or not: with 2, `/a/b/a/b` passes and `/a/b/a/b/a` is
-    /// taken for a trap. The same of the name of a query parameter that has one of its values twice: with 2,
-    /// `?p=1&p=2&p=3` passes, and `?p=1&p=2&p=1` does not.
+    /// The most times that the same segment may be in a path, in a row or not: with 2, `/a/b/a/b` passes and
+    /// `/a/b/a/b/a` is taken for a trap. The same holds for the name of a query parameter that has one of its values
+    /// twice: with 2, `?p=1&p=2&p=3` passes, and `?p=1&p=2&p=1` does not.
     pub max_repeated_segments: usize,
     /// Most redirects in a row.
     pub max_redirects: usize,
     /// Most links between a seed and a URL.
     pub max_depth: Option<u16>,
-    /// What holds for some sites beside that; of each setting the first table counts that holds for a URL and has it.
+    /// Rules for some sites in addition; of each setting the first table counts that holds for a URL and has it.
     pub sites: Vec<SiteScope>,
-    /// Where what pages embed may lie.
+    /// Places where a page's embeds are let in.
     pub requisites: Requisites,
     /// Most embeds in a row: with 3 a page's sheet, a sheet that it imports, and the font that this one names.
     pub requisite_hops: u8,
@@ -104,20 +104,20 @@ impl Default for ScopeOptions {
 }
 
 impl ScopeOptions {
-    /// Whether links may be too deep, of all sites or of some.
+    /// True if links may be too deep, of all sites or of some.
     pub fn limits_depth(&self) -> bool {
         self.max_depth.is_some() || self.sites.iter().any(|site| site.max_depth.flatten().is_some())
     }
 }
 
-/// What holds for the URLs of a site only.
+/// Settings for the URLs of one site only.
 #[derive(Clone, Debug, Default)]
 pub struct SiteScope {
-    /// Which URLs they are.
+    /// The URLs that it holds for.
     pub matches: Vec<SiteMatch>,
-    /// Regular expressions that take in URLs of the site beside those of all.
+    /// Regular expressions that take in URLs of the site in addition to those of all.
     pub include: Option<Vec<String>>,
-    /// Regular expressions that leave out URLs of the site beside those of all.
+    /// Regular expressions that leave out URLs of the site in addition to those of all.
     pub exclude: Option<Vec<String>>,
     /// Most links between a seed and a URL of the site, in place of what holds for all.
     pub max_depth: Option<Option<u16>>,
@@ -131,7 +131,7 @@ pub struct ScopeError {
     pub list: &'static str,
     /// The pattern.
     pub regex: String,
-    /// What is wrong with it.
+    /// Description of what is wrong with it.
     pub why: String,
 }
 
@@ -151,13 +151,13 @@ impl ScopeRules {
         })))
     }
 
-    /// Whether a pattern leaves `url`, in the fetch form, out whatever else says.
+    /// True if a pattern or a removal leaves `url`, in the fetch form, out, whatever else lets it in.
     pub fn excludes(&self, url: &str) -> bool {
         let by_site = || self.0.sites.of(url).exclude.iter().any(|regex| regex.is_match(url));
         self.0.forgotten.covers(url) || self.0.exclude.iter().any(|regex| regex.is_match(url)) || by_site()
     }
 
-    /// Whether links may be too deep, of all sites or of some.
+    /// True if links may be too deep, of all sites or of some.
     pub fn limit_depth(&self) -> bool {
         self.0.options.limits_depth()
     }
@@ -212,7 +212,7 @@ struct Limits {
     include: Vec<Regex>,
     exclude: Vec<Regex>,
     sites: Sites,
-    /// What an operator had removed.
+    /// The URLs that an operator had removed.
     forgotten: Arc<Forgotten>,
 }
 
@@ -249,9 +249,9 @@ impl Scope {
 
     /// Returns what joins the scope when the seed `from` redirects to `target`, as a URL for [`Scope::with_joined`].
     ///
-    /// A seed in prefix mode stands for a part of a site, and the site that it moves to may be any. Within its
-    /// registrable domain, as from http to https and to `www.`, the directory of the target takes its place; elsewhere
-    /// only what begins with the target, lest a redirect to somebody's page open all of a large site.
+    /// A seed in prefix mode names a part of a site, and the site that it moves to may be any. Within its registrable
+    /// domain, as from http to https and to `www.`, the directory of the target takes its place; elsewhere only what
+    /// begins with the target, lest a redirect to somebody's page open all of a large site.
     pub fn joined_by(&self, from: &CanonicalUrl, target: &CanonicalUrl) -> CanonicalUrl {
         let mode = self.limits.options.mode;
         let joined = match mode {
@@ -275,7 +275,7 @@ impl Scope {
         Scope { limits: Arc::clone(&self.limits), seeds: self.seeds.with(mode, name) }
     }
 
-    /// Whether a URL that was found at `depth`, after `redirects` redirects in a row, belongs to the crawl.
+    /// Checks that a URL that was found at `depth`, after `redirects` redirects in a row, belongs to the crawl.
     ///
     /// Depth is judged last: its reason says that the URL would have been fetched from nearer by.
     pub fn judge(&self, url: &CanonicalUrl, depth: u16, redirects: usize) -> Result<(), Reason> {
@@ -283,7 +283,7 @@ impl Scope {
     }
 
     /// The same of a URL to which `embeds` embeds in a row led, 0 for a link: with a path of at most
-    /// `scope.requisite_hops` embeds it may lie anywhere. What embeds it has to be in scope, or a requisite itself.
+    /// `scope.requisite_hops` embeds it may be anywhere. What embeds it has to be in scope, or a requisite itself.
     pub fn judge_embedded(
         &self,
         url: &CanonicalUrl,
@@ -294,23 +294,24 @@ impl Scope {
         self.explain_embedded(url, embeds, depth, redirects).verdict
     }
 
-    /// Whether a URL at the end of `embeds` embeds in a row is a requisite of a page, and no page of the crawl's own.
+    /// True if a URL at the end of `embeds` embeds in a row is a requisite of a page, and no page of the crawl itself.
     pub fn is_requisite(&self, embeds: usize) -> bool {
         let options = &self.limits.options;
         options.requisites == Requisites::Page && (1..=usize::from(options.requisite_hops)).contains(&embeds)
     }
 
-    /// How deep a URL is that something at `depth` names and to which `embeds` embeds in a row lead, 0 for a link.
+    /// Returns the depth of a URL that something at `depth` names and to which `embeds` embeds in a row lead, 0 for a
+    /// link.
     pub fn depth_below(&self, depth: u16, embeds: usize) -> u16 {
         if self.is_requisite(embeds) { depth } else { depth.saturating_add(1) }
     }
 
-    /// Whether `url` is a page of the crawl by what it is called: what it embeds is fetched then.
+    /// True if `url` is a page of the crawl by its name alone: what it embeds is fetched then.
     pub fn takes_in(&self, url: &CanonicalUrl) -> bool {
         self.taking_in(url, Exception::None).is_ok()
     }
 
-    /// Whether pages of the crawl may lie at `origin`, a URL without a path, whatever patterns say.
+    /// True if pages of the crawl may be at `origin`, a URL without a path, whatever patterns say.
     pub fn has_pages_at(&self, origin: &CanonicalUrl) -> bool {
         match self.limits.options.mode {
             ScopeMode::Any => true,
@@ -323,8 +324,8 @@ impl Scope {
         }
     }
 
-    /// Whether a sitemap may be fetched that `named_by`, or the robots.txt of its origin, names at `depth`. It need not
-    /// be where pages of the crawl are if it is of the same registrable domain. Where its entries, one deeper than
+    /// Checks that a sitemap may be fetched that `named_by`, or the robots.txt of its origin, names at `depth`. It need
+    /// not be where pages of the crawl are if it is of the same registrable domain. Where its entries, one deeper than
     /// itself, would be too deep, it is so too.
     pub fn judge_sitemap(
         &self,
@@ -336,8 +337,8 @@ impl Scope {
         self.explain_sitemap(url, named_by, depth, redirects).verdict
     }
 
-    /// Whether a URL may be fetched that `from`, behind a sitemap, redirects to: as a page, or as a sitemap that has
-    /// moved. The URL that redirects was a sitemap if it is out of scope itself: nothing else lets such a URL in.
+    /// Checks that a URL may be fetched that `from`, behind a sitemap, redirects to: as a page, or as a sitemap that
+    /// has moved. The URL that redirects was a sitemap if it is out of scope itself: nothing else lets such a URL in.
     pub fn judge_moved(
         &self,
         url: &CanonicalUrl,
@@ -356,7 +357,7 @@ fn compile(list: &'static str, patterns: &[String]) -> Result<Vec<Regex>, ScopeE
     patterns.iter().map(one).collect()
 }
 
-/// What a seed takes into scope, as a text: a domain, a host, or the start of URLs.
+/// Returns the part of the web that a seed takes into scope, as a text: a domain, a host, or the start of URLs.
 fn territory(mode: ScopeMode, seed: &CanonicalUrl) -> &str {
     match mode {
         ScopeMode::Any => "",
@@ -374,7 +375,7 @@ fn joined_territory(mode: ScopeMode, joined: &CanonicalUrl) -> &str {
     if mode == ScopeMode::Prefix { joined.plain() } else { territory(mode, joined) }
 }
 
-/// What the seeds take into scope: sets in layers that are shared between scopes.
+/// Territories of the seeds: sets in layers that are shared between scopes.
 ///
 /// Adding makes a layer of one and folds layers of like size together, as a counter carries: a lookup asks at most
 /// log2(n) layers, and n additions copy n log2(n) names altogether.
@@ -414,7 +415,7 @@ impl SeedSet {
     }
 }
 
-/// In prefix mode: `names` without those that start with another one.
+/// Returns `names`, in prefix mode without those that start with another one.
 fn without_nested(mode: ScopeMode, names: BTreeSet<Box<str>>) -> BTreeSet<Box<str>> {
     if mode != ScopeMode::Prefix {
         return names;

@@ -1,10 +1,10 @@
-//! Modules that a script imports by a specifier that stands there literally: `import "./x.js"`,
-//! `import x from "./x.js"`, `export x from "./x.js"`, `import("./x.js")`.
+//! Modules that a script imports by a specifier that is written there literally: `import "./x.js"`, `import x from
+//! "./x.js"`, `export x from "./x.js"`, `import("./x.js")`.
 //!
 //! A script is searched, not parsed: whether a slash begins an expression or divides depends on the whole grammar
-//! before it. So an import that stands in a comment or in a string is taken too, and one whose specifier is computed
-//! is not. Only specifiers that name a URL by themselves count: those that begin with `./`, `../`, `/` or a scheme
-//! (HTML standard, "resolve a module specifier"); bare ones depend on an import map. Takes time linear in the script.
+//! before it. So an import that is in a comment or in a string is taken too, and one whose specifier is computed is
+//! not. Only specifiers that name a URL by themselves count: those that begin with `./`, `../`, `/` or a scheme (HTML
+//! standard, "resolve a module specifier"); bare ones depend on an import map. Takes time linear in the script.
 //!
 //! And, only where the crawl asks for it, file names: strings such as `"search.js"` that look like the name of a file
 //! that a page loads. What a script does with a string is not known: some are parts of longer names, some are no URLs
@@ -62,7 +62,7 @@ fn is_of_file_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'/' | b'~' | b'%' | b'@' | b'+' | b':')
 }
 
-/// Whether no longer name, no member and no rule of CSS has its end at `at`.
+/// True if no longer name, no member and no rule of CSS ends at `at`.
 fn begins_a_word(script: &str, at: usize) -> bool {
     let before = script[..at].bytes().next_back();
     before.is_none_or(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'$' | b'.' | b'#' | b'@' | b'-'))

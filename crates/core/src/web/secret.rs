@@ -11,7 +11,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize, Serializer};
 use url::Url;
 
-/// What stands in the place of a secret, wherever one would be seen.
+/// The text that is shown in place of a secret.
 pub const REDACTED: &str = "[redacted]";
 
 /// A text that is not printed.
@@ -37,8 +37,8 @@ impl fmt::Debug for Secret {
 }
 
 /// The address of a proxy, a store, a registry or a server, as the operator wrote it: maybe with a password or a key in
-/// it. Printed, written down and sent it is without user, password, query and fragment; where these cannot be told from
-/// the rest, its scheme alone is left.
+/// it. Printed, written down and sent it is without user, password, query and fragment; where these cannot be
+/// distinguished from the rest, its scheme alone is left.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(transparent)]
 pub struct SecretAddress(String);
@@ -54,7 +54,7 @@ impl SecretAddress {
         &self.0
     }
 
-    /// Whether something is left out where it is shown.
+    /// True if something is left out where it is shown.
     pub fn has_secrets(&self) -> bool {
         self.shown() != self.0
     }

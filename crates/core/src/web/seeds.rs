@@ -24,11 +24,11 @@ pub const LINE_BYTES_MAX: usize = 64 << 10;
 pub struct Seed {
     /// Number of its line, from 1.
     pub line: usize,
-    /// What to fetch.
+    /// The URL to fetch.
     pub url: CanonicalUrl,
-    /// What to fetch if that cannot be connected to: a host without scheme means https, then http.
+    /// The URL to fetch if that cannot be connected to: a host without scheme means https, then http.
     pub fallback: Option<CanonicalUrl>,
-    /// Whether the line names a user or a password, which are left out.
+    /// True if the line names a user or a password, which are left out.
     pub names_user: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct SeedProblem {
     pub line: usize,
     /// Its start, escaped for terminals.
     pub text: String,
-    /// What is wrong with it.
+    /// Description of what is wrong with it.
     pub why: String,
 }
 
@@ -49,12 +49,12 @@ pub struct SeedProblem {
 pub struct SeedProblems {
     /// The first of them.
     pub first: Vec<SeedProblem>,
-    /// How many there are beside those.
+    /// The number of problems beyond those.
     pub more: usize,
 }
 
 impl SeedProblems {
-    /// Adds one; it is returned where it is told by itself.
+    /// Adds one; it is returned where it is reported by itself.
     pub fn add(&mut self, problem: SeedProblem) -> Option<&SeedProblem> {
         if self.first.len() < PROBLEMS_MAX {
             self.first.push(problem);
@@ -64,7 +64,7 @@ impl SeedProblems {
         None
     }
 
-    /// What is said of those that are not told one by one.
+    /// Returns the sentence about the problems that are only counted, if there are any.
     pub fn rest(&self) -> Option<String> {
         (self.more > 0).then(|| format!("{} more lines are not URLs", self.more))
     }
@@ -150,7 +150,7 @@ fn parse_line(content: &[u8]) -> Result<(CanonicalUrl, Option<CanonicalUrl>), St
     if text.contains("://") || names_scheme(text) {
         return Ok((parse(text)?, None));
     }
-    // what begins with two slashes has the scheme of the page that it stands in, and here is none
+    // what begins with two slashes has the scheme of the page that it is in, and here is none
     let text = if begins_with_slashes(text) { text.trim_start_matches(SLASHES) } else { text };
     let host_and_port = text.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     check_host(host_and_port)?;
@@ -171,7 +171,8 @@ fn names_scheme(text: &str) -> bool {
     scheme.is_some_and(|(scheme, _)| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))
 }
 
-/// Tells a host without scheme from other things that people write: mail addresses, `mailto:`, single words.
+/// Checks that a text without scheme is a host, and none of the other things that people write: mail addresses,
+/// `mailto:`, single words. The error says what is wrong.
 fn check_host(host_and_port: &str) -> Result<(), String> {
     if host_and_port.contains('@') {
         return Err("neither a URL nor a host".to_owned());
@@ -207,7 +208,7 @@ fn shown(content: &[u8]) -> String {
     shown
 }
 
-/// `text` without what stands between a scheme and the last `@` before its path.
+/// `text` without what is between a scheme and the last `@` before its path.
 pub fn without_user_information(text: String) -> String {
     match user_information(&text) {
         Some((start, end)) => format!("{}{}", &text[..start], &text[end..]),
@@ -226,7 +227,7 @@ fn authority(text: &str) -> Option<usize> {
     two.or_else(|| names_scheme(text).then(|| text.find(':').map_or(0, |at| at + 1))).map(behind)
 }
 
-/// Where that begins, and where what follows does.
+/// Returns the index at which a URL's user information begins, and the index at which what follows begins.
 fn user_information(text: &str) -> Option<(usize, usize)> {
     let start = authority(text)?;
     let end = text[start..].find(['/', '\\', '?', '#']).map_or(text.len(), |at| start + at);

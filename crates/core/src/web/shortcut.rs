@@ -1,6 +1,6 @@
 //! References resolved without the URL parser, where their result is plain.
 //!
-//! Most links of a page are plain paths, relative or of its own origin, in characters that the WHATWG parser leaves as
+//! Most links of a page are plain paths, relative or within its origin, in characters that the WHATWG parser leaves as
 //! they are. For those [`Shortcut::resolve`] gives what the parser would give, to the byte, at the price of a look at
 //! each byte and one allocation. It refuses everything else, so anyone who calls it has the parser behind it.
 
@@ -31,7 +31,7 @@ const fn bytes(beside: &[u8]) -> [bool; 256] {
 /// A base for references.
 #[derive(Debug)]
 pub struct Shortcut {
-    /// Scheme, host and port as they stand in the base.
+    /// Scheme, host and port as they are in the base.
     authority: String,
     /// The path of the base up to its last `/`.
     directory: String,
@@ -40,7 +40,7 @@ pub struct Shortcut {
 }
 
 impl Shortcut {
-    /// For references on `base`, if that is an http or https URL without user information.
+    /// A shortcut for references on `base`, if that is an http or https URL without user information.
     pub fn of(base: &Url) -> Option<Shortcut> {
         let has_user = !base[Position::BeforeUsername..Position::BeforeHost].is_empty();
         if !matches!(base.scheme(), "http" | "https") || has_user || base.host_str().is_none_or(str::is_empty) {
@@ -55,7 +55,7 @@ impl Shortcut {
         })
     }
 
-    /// What `reference`, without a fragment, leads to, where that is plain.
+    /// Returns the URL that `reference`, without a fragment, leads to, where that is plain.
     pub fn resolve(&self, reference: &str) -> Option<CanonicalUrl> {
         let own = reference.strip_prefix(&*self.authority).filter(|rest| rest.starts_with('/'));
         let mut rest = own.unwrap_or(reference);
@@ -99,7 +99,7 @@ impl Shortcut {
     }
 }
 
-/// Whether the parser would take `rest` over as it is: behind an authority if it is `absolute`, else behind a
+/// True if the parser would take `rest` over as it is: behind an authority if it is `absolute`, else behind a
 /// directory.
 fn is_plain(rest: &str, absolute: bool) -> bool {
     let bytes = rest.as_bytes();
@@ -119,7 +119,7 @@ fn is_plain(rest: &str, absolute: bool) -> bool {
 mod tests {
     use super::*;
 
-    /// What the parser makes of it.
+    /// Returns what the parser makes of `reference`.
     fn parsed(base: &Url, reference: &str) -> Option<CanonicalUrl> {
         CanonicalUrl::from_url(base.join(reference).ok()?).ok()
     }

@@ -1,4 +1,4 @@
-//! Which of an operator's tables of sites hold for a URL.
+//! The search for those of an operator's tables of sites that hold for a URL.
 //!
 //! A table names hosts, domains, starts of URLs, or regular expressions ([`SiteMatch`]); all that hold for a URL are
 //! found in their order ([`SiteIndex::of_url`]). What can hold for URLs of a host is found by the host's name and the
@@ -9,26 +9,26 @@ use std::collections::HashMap;
 
 use regex::Regex;
 
-/// Which URLs a table holds for.
+/// The set of URLs that a table holds for.
 #[derive(Clone, Debug)]
 pub enum SiteMatch {
-    /// Those of a host, on any port.
+    /// URLs of a host, on any port.
     Host(Box<str>),
-    /// Those of a name and of all names below it.
+    /// URLs of a name and of all names below it.
     Domain(Box<str>),
-    /// Those that start with a text, whose host is said beside it.
+    /// URLs that start with a text, whose host is given as well.
     Prefix {
         /// The host.
         host: Box<str>,
         /// The start, in the fetch form of URLs.
         start: Box<str>,
     },
-    /// Those that a regular expression matches anywhere.
+    /// URLs that a regular expression matches anywhere.
     Pattern(Regex),
 }
 
 impl SiteMatch {
-    /// Whether it holds for `url`, in the fetch form.
+    /// True if it holds for `url`, in the fetch form.
     pub fn holds_for(&self, url: &str) -> bool {
         self.holds_at(url, host_of(url))
     }
@@ -42,7 +42,7 @@ impl SiteMatch {
         }
     }
 
-    /// Whether it holds for everything of `host`.
+    /// True if it holds for everything of `host`.
     fn holds_for_host(&self, host: &str) -> bool {
         match self {
             SiteMatch::Host(name) => **name == *host,
@@ -51,8 +51,8 @@ impl SiteMatch {
         }
     }
 
-    /// Whether `url`, in the fetch form, is of an origin that it names, so that it may hear a secret: that of a prefix;
-    /// of a host or domain the one of https alone.
+    /// True if `url`, in the fetch form, is of an origin that it names, so that it may get a secret: for a prefix the
+    /// prefix's origin, for a host or domain only the https one on the usual port.
     fn names_origin_of(&self, url: &str, host: &str) -> bool {
         let is_usual = || url.starts_with("https://") && !has_port(url);
         match self {
@@ -72,14 +72,14 @@ impl SiteMatch {
     }
 }
 
-/// Host and port of a URL in the fetch form, as they stand there.
+/// Host and port of a URL in the fetch form, as they are there.
 fn host_and_port(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?']).next().unwrap_or(rest);
     authority.rsplit_once('@').map_or(authority, |(_, host)| host)
 }
 
-/// Whether a URL in the fetch form names a port.
+/// True if a URL in the fetch form names a port.
 fn has_port(url: &str) -> bool {
     let text = host_and_port(url);
     text.rsplit_once(']').map_or(text, |(_, port)| port).contains(':')
@@ -113,7 +113,7 @@ pub struct SiteIndex {
 }
 
 impl SiteIndex {
-    /// Tables in the order in which they count, each by the alternatives of what it holds for.
+    /// Tables in the order in which they count, each with the alternatives that it holds for.
     pub fn new(tables: Vec<Vec<SiteMatch>>) -> SiteIndex {
         let mut index = SiteIndex::default();
         for (number, alternatives) in (0..).zip(&tables) {
@@ -131,7 +131,7 @@ impl SiteIndex {
         index
     }
 
-    /// Whether there is no table.
+    /// True if there is no table.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }
@@ -142,7 +142,7 @@ impl SiteIndex {
         self.holding(self.near(host), |alternative| alternative.holds_at(url, host))
     }
 
-    /// Whether table `number` names the origin of `url`, in the fetch form, so that it may hear what is secret there.
+    /// True if table `number` names the origin of `url`, in the fetch form, so that it may get what is secret there.
     pub fn names_origin(&self, number: TableNumber, url: &str) -> bool {
         let host = host_of(url);
         self.tables[usize::from(number)].iter().any(|alternative| alternative.names_origin_of(url, host))

@@ -22,14 +22,14 @@ pub const DIRECTIVES_FIELD: &str = "robotsDirectives";
 /// Field of a metadata record with the preferences.
 pub const PREFERENCES_FIELD: &str = "usagePreferences";
 
-/// What a page may do without being told.
+/// Directives that allow only what is allowed without them.
 const DEFAULTS: [&str; 3] = ["index", "follow", "all"];
 /// Bytes of all directives of a page.
 const DIRECTIVES_BYTES_MAX: usize = 256;
 /// Bytes of a directive without a value.
 const NAME_BYTES_MAX: usize = 32;
 
-/// What is stated about the use of a page.
+/// Directives and preferences that are stated about the use of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statements {
     /// Separated by a comma and a blank.
@@ -38,7 +38,8 @@ pub struct Statements {
 }
 
 impl Statements {
-    /// What the header fields of an answer state to the robot with this token, or to all where there is none.
+    /// Reads the header fields of an answer: what they state to the robot with this token, or to all where there is
+    /// none.
     pub fn of_header<B: AsRef<[u8]>>(fields: &[(B, B)], agent_token: &str) -> Self {
         let mut stated = Statements { preferences: Preferences::of_header(fields), ..Statements::default() };
         for value in headers::named(fields, "x-robots-tag") {
@@ -136,7 +137,7 @@ impl Statements {
         self.preferences = self.preferences.with(other);
     }
 
-    /// Whether nothing is stated.
+    /// True if nothing is stated.
     pub fn is_empty(&self) -> bool {
         self.directives.is_empty() && self.preferences.is_empty()
     }
@@ -146,7 +147,7 @@ impl Statements {
         self.directives.split(", ").filter(|directive| !directive.is_empty())
     }
 
-    /// Whether a directive of this name is there, whatever its value; `none` is `noindex` and `nofollow`.
+    /// True if a directive of this name is set, whatever its value; `none` is `noindex` and `nofollow`.
     pub fn has_directive(&self, name: &str) -> bool {
         let is_of_none = RobotsDirectives::of_list("none").has(name);
         self.directives().any(|directive| {

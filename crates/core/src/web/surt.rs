@@ -4,7 +4,7 @@
 //! it. The rules are those that the tools of the field share (the `surt` of the Wayback Machine, pywb and
 //! cdxj-indexer), and the tests hold pairs that it made:
 //! - the scheme goes, the port stays unless it is the scheme's own, `www.`, `www1.` and so on before the host go;
-//! - labels of the host are reversed and joined by commas, those of an IPv4 address too;
+//! - labels of the host are reversed and joined by commas, the numbers of an IPv4 address too;
 //! - escapes are decoded until none is left, then everything outside of printable ASCII, `#` and `%` is escaped once;
 //! - dot segments and empty segments of the path go, and a slash at its end; session ids of known forms go too;
 //! - all is lower case; parameters of the query are sorted, an empty query goes.
@@ -133,7 +133,7 @@ fn without_session_segment(path: &[u8], is_session: fn(&[u8]) -> bool) -> Option
     None
 }
 
-/// Whether `.aspx` comes behind something, before any question mark.
+/// True if `.aspx` comes behind something, before any question mark.
 fn is_aspx(rest: &[u8]) -> bool {
     let before = rest.split(|&byte| byte == b'?').next().unwrap_or_default();
     rest.get(1..).and_then(|rest| memchr::memmem::find(rest, b".aspx")).is_some_and(|at| at < before.len())
@@ -170,7 +170,7 @@ fn query_key(query: &[u8]) -> Vec<u8> {
     parameters.join(&b'&')
 }
 
-/// The query without session ids of the forms that the field strips. What they are called counts wherever it stands:
+/// The query without session ids of the forms that the field strips. What they are called counts wherever it is:
 /// `mysid=` loses its end too.
 fn without_session_parameters(mut query: Vec<u8>) -> Vec<u8> {
     let value = |name: &'static [u8], length: usize| {
@@ -196,7 +196,7 @@ fn without_session_parameters(mut query: Vec<u8>) -> Vec<u8> {
     query
 }
 
-/// Whether `text` starts with `start`, which is in lower case.
+/// True if `text` starts with `start`, which is in lower case.
 fn starts(text: &[u8], start: &[u8]) -> bool {
     text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
 }

@@ -1,4 +1,4 @@
-//! From tag to tag through an HTML document, without building anything.
+//! A walk from tag to tag through an HTML document, without building anything.
 //!
 //! Follows the tokenizer of the HTML standard (13.2.5) in everything that decides where a tag begins and ends: comments
 //! with all their early ends, bogus comments, quoted and unquoted attributes, raw text elements, the escaped states of
@@ -14,7 +14,7 @@
 pub struct Tag<'a> {
     /// False for an end tag.
     pub is_start: bool,
-    /// As written, upper or lower case.
+    /// The name as written, upper or lower case.
     pub name: &'a [u8],
 }
 
@@ -36,7 +36,7 @@ pub struct Tags<'a> {
     raw: &'a [u8],
     /// Open SVG and MathML elements.
     foreign: usize,
-    /// Those that a document of XML begins with.
+    /// The number of them that a document of XML begins with.
     foreign_least: usize,
     /// Open `template` elements.
     templates: usize,
@@ -97,8 +97,8 @@ impl<'a> Tags<'a> {
         self.next_tag_after(|_| {})
     }
 
-    /// As [`next_tag`](Self::next_tag); the text before it goes to `text` piece by piece, with its references as they
-    /// are written. What raw text elements hold is no text here.
+    /// Returns what [`next_tag`](Self::next_tag) does; the text before the tag goes to `text` piece by piece, with its
+    /// references as they are written. The content of raw text elements is no text here.
     pub fn next_tag_after(&mut self, mut text: impl FnMut(&'a [u8])) -> Option<Tag<'a>> {
         if self.open.is_some() && !self.attributes(|_| {}) {
             return None;
@@ -156,12 +156,13 @@ impl<'a> Tags<'a> {
         self_closing.is_some()
     }
 
-    /// What the element holds whose attributes were read last, if it is one of raw text: a style, a script, noframes.
+    /// The content of the element whose attributes were read last, if it is one of raw text: a style, a script,
+    /// noframes.
     pub fn raw(&self) -> &'a [u8] {
         self.raw
     }
 
-    /// Whether the walk is in SVG, in MathML or in a document of XML.
+    /// True if the walk is in SVG, in MathML or in a document of XML.
     pub fn is_foreign(&self) -> bool {
         self.foreign > 0
     }
@@ -172,7 +173,7 @@ impl<'a> Tags<'a> {
         self.foreign <= self.foreign_least && self.templates == 0
     }
 
-    /// Walks over attributes up to the end of the tag; tells whether it is self-closing, none at the document's end.
+    /// Walks over attributes up to the end of the tag; returns whether it is self-closing, none at the document's end.
     fn walk(&mut self, each: &mut impl FnMut(Attribute<'a>)) -> Option<bool> {
         loop {
             self.skip_blanks();
@@ -236,7 +237,7 @@ impl<'a> Tags<'a> {
         Some(())
     }
 
-    /// Stands on the `!` of `<!`: skips a comment, a doctype or a CDATA section.
+    /// Skips a comment, a doctype or a CDATA section from the `!` of its `<!` on.
     fn skip_declaration(&mut self) -> Option<()> {
         let rest = &self.html[self.at + 1..];
         if rest.starts_with(b"--") {
@@ -253,7 +254,7 @@ impl<'a> Tags<'a> {
         self.skip_past(b'>')
     }
 
-    /// What follows the tag: for raw text elements, skips to their end tag.
+    /// Enters what follows the tag: for raw text elements, skips to their end tag.
     fn enter_content(&mut self, tag: Tag<'a>, self_closing: bool) {
         self.raw = &[];
         let content = Content::of(tag.name);
@@ -284,7 +285,7 @@ impl<'a> Tags<'a> {
     }
 }
 
-/// What is between the start and the end tag of an element.
+/// Kinds of content between the start and the end tag of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     Markup,
@@ -352,7 +353,7 @@ fn raw_text_end(html: &[u8], start: usize, name: &[u8]) -> Option<usize> {
     found
 }
 
-/// Whether `name` stands at `at` and ends there as the name of a tag does.
+/// True if `name` is at `at` and ends there as the name of a tag does.
 fn is_name_at(html: &[u8], at: usize, name: &[u8]) -> bool {
     let Some(found) = html.get(at..at + name.len()) else { return false };
     looked_at(name.len());
@@ -365,7 +366,7 @@ fn is_name_at(html: &[u8], at: usize, name: &[u8]) -> bool {
 fn script_end(html: &[u8], start: usize) -> Option<usize> {
     const SCRIPT: &[u8] = b"script";
     let mut at = start;
-    // where `-->` would end the escaped state: its dashes may be those of `<!--`
+    // where `-->` would end the escaped state: its dashes may be the ones of `<!--`
     let mut escaped_from = None;
     let mut is_nested = false;
     loop {

@@ -1,8 +1,8 @@
 //! URLs as they are requested.
 //!
 //! [`CanonicalUrl`] is what the WHATWG parser makes of an http or https URL, without fragment and without user
-//! information; it is requested exactly as it stands. What is asked of it by more than its URL, a
-//! [request](super::request), stands behind it where the fragment would: then it is an address. Whether two of them
+//! information; it is requested exactly as it is. What is asked of it by more than its URL, a
+//! [request](super::request), comes behind it where the fragment would be: then it is an address. Whether two of them
 //! are the same is decided by their [`Keys`].
 //!
 //! Refuses other schemes, URLs without a host, and texts longer than [`CanonicalUrl::LENGTH_MAX`].
@@ -20,7 +20,7 @@ pub use keys::{KeyMaker, Keys};
 
 use super::request::Request;
 
-/// Why a text is not a URL that can be crawled.
+/// Reasons why a text is not a URL that can be crawled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
@@ -33,7 +33,7 @@ pub enum UrlError {
     /// No host.
     #[error("the URL names no host")]
     Host,
-    /// What follows its `#~` is no request.
+    /// The text behind its `#~` is no request.
     #[error("what follows #~ is no request")]
     Request,
     /// Longer than [`CanonicalUrl::LENGTH_MAX`].
@@ -57,7 +57,7 @@ pub struct CanonicalUrl {
 impl CanonicalUrl {
     /// The longest URL in bytes, before and after serialisation. `scope.max_url_length` is usually far lower.
     pub const LENGTH_MAX: usize = 1 << 16;
-    /// The longest URL in bytes that a request stands behind.
+    /// The longest URL in bytes that a request can follow.
     pub const ASKED_MAX: usize = 4 << 10;
 
     /// Parses an absolute URL, or an address. Nothing that a server wrote may come here with its fragment.
@@ -87,12 +87,12 @@ impl CanonicalUrl {
         Ok(CanonicalUrl { text: text.into(), ..self })
     }
 
-    /// What is asked of it, where that is more than its URL says.
+    /// Returns the request that is made of it, where that is more than its URL says.
     pub fn request(&self) -> Option<Request> {
         Request::parse(self.text.get(self.plain_end as usize + 1..)?)
     }
 
-    /// Whether there is a request behind it.
+    /// True if there is a request behind it.
     pub fn has_request(&self) -> bool {
         self.plain_end as usize != self.text.len()
     }
@@ -151,7 +151,7 @@ impl CanonicalUrl {
         &self.text
     }
 
-    /// Whether the scheme is https.
+    /// True if the scheme is https.
     pub fn is_https(&self) -> bool {
         self.text.as_bytes()[4] == b's'
     }
@@ -219,12 +219,12 @@ impl CanonicalUrl {
         CanonicalUrl::parse(&format!("{}{other}{}", &self.text[..start], &self.text[end..])).ok()
     }
 
-    /// Where the path starts in the text.
+    /// The index at which the path starts in the text.
     pub fn path_start(&self) -> usize {
         self.path_start as usize
     }
 
-    /// Scheme, host and port as they stand in the text.
+    /// Scheme, host and port as they are in the text.
     pub fn authority(&self) -> &str {
         &self.text[..self.path_start as usize]
     }
@@ -236,7 +236,7 @@ pub(super) fn with_two_slashes(reference: &str) -> Cow<'_, str> {
     let text = reference.trim_start_matches(|c: char| c <= ' ');
     let (mut slashes, mut rest) = (0, text);
     loop {
-        // blanks of these kinds are left out wherever they stand
+        // blanks of these kinds are left out wherever they are
         let after = rest.trim_start_matches(['\t', '\n', '\r']);
         let Some(next) = after.strip_prefix(['/', '\\']) else { break };
         (slashes, rest) = (slashes + 1, next);
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// From web-platform-tests, url/resources/urltestdata.json (3-clause BSD): "Scheme relative path starting with
+    /// Cases of web-platform-tests, url/resources/urltestdata.json (3-clause BSD): "Scheme relative path starting with
     /// multiple slashes".
     #[test]
     fn n18_more_than_two_slashes_lead_to_a_host_as_two_do() {

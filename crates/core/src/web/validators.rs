@@ -1,4 +1,4 @@
-//! What a stored answer lets a later request ask: whether the page is still the same (RFC 9110, section 13.1).
+//! Validators of a stored answer, by which a later request asks if the page is still the same (RFC 9110, section 13.1).
 //!
 //! An entity tag, weak or strong, and a date are sent back as they came, byte for byte. What could forge a header line,
 //! or means something else in a request than in an answer (a `*`, a list of tags), is never sent.
@@ -46,7 +46,7 @@ impl Validators {
         Some((etag.is_some() || last_modified.is_some()).then_some(Validators { etag, last_modified }))
     }
 
-    /// When the answer's page was changed, by its server.
+    /// Time at which the answer's page was changed, by its server.
     pub fn modified(&self) -> Option<Time> {
         let date = std::str::from_utf8(self.last_modified.as_deref()?).ok()?;
         let since = httpdate::parse_http_date(date).ok()?.duration_since(UNIX_EPOCH).ok()?;
@@ -64,7 +64,7 @@ fn is_sendable(value: &[u8]) -> bool {
     !value.is_empty() && value.len() <= VALUE_BYTES_MAX && value.iter().all(|&byte| byte >= b' ' && byte != 0x7f)
 }
 
-/// Whether `value` is one entity tag. Some servers forget the quotes; what they send is taken where it is one word.
+/// True if `value` is one entity tag. Some servers forget the quotes; what they send is taken where it is one word.
 fn is_one_tag(value: &[u8]) -> bool {
     let opaque = value.strip_prefix(b"W/").unwrap_or(value);
     match opaque.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) {

@@ -1,6 +1,6 @@
 //! Attribute values that hold a URL among other things: `srcset` and meta refresh; what a URL is to its document.
 
-/// What a URL is to the document that names it.
+/// Roles that a URL has for the document that names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Part of what it shows, or of what it needs to do so.
@@ -59,7 +59,7 @@ pub fn refresh_url(content: &str) -> Option<&str> {
     Some(url).filter(|url| !url.is_empty())
 }
 
-/// What follows `url =`, if it stands there.
+/// Returns the text behind `url =`, if `text` starts with that.
 fn after_url_word(text: &str) -> Option<&str> {
     let word = text.get(..3)?;
     let rest = text[3..].trim_start_matches(is_blank);

@@ -5,7 +5,7 @@
 //! `htmlUrl` of any element; the text of elements that hold a URL in RSS, Atom and sitemaps, where it looks like one;
 //! and the sheets that an `xml-stylesheet` instruction names.
 //!
-//! It reads forward only with `quick-xml` and holds one text at a time. There is no DTD, and no entity but the five of
+//! It reads forward only with `quick-xml` and keeps one text at a time. There is no DTD, and no entity but the five of
 //! XML and the numeric ones: a URL that uses another one is passed over. What is broken is read as far as it goes.
 
 mod bases;
@@ -24,14 +24,14 @@ const ATTRIBUTES: [&str; 6] = ["href", "src", "url", "xlink:href", "xmlUrl", "ht
 /// Elements, by their local names, whose text is a URL if it looks like one.
 const TEXTS: [&str; 9] =
     ["link", "loc", "url", "icon", "logo", "comments", "content_loc", "thumbnail_loc", "player_loc"];
-/// Elements whose target is part of the document: those of XSLT and XInclude.
+/// Elements whose target is part of the document: of XSLT and XInclude.
 const PARTS: [&str; 2] = ["include", "import"];
 
 /// Hands the URLs of the document that came from `document` to `found`: as they are written, or resolved where an
 /// element states a base.
 pub fn urls(text: &str, document: &CanonicalUrl, found: &mut dyn FnMut(Role, &str)) {
     let (mut reader, mut bases) = (reader(text), Bases::of(document));
-    // of the element that holds a URL, if the reader is in one
+    // of the element that has a URL, if the reader is in one
     let mut held: Option<String> = None;
     let mut item = Item::default();
     loop {
@@ -85,7 +85,7 @@ pub fn urls(text: &str, document: &CanonicalUrl, found: &mut dyn FnMut(Role, &st
     }
 }
 
-/// What an item of RSS names itself by.
+/// The names that an item of RSS has for itself.
 #[derive(Default)]
 struct Item {
     has_link: bool,
@@ -103,7 +103,7 @@ pub(super) fn is_permalink(element: &BytesStart<'_>) -> bool {
     true
 }
 
-/// Reads what stands before the root element: hands the sheets to `found`, and tells the local name of the root.
+/// Reads what is before the root element: hands the sheets to `found`, and returns the local name of the root.
 pub fn prolog(text: &str, found: &mut dyn FnMut(Role, &str)) -> Option<String> {
     let mut reader = reader(text);
     loop {

@@ -9,7 +9,7 @@ use crate::container::keys::KeyRecord;
 use crate::disk::{Disk, DiskFile, Error, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 
-/// A slot, and where it lies.
+/// A slot and its place.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::container) struct Slot {
     id: PageId,
@@ -17,12 +17,12 @@ pub(in crate::container) struct Slot {
     bucket: u64,
     level: u32,
     tag: u32,
-    /// Where it leads in key.dat.
+    /// Offset in key.dat that it leads to.
     pub(in crate::container) offset: u64,
 }
 
 impl Slot {
-    /// Whether it may lead to a record of `key`.
+    /// True if it may lead to a record of `key`.
     pub(in crate::container) fn fits(&self, key: Fingerprint) -> bool {
         let low = key.bits() & ((1 << self.level) - 1);
         low == self.bucket && page::tag_matches(self.tag, key, self.level)
@@ -32,13 +32,13 @@ impl Slot {
 /// Something wrong with the pages.
 #[derive(Debug)]
 pub(in crate::container) struct Problem {
-    /// Which file.
+    /// The file that it is in.
     pub(in crate::container) file: PathBuf,
-    /// Where in it.
+    /// The offset in that file.
     pub(in crate::container) offset: u64,
-    /// What is wrong.
+    /// Description of what is wrong.
     pub(in crate::container) what: String,
-    /// Whether it is wrong with a page, not with a slot of it.
+    /// True if a page is wrong, and not a slot of it.
     pub(in crate::container) of_page: bool,
 }
 
@@ -53,7 +53,7 @@ impl Problem {
 pub(in crate::container) struct AddressCheck {
     buckets: DiskFile,
     overflow: DiskFile,
-    /// What a repair would put over pages that a kill left half written.
+    /// Pages that a repair would put over those that a kill left half written.
     repaired: HashMap<Option<PageId>, Vec<u8>>,
     head: Head,
     live: bool,
@@ -65,8 +65,7 @@ impl AddressCheck {
     /// Bytes of a page.
     pub(in crate::container) const PAGE_BYTES: u64 = PAGE_BYTES as u64;
 
-    /// Opens the file in `dir`: beside a crawl that writes it, where `live`; as a repair would leave it, where
-    /// `killed`.
+    /// Opens the file in `dir`: while a crawl writes it, where `live`; as a repair would leave it, where `killed`.
     pub(in crate::container) fn open(disk: &Disk, dir: &Path, live: bool, killed: bool) -> Result<Self> {
         let buckets = disk.open(dir.join("address.idx"), Mode::Read)?;
         let overflow = disk.open(dir.join("address.ovf"), Mode::Read)?;
@@ -116,13 +115,13 @@ impl AddressCheck {
         self.head.slots
     }
 
-    /// Where its head lies.
+    /// The path of address.idx, which has the head.
     pub(in crate::container) fn path(&self) -> &Path {
         self.buckets.path()
     }
 
     /// The slots of `bucket` and its overflow pages, as far as they can be read. `problems` hears of the rest, and of
-    /// slots that `judge` finds fault with. While a crawl writes, only what stays wrong is told.
+    /// slots that `judge` finds fault with. While a crawl writes, only what stays wrong is reported.
     pub(in crate::container) fn bucket(
         &mut self,
         bucket: u64,

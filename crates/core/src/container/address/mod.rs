@@ -4,7 +4,7 @@
 //! next bucket in turn is split: the file grows by one page at a time and is never rehashed as a whole. What does not
 //! fit into a bucket goes to overflow pages in address.ovf.
 //!
-//! A slot is 8 bytes: 40 bits of offset in key.dat, and a tag. The tag holds the fingerprint's bits above those that
+//! A slot is 8 bytes: 40 bits of offset in key.dat, and a tag. The tag has the fingerprint's bits above those that
 //! chose the bucket, below a marker bit: a split takes its lowest bit to decide where the slot goes, and needs not read
 //! key.dat. A tag that has run out (after 23 doublings) is rebuilt from the key record.
 //!
@@ -13,8 +13,8 @@
 //! synced, then to their places and are synced again. A chunk that a crash interrupted is repaired from address.dw when
 //! the file is opened. Taking the same slot again changes nothing, so a job that was interrupted is simply repeated
 //! after the recovery; slots whose records were lost lead to other records, which are compared, or to none. For the
-//! same reason a slot is never taken over by a newer version of its URL: every interval's newest version has one of its
-//! own, and of several that fit the one furthest on in key.dat is the newest.
+//! same reason a slot is never taken over by a newer version of its URL: every interval's newest version has its own
+//! slot, and of several that fit the one furthest on in key.dat is the newest.
 //!
 //! Cost: a look-up reads the head and 1.02 pages. Buckets that wait for their split are up to twice as full as those
 //! that had it, so it is 1.00 just behind a doubling of the file and up to 1.10 before the next one. At a load of 0.55
@@ -48,11 +48,11 @@ const SAME_READS_MAX: usize = 50;
 const CIRCLES_MAX: usize = 20;
 const VERSION: u16 = 1;
 
-/// How a walk along the pages of a bucket ended.
+/// Ends of a walk along the pages of a bucket.
 enum Walked {
-    /// With the newest record that is wanted, if there is one.
+    /// The newest record that is wanted, if there is one.
     Found(Option<KeyRecord>),
-    /// In a circle.
+    /// A circle of pages.
     Circle(Error),
 }
 
@@ -91,7 +91,7 @@ impl AddressFile {
         open().map_err(Error::of_named_file)
     }
 
-    /// Opens the file for [`AddressFile::apply`] and for look-ups beside it.
+    /// Opens the file for [`AddressFile::apply`] and for look-ups at the same time.
     pub fn open_for_writing(disk: &Disk, dir: &Path) -> Result<Self> {
         let file = AddressFile::open(disk, dir, Mode::Write)?;
         file.check_head()?;
@@ -119,7 +119,7 @@ impl AddressFile {
         })
     }
 
-    /// Refuses a head that speaks of more than lies there: the file would grow to what it says.
+    /// Refuses a head that names more pages than the file has: the file would grow to what it says.
     fn check_head(&self) -> Result<()> {
         let damaged = |at, expected: String, found: u64| {
             Err(Error::damaged(self.buckets.path(), at, expected, format!("{found} by its head")))
@@ -157,7 +157,7 @@ impl AddressFile {
         self.head.pages().saturating_mul(PAGE_BYTES as u64)
     }
 
-    /// The newest record of `url`. `record` reads key.dat at an offset, `None` where no whole record lies.
+    /// The newest record of `url`. `record` reads key.dat at an offset, `None` where there is no whole record.
     ///
     /// Another thread may be applying slots: what was split between a look at the head and the read of the bucket is
     /// looked for again.

@@ -18,7 +18,7 @@ use crate::fingerprint::Fingerprint;
 
 /// Bytes of a page.
 pub(super) const PAGE_BYTES: usize = 4_096;
-/// Where the slots of a page begin.
+/// Offset in a page at which its slots begin.
 pub(super) const SLOTS_AT: usize = 24;
 /// Slots of a page.
 pub(super) const SLOTS_PER_PAGE: usize = (PAGE_BYTES - SLOTS_AT) / 8;
@@ -31,12 +31,12 @@ const HEAD_FREE_AT: usize = 60;
 /// Free overflow pages that the head has room for; more are forgotten until the file is rebuilt.
 const FREE_MAX: usize = (PAGE_BYTES - HEAD_FREE_AT) / 8;
 
-/// Which page: of address.idx by bucket, or of address.ovf.
+/// The id of a page: of address.idx by bucket, or of address.ovf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct PageId(u64);
 
 const OVERFLOW_BIT: u64 = 1 << 63;
-/// No page lies further on than a file can reach: a damaged number leads behind the end, where nothing is.
+/// No page is further on than a file can reach: a damaged number leads behind the end, where nothing is.
 const PAGE_NUMBER_MAX: u64 = (i64::MAX as u64) / PAGE_BYTES as u64;
 
 impl PageId {
@@ -60,12 +60,12 @@ impl PageId {
         self.0 & OVERFLOW_BIT != 0
     }
 
-    /// Of an overflow page, its number.
+    /// Returns the number of an overflow page; none for any other.
     pub(super) fn overflow_number(self) -> Option<u64> {
         self.is_overflow().then_some(self.0 ^ OVERFLOW_BIT)
     }
 
-    /// Where the page lies in its file; page 0 of address.idx is the head.
+    /// Returns the offset of the page in its file; page 0 of address.idx is the head.
     pub(super) fn position(self) -> u64 {
         let number = if self.is_overflow() { self.0 ^ OVERFLOW_BIT } else { self.0 + 1 };
         number.min(PAGE_NUMBER_MAX) * PAGE_BYTES as u64
@@ -78,7 +78,7 @@ pub(super) fn tag_of(key: Fingerprint, level: u32) -> u32 {
     bits | 1 << (TAG_BITS - 1)
 }
 
-/// Whether a tag in a bucket of `level` may be that of `key`.
+/// True if a tag in a bucket of `level` may be `key`'s.
 pub(super) fn tag_matches(tag: u32, key: Fingerprint, level: u32) -> bool {
     let known = tag.checked_ilog2().unwrap_or(0);
     let mask = (1_u32 << known) - 1;
@@ -91,7 +91,7 @@ pub(super) fn halve(tag: u32) -> Option<(bool, u32)> {
     (tag > 1).then_some((tag & 1 == 1, tag >> 1))
 }
 
-/// What page 0 says.
+/// The content of page 0 of address.idx.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) level: u32,
@@ -229,8 +229,8 @@ impl Page {
         self.bytes[12..14].copy_from_slice(&(count as u16 + 1).to_le_bytes());
     }
 
-    /// Whether the page has a slot with `offset` already. It is written again with `tag`: after a crash a slot may be
-    /// left whose offset now belongs to another URL.
+    /// Returns whether the page has a slot with `offset` already. It is written again with `tag`: after a crash a slot
+    /// may be left whose offset now belongs to another URL.
     pub(super) fn renew(&mut self, tag: u32, offset: u64) -> bool {
         let found = self.slots().position(|(_, known)| known == offset);
         if let Some(index) = found {

@@ -5,7 +5,7 @@ use crate::disk::{DiskFile, Error, Result};
 
 /// A walk from a bucket page along its overflow pages.
 ///
-/// Checksums do not tell of a page that leads back. No walk passes a page twice, so one that meets the page again that
+/// Checksums do not reveal a page that leads back. No walk passes a page twice, so one that meets the page again that
 /// it marked last goes in a circle. The mark is put again after 1, 2, 4, ... steps (Brent 1980): a walk ends after at
 /// most three times as many steps as there are pages on it, and costs no memory.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// The step from the page `at`, which lies in `file`, to `next`.
+    /// The step from the page `at`, which is in `file`, to `next`.
     pub(super) fn step(&mut self, file: &DiskFile, at: PageId, next: Option<PageId>) -> Result<Option<PageId>> {
         let Some(id) = next else { return Ok(None) };
         if self.mark == next {

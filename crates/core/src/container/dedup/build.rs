@@ -23,7 +23,7 @@ const SORT_MEMORY: usize = 64 << 20;
 const SOURCES_MAX: usize = 1 << 16;
 /// The longest entry.
 const ENTRY_MAX: usize = BLOCK_BYTES - BLOCK_HEAD;
-/// Where source and time stand in a line that is sorted: behind the digest, highest byte first.
+/// Bytes of source and time in a line that is sorted: behind the digest, highest byte first.
 const ORDER_BYTES: usize = 2 + 6;
 
 /// Gathers what earlier archives have.
@@ -32,7 +32,7 @@ pub struct Builder {
     sources: Vec<Source>,
 }
 
-/// What an index was made of.
+/// Size of an index that was built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Built {
     /// Payloads in it.
@@ -48,8 +48,8 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Takes the payloads of a crawl, whose archives lie in `pages` and whose record ids follow from `crawl_id`: what
-    /// its last checkpoint covers. What a running crawl has stored since may not be there after a kill.
+    /// Takes the payloads of a crawl, whose archives are in `pages` and whose record ids follow from `crawl_id`: what
+    /// its last checkpoint covers. What a running crawl has stored since may be gone after a kill.
     pub fn add_crawl(&mut self, disk: &Disk, source: Source, pages: &[&Path], crawl_id: u128) -> Result<()> {
         let number = self.number(source)?;
         for dir in pages {

@@ -14,7 +14,7 @@ const STEP_BYTES: usize = 1 << 20;
 /// The longest line.
 const LINE_MAX: usize = 1 << 20;
 
-/// What a line says.
+/// Kinds of line.
 pub(super) enum Line {
     /// A response with this payload.
     Response([u8; 20], Original),

@@ -1,7 +1,7 @@
 //! The dedup index: which payloads earlier archives have, so that they are not stored again.
 //!
 //! It is one file, sorted by digest and exact, made when a run begins ([`Builder`]) and only read after that. A payload
-//! is found by a few reads of 4 KiB: SHA-1 spreads evenly, so where a digest lies is guessed from its first bits, and
+//! is found by a few reads of 4 KiB: SHA-1 spreads evenly, so the place of a digest is guessed from its first bits, and
 //! the guess is corrected by what is read there. Memory does not grow with the index.
 //!
 //! ```text
@@ -38,9 +38,9 @@ pub const FILE: &str = "dedup.idx";
 
 const VERSION: u16 = 1;
 const BLOCK_BYTES: usize = 4096;
-/// What stands before the entries of a block.
+/// Bytes before the entries of a block.
 const BLOCK_HEAD: usize = 8;
-/// What stands before the sources in the head, the header not counted.
+/// Bytes before the sources in the head, the header not counted.
 const HEAD_FIXED: usize = 4 + 8 + 8 + 4;
 const SHA1_BYTES: usize = 20;
 const FLAG_ID: u8 = 1;
@@ -51,11 +51,11 @@ const GUESSES_MAX: usize = 8;
 /// An earlier archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// Where it lies.
+    /// Path of a directory or a file.
     pub path: PathBuf,
-    /// Whether that is a crawl directory; a CDXJ file otherwise.
+    /// True for a crawl directory; it is a CDXJ file otherwise.
     pub is_crawl: bool,
-    /// What tells whether it has changed since.
+    /// State of the files, by which a change since is noticed.
     pub state: String,
 }
 
@@ -67,14 +67,14 @@ impl Source {
     }
 }
 
-/// Where a payload is.
+/// The exchange in an earlier archive that has a payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Original {
     /// The URL that brought it.
     pub url: String,
-    /// When that request began.
+    /// Time at which that request began.
     pub time: Time,
-    /// Whether no more than the second is known of that.
+    /// True if that time is known to the second only.
     pub to_second: bool,
     /// Seed of the ids of its records, where they are known.
     pub id_seed: Option<u128>,
@@ -100,9 +100,9 @@ pub struct DedupIndex {
     sources: Vec<Source>,
     entries: u64,
     blocks: u64,
-    /// Where the first block begins.
+    /// Offset at which the first block begins.
     start: u64,
-    /// Whether damage was told.
+    /// True once damage was reported.
     is_told: AtomicBool,
 }
 
@@ -153,8 +153,8 @@ impl DedupIndex {
         self.sources.get(usize::from(original.source)).map_or_else(String::new, Source::name)
     }
 
-    /// Where the payload with this digest is, if an earlier archive has it. Damage of the index is told once, and means
-    /// that a payload may be stored again.
+    /// Finds the payload with this digest, if an earlier archive has it. Damage of the index is reported once, and
+    /// means that a payload may be stored again.
     pub fn find(&self, sha1: &[u8; 20]) -> Result<Option<Original>> {
         match self.search(sha1) {
             Err(error @ Error::Damaged { .. }) => {
@@ -203,7 +203,7 @@ impl DedupIndex {
     }
 }
 
-/// Length of header and head with so many bytes of sources: whole blocks.
+/// Length of header and head with this many bytes of sources: whole blocks.
 fn head_bytes(sources: u64) -> u64 {
     (HEADER_BYTES + HEAD_FIXED as u64 + sources).next_multiple_of(BLOCK_BYTES as u64)
 }

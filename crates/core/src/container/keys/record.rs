@@ -13,13 +13,13 @@ const FLAG_STATEMENTS: u8 = 16;
 const FLAG_EXTERNAL: u8 = 32;
 pub(super) const FLAG_REMOVED: u8 = 64;
 const FLAG_OF_RENDERING: u8 = 128;
-/// In the byte of the media type: the page was rendered.
+/// Flag in the byte of the media type: the page was rendered.
 const MIME_RENDERED: u8 = 128;
 /// Bits of the number of a value file; its generation is above them.
 pub(super) const FILE_BITS: u32 = 20;
 const REVISIT_BYTES: usize = 5;
 const MIME_TEXT_MAX: usize = 64;
-/// Bytes of a URL that fit beside the longest other parts.
+/// Bytes of a URL that fit next to the longest other parts.
 const URL_MAX: usize = u16::MAX as usize - FIXED_BYTES - REVISIT_BYTES - MIME_TEXT_MAX;
 
 /// Types that take no room. The order is part of the format.
@@ -50,10 +50,10 @@ const MIMES: [&str; 24] = [
     "image/x-icon",
 ];
 
-/// What key.dat says of a stored page.
+/// The record of a stored page in key.dat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRecord {
-    /// Where the record lies in key.dat.
+    /// Offset of the record in key.dat.
     pub offset: u64,
     /// Fingerprint of the URL.
     pub key: Fingerprint,
@@ -61,37 +61,37 @@ pub struct KeyRecord {
     pub file: u32,
     /// Generation of the value file modulo 16: how often a compaction has rewritten it.
     pub generation: u8,
-    /// Where the response record begins in it.
+    /// Offset in it at which the response record begins.
     pub value_offset: u64,
     /// Its compressed length.
     pub value_bytes: u64,
-    /// When the request began.
+    /// Time at which the request began.
     pub time: Time,
     /// Status of the answer.
     pub status: u16,
-    /// Whether it is a robots.txt that the crawl fetched for itself.
+    /// True for a robots.txt that the crawl fetched for itself.
     pub robots: bool,
-    /// Whether a page that was rendered asked for it, and no URL of the crawl.
+    /// True if a page that was rendered asked for it, and no URL of the crawl.
     pub of_rendering: bool,
-    /// Whether its exchange has the page as a rendering left it.
+    /// True if its exchange has the page as a rendering left it.
     pub is_rendered: bool,
     /// SHA-1 of the body as sent.
     pub payload_sha1: [u8; 20],
     /// Length of the body as sent.
     pub payload_bytes: u64,
-    /// Whether the body was cut short.
+    /// True if the body was cut short.
     pub truncated: bool,
-    /// Whether its metadata record has statements about the page's use.
+    /// True if its metadata record has statements about the page's use.
     pub has_statements: bool,
-    /// Whether it is a revisit whose body is in another archive.
+    /// True for a revisit whose body is in another archive.
     pub is_external: bool,
-    /// Of a revisit: offset of the record of the response that has the body.
+    /// Offset of the record of the response that has the body of a revisit.
     pub payload_at: Option<u64>,
-    /// Whether it was stored as a revisit, and a compaction has put the payload in its place.
+    /// True if it was stored as a revisit, and a compaction has put the payload in its place.
     pub was_revisit: bool,
-    /// Whether a compaction has removed what was stored of the page: only this record is left, and a tombstone.
+    /// True if a compaction has removed what was stored of the page: only this record is left, and a tombstone.
     pub is_removed: bool,
-    /// Of a removed page: offset of the record of the response that has its payload now, if one has.
+    /// Offset of the record of the response that has the payload of a removed page now, if one has.
     pub moved_to: Option<u64>,
     /// The version before: offset of its record.
     pub previous: Option<u64>,
@@ -102,17 +102,17 @@ pub struct KeyRecord {
 }
 
 impl KeyRecord {
-    /// Whether only programs can read it that know of renderings.
+    /// True if only programs can read it that know of renderings.
     pub(super) fn has_rendering(&self) -> bool {
         self.of_rendering || self.is_rendered
     }
 
-    /// Whether its record has the body that came.
+    /// True if its record has the body that came.
     pub fn is_response(&self) -> bool {
         self.payload_at.is_none() && !self.is_external && !self.is_removed
     }
 
-    /// The record as it lies in the file; or which of its numbers is too large for that.
+    /// The record as it is in the file; or which of its numbers is too large for that.
     pub(in crate::container) fn encode(&self) -> std::result::Result<Vec<u8>, &'static str> {
         let mime_text = clip(&self.mime, MIME_TEXT_MAX);
         let mime_number = MIMES.iter().position(|&mime| mime == mime_text);
@@ -161,7 +161,7 @@ impl KeyRecord {
         Ok(bytes)
     }
 
-    /// What a record can hold of `mime`.
+    /// Returns the part of `mime` that a record has room for.
     pub(in crate::container) fn stored_mime(mime: &str) -> &str {
         clip(mime, MIME_TEXT_MAX)
     }
@@ -173,7 +173,7 @@ impl KeyRecord {
         let is_removed = flags & FLAG_REMOVED != 0;
         let (payload_at, texts) = if flags & FLAG_REVISIT != 0 {
             let (at, texts) = bytes[FIXED_BYTES..].split_at_checked(REVISIT_BYTES)?;
-            // what is referred to lies before: so no chain of records goes in a circle
+            // what is referred to comes before: so no chain of records goes in a circle
             (Some(get(at)).filter(|&at| at < offset)?, texts)
         } else {
             (0, &bytes[FIXED_BYTES..])

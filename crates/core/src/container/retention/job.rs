@@ -1,5 +1,5 @@
-//! A compaction beside a running crawl, in steps: what takes long on a thread, what touches the engine's state between
-//! two events.
+//! A compaction while a crawl runs, in steps: what takes long on a thread, what touches the engine's state between two
+//! events.
 //!
 //! ```text
 //! thread: plan, write the next generation of a file ─► engine: has anything come to refer to what goes? ─►
@@ -25,7 +25,7 @@ pub struct CompactionJob {
     pub(super) step: Step,
 }
 
-/// Which one.
+/// The steps of a compaction.
 #[derive(Debug)]
 pub(super) enum Step {
     /// Look what goes, and write the next generation of a file.
@@ -36,7 +36,7 @@ pub(super) enum Step {
     Finish(Box<Rewritten>),
 }
 
-/// What is needed to look.
+/// Settings of the step that looks what goes.
 #[derive(Debug)]
 pub(super) struct Look {
     pub rule: Rule,
@@ -52,7 +52,7 @@ pub(super) struct Look {
 #[derive(Debug)]
 pub struct CompactionDone(pub(super) Done);
 
-/// Which one, and what came of it.
+/// Results of a step.
 #[derive(Debug)]
 pub(super) enum Done {
     /// Nothing is to be rewritten now. Something may have to go all the same, once the crawl has gone on.
@@ -100,7 +100,7 @@ impl Look {
             return Ok(Done::Nothing { is_held: plan.held > 0 });
         };
         let wanted = plan.file(number).map_or(0, |file| file.bytes);
-        // beside the file, room for the crawl itself
+        // next to the file, room for the crawl itself
         if disk.free_bytes(dir)? / 2 < wanted {
             tracing::warn!("the archive is not compacted: there is no room for a second copy of value file {number}");
             return Ok(Done::Skipped(None));

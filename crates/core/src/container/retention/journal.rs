@@ -9,8 +9,8 @@
 //! | 5 | the old generation is removed, and that is synced | redo |
 //! | 6 | `compaction.redo` is removed, and that is synced | redo, or nothing |
 //!
-//! The journal holds the key records of the file as they are to be: a stretch of key.dat. To write them once more
-//! changes nothing, so a redo may itself be cut short and done again.
+//! The journal has the key records of the file as they are to be: a stretch of key.dat. To write them once more changes
+//! nothing, so a redo may itself be cut short and done again.
 
 use std::path::{Path, PathBuf};
 
@@ -22,21 +22,21 @@ use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 /// Its name.
 const FILE: &str = "compaction.redo";
 const VERSION: u16 = 1;
-/// Behind the name of a value file that is not finished, or not in place.
+/// Suffix of a value file that is not finished, or not in place.
 pub const STAGED: &str = ".new";
 /// Checksum, and length of the words.
 const PREFIX_BYTES: usize = 8;
 
-/// What has to be done to put a rewritten value file in place.
+/// Journal of what has to be done to put a rewritten value file in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Journal {
-    /// What it says in words.
+    /// The part of it that is written in words.
     pub words: Words,
     /// The key records of the file as they are to be.
     pub image: Vec<u8>,
 }
 
-/// Which file is replaced by which.
+/// Names of the file that is replaced and of its replacement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Words {
     /// Number of the value file.
@@ -45,7 +45,7 @@ pub struct Words {
     pub old: String,
     /// Name of the one that takes its place.
     pub new: String,
-    /// Where its key records begin in key.dat.
+    /// Offset in key.dat at which its key records begin.
     pub keys_from: u64,
 }
 
@@ -81,7 +81,7 @@ impl Journal {
         dir.join(format!("{}{STAGED}", self.words.new))
     }
 
-    /// Puts the value file in place; it lies there beside the old one.
+    /// Puts the value file in place, next to the old one.
     pub fn put_in_place(&self, disk: &Disk, dir: &Path) -> Result<()> {
         let (staged, new) = (self.staged(dir), dir.join(&self.words.new));
         if disk.open_if_there(&staged)?.is_some() {
@@ -106,7 +106,7 @@ impl Journal {
         disk.sync_dir(dir)
     }
 
-    /// Whether the key record at `offset` is one that it changes.
+    /// True if the key record at `offset` is one that it changes.
     pub fn changes(&self, offset: u64) -> bool {
         (self.words.keys_from..self.words.keys_from + self.image.len() as u64).contains(&offset)
     }
@@ -123,7 +123,7 @@ fn parse(bytes: &[u8]) -> Option<Journal> {
     Some(Journal { words: serde_json::from_slice(words).ok()?, image: image.to_vec() })
 }
 
-/// Whether a compaction of the archive in `dir` counts and is not finished.
+/// Returns whether a compaction of the archive in `dir` counts and is not finished.
 pub fn is_there(disk: &Disk, dir: &Path) -> Result<bool> {
     Ok(disk.open_if_there(dir.join(FILE))?.is_some())
 }

@@ -46,7 +46,7 @@ pub struct Act {
     /// Or what the URLs begin with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// Whether it takes back what an earlier one did.
+    /// True if it takes back what an earlier one did.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undo: bool,
     /// Why, in the operator's words.
@@ -55,12 +55,12 @@ pub struct Act {
 }
 
 impl Act {
-    /// That `url` is to be forgotten.
+    /// The act that `url` is to be forgotten.
     pub fn url(url: &str, now: Time, reason: &str) -> Act {
         Act { date: format_date(now), url: Some(url.to_owned()), prefix: None, undo: false, reason: reason.to_owned() }
     }
 
-    /// That all URLs are to be forgotten that begin with `prefix`.
+    /// The act that all URLs are to be forgotten that begin with `prefix`.
     pub fn prefix(prefix: &str, now: Time, reason: &str) -> Act {
         Act { url: None, prefix: Some(prefix.to_owned()), ..Act::url("", now, reason) }
     }
@@ -127,7 +127,7 @@ impl ForgottenList {
         Ok(self.acts.len() - before)
     }
 
-    /// Makes the list durable as that of the archive in `dir`.
+    /// Makes the list of the archive in `dir` durable.
     pub fn write(&self, disk: &Disk, dir: &Path) -> Result<()> {
         let mut lines = Vec::new();
         self.acts.iter().for_each(|act| put_line(&mut lines, act));
@@ -149,12 +149,12 @@ impl ForgottenList {
         }
     }
 
-    /// What is forgotten now.
+    /// The URLs that are forgotten now.
     pub fn in_effect(&self) -> &Forgotten {
         &self.in_effect
     }
 
-    /// Whether `url` is forgotten now.
+    /// True if `url` is forgotten now.
     pub fn covers(&self, url: &str) -> bool {
         self.in_effect.covers(url)
     }
@@ -182,7 +182,7 @@ fn put_line(out: &mut Vec<u8>, line: &impl Serialize) {
     out.push(b'\n');
 }
 
-/// Where the list of the archive in `dir` lies.
+/// The path of the list of the archive in `dir`.
 pub fn path(dir: &Path) -> PathBuf {
     dir.join(FILE)
 }

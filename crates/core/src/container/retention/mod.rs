@@ -1,13 +1,13 @@
-//! What of the archive goes again: old versions by a rule, and what an operator wants forgotten.
+//! Removal from the archive: of old versions by a rule, and of what an operator wants forgotten.
 //!
 //! The archive is append-only, but for this. A *compaction* writes a value file again without what goes, as its next
-//! generation, and changes the key records of its pages where they lie: their offsets in key.dat are names. A record
-//! of a removed page stays, and so does a tombstone in the value file. Order of steps and crashes: [`journal`]; which
-//! pages go: [`rule`], [`list`]; what becomes of a payload that others refer to: [`plan`].
+//! generation, and changes the key records of its pages in place: their offsets in key.dat are names. A record of a
+//! removed page stays, and so does a tombstone in the value file. Order of steps and crashes: [`journal`]; which pages
+//! go: [`rule`], [`list`]; what becomes of a payload that others refer to: [`plan`].
 //!
-//! Beside a running crawl a [`CompactionJob`] does the long parts, one file at a time, when
-//! [`Container::compaction`] says that it is time. Where every version is kept and nothing was forgotten, it says so
-//! never, and nothing is read for that.
+//! While a crawl runs a [`CompactionJob`] does the long parts, one file at a time, when [`Container::compaction`] says
+//! that it is time. Where every version is kept and nothing was forgotten, it never says so, and nothing is read for
+//! that.
 
 pub mod job;
 pub mod journal;
@@ -38,18 +38,18 @@ use list::ForgottenList;
 use plan::{Bounds, Rule};
 pub use rule::{Keep, VERSIONS_MAX};
 
-/// When and how fast archives are compacted.
+/// Settings of what goes from an archive, and when and how fast it is compacted.
 #[derive(Clone, Copy, Debug)]
 pub struct RetentionOptions {
-    /// Which versions stay.
+    /// The rule of which versions stay.
     pub keep: Keep,
     /// The part of a value file that has to go before it is rewritten. What is forgotten goes however little it is.
     pub share: f64,
-    /// Between the start of a crawl, or a look that found nothing to do, and the next look.
+    /// Waits before a look: from the start of a crawl, and from a look that found nothing to do.
     pub rest: (Duration, Duration),
     /// Bytes a second that are read and written.
     pub bytes_per_second: Option<u64>,
-    /// Whether archives are compacted beside a crawl at all: one whose checkpoints are shipped must not be, since a
+    /// True if archives are compacted while a crawl runs. One whose checkpoints are shipped must not be, since a
     /// compaction changes what a checkpoint names.
     pub while_crawling: bool,
 }
@@ -66,22 +66,22 @@ impl Default for RetentionOptions {
     }
 }
 
-/// What the container knows of it.
+/// State of the compactions of a container.
 #[derive(Debug)]
 pub(super) struct Retention {
     options: RetentionOptions,
     list: Arc<ForgottenList>,
-    /// What the last durable checkpoint notes, and the one in progress.
+    /// The bounds by the last durable checkpoint; `cut` has those by the one in progress.
     durable: Option<Bounds>,
     cut: Option<Bounds>,
-    /// Before a checkpoint covers so many value files, there is nothing to do.
+    /// The number of value files that a checkpoint has to cover before there is anything to do.
     files_min: u32,
     is_out: bool,
     /// Responses that go with the step in progress: nothing may refer to them any more.
     leaving: HashSet<u64>,
-    /// When the next look is due; `None` before the first one.
+    /// Time at which the next look is due; `None` before the first one.
     due: Option<Time>,
-    /// Whether something forgotten may still be there.
+    /// True if something forgotten may still be there.
     owes: bool,
     /// Bytes that compactions have freed.
     freed: u64,
@@ -102,7 +102,7 @@ impl Retention {
         let mut freed = 0;
         for found in values::find(disk, dir)?.iter().filter(|found| found.generation > 0) {
             let bytes = disk.open(&found.path, Mode::Read)?.len()?;
-            // a damaged one is told by verify
+            // a damaged one is reported by verify
             freed += rewrite::written_bytes(disk, found).unwrap_or(bytes).saturating_sub(bytes);
         }
         Ok(Retention {
@@ -126,7 +126,7 @@ impl Retention {
         self.cut = Some(bounds(state));
     }
 
-    /// It is durable.
+    /// Notes that this checkpoint is durable.
     pub(super) fn synced(&mut self) {
         self.durable = self.cut.take().or(self.durable);
     }
@@ -136,7 +136,7 @@ impl Retention {
         self.freed
     }
 
-    /// Whether nothing new may refer to the payload of `record`: it goes, or its URL is forgotten.
+    /// True if nothing new may refer to the payload of `record`: it goes, or its URL is forgotten.
     pub(super) fn is_leaving(&self, record: &KeyRecord) -> bool {
         self.leaving.contains(&record.offset) || self.list.covers(&record.url)
     }
@@ -224,7 +224,7 @@ impl Container {
         CompactionJob { disk: self.disk.clone(), dir: self.dir.clone(), step }
     }
 
-    /// Whether a page that was stored since the plan was made refers to a response that is to go.
+    /// Returns whether a page that was stored since the plan was made refers to a response that is to go.
     fn is_referred(&self, rewritten: &rewrite::Rewritten) -> Result<bool> {
         for record in self.keys.scan(rewritten.planned_to) {
             if record?.payload_at.is_some_and(|at| rewritten.dropped.binary_search(&at).is_ok()) {
@@ -234,13 +234,13 @@ impl Container {
         Ok(false)
     }
 
-    /// What an operator wants forgotten.
+    /// The URLs that an operator wants forgotten.
     pub fn forgotten(&self) -> Arc<Forgotten> {
         Arc::new(self.retention.list.in_effect().clone())
     }
 
     /// The list of what is forgotten has changed on disk: from now on it counts. The value file in progress is closed,
-    /// so that what lies there can go too.
+    /// so that what is in it can go too.
     pub fn forget(&mut self) -> Result<()> {
         self.retention.list = Arc::new(ForgottenList::read(&self.disk, &self.dir)?);
         self.retention.owes = true;

@@ -10,14 +10,14 @@ use crate::container::keys::KeyFile;
 use crate::container::{ContainerState, unfinished};
 use crate::disk::{Disk, Error, Mode, Result};
 
-/// What a compaction does, or would do.
+/// Counts of what a compaction does, or would do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compacted {
     /// Value files that were rewritten, each as often as it was; those that would be at least.
     pub files: u64,
     /// Pages that were removed.
     pub pages: u64,
-    /// Of them those that are forgotten.
+    /// Pages among them that are forgotten.
     pub forgotten: u64,
     /// Bytes that were freed; before the deed an estimate.
     pub bytes: u64,
@@ -25,7 +25,8 @@ pub struct Compacted {
     pub moved: u64,
 }
 
-/// What [`compact`] would do in the archive in `dir`, of which the last checkpoint notes `noted`. Only key.dat is read.
+/// Estimates what [`compact`] would do in the archive in `dir`, of which the last checkpoint notes `noted`. Only
+/// key.dat is read.
 pub fn estimate(disk: &Disk, dir: &Path, noted: &ContainerState, rule: Rule) -> Result<Compacted> {
     let keys = KeyFile::open_for_reading(disk, dir)?;
     let plan = Plan::make(&keys, bounds(noted), rule)?;
@@ -41,7 +42,7 @@ pub fn estimate(disk: &Disk, dir: &Path, noted: &ContainerState, rule: Rule) -> 
     Ok(would)
 }
 
-/// Removes from the archive in `dir` what goes by `rule`. Nothing else may use it, and nothing may lie behind the
+/// Removes from the archive in `dir` what goes by `rule`. Nothing else may use it, and nothing may be behind the
 /// checkpoint that notes `noted`. `tell` hears of every file that was rewritten, with what was done so far.
 pub fn compact(
     disk: &Disk,
@@ -83,7 +84,7 @@ pub fn compact(
     }
 }
 
-/// How much room [`compact`] takes beside the archive: that of its largest value file.
+/// Returns the bytes of disk that [`compact`] takes in addition to the archive: as many as its largest value file has.
 pub fn room_bytes(disk: &Disk, dir: &Path) -> Result<u64> {
     let mut most = 0;
     for found in crate::container::values::find(disk, dir)? {

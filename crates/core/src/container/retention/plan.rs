@@ -1,6 +1,6 @@
-//! What of the archive goes, by key.dat alone: three sequential passes, and no value file is read.
+//! The plan of what goes from the archive, by key.dat alone: three sequential passes, and no value file is read.
 //!
-//! 1. Where stretches of `CHUNK_BYTES` begin, for the next pass.
+//! 1. The offsets at which stretches of `CHUNK_BYTES` begin, for the next pass.
 //! 2. Backwards, stretch by stretch: every record hands on to the version before it how many newer ones there are. Two
 //!    bytes for every 64 bytes of key.dat count them (no record is shorter), and where no URL has versions these pages
 //!    of memory are never touched.
@@ -17,7 +17,7 @@
 //! It frees nothing to move a payload from file to file. So it is done only where it has to be: for URLs that are
 //! forgotten, and by [`Rule::strict`]. Else a response stays as long as revisits in other files refer to it.
 //!
-//! What lies behind the last checkpoint, and the file that is written, are not touched. A response that a revisit there
+//! What is behind the last checkpoint, and the file that is written, are not touched. A response that a revisit there
 //! refers to stays.
 
 use std::collections::{BTreeMap, HashMap};
@@ -32,23 +32,23 @@ use crate::disk::{HEADER_BYTES, Result};
 
 /// A stretch of key.dat that is held in memory.
 const CHUNK_BYTES: u64 = 1 << 20;
-/// No record is shorter: each begins in a cell of its own.
+/// No record is shorter: each begins in its own cell.
 const CELL_BYTES: u64 = 64;
 
-/// What is to go.
+/// The rule of what is to go.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// Which versions stay.
+    /// The rule of which versions stay.
     pub keep: Keep,
-    /// By this time.
+    /// The time by which that is judged.
     pub now: Time,
     /// URLs of which nothing stays.
     pub list: Arc<ForgottenList>,
-    /// Whether payloads are moved from file to file for whatever goes.
+    /// True if payloads are moved from file to file for whatever goes.
     pub strict: bool,
 }
 
-/// How far the archive may be touched.
+/// Ends of the part of the archive that may be touched.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Key records before this offset of key.dat are named by a checkpoint.
@@ -57,12 +57,12 @@ pub struct Bounds {
     pub files: u32,
 }
 
-/// What becomes of a page.
+/// Fates that a page can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It stays as it is.
+    /// The page stays as it is.
     Stay,
-    /// It goes; the record there has its payload now.
+    /// The page goes; the record there has its payload now.
     Drop(Option<u64>),
     /// The revisit gets the payload of the response that it refers to.
     Promote,
@@ -77,7 +77,7 @@ pub struct FilePlan {
     pub keys: Range<u64>,
     /// Generation modulo 16.
     pub generation: u8,
-    /// Where its last record ends.
+    /// Offset at which its last record ends.
     pub bytes: u64,
     /// Bytes of what goes.
     pub freed: u64,
@@ -94,24 +94,24 @@ pub struct FilePlan {
 struct Referred {
     /// The file of the response.
     home: u32,
-    /// Of the first one and of the last one.
+    /// The files of the first revisit and of the last one.
     files: (u32, u32),
-    /// Whether one lies where nothing may be touched.
+    /// True if one of them is where nothing may be touched.
     is_pinned: bool,
     /// The first one that may be touched.
     heir: Option<u64>,
-    /// Whether it goes although revisits in other files refer to it.
+    /// True if the response goes although revisits in other files refer to it.
     must_go: bool,
 }
 
 impl Referred {
-    /// Whether the response goes when its own file is rewritten.
+    /// True if the response goes when its own file is rewritten.
     fn goes_with_its_file(&self) -> bool {
         !self.is_pinned && self.files == (self.home, self.home)
     }
 }
 
-/// What goes, and how.
+/// The plan of a compaction: the records that go, and what changes for that.
 #[derive(Debug)]
 pub struct Plan {
     rule: Rule,
@@ -122,7 +122,7 @@ pub struct Plan {
     /// Responses that were revisits once, and stay: the first one of each payload.
     settled: HashMap<[u8; 20], u64>,
     files: BTreeMap<u32, FilePlan>,
-    /// Behind the last record that was looked at.
+    /// The offset behind the last record that was looked at.
     pub end: u64,
     /// Pages that have to go and cannot yet.
     pub held: u64,
@@ -151,7 +151,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Where stretches begin, and which records each value file has.
+    /// Notes where stretches begin, which it returns, and which records each value file has.
     fn survey(&mut self, keys: &KeyFile) -> Result<Vec<u64>> {
         let mut chunks = vec![HEADER_BYTES];
         let mut scan = keys.scan_to(0, self.end);
@@ -228,7 +228,7 @@ impl Plan {
             if is_forgotten && self.may_touch(&record) {
                 self.condemn(record.offset);
             } else if is_forgotten {
-                // it lies where nothing may be touched yet
+                // it is where nothing may be touched yet
                 self.held += 1;
             }
             if self.is_condemned(record.offset) {
@@ -265,7 +265,7 @@ impl Plan {
         Ok(())
     }
 
-    /// What cannot go yet is taken out of the counts again; what has to change for it is put in.
+    /// Takes out of the counts what cannot go yet, and puts in what has to change for it.
     fn settle(&mut self, keys: &KeyFile, moves: Vec<(u32, u64)>) -> Result<()> {
         for (&at, referred) in self.referred.iter().filter(|(_, referred)| !referred.goes_with_its_file()) {
             let response = keys.read(at)?;
@@ -287,7 +287,7 @@ impl Plan {
         Ok(())
     }
 
-    /// What becomes of the page of `record`.
+    /// Returns what becomes of the page of `record`.
     pub fn fate(&self, record: &KeyRecord) -> Fate {
         if record.is_removed || !self.may_touch(record) {
             return Fate::Stay;
@@ -304,7 +304,7 @@ impl Plan {
         if referred.is_pinned || !(referred.must_go || referred.goes_with_its_file()) {
             return Fate::Stay;
         }
-        // what is referred to lies before
+        // what is referred to comes before
         match settled.filter(|&settled| settled < record.offset).or(referred.heir) {
             Some(heir) if heir == record.offset => Fate::Promote,
             Some(heir) => Fate::Refer(heir),

@@ -1,8 +1,8 @@
 //! A value file without what goes: its next generation, written aside.
 //!
-//! What stays is copied as it lies, byte by byte, in long runs; only the records of a revisit that gets a payload, or
-//! refers to another response from now on, are encoded once more. Before them come the warcinfo record, which tells
-//! what the file replaces, and the tombstones.
+//! What stays is copied as it is, byte by byte, in long runs; only the records of a revisit that gets a payload, or
+//! refers to another response from now on, are encoded once more. Before them come the warcinfo record, which says what
+//! the file replaces, and the tombstones.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -31,13 +31,13 @@ const WRITTEN: &str = "writtenBytes";
 /// A value file that is to be replaced; the next generation is durable.
 #[derive(Debug)]
 pub struct Rewritten {
-    /// What puts it in place.
+    /// The journal that puts it in place.
     pub journal: Journal,
     /// Responses that go: offsets in key.dat, ascending.
     pub dropped: Vec<u64>,
     /// Revisits that have the payload now: digest, and offset in key.dat.
     pub promoted: Vec<([u8; 20], u64)>,
-    /// Behind the last key record that the plan has seen.
+    /// The offset behind the last key record that the plan has seen.
     pub planned_to: u64,
     /// Length of the old generation, and of the new one.
     pub bytes: (u64, u64),
@@ -52,7 +52,7 @@ impl Rewritten {
     }
 }
 
-/// Where a response is that has a payload now: what a revisit says of it.
+/// The response that has a payload now, as a revisit names it.
 #[derive(Clone)]
 struct Place {
     id: String,
@@ -78,7 +78,7 @@ struct Rewriter<'a> {
     generation: u8,
     out: Writer,
     encoder: Encoder,
-    /// What is to be copied next.
+    /// Bytes of the source that are to be copied next.
     run: Range<u64>,
     image: Vec<u8>,
     /// Revisits that got a payload.
@@ -87,8 +87,8 @@ struct Rewriter<'a> {
     throttle: &'a mut Throttle,
 }
 
-/// Writes the next generation of value file `number` as `plan` has it, and makes it durable. Nothing where it is told
-/// to stop.
+/// Writes the next generation of value file `number` as `plan` has it, and makes it durable. Returns nothing where it
+/// has to stop.
 pub fn rewrite(site: Site<'_>, plan: &Plan, number: u32, throttle: &mut Throttle) -> Result<Option<Rewritten>> {
     let Site { disk, dir, .. } = site;
     let Some(of_file) = plan.file(number) else { return Ok(None) };
@@ -164,7 +164,7 @@ fn written_of(block: &[u8]) -> Option<u64> {
     value.trim().parse().ok()
 }
 
-/// What was counted while a file was rewritten.
+/// Counts of what goes while a file is rewritten.
 struct Counts {
     dropped: Vec<u64>,
     pages: u64,
@@ -204,7 +204,7 @@ impl Rewriter<'_> {
         Ok(start)
     }
 
-    /// Why the page of `record` goes.
+    /// The reason why the page of `record` goes.
     fn why(&self, record: &KeyRecord) -> String {
         let rule = self.plan.rule();
         match rule.list.act_of(&record.url) {
@@ -236,7 +236,7 @@ impl Rewriter<'_> {
         Ok(id)
     }
 
-    /// Goes through the exchanges, the first of which begins at `start` of the source. Nothing where it is told to
+    /// Goes through the exchanges, the first of which begins at `start` of the source. Returns nothing where it has to
     /// stop.
     fn exchanges(&mut self, of_file: &FilePlan, start: u64) -> Result<Option<Counts>> {
         let mut counts = Counts { dropped: Vec::new(), pages: 0 };
@@ -407,7 +407,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// The response of the record at `heir`, in another file or as it lies in this one.
+    /// The response of the record at `heir`, in another file or as it is in this one.
     fn place_at(&self, heir: u64) -> Result<Place> {
         let record = self.site.keys.read(heir)?;
         if !record.is_response() {

@@ -1,4 +1,4 @@
-//! Which versions of a URL stay.
+//! The rule of which versions of a URL stay.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::container::keys::KeyRecord;
 /// Versions that a rule may count.
 pub const VERSIONS_MAX: u8 = 250;
 
-/// Which versions of a URL an archive keeps. The newest one always stays.
+/// Versions of a URL that an archive keeps. The newest one always stays.
 ///
 /// A version that brought no content (an error, a redirect) never takes the place of one that did: a server that fails
 /// once must not cost the page. So content is counted against content, and everything else against all that is newer.
@@ -21,9 +21,9 @@ pub enum Keep {
     /// All of them.
     #[default]
     All,
-    /// The newest ones, so many.
+    /// This many of the newest ones.
     Versions(u8),
-    /// Those that were the newest one at some time within this time.
+    /// Versions that were the newest one at some time within this time.
     Age(Duration),
 }
 
@@ -37,7 +37,7 @@ impl Keep {
         }
     }
 
-    /// Whether `record` counts at `now` against the versions before it.
+    /// True if `record` counts at `now` against the versions before it.
     pub(super) fn counts(self, record: &KeyRecord, now: Time) -> bool {
         match self {
             Keep::All => false,
@@ -48,7 +48,7 @@ impl Keep {
 }
 
 impl fmt::Display for Keep {
-    /// As the settings have it: `all`, `3`, `90d`.
+    /// Writes the rule as the settings have it: `all`, `3`, `90d`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Keep::All => f.write_str("all"),
@@ -64,7 +64,7 @@ impl fmt::Display for Keep {
     }
 }
 
-/// Whether a version has content of the page: an answer that brought it, or one that said that it is the same.
+/// True if a version has content of the page: an answer that brought it, or one that said that it is the same.
 pub(super) fn has_content(record: &KeyRecord) -> bool {
     matches!(record.status, 200..=299 | 304)
 }

@@ -1,4 +1,4 @@
-//! How fast a compaction may go, and when it has to stop.
+//! The brake of a compaction: the bytes a second that it may read and write, and the flag that stops it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// So many bytes a second, or as many as there are, until `stop` is set.
+    /// A throttle to this many bytes a second, or to as many as there are, until `stop` is set.
     pub fn new(bytes_per_second: Option<u64>, stop: Arc<AtomicBool>) -> Throttle {
         Throttle { bytes_per_second, stop, began: Instant::now(), spent: 0 }
     }
@@ -28,7 +28,7 @@ impl Throttle {
         Throttle::new(None, Arc::default())
     }
 
-    /// Whether to stop.
+    /// True if the work has to stop.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

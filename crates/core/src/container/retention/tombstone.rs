@@ -1,6 +1,6 @@
-//! What stays of a removed page in its value file: a line of JSON.
+//! Tombstones: what stays of a removed page in its value file, a line of JSON.
 //!
-//! The lines of a file lie in records of their own right behind its warcinfo record: `metadata` records of the type
+//! The lines of a file are in their own records right behind its warcinfo record: `metadata` records of the type
 //! `application/x-ndjson` without a URL, which other tools pass over. They have all that key.dat says of a removed
 //! page, so that the index can be rebuilt with every record where it was.
 
@@ -19,11 +19,11 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// A page that was removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tombstone {
-    /// Where its record lies in key.dat.
+    /// Offset of its record in key.dat.
     pub at: u64,
     /// The URL.
     pub url: String,
-    /// When the request began, milliseconds since the Unix epoch.
+    /// Time at which the request began, milliseconds since the Unix epoch.
     pub time: u64,
     /// Status of the answer.
     pub status: u16,
@@ -36,13 +36,13 @@ pub struct Tombstone {
     /// Flags of the record: robots.txt, cut short, statements, external, whether it was a revisit that got its payload
     /// later, of a rendering, rendered.
     pub flags: [bool; 7],
-    /// Of a revisit: the record that it referred to.
+    /// The record that a revisit referred to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_at: Option<u64>,
     /// The record that has its payload now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<u64>,
-    /// When it was removed, as WARC records have it.
+    /// Date at which it was removed, as WARC records have it.
     pub removed: String,
     /// Why.
     pub why: String,
@@ -132,7 +132,7 @@ pub fn parse(block: &[u8]) -> Option<Vec<Tombstone>> {
     lines.map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
-/// Appends records of `tombstones`, which are those of the value file `name` with the warcinfo record `of`.
+/// Appends records of `tombstones`, which are of the value file `name` with the warcinfo record `of`.
 pub fn encode(
     tombstones: &[Tombstone],
     (name, of, date): (&str, &str, &str),

@@ -19,7 +19,7 @@ struct Chunk {
     /// Offset and key, by offset.
     records: Vec<(u64, Fingerprint)>,
     reached: Vec<bool>,
-    /// Where the last whole record ends, if others follow that are not whole.
+    /// Offset at which the last whole record ends, if others follow that are not whole.
     tail: Option<u64>,
 }
 
@@ -73,7 +73,7 @@ impl Chunk {
         let from = walk.position();
         let (mut records, mut tail) = (Vec::new(), None);
         while records.len() < records_max {
-            // damage was told when the file was compared with the value files
+            // damage was reported when the file was compared with the value files
             let Some(record) = walk.next(&mut |from, to| tail = (to == end).then_some(from))? else {
                 break;
             };
@@ -88,7 +88,7 @@ impl Chunk {
         self.records.binary_search_by_key(&offset, |record| record.0).ok()
     }
 
-    /// What is wrong with `slot`, if it leads here.
+    /// Returns what is wrong with `slot`, if it leads here.
     fn judge(&self, slot: &Slot) -> Option<String> {
         if !(self.from..self.to).contains(&slot.offset) {
             return None;
@@ -113,7 +113,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Whether the file covers what the last checkpoint says that it does.
+    /// Checks that the file covers what the last checkpoint says that it does.
     fn covered(&self, pages: &AddressCheck, report: &mut Report<'_>) {
         let Some(noted) = self.standing.noted() else { return };
         let covered = pages.covered();
@@ -149,7 +149,7 @@ impl Check<'_> {
             };
             let mut found = Vec::new();
             let slots = pages.bucket(bucket, &mut self.patience, &judge, &mut found)?;
-            // what is wrong with a page itself is told in the first pass
+            // what is wrong with a page itself is reported in the first pass
             self.problems.extend(found.into_iter().filter(|problem| first || !problem.of_page));
             self.slots += if first { slots.len() as u64 } else { 0 };
             for slot in &slots {

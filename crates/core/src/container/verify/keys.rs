@@ -10,7 +10,7 @@ use crate::container::retention::journal::Journal;
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Result};
 use crate::web::url::KeyMaker;
 
-/// All key records up to a length that was noted before; damage is told once and passed over.
+/// All key records up to a length that was noted before; damage is reported once and passed over.
 pub(super) struct KeyWalk<'a> {
     file: &'a KeyFile,
     end: u64,
@@ -50,7 +50,7 @@ impl<'a> KeyWalk<'a> {
         Ok(None)
     }
 
-    /// Where the next record is looked for.
+    /// The offset at which the next record is looked for.
     pub(super) fn position(&self) -> u64 {
         self.at
     }
@@ -71,7 +71,7 @@ pub(super) struct Comparison<'a> {
     pub(super) end: u64,
     pub(super) standing: &'a Standing,
     pub(super) maker: Option<&'a KeyMaker>,
-    /// Of a compaction in progress: the records that it changes are passed over.
+    /// The journal of a compaction in progress: the records that it changes are passed over.
     pub(super) journal: Option<&'a Journal>,
 }
 
@@ -83,7 +83,7 @@ struct Missing {
 }
 
 impl Comparison<'_> {
-    /// Tells of a header that does not fit, and of a file that is too short.
+    /// Reports a header that does not fit, and a file that is too short.
     pub(super) fn check_file(&self, disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()> {
         let file = disk.open(dir.join("key.dat"), crate::disk::Mode::Read)?;
         match Header::check(&file, Kind::Keys, VERSION) {
@@ -211,7 +211,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether `exchange` has to have a key record. The crawl appends it after the exchange, and what was stored since
+    /// True if `exchange` has to have a key record. The crawl appends it after the exchange, and what was stored since
     /// the last checkpoint is recovered after a kill.
     fn needs_key(&self, exchange: &Exchange, keys_are_done: bool) -> bool {
         match self.standing {
@@ -242,7 +242,7 @@ impl Comparison<'_> {
         is_changing || matches!(self.standing, Standing::Running) && offset < record.offset
     }
 
-    /// Whether the version before is one, and lies before.
+    /// Checks that the version before is a record of the same URL, and comes before.
     fn check_chain(&self, record: &KeyRecord, report: &mut Report<'_>) -> Result<()> {
         let Some(previous) = record.previous else { return Ok(()) };
         let older = if previous < record.offset { self.keys.read_if_whole(previous)? } else { None };
@@ -256,7 +256,7 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Whether the record of a revisit, and only that, leads to one of a response with its payload.
+    /// Checks that the record of a revisit, and only that, leads to one of a response with its payload.
     fn check_payload(&self, record: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) -> Result<()> {
         let fits = match record.payload_at {
             // what it refers to is not here to be looked at
@@ -281,7 +281,7 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Whether `found` says what its exchange says.
+    /// Checks that `found` says what its exchange says.
     fn compare(&self, found: &KeyRecord, exchange: &Exchange, report: &mut Report<'_>) {
         let mut wrong = |what: String| report.damage(self.keys.path(), found.offset, what);
         let at = format!("the response at byte {} of value file {}", found.value_offset, found.file);
@@ -290,7 +290,7 @@ impl Comparison<'_> {
         };
         let is_revisit = exchange.answer.kind() == "revisit";
         let (payload_bytes, mime) = match is_revisit && !expected.is_external {
-            // both may be those of the response that it refers to
+            // both may be of the response that it refers to
             true => (found.payload_bytes, if expected.mime.is_empty() { &found.mime } else { &expected.mime }),
             false => (expected.payload_bytes, &expected.mime),
         };
@@ -355,7 +355,7 @@ impl Tombs {
         self.0.extend(walk.take_tombstones().into_iter().map(|((file, _), tomb)| (tomb.at, (file, tomb.url))));
     }
 
-    /// Tells of a removed page without its tombstone.
+    /// Reports a removed page without its tombstone.
     fn check(&mut self, record: &KeyRecord, keys: &Path, report: &mut Report<'_>) {
         match self.0.remove(&record.offset) {
             Some((file, url)) if file == record.file && url == record.url => {}
@@ -363,7 +363,7 @@ impl Tombs {
         }
     }
 
-    /// Tells of tombstones of pages that are not removed.
+    /// Reports tombstones of pages that are not removed.
     fn tell_rest(self, walk: &Walk<'_>, report: &mut Report<'_>) {
         for (at, (file, url)) in self.0 {
             if let Some(path) = walk.path_of(file) {
@@ -382,7 +382,7 @@ impl Missing {
         });
     }
 
-    /// Tells of the run once.
+    /// Reports the run once.
     fn tell(&mut self, walk: &Walk<'_>, report: &mut Report<'_>) {
         let Some((file, offset, url)) = self.first.take() else { return };
         let more = match std::mem::take(&mut self.count) - 1 {

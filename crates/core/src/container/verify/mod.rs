@@ -2,17 +2,17 @@
 //!
 //! 1. Every value file is read once, as a stream: members and frames with their checksums, heads, digests of blocks
 //!    and payloads, exchanges that are whole ([`record`], [`walk`]).
-//! 2. key.dat is read beside them. Both have the same order, so every response meets its key record, or one of the two
-//!    is missing ([`keys`]).
+//! 2. key.dat is read along with them. Both have the same order, so every response meets its key record, or one of the
+//!    two is missing ([`keys`]).
 //! 3. The address pages are read, once for every [`CHUNK_RECORDS`] key records: every page has its checksum, every slot
 //!    leads to a key record that belongs there, the newest version of every URL is found
 //!    ([`index`]).
 //!
-//! Memory does not depend on the archive, but for one bit an overflow page. A damaged stretch ends nothing: it is told
-//! and passed over. What a kill may leave behind the last checkpoint is not damage ([`Standing`]).
+//! Memory does not depend on the archive, but for one bit an overflow page. A damaged stretch ends nothing: it is
+//! reported and passed over. What a kill may leave behind the last checkpoint is not damage ([`Standing`]).
 //!
-//! What lies in damaged files comes from anywhere. A stretch that is passed over ends where the next record seems to
-//! begin: a body that imitates one is not told from a record there.
+//! What is in damaged files comes from anywhere. A stretch that is passed over ends where the next record seems to
+//! begin: a body that imitates one is not distinguished from a record there.
 
 mod expected;
 pub(super) mod index;
@@ -38,16 +38,17 @@ use walk::Walk;
 /// Key records that are held in memory for a pass over the address pages.
 const CHUNK_RECORDS: usize = 2 << 20;
 
-/// What is known of the crawl in the directory. It decides what is damage and what is the trace of a kill.
+/// State of the crawl in the directory, as far as it is known. It decides what is damage and what is the trace of a
+/// kill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// A crawl runs: files grow while they are read.
     Running,
     /// No crawl runs.
     Stopped {
-        /// What the last checkpoint notes; `None` before the first one.
+        /// The state that the last checkpoint notes; `None` before the first one.
         noted: Option<ContainerState>,
-        /// Whether the crawl ended with it: then nothing lies behind it.
+        /// True if the crawl ended with it: then nothing is behind it.
         clean: bool,
     },
     /// No crawl runs, and the catalog cannot be read.
@@ -55,7 +56,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// What the last checkpoint notes.
+    /// The state that the last checkpoint notes.
     pub(super) fn noted(&self) -> Option<&ContainerState> {
         match self {
             Standing::Stopped { noted, .. } => noted.as_ref(),
@@ -63,17 +64,17 @@ impl Standing {
         }
     }
 
-    /// Whether no checkpoint vouches for what lies at `offset` of value file `number`.
+    /// True if no checkpoint vouches for what is at `offset` of value file `number`.
     pub(super) fn may_be_torn(&self, number: u32, offset: u64) -> bool {
         self.noted().is_none_or(|noted| (number, offset) >= (noted.value_number, noted.value_bytes))
     }
 
-    /// Whether no checkpoint vouches for the key record at `offset`.
+    /// True if no checkpoint vouches for the key record at `offset`.
     pub(super) fn key_may_be_torn(&self, offset: u64) -> bool {
         self.noted().is_none_or(|noted| offset >= noted.key_bytes)
     }
 
-    /// Whether the address pages may be ahead of key.dat, or half written.
+    /// True if the address pages may be ahead of key.dat, or half written.
     pub(super) fn pages_may_be_ahead(&self) -> bool {
         !matches!(self, Standing::Stopped { clean: true, .. })
     }
@@ -134,7 +135,7 @@ fn verify_in_chunks(
     index::check(disk, dir, (keys, end), standing, chunk_records, report)
 }
 
-/// Tells of damage to the list of what is forgotten.
+/// Reports damage to the list of what is forgotten.
 pub(super) fn check_forgotten(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<()> {
     match ForgottenList::read(disk, dir) {
         Ok(_) => Ok(()),

@@ -23,7 +23,7 @@ const ZSTD_ZERO: u8 = 3 << 3;
 /// A record that is whole; its digests may still be wrong.
 #[derive(Debug)]
 pub(in crate::container) struct Checked {
-    /// Where it begins in the file.
+    /// Offset in the file at which it begins.
     pub(in crate::container) offset: u64,
     /// Its length there, compressed.
     pub(in crate::container) length: u64,
@@ -48,7 +48,7 @@ impl Checked {
         self.field("WARC-Type").unwrap_or_default()
     }
 
-    /// Whether this record ends an exchange.
+    /// True if this record ends an exchange.
     pub(in crate::container) fn is_answer(&self) -> bool {
         matches!(self.kind(), "response" | "revisit")
     }
@@ -79,7 +79,7 @@ impl Checked {
             "warcinfo" | "metadata" => "application/warc-fields",
             "request" => "application/http;msgtype=request",
             "conversion" => "text/html;charset=utf-8",
-            // that of the picture
+            // the type of the picture
             "resource" => self.field("Content-Type").unwrap_or("image/png"),
             _ => "application/http;msgtype=response",
         };
@@ -107,7 +107,7 @@ impl Checked {
 pub(super) struct Source {
     file: DiskFile,
     end: u64,
-    /// Where the next read of the file begins.
+    /// The offset at which the next read of the file begins.
     position: u64,
     buffer: Vec<u8>,
     at: usize,
@@ -132,7 +132,7 @@ impl Source {
         self.at = 0;
     }
 
-    /// Up to `count` bytes from here on, which stay unread; fewer at the end only.
+    /// Returns up to `count` bytes from here on, which stay unread; fewer at the end only.
     fn peek(&mut self, count: usize) -> Result<&[u8]> {
         if self.buffer.len() - self.at < count {
             self.seek(self.offset());
@@ -172,7 +172,7 @@ impl Source {
         }
     }
 
-    /// Where the next record begins at or behind `offset`, judged by its magic and a whole head.
+    /// Returns the offset of the next record at or behind `offset`, judged by its magic and a whole head.
     pub(super) fn next_head(&mut self, offset: u64, coding: Compression) -> Result<Option<u64>> {
         let magic = match coding {
             Compression::Gzip => &GZIP_HEAD[..3],
@@ -239,7 +239,7 @@ impl Read for Source {
     }
 }
 
-/// Whether `bytes` begin as a record of `coding` does, those bits included that no checksum covers.
+/// Checks that `bytes` begin as a record of `coding` does, those bits included that no checksum covers.
 fn check_magic(bytes: &[u8], coding: Compression) -> std::result::Result<(), String> {
     let fits = match coding {
         Compression::Gzip => bytes == GZIP_HEAD,
@@ -256,7 +256,7 @@ fn invalid(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
-/// Reads the record that a member or frame holds, and its checksum.
+/// Reads the record in a member or frame, and its checksum.
 fn read_record(member: &mut dyn BufRead) -> io::Result<Checked> {
     let record = read_plain(member)?;
     if member.read(&mut [0])? != 0 {
@@ -290,7 +290,7 @@ fn read_plain(source: &mut dyn BufRead) -> io::Result<Checked> {
     })
 }
 
-/// What is made of a block while it streams by.
+/// Parts and digests of a block, made while it streams by.
 #[derive(Default)]
 struct Block {
     kept: Vec<u8>,

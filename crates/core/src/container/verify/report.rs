@@ -1,17 +1,17 @@
-//! What a verification finds, and how far it is: findings are told as they are met, and counted.
+//! Findings and progress of a verification: findings are reported as they are met, and counted.
 
 use std::path::{Path, PathBuf};
 
 /// Something that is not as it should be, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Which file.
+    /// The file that it is in.
     pub file: PathBuf,
-    /// Where in it.
+    /// The offset in that file.
     pub offset: u64,
-    /// What is wrong. It may quote the web: anyone who prints it has to escape it.
+    /// Description of what is wrong. It may quote the web: anyone who prints it has to escape it.
     pub what: String,
-    /// Whether it is damage. What is not was left by a kill, and the next start tidies it up.
+    /// True for damage. What is not was left by a kill, and the next start tidies it up.
     pub damage: bool,
 }
 
@@ -36,13 +36,13 @@ pub struct Summary {
     pub stale: u64,
 }
 
-/// Where findings and progress go.
+/// Receiver of findings and progress.
 pub struct Report<'a> {
     /// Hears of every finding.
     pub tell: &'a mut dyn FnMut(&Finding),
     /// Hears of bytes gone through, and bytes in all.
     pub progress: &'a mut dyn FnMut(u64, u64),
-    /// What was counted so far.
+    /// Counts so far.
     pub summary: Summary,
     done: u64,
     total: u64,
@@ -60,19 +60,19 @@ impl<'a> Report<'a> {
         Report { tell, progress, summary: Summary::default(), done: 0, total: 0 }
     }
 
-    /// Tells of damage.
+    /// Reports damage.
     pub fn damage(&mut self, file: &Path, offset: u64, what: impl Into<String>) {
         self.summary.findings += 1;
         (self.tell)(&Finding { file: file.to_owned(), offset, what: what.into(), damage: true });
     }
 
-    /// Tells of something that the next start tidies up.
+    /// Reports something that the next start tidies up.
     pub fn unfinished(&mut self, file: &Path, offset: u64, what: impl Into<String>) {
         self.summary.unfinished += 1;
         (self.tell)(&Finding { file: file.to_owned(), offset, what: what.into(), damage: false });
     }
 
-    /// What another report has counted, which told nobody.
+    /// Adds the counts of another report, which passed its findings on to nobody.
     pub fn add(&mut self, other: Summary) {
         let Summary { files, records, pages, bytes, findings, unfinished, due, stale } = other;
         let sum = &mut self.summary;

@@ -1,4 +1,4 @@
-//! All exchanges of all value files, oldest first. Damage is told and passed over; what follows it is found again.
+//! All exchanges of all value files, oldest first. Damage is reported and passed over; what follows it is found again.
 
 use std::path::{Path, PathBuf};
 
@@ -17,16 +17,16 @@ pub(in crate::container) struct Exchange {
     pub(in crate::container) file: u32,
     /// Its generation modulo 16.
     pub(in crate::container) generation: u8,
-    /// Where its first record begins.
+    /// Offset at which its first record begins.
     pub(in crate::container) start: u64,
-    /// How the URL was found; not there where it was damaged.
+    /// The metadata record, which says how the URL was found; none where it was damaged.
     pub(in crate::container) metadata: Option<Checked>,
     request: Option<Checked>,
-    /// What a rendering has made of the page.
+    /// Records of what a rendering has made of the page.
     pub(in crate::container) renditions: Vec<Checked>,
-    /// The response, or the revisit that stands for it.
+    /// The response, or the revisit in its place.
     pub(in crate::container) answer: Checked,
-    /// Whether records before it were damaged.
+    /// True if records before it were damaged.
     maimed: bool,
 }
 
@@ -54,7 +54,7 @@ pub(in crate::container) struct Walk<'a> {
     tombs: Vec<((u32, u8), Tombstone)>,
 }
 
-/// What was read of an exchange whose answer has not come yet.
+/// Records read so far of an exchange whose answer has not come yet.
 #[derive(Default)]
 struct Pending {
     start: Option<u64>,
@@ -115,7 +115,7 @@ impl<'a> Walk<'a> {
         Ok(walk)
     }
 
-    /// Whether the files are as long as the last checkpoint says.
+    /// Checks that the files are as long as the last checkpoint says.
     fn compare_with_note(&self, dir: &Path, report: &mut Report<'_>) {
         let Some(noted) = self.standing.noted() else { return };
         let found = self.files.iter().find(|file| file.number == noted.value_number);
@@ -134,12 +134,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where the value file `number` lies.
+    /// The path of the value file `number`.
     pub(in crate::container) fn path_of(&self, number: u32) -> Option<&Path> {
         self.files.iter().find(|file| file.number == number).map(|file| file.path.as_path())
     }
 
-    /// Tells of damage at the answer of `exchange`.
+    /// Reports damage at the answer of `exchange`.
     pub(in crate::container) fn tell(&self, exchange: &Exchange, what: String, report: &mut Report<'_>) {
         if let Some(path) = self.path_of(exchange.file) {
             report.damage(path, exchange.answer.offset, what);
@@ -188,10 +188,10 @@ impl<'a> Walk<'a> {
         &self.files[self.next - 1]
     }
 
-    /// Whether what begins at `offset` of the file in progress may be the rest of a write that was cut short.
+    /// True if what begins at `offset` of the file in progress may be the rest of a write that was cut short.
     fn may_be_torn(&self, offset: u64) -> bool {
         let file = self.current();
-        // after a power cut several files may be torn, after a kill and beside a crawl the last one
+        // after a power cut several files may be torn, after a kill and during a crawl the last one
         let may_be_last = self.next == self.files.len() || !matches!(self.standing, Standing::Running);
         file.open && may_be_last && self.standing.may_be_torn(file.number, offset)
     }
@@ -262,7 +262,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Tells of a damaged record and goes on behind it.
+    /// Reports a damaged record and goes on behind it.
     fn pass_over(&mut self, offset: u64, what: &str, report: &mut Report<'_>) -> Result<()> {
         let coding = self.current().coding;
         let source = self.at.as_mut().expect("a file was begun");
@@ -308,7 +308,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Exchange {
-    /// What does not fit together.
+    /// Returns what does not fit together: offsets of records, and descriptions.
     fn faults(&self) -> Vec<(u64, String)> {
         let answer = &self.answer;
         let mut faults = Vec::new();
@@ -355,7 +355,7 @@ impl Exchange {
 /// Opens a value file that a running crawl may be closing at this moment, which renames it.
 fn open_either(disk: &Disk, path: &Path, open: bool) -> Result<Option<DiskFile>> {
     if !open {
-        // one that a compaction beside has replaced is gone
+        // one that a compaction has replaced meanwhile is gone
         return disk.open_if_there(path);
     }
     match disk.open_if_there(path)? {

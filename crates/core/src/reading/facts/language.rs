@@ -52,7 +52,7 @@ fn middle(text: &str) -> &str {
     &text[start..text.floor_char_boundary(start + BYTES_MAX)]
 }
 
-/// Whether it is spelled as a language tag: subtags of at most eight letters and digits, the first of letters.
+/// True if it is spelled as a language tag: subtags of at most eight letters and digits, the first of letters.
 pub(super) fn is_tag(tag: &str) -> bool {
     let is_subtag = |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric());
     let first = tag.split('-').next().unwrap_or_default();
@@ -69,7 +69,7 @@ pub(super) fn direction(text: &str) -> Option<&'static str> {
     (all > 0).then_some(if 2 * right > all { "rtl" } else { "ltr" })
 }
 
-/// Whether a letter is of a block whose letters are of class R or AL (Unicode Standard Annex 9): Hebrew to Arabic
+/// True if a letter is of a block whose letters are of class R or AL (Unicode Standard Annex 9): Hebrew to Arabic
 /// Extended-A, their presentation forms, and the blocks of old scripts from U+10800 and U+1E800 on.
 fn is_from_right(letter: char) -> bool {
     matches!(u32::from(letter),

@@ -208,7 +208,7 @@ fn push(properties: &mut Map<String, Value>, name: &str, value: Value) {
     }
 }
 
-/// What a value is counted as.
+/// Returns the bytes that a value is counted as.
 fn bytes_of(value: &Value) -> usize {
     let inner = match value {
         Value::String(text) => text.len(),

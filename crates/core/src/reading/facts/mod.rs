@@ -50,7 +50,7 @@ pub struct Facts<'a> {
     pub tree: &'a Html,
     /// The text that a reader sees.
     pub text: &'a str,
-    /// What its references are resolved against.
+    /// The URL that its references are resolved against.
     pub base: Option<&'a Url>,
     /// The `Content-Language` of its answer.
     pub content_language: Option<&'a str>,
@@ -88,7 +88,7 @@ impl Fact {
         Fact::ALL.into_iter().find(|fact| fact.name() == name)
     }
 
-    /// Whether [`Facts::text`] is looked at.
+    /// True if [`Facts::text`] is read for it.
     pub fn needs_text(self) -> bool {
         matches!(self, Fact::Language | Fact::Words | Fact::Direction)
     }

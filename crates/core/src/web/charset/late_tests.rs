@@ -8,8 +8,8 @@ use scraper::{Html, HtmlTreeSink};
 
 use super::*;
 
-/// What the tree builder says: the first label that means an encoding. It stops at a `charset` that means none, where
-/// the standard goes on with the `content` of the same element: no page here has both.
+/// Returns what the tree builder says: the first label that means an encoding. It stops at a `charset` that means none,
+/// where the standard goes on with the `content` of the same element: no page here has both.
 fn built(page: &str) -> Option<&'static Encoding> {
     let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
     let builder = TreeBuilder::new(HtmlTreeSink::new(Html::new_document()), options);

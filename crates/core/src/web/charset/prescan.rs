@@ -1,5 +1,5 @@
-//! What a page says about its encoding: "prescan a byte stream", "get an XML encoding" and the late `<meta>` of the
-//! HTML standard (13.2.3.2, 13.2.3.3, 13.2.6.4.4).
+//! The encoding that a page states for itself: "prescan a byte stream", "get an XML encoding" and the late `<meta>` of
+//! the HTML standard (13.2.3.2, 13.2.3.3, 13.2.6.4.4).
 //!
 //! Everything here takes time linear in the bytes that it is given.
 
@@ -12,7 +12,7 @@ use crate::web::tags::Tags;
 #[path = "late_tests.rs"]
 mod late_tests;
 
-/// How far a browser looks before it begins to parse.
+/// Bytes in which a browser looks for an encoding before it begins to parse.
 const PRESCAN_BYTES: usize = 1024;
 
 /// The encoding that the first kilobyte of a page declares.
@@ -42,8 +42,8 @@ pub(super) fn xml_encoding(body: &[u8]) -> Option<&'static Encoding> {
     readable(Encoding::for_label(label)?)
 }
 
-/// The encoding that a `<meta>` element further inside declares: a browser that meets one while nothing else told the
-/// encoding begins again with it. What stands in comments, scripts and other raw text is no element.
+/// The encoding that a `<meta>` element further inside declares: a browser that meets one while nothing else said the
+/// encoding begins again with it. What is in comments, scripts and other raw text is no element.
 pub(super) fn late_meta(body: &[u8]) -> Option<&'static Encoding> {
     // most pages that declare nothing do not have the word either
     if !has_charset(body) {
@@ -83,7 +83,7 @@ fn trim_controls(bytes: &[u8]) -> &[u8] {
     &bytes[blanks..]
 }
 
-/// What the attributes of a `<meta>` say: the first of each name.
+/// Attributes of a `<meta>` that state an encoding: the first of each name.
 #[derive(Default)]
 struct Meta<'a> {
     charset: Option<&'a [u8]>,
@@ -102,7 +102,7 @@ impl<'a> Meta<'a> {
         slot.get_or_insert(value);
     }
 
-    /// What the tag says as it stands.
+    /// Returns the encoding that the tag states as it is written.
     fn encoding(&self) -> Option<&'static Encoding> {
         match self.charset {
             Some(label) => readable(Encoding::for_label(label)?),
@@ -115,7 +115,8 @@ impl<'a> Meta<'a> {
         readable(Encoding::for_label(label_in(self.content.filter(|_| is_pragma)?)?)?)
     }
 
-    /// What the element says: its references are decoded, and behind a `charset` that means nothing the pragma counts.
+    /// Returns the encoding that the element states: its references are decoded, and behind a `charset` that means
+    /// nothing the pragma counts.
     fn encoding_of_element(&self) -> Option<&'static Encoding> {
         let decoded = |value: Option<&[u8]>| {
             let mut text = String::new();
@@ -159,7 +160,7 @@ impl<'a> Cursor<'a> {
             self.at += memchr::memchr(b'<', &self.bytes[self.at..])?;
             let rest = &self.bytes[self.at + 1..];
             if rest.starts_with(b"!--") {
-                // the dashes may be those of the beginning
+                // the dashes may be the ones of the beginning
                 self.at += 2 + memchr::memmem::find(&rest[1..], b"-->")? + 3;
             } else if is_meta(rest) {
                 self.at += 1 + b"meta".len();

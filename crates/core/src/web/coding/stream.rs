@@ -93,7 +93,7 @@ impl Out {
         if self.bytes.len() < self.max {
             return Ending::Whole;
         }
-        // at the cap, one byte more tells whether it was the end
+        // at the cap, one byte more says whether it was the end
         match reader.read(&mut [0]) {
             Ok(0) => Ending::Whole,
             Ok(_) => Ending::Cap,

@@ -2,8 +2,8 @@
 //!
 //! libdeflate inflates two to three times as fast as a decoder that can stop anywhere, but it has nothing to say about
 //! a body that is cut, damaged, longer than its bound or followed by something else. It is asked first, and only where
-//! its answer is certain to be that of the stream decoder: where the body is one whole member that fits its bound.
-//! Otherwise the answer is none, and the stream decoder takes the body from its beginning.
+//! its answer is certain to be the stream decoder's: where the body is one whole member that fits its bound. Otherwise
+//! the answer is none, and the stream decoder takes the body from its beginning.
 //!
 //! libdeflate checks the checksum and the length at the end of the content, wherever that is. The body ends there, and
 //! not with a second member or with rubbish, if its last four bytes are that length and nowhere else in it.
@@ -27,14 +27,14 @@ const FLAG_NAME: u8 = 8;
 const NAME_BYTES_MAX: usize = 1 << 10;
 /// Bytes that a byte of deflate can become, at most.
 const EXPANSION_MAX: usize = 1_032;
-/// What it becomes in pages.
+/// Bytes that a byte of deflate becomes in pages, as a rule.
 const EXPANSION_USUAL: usize = 16;
 
-/// Inflates one body after the other into memory of its own.
+/// Inflates one body after the other into its own memory.
 #[derive(Default)]
 pub(in crate::web) struct WholeInflater {
     decompressor: Option<Decompressor>,
-    /// The content, and behind it what is left of earlier ones: bytes that are there need not be cleared again.
+    /// The content, and behind it what is left of earlier ones: bytes already there need not be cleared again.
     buffer: Vec<u8>,
 }
 
@@ -51,13 +51,13 @@ impl WholeInflater {
     /// Inflates `body` if it is a whole zlib stream of moderate length, at most `decoded_max`. As with the stream
     /// decoder, what follows it does not matter.
     pub(super) fn zlib(&mut self, body: &[u8], decoded_max: usize) -> Option<usize> {
-        // its length stands nowhere: beyond the usual one the stream decoder has it
+        // its length is written nowhere: beyond the usual one the stream decoder has it
         let room = body.len().saturating_mul(EXPANSION_USUAL).min(decoded_max).min(KEPT_BYTES);
         let (decompressor, out) = self.parts(room);
         decompressor.zlib_decompress(body, out).ok()
     }
 
-    /// Where the content is.
+    /// The memory that has the content at its start.
     pub(in crate::web) fn buffer(&self) -> &[u8] {
         &self.buffer
     }
@@ -78,7 +78,7 @@ impl WholeInflater {
     }
 }
 
-/// How much content there is in `body`, if that is one gzip member, by its last bytes.
+/// Returns the length of the content in `body`, if that is one gzip member, by its last bytes.
 fn length_of_member(body: &[u8]) -> Option<usize> {
     let [.., a, b, c, d] = *body else { return None };
     let deflated = content_of_member(body)?;
@@ -91,7 +91,7 @@ fn length_of_member(body: &[u8]) -> Option<usize> {
     is_unique.then_some(length)
 }
 
-/// What is between the head of a gzip member and the last bytes of `body`; none of a head with rare fields.
+/// Returns the bytes between the head of a gzip member and the last bytes of `body`; none of a head with rare fields.
 fn content_of_member(body: &[u8]) -> Option<&[u8]> {
     let flags = *body.strip_prefix(&GZIP_START)?.first()?;
     let rest = body.get(GZIP_HEAD_BYTES..body.len().checked_sub(GZIP_END_BYTES)?)?;
@@ -115,7 +115,7 @@ mod tests {
     use super::super::{BodyDecoder, Coding, Ending, decode, looks_like_zlib, undo};
     use super::*;
 
-    /// What the stream decoder alone makes of a body.
+    /// Decodes a body by the stream decoder alone.
     fn by_stream(coding: Coding, body: &[u8], decoded_max: usize) -> (Vec<u8>, Ending) {
         undo(coding, body, decoded_max)
     }
@@ -156,7 +156,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// What a hostile or a broken server may make of a body.
+    /// Changes a body as a hostile or a broken server may.
     fn spoil(random: &mut fastrand::Rng, body: &mut Vec<u8>) {
         let length = body.len();
         match random.u8(..10) {

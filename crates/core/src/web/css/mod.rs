@@ -1,6 +1,6 @@
 //! References of CSS: the URLs that a sheet, a `<style>` or a `style` attribute names, by CSS Syntax Level 3.
 //!
-//! What counts: `url()` with and without quotes wherever its token stands, the string of `@import`, and the strings of
+//! What counts: `url()` with and without quotes wherever its token is, the string of `@import`, and the strings of
 //! `image-set()`. What does not: `@namespace`, and the conditions of `@supports`, `@container` and `@document`, which
 //! name URLs without fetching them; comments, and with them source maps; tokens that the standard calls bad.
 //!
@@ -9,7 +9,7 @@
 //! stack; so a new parser is begun behind each opening instead, and the blocks that are open are kept here. A sheet
 //! takes time linear in its length; one that opens more than 4,096 blocks within one another is read up to there.
 //!
-//! Most `style` attributes and some sheets name nothing: [`may_name`] tells so from a search for three bytes.
+//! Most `style` attributes and some sheets name nothing: [`may_name`] finds that by a search for three bytes.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,7 @@ use cssparser::{Parser, Token};
 /// Blocks that may be open at the same time.
 const DEPTH_MAX: usize = 4_096;
 
-/// Whether `css` can name a URL: it has a `url(`, an `image-set(`, an `@import`, or an escape, in which any of them can
+/// True if `css` can name a URL: it has a `url(`, an `image-set(`, an `@import`, or an escape, in which any of them can
 /// be written.
 pub fn may_name(css: &[u8]) -> bool {
     memchr::memchr3_iter(b'(', b'@', b'\\', css).any(|at| {
@@ -56,7 +56,7 @@ pub fn urls(css: &str, found: &mut dyn FnMut(&str)) {
     }
 }
 
-/// What is open.
+/// Kinds of block that can be open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Block {
     Curly,
@@ -114,7 +114,7 @@ impl Walk {
         false
     }
 
-    /// Whether a string is a URL where the walk is.
+    /// True if a string is a URL where the walk is.
     fn is_url(&self) -> bool {
         let is_import = self.rule == Rule::Import && self.open.len() == self.depth;
         is_import || matches!(self.open.last(), Some(Block::Url | Block::ImageSet))
@@ -153,7 +153,7 @@ impl Walk {
         self.depth = self.open.len();
     }
 
-    /// The rule is at its end where its `;` or its block stands beside its name.
+    /// Ends the rule where its `;` or its block is on the level of its name.
     fn end_at(&mut self, depth: usize) {
         if depth <= self.depth {
             self.rule = Rule::Other;

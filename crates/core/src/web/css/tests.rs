@@ -1,4 +1,4 @@
-//! What CSS names, by the cases of the standard; that no bytes and no nesting do harm.
+//! Tests of the URLs that CSS names, by the cases of the standard, and that no bytes and no nesting do harm.
 
 use super::*;
 
@@ -207,7 +207,7 @@ fn no_text_makes_it_panic_and_what_is_passed_over_names_nothing() {
     }
 }
 
-/// What the fast path sorts out is what the tokens would not have named either.
+/// Sheets that the fast path sorts out would have named nothing by their tokens either.
 #[test]
 fn the_fast_path_says_no_only_where_the_tokens_do() {
     for seed in 0..30_000 {
@@ -220,7 +220,7 @@ fn the_fast_path_says_no_only_where_the_tokens_do() {
     }
 }
 
-/// Sheets whose pieces stand beside or within one another as often as `n`: none needs stack, and none hands out more
+/// Sheets whose pieces are next to or within one another as often as `n`: none needs stack, and none hands out more
 /// than its own bytes, whatever it leaves open.
 #[test]
 fn nesting_needs_no_stack_and_gives_no_more_than_the_text() {

@@ -1,11 +1,11 @@
-//! What the link scan costs: bytes looked at, counted, not seconds; and no stack with depth.
+//! Costs of the link scan: bytes looked at, counted, not seconds; and no stack with depth.
 
 use super::*;
 use crate::fingerprint::Fingerprinter;
 use crate::web::tags::{LOOKED_AT, Tags};
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
-/// No byte is looked at more often than this on average, whatever stands there.
+/// No byte is looked at more often than this on average, whatever the page has.
 const LOOKS_PER_BYTE: usize = 4;
 /// Enough for one call after the other, and for nothing that grows with the page.
 const STACK_BYTES: usize = 256 << 10;

@@ -12,7 +12,7 @@ pub enum Display {
     Break,
     /// A cell of a table: another word.
     Cell,
-    /// On lines of its own.
+    /// A block on separate lines.
     Block,
     /// A block with an empty line before and behind it, where a text has such.
     Paragraph,

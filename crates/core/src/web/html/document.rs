@@ -1,4 +1,4 @@
-//! Which kind of document a body is, and so by which rules links are looked for in it.
+//! The kind of document that a body is, and so the rules by which links are looked for in it.
 //!
 //! A stated type is believed where browsers believe it. They are lenient with sheets: one without a type is taken, and
 //! in quirks mode one with a wrong type, unless `nosniff` forbids it. What a page embeds under a name that ends in
@@ -29,7 +29,7 @@ pub enum Document {
     Xml,
 }
 
-/// What is known of a body before it is looked at.
+/// Facts that are known of a body before it is looked at.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stated<'a> {
     /// Its Content-Type.
@@ -42,16 +42,17 @@ pub struct Stated<'a> {
     pub embedded: bool,
 }
 
-/// The root element has to begin among so many bytes.
+/// The root element has to begin among this many bytes.
 const START_BYTES: usize = 8 << 10;
 
 impl Document {
-    /// What a body can be before it is looked at; none where it names nothing, whatever is in it.
+    /// True if a body can name URLs, as far as that is known before it is looked at: false where it names nothing,
+    /// whatever is in it.
     pub fn may_be(stated: &Stated<'_>) -> bool {
         Self::stated(stated).is_none_or(|found| found.is_some())
     }
 
-    /// What a body is, which is without content coding.
+    /// Returns the kind of a body, which is without content coding.
     pub fn of(stated: &Stated<'_>, body: &[u8]) -> Option<Document> {
         match Self::stated(stated) {
             Some(Some(Document::Xml)) => Some(of_xml(body, stated.content_type)),
@@ -61,7 +62,8 @@ impl Document {
         }
     }
 
-    /// What the type of a body says, and its name where types are not believed; none where that says nothing.
+    /// Returns what the type of a body says, and its name where types are not believed: the kind, or that it names
+    /// nothing. None where they say nothing.
     fn stated(stated: &Stated<'_>) -> Option<Option<Document>> {
         let path_ends = |end: &str| stated.path.len() > end.len() && stated.path.ends_with(end);
         let is_sheet = stated.embedded && !stated.nosniff && path_ends(".css");

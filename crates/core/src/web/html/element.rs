@@ -1,4 +1,4 @@
-//! Which attributes of which elements name URLs.
+//! Names of the attributes and elements that name URLs.
 
 use super::LinkKind;
 
@@ -102,7 +102,7 @@ pub enum Name {
 }
 
 impl Name {
-    /// How many there are.
+    /// The number of names.
     pub const COUNT: usize = 23;
 
     /// The attribute of this name, if a link scan looks at it.
@@ -135,7 +135,7 @@ impl Name {
     }
 }
 
-/// What an attribute holds in whatever element it stands.
+/// Kinds of value that an attribute has in whatever element it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Common {
     /// `style`, and the attributes of SVG that are properties of CSS.
@@ -145,7 +145,7 @@ pub enum Common {
 }
 
 impl Common {
-    /// What the attribute of this name holds, if that can be a URL in any element.
+    /// Returns the kind of value of the attribute of this name, if that can be a URL in any element.
     pub fn of(name: &[u8]) -> Option<Common> {
         let named = |wanted: &[u8], found: Common| name.eq_ignore_ascii_case(wanted).then_some(found);
         let css = |wanted: &[u8]| named(wanted, Common::Css);
@@ -184,12 +184,12 @@ impl<'a> Values<'a> {
         self.0[name as usize]
     }
 
-    /// Whether the value of an attribute is `wanted`, in whatever case and with blanks around it.
+    /// True if the value of an attribute is `wanted`, in whatever case and with blanks around it.
     pub fn is(&self, name: Name, wanted: &str) -> bool {
         self.get(name).is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes()))
     }
 
-    /// Whether a list of words, `rel`, holds `word`.
+    /// True if a list of words, `rel`, has `word`.
     pub fn rel_has(&self, word: &str) -> bool {
         let rel = self.get(Name::Rel).unwrap_or_default();
         rel.split(u8::is_ascii_whitespace).any(|found| found.eq_ignore_ascii_case(word.as_bytes()))
@@ -209,7 +209,7 @@ const EMBEDS: [&str; 9] = [
     "prefetch",
 ];
 
-/// What a `<link>` is, by its `rel`; none for hints that name no page.
+/// Returns the kind of a `<link>`, by its `rel`; none for hints that name no page.
 pub fn link_kind(values: &Values<'_>) -> Option<LinkKind> {
     kind_of_rel(|word| values.rel_has(word))
 }

@@ -1,4 +1,5 @@
-//! What a scan has found in a document, as it stands there: values to be resolved when the document is at its end.
+//! Values that a scan has found in a document, as they are written there, to be resolved when the document is at its
+//! end.
 //!
 //! All values are one text, with the ends of each. Their number and their lengths are bounded, and so is all else that
 //! a scan does with what it found.
@@ -22,14 +23,14 @@ pub(super) struct Found {
     pub(super) base: Option<String>,
     pub(super) dropped: u32,
     pub(super) directives: RobotsDirectives,
-    /// What its meta elements state about its use.
+    /// Statements of its meta elements about its use.
     pub(super) statements: Statements,
     pub(super) scratch: String,
     pub(super) scripts: usize,
     pub(super) anchors: usize,
-    /// Bytes of text beside raw text, without the blanks around each piece.
+    /// Bytes of text without raw text, without the blanks around each piece.
     pub(super) text_bytes: usize,
-    /// It names an icon of its own.
+    /// It names its own icon.
     pub(super) has_icon: bool,
     /// Texts of anchors, where they are wanted.
     pub(super) texts: Option<AnchorTexts>,
@@ -79,8 +80,7 @@ impl Found {
         &self.text[start..self.values[number].0]
     }
 
-    /// The numbers of all values: as they stand in the document, or those of links beside its content behind the
-    /// others.
+    /// The numbers of all values: as they are in the document, or with the links beside its content behind the others.
     pub(super) fn in_order(&self, asides_last: bool) -> impl Iterator<Item = usize> {
         let is_aside = |&number: &usize| self.values[number].1 == LinkKind::Aside;
         let all = 0..self.values.len();
@@ -178,7 +178,7 @@ impl Found {
     }
 }
 
-/// Whether a value names nothing that could be fetched: a URL of a scheme that is not crawled; for what is part of a
+/// True if a value names nothing that could be fetched: a URL of a scheme that is not crawled; for what is part of a
 /// page, the page itself.
 fn is_no_url(value: &[u8], kind: LinkKind) -> bool {
     let value = value.trim_ascii_start();
@@ -186,8 +186,8 @@ fn is_no_url(value: &[u8], kind: LinkKind) -> bool {
     is_self && kind == LinkKind::Embed || is_of_other_scheme(value)
 }
 
-/// Whether a value names a scheme that is not crawled: sorts out `javascript:` and `data:` before they are copied. What
-/// hides its scheme (blanks within, references) is left to the URL parser.
+/// True if a value names a scheme that is not crawled: sorts out `javascript:` and `data:` before they are copied. A
+/// value that hides its scheme (blanks within, references) is left to the URL parser.
 fn is_of_other_scheme(value: &[u8]) -> bool {
     let is_scheme_byte = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
     let length = value.iter().take(32).take_while(|byte| is_scheme_byte(byte)).count();

@@ -1,7 +1,7 @@
 //! The walk over the tags of a document, and what each of them names.
 //!
-//! Markup within markup, of `srcdoc` and `noframes`, is walked over likewise, one level deep: what it holds of its own
-//! such is passed over.
+//! Markup within markup, of `srcdoc` and `noframes`, is walked over likewise, one level deep: more of the kind within
+//! it is passed over.
 
 use super::LinkKind;
 use super::element::{Common, Element, Name, Values, link_kind};
@@ -11,7 +11,7 @@ use crate::fingerprint::Fingerprint;
 use crate::web::tags::{Attribute, Tag, Tags};
 use crate::web::{json, mime, script};
 
-/// What the walk obeys.
+/// Rules of the walk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
     pub(super) respect_nofollow: bool,
@@ -21,12 +21,12 @@ pub(super) struct Rules {
     pub(super) script_files: bool,
     /// A URL counts once for each kind of link.
     pub(super) each_kind: bool,
-    /// Links beside the content are told apart.
+    /// Links beside the content are distinguished.
     pub(super) tells_aside: bool,
 }
 
 impl Rules {
-    /// As what a URL is remembered, of which links of this kind were seen.
+    /// The fingerprint by which a link of this kind is known as seen.
     pub(super) fn seen_as(&self, key: Fingerprint, kind: LinkKind) -> Fingerprint {
         match self.each_kind {
             false => key,
@@ -38,8 +38,8 @@ impl Rules {
 /// Names of `<param>`s that hold a URL: of Flash, of media players and of applets.
 const PARAM_NAMES: [&str; 9] = ["movie", "src", "url", "data", "file", "filename", "fileurl", "code", "archive"];
 
-/// Whether what comes stands beside the content of its page. Elements that are left open count until the content
-/// begins: the outcome is an order, and no more.
+/// State by which the walk knows if it is beside the content of its page. Elements that are left open count until the
+/// content begins: the outcome is an order, and no more.
 #[derive(Default)]
 struct Beside {
     open: usize,
@@ -57,13 +57,13 @@ impl Beside {
         }
     }
 
-    /// The kind of an anchor that stands here.
+    /// The kind of an anchor at this place.
     fn anchor(&self) -> LinkKind {
         if self.open > 0 { LinkKind::Aside } else { LinkKind::Anchor }
     }
 }
 
-/// Whether browsers run a script with these attributes: one of another type holds data.
+/// True if browsers run a script with these attributes: one of another type has data.
 fn is_run(values: &Values<'_>) -> bool {
     let kind = values.get(Name::Type).map(<[u8]>::trim_ascii).filter(|kind| !kind.is_empty());
     let is_code = |kind: &str| kind == "module" || mime::is_javascript(kind);
@@ -84,7 +84,7 @@ impl Found {
         self.texts = texts;
     }
 
-    /// Gathers the links of markup that stands within a page.
+    /// Gathers the links of markup within a page.
     fn gather_inner(&mut self, markup: &[u8], rules: &Rules) {
         self.walk(Tags::new(markup), rules, true, &mut None, &mut |_, _| {});
     }
@@ -154,7 +154,7 @@ impl Found {
         }
     }
 
-    /// What the attributes of an element name.
+    /// Takes the URLs that the attributes of an element name.
     fn take(&mut self, element: Element, values: &Values<'_>, rules: &Rules, (is_inner, anchor): (bool, LinkKind)) {
         let is_nofollow = || rules.respect_nofollow && values.rel_has("nofollow");
         let reference = values.get(Name::Href).or(values.get(Name::XlinkHref));

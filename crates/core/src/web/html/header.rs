@@ -7,7 +7,7 @@ use super::element::kind_of_rel;
 const TARGETS_MAX: usize = 256;
 
 /// The targets of a `Link` header value, as written: they are resolved against the page's URL. Each with its kind: what
-/// a `<link>` of that `rel` would be, but for the canonical URL, of which [`canonical_header`] tells. Hints to connect
+/// a `<link>` of that `rel` would be, but for the canonical URL, which [`canonical_header`] finds. Hints to connect
 /// (`preconnect`, `dns-prefetch`) name no page and are left out.
 pub fn link_header(value: &str) -> Vec<(String, LinkKind)> {
     let kind = |parameters: &str| {

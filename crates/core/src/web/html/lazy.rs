@@ -51,7 +51,7 @@ pub struct LazyNames {
 }
 
 impl LazyNames {
-    /// Those of `names`, in whatever case.
+    /// The attributes of these `names`, in whatever case.
     pub fn new<S: AsRef<str>>(names: &[S]) -> Self {
         let names: Vec<Box<[u8]>> =
             names.iter().map(|name| name.as_ref().to_ascii_lowercase().into_bytes().into()).collect();
@@ -61,7 +61,7 @@ impl LazyNames {
         LazyNames { names, lengths, letters }
     }
 
-    /// Whether one of them is `name`.
+    /// True if one of them is `name`.
     pub fn contain(&self, name: &[u8]) -> bool {
         let Some(first) = name.first() else { return false };
         self.lengths >> name.len().min(63) & 1 == 1
@@ -70,7 +70,7 @@ impl LazyNames {
     }
 }
 
-/// Whether a value can be a URL: such attributes also hold colours, words and JSON.
+/// True if a value can be a URL: such attributes also have colours, words and JSON.
 pub(super) fn looks_like_url(value: &[u8]) -> bool {
     let value = value.trim_ascii();
     let is_refused = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'{' | b'}' | b'<' | b'>' | b'|' | b'"');

@@ -1,12 +1,12 @@
 //! Links of HTML pages and of what belongs to them, found in one pass without building a tree.
 //!
 //! [`LinkScan`] goes from tag to tag (`web::tags`), takes what names a URL out of the attributes ([`element`]), and
-//! resolves, canonicalises, deduplicates and fingerprints it. Documents of other kinds ([`Document`]) have readers of
-//! their own (`web::css`, `web::json`, `web::script`, `web::xml`), which only hand out what is written there. Beside it
-//! stand the other places where a page tells about links: `X-Robots-Tag` ([`x_robots_tag`]) and `Link`
+//! resolves, canonicalises, deduplicates and fingerprints it. Documents of other kinds ([`Document`]) have their own
+//! readers (`web::css`, `web::json`, `web::script`, `web::xml`), which only hand out what is written there. Next to it
+//! are the other places where a page says something about links: `X-Robots-Tag` ([`x_robots_tag`]) and `Link`
 //! ([`link_header`]).
 //!
-//! Everything here takes time linear in its input and gives no more links than it was told to.
+//! Everything here takes time linear in its input and gives no more links than it was allowed.
 
 #[cfg(test)]
 mod cost_tests;
@@ -39,16 +39,17 @@ pub use wording::{Wording, is_plain_text};
 use super::statements::Statements;
 use super::url::{CanonicalUrl, Keys};
 
-/// Memory for the URLs of a page's links: so many bytes for each link that it may have. Where a long base makes long
+/// Memory for the URLs of a page's links: this many bytes for each link that it may have. Where a long base makes long
 /// URLs of short links, those beyond are dropped.
 pub const BYTES_PER_LINK: usize = 256;
 
-/// How a page names a URL.
+/// Ways in which a page names a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
     /// `a`, `area`: for people to follow.
     Anchor,
-    /// The same in navigation, header, footer or sidebar, and nowhere else on the page; only where that is told apart.
+    /// The same in navigation, header, footer or sidebar, and nowhere else on the page; only where that is
+    /// distinguished.
     Aside,
     /// Images, scripts, styles, frames, media: part of the page; what a style sheet names.
     Embed,
@@ -67,15 +68,15 @@ pub enum LinkKind {
 /// A link of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where it leads.
+    /// The URL that it leads to.
     pub url: CanonicalUrl,
-    /// How the page names it first.
+    /// The way in which the page names it first.
     pub kind: LinkKind,
     /// The fingerprints of the URL.
     pub keys: Keys,
 }
 
-/// What a page says about links.
+/// Links of a page, and what the page says about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
     /// The links, each URL key once, in the order of the page.
@@ -93,8 +94,8 @@ pub struct Links {
     pub shown: (u32, u64),
     /// The canonical URL that the page names for itself.
     pub canonical: Option<String>,
-    /// The page names an icon of its own.
+    /// The page names its own icon.
     pub has_icon: bool,
-    /// What the meta elements of the page state about its use.
+    /// Statements of the page's meta elements about its use.
     pub statements: Statements,
 }

@@ -1,7 +1,7 @@
 //! The link scan: tags in, canonical links out.
 //!
-//! Two steps, because a `<base>` or a robots `<meta>` may come after the first links: the values are gathered as
-//! they stand, and resolved when the page is at its end.
+//! Two steps, because a `<base>` or a robots `<meta>` may come after the first links: the values are gathered as they
+//! are, and resolved when the page is at its end.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ use crate::web::{charset, json, mime, xml};
 /// Values that are gathered for each link that is wanted: pages name the same URL again and again.
 const VALUES_PER_LINK: usize = 8;
 
-/// Sheets of a document of XML have to be named among so many bytes, before its root element.
+/// Sheets of a document of XML have to be named among this many bytes, before its root element.
 const PROLOG_BYTES: usize = 8 << 10;
 
 /// A page with scripts is hardly more than these if it has no more anchors and less text than so.
@@ -65,7 +65,7 @@ impl LinkScan {
         self
     }
 
-    /// From now on `<meta name=TOKEN>` is obeyed of this token.
+    /// Obeys `<meta name=TOKEN>` of this token from now on.
     pub fn obey(&mut self, agent_token: &str) {
         agent_token.clone_into(&mut self.rules.agent_token);
     }
@@ -84,7 +84,7 @@ impl LinkScan {
         self
     }
 
-    /// A scan that tells links beside the content of a page apart, if `tells` says so, and gives them behind the
+    /// A scan that distinguishes links beside the content of a page, if `tells` is true, and gives them behind the
     /// others.
     pub fn with_asides(mut self, tells: bool) -> Self {
         self.rules.tells_aside = tells;
@@ -97,7 +97,7 @@ impl LinkScan {
         self
     }
 
-    /// The links of a page: those of a [`Document`] in HTML, or in XHTML by its type.
+    /// The links of a page: of a [`Document`] in HTML, or in XHTML by its type.
     pub fn html(
         &mut self,
         body: &[u8],
@@ -161,7 +161,7 @@ impl LinkScan {
         }
     }
 
-    /// The links of a page as [`html`](Self::html) finds them, and the text of each: that of the first anchor with its
+    /// The links of a page as [`html`](Self::html) finds them, and the text of each: from the first anchor with its
     /// target that has any.
     pub fn html_with_texts(
         &mut self,
@@ -251,8 +251,8 @@ impl LinkScan {
     }
 }
 
-/// What links are resolved against: the page's `<base>` (itself resolved), unless it is broken or of a scheme that the
-/// HTML standard passes over.
+/// Returns the URL that links are resolved against: the page's `<base>` (itself resolved), unless it is broken or of a
+/// scheme that the HTML standard passes over.
 fn base_url(page: &CanonicalUrl, base: Option<&str>) -> Option<Url> {
     let page = Url::parse(page.as_str()).ok()?;
     let stated = base.and_then(|base| page.join(&with_two_slashes(base)).ok());

@@ -1,11 +1,11 @@
-//! Whether a body is HTML: by its Content-Type, or by its start where that says nothing.
+//! The test for HTML: by a body's Content-Type, or by its start where that says nothing.
 
 use crate::web::mime::MimeType;
 
 /// Types that say nothing, like one that cannot be parsed.
 const UNKNOWN: [&str; 3] = ["unknown/unknown", "application/unknown", "*/*"];
 
-/// What an HTML page starts with (WHATWG MIME Sniffing, 7.1), lower case.
+/// Starts of HTML pages (WHATWG MIME Sniffing, 7.1), lower case.
 const STARTS: [&str; 17] = [
     "<!doctype html",
     "<html",
@@ -26,24 +26,24 @@ const STARTS: [&str; 17] = [
     "<!--",
 ];
 
-/// Whether links are looked for in a body, which is without content coding. A stated type is believed.
+/// True if links are looked for in a body, which is without content coding. A stated type is believed.
 pub fn is_html(content_type: Option<&str>, body: &[u8]) -> bool {
     stated(content_type).unwrap_or_else(|| starts_as_html(body))
 }
 
-/// Whether a body can be HTML by its type, or by its start if that says nothing.
+/// True if a body can be HTML by its type, or by its start if that says nothing.
 pub fn may_be_html(content_type: Option<&str>) -> bool {
     stated(content_type).unwrap_or(true)
 }
 
-/// Whether the type is that of HTML; none where it says nothing.
+/// Returns whether the type is HTML's; none where it says nothing.
 fn stated(content_type: Option<&str>) -> Option<bool> {
     let stated = content_type.and_then(MimeType::parse)?.essence;
     let is_html = matches!(&*stated, "text/html" | "application/xhtml+xml");
     (!says_nothing(&stated)).then_some(is_html)
 }
 
-/// Whether a type says no more than that none is known.
+/// True if a type says no more than that none is known.
 pub(super) fn says_nothing(essence: &str) -> bool {
     UNKNOWN.contains(&essence)
 }

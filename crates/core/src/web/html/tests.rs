@@ -1,4 +1,4 @@
-//! What the link scan makes of pages.
+//! Tests of the links that the scan finds in pages.
 
 use super::walk_tests::NASTY;
 use super::*;
@@ -183,7 +183,7 @@ fn links_are_resolved_against_the_final_url_and_then_the_base() {
         "/dir/x/y/z/dir/page.html?ahttp://g/b"
     );
     assert_eq!(urls("<a href=x><base href=/other/><base href=/third/><a href=y>"), ["/other/x", "/other/y"]);
-    // of a template, a drawing and a formula nobody is told
+    // nothing is said of a template, a drawing and a formula
     for inert in ["template", "svg", "math", "TEMPLATE"] {
         let page = format!("<{inert}><base href=/no/></{inert}><a href=x>");
         assert_eq!(urls(&page), ["/dir/x"], "{inert}");

@@ -16,7 +16,7 @@ pub const ANCHOR_TEXT_MAX: usize = 1_024;
 pub struct Squeezed {
     /// The text.
     pub text: String,
-    /// What stands before the next word.
+    /// The parting before the next word.
     parting: Parting,
 }
 
@@ -62,23 +62,23 @@ impl Squeezed {
         }
     }
 
-    /// What follows preformatted text is another line, however many line ends that has behind it.
+    /// Ends preformatted text: what follows is another line, however many line ends that has behind it.
     pub fn end_preformatted(&mut self) {
         self.text.truncate(self.text.trim_end().len());
         self.end_line();
     }
 
-    /// What follows is another word.
+    /// Begins another word.
     pub fn part(&mut self) {
         self.part_by(Parting::Blank);
     }
 
-    /// What follows is another line.
+    /// Begins another line.
     pub fn end_line(&mut self) {
         self.part_by(Parting::Line);
     }
 
-    /// What follows is behind an empty line.
+    /// Begins another paragraph, behind an empty line.
     pub fn end_paragraph(&mut self) {
         self.part_by(Parting::Paragraph);
     }
@@ -110,7 +110,7 @@ pub(super) struct AnchorTexts {
 struct OpenAnchor {
     value: usize,
     text: Squeezed,
-    /// The alternative texts of the pictures in it, which stand for a text that it has not.
+    /// The alternative texts of the pictures in it, which take the place of a text that it has not.
     alternatives: Squeezed,
 }
 
@@ -173,9 +173,9 @@ impl AnchorTexts {
         }
     }
 
-    /// The text of each link: that of the first anchor with its target that has any. `key` tells the target of a value.
+    /// The text of each link: from the first anchor with its target that has any. `key` gives the target of a value.
     pub(super) fn of(&mut self, links: &Links, key: impl Fn(usize) -> Option<Fingerprint>) -> Vec<String> {
-        // where a URL is there once for each kind, its text is that of the anchors
+        // where a URL comes once for each kind, its text is the anchors'
         let is_anchor = |link: &&(usize, &Link)| link.1.kind == LinkKind::Anchor;
         let (anchors, others): (Vec<_>, Vec<_>) = links.entries.iter().enumerate().partition(|link| is_anchor(&link));
         let places: HashMap<Fingerprint, usize> =

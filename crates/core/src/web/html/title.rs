@@ -8,7 +8,7 @@ use crate::web::tags::Tags;
 
 /// Bytes of a title; what is beyond is left out.
 pub const TITLE_BYTES_MAX: usize = 1_024;
-/// Bytes of the element that are looked at: references and blanks take more room than what they stand for.
+/// Bytes of the element that are looked at: references and blanks take more room than what they mean.
 const RAW_BYTES_MAX: usize = 16 << 10;
 
 /// The text of the first `title` of a page, not of a drawing or a template in it, in one line; none where there is no

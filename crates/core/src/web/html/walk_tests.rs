@@ -1,4 +1,4 @@
-//! The tag walk beside html5ever's tokenizer, which is the reference for what a tag is.
+//! The tag walk, checked against html5ever's tokenizer, which is the reference for what a tag is.
 
 use std::cell::{Cell, RefCell};
 
@@ -13,7 +13,7 @@ use crate::web::tags::Tags;
 /// A tag with its name in lower case and its attributes decoded, each name once.
 type SeenTag = (bool, String, Vec<(String, String)>);
 
-/// Gathers tags, and does what a tree builder would tell the tokenizer about raw text and foreign elements.
+/// Gathers tags, and does what a tree builder would say to the tokenizer about raw text and foreign elements.
 #[derive(Default)]
 struct Reference {
     tags: RefCell<Vec<SeenTag>>,

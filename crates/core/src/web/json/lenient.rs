@@ -21,12 +21,12 @@ pub fn parse(text: &str) -> Option<Value> {
     value.filter(|value: &Value| value.is_object() || value.is_array())
 }
 
-/// Whether there may be a number that a reader rounds.
+/// True if there may be a number that a reader rounds.
 fn has_long_number(text: &str) -> bool {
     text.as_bytes().split(|byte| !byte.is_ascii_digit()).any(|digits| digits.len() > DIGITS_SURE)
 }
 
-/// What is left out of HTML: some pages write a comment, others have all JSON within one.
+/// Parts of HTML that are left out: some pages write a comment, others have all JSON within one.
 #[derive(Clone, Copy)]
 enum Html {
     /// The marks of a comment.
@@ -44,8 +44,8 @@ struct Mender {
 
 impl Mender {
     /// The text with a blank for each comment and each control character, and without a comma that nothing follows.
-    /// Comments are those of JavaScript (`/* */`, and `//` to the end of the line), those of HTML (`<!-- -->`), and the
-    /// marks of a CDATA section.
+    /// Comments are JavaScript's (`/* */`, and `//` to the end of the line), HTML's (`<!-- -->`), and the marks of a
+    /// CDATA section.
     fn mended(mut self, text: &str, html: Html) -> String {
         self.out.reserve(text.len());
         let mut rest = text;
@@ -68,7 +68,7 @@ impl Mender {
         self.out
     }
 
-    /// Whether what is read now is nested too deeply to be kept.
+    /// True if what is read now is nested too deeply to be kept.
     fn is_cut(&self) -> bool {
         self.depth > DEPTH_MAX
     }
@@ -79,7 +79,7 @@ impl Mender {
         }
     }
 
-    /// A character that stands in no string and in no number.
+    /// Takes a character that is in no string and in no number.
     fn mark(&mut self, c: char) {
         match c {
             '[' | '{' => {
@@ -159,7 +159,7 @@ fn unit(text: &str, at: usize) -> Option<u16> {
     u16::from_str_radix(hex, 16).ok().filter(|_| !hex.starts_with('+'))
 }
 
-/// Whether a number is read as what it is; one that is none is left to the reader.
+/// True if a number is read as what it is, or is none, which is left to the reader.
 fn is_whole(number: &str) -> bool {
     let is_integer = !number.contains(['.', 'e', 'E']);
     let has_room = number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok();

@@ -21,7 +21,7 @@ use super::percent::{escape, escaped_byte};
 
 pub use query::{ArchiveQuery, archive_query};
 
-/// What a request does, of which the crawl sends those that ask for something.
+/// Methods of requests that a crawl sends: those that ask for something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Method {
     /// Asks for what is there.
@@ -39,13 +39,13 @@ impl Method {
         }
     }
 
-    /// That with this name, in any case.
+    /// The method with this name, in any case.
     pub fn parse(name: &str) -> Option<Self> {
         [Method::Get, Method::Post].into_iter().find(|method| method.as_str().eq_ignore_ascii_case(name))
     }
 }
 
-/// A request beside its URL.
+/// A request without its URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     method: Method,
@@ -83,17 +83,17 @@ const OWN_FIELDS: [&str; 25] = [
 ];
 /// Fields whose values nobody may learn but the server: an address is in logs and in the archive.
 const SECRET_FIELDS: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
-/// Whether a field is one that the crawl sets, or that would break the framing; its name in lower case.
+/// True if a field is one that the crawl sets, or that would break the framing; its name in lower case.
 pub fn is_own_field(name: &str) -> bool {
     OWN_FIELDS.contains(&name)
 }
 
-/// Whether nobody may learn the value of a field but the server; its name in lower case.
+/// True if nobody may learn the value of a field but the server; its name in lower case.
 pub fn is_secret_field(name: &str) -> bool {
     SECRET_FIELDS.contains(&name)
 }
 
-/// What a request is begun with.
+/// The character that a written request begins with.
 const MARK: char = '~';
 
 impl Request {
@@ -120,7 +120,7 @@ impl Request {
         }
     }
 
-    /// Whether it is what a URL alone means.
+    /// True if it is what a URL alone means.
     pub fn is_plain(&self) -> bool {
         self.method == Method::Get && self.fields.is_empty()
     }
@@ -145,9 +145,9 @@ impl Request {
         self.fields.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
-    /// What is asked where an answer with `status` leads, by RFC 9110 (15.4) and the Fetch standard: 307 and 308 repeat
-    /// method and body, all others of a POST become a GET. The fields go along within an origin; to another one goes
-    /// no field but the type of the body.
+    /// Returns the request for the URL that an answer with `status` leads to, by RFC 9110 (15.4) and the Fetch
+    /// standard: 307 and 308 repeat method and body, all others of a POST become a GET. The fields go along within an
+    /// origin; to another one goes no field but the type of the body.
     pub fn redirected(&self, status: u16, same_origin: bool) -> Option<Request> {
         let repeats = self.method == Method::Get || matches!(status, 307 | 308);
         let method = if repeats { self.method } else { Method::Get };
@@ -160,14 +160,14 @@ impl Request {
         Some(Request { method, fields, body }).filter(|request| !request.is_plain())
     }
 
-    /// Whether what stands behind a `#` is meant as a request; any other fragment means nothing to a crawl.
+    /// True if the text behind a `#` is meant as a request; any other fragment means nothing to a crawl.
     pub fn is_meant(fragment: &str) -> bool {
         let rest = fragment.strip_prefix(MARK).unwrap_or_default();
         let name = rest.split('&').next().unwrap_or_default();
         [Method::Get, Method::Post].iter().any(|method| method.as_str() == name)
     }
 
-    /// Reads what stands behind the `#` of an address; none where that is no request.
+    /// Reads what is behind the `#` of an address; none where that is no request.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > Self::BYTES_MAX {
             return None;
@@ -183,7 +183,7 @@ impl Request {
     }
 }
 
-/// Whether a request may have this field.
+/// Checks that a request may have this field; the error says what is wrong.
 fn check_field(name: &str, value: &str) -> Result<(), String> {
     if !is_token(name) {
         return Err(format!("headers: {name:?} is no name of a header"));

@@ -1,4 +1,4 @@
-//! What indexes of archives call a request: fields that are appended to the query of its URL.
+//! Requests as indexes of archives write them: fields that are appended to the query of a URL.
 //!
 //! pywb and the tools around it look a POST up by its URL with `__wb_method=POST` and what its body says behind that: a
 //! form is decoded, JSON becomes a list of its leaves by name, everything else is base64. Cut at 4096 characters.
@@ -22,7 +22,7 @@ const CHARS_MAX: usize = 4096;
 pub struct ArchiveQuery {
     /// The name of the method.
     pub method: &'static str,
-    /// What the body says: `requestBody`.
+    /// Text of the body as an index has it: `requestBody`.
     pub body: String,
 }
 
@@ -35,7 +35,7 @@ impl ArchiveQuery {
     }
 }
 
-/// What an index has of `request`; none of one that asks by its URL and fields only.
+/// Returns `request` as an index has it; none for one that asks by its URL and fields only.
 pub fn archive_query(request: &Request) -> Option<ArchiveQuery> {
     if request.method() != Method::Post {
         return None;
@@ -216,7 +216,7 @@ mod tests {
         archive_query(&Request::new(Method::Post, fields, body.to_owned()).unwrap()).unwrap().body
     }
 
-    /// What pywb 2.10 looks up, and of lines of JSON what cdxj-indexer 1.5 writes.
+    /// Queries that pywb 2.10 looks up, and of lines of JSON what cdxj-indexer 1.5 writes.
     #[test]
     fn bodies_are_told_as_pywb_looks_them_up() {
         for (mime, body, told) in [

@@ -1,6 +1,6 @@
 //! A robots.txt with its lines: which of them decides on a URL, and of which group it is.
 //!
-//! The judge is [`RobotsRules`]; beside its rules stand the lines that state them, which a crawl does not keep.
+//! The judge is [`RobotsRules`]; next to its rules are the lines that state them, which a crawl does not keep.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use super::lines::{self, Delay, Stated};
 /// A line that states a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleLine {
-    /// From 1.
+    /// Number of the line, from 1.
     pub number: u32,
-    /// As it stands in the file, trimmed.
+    /// The line as it is in the file, trimmed.
     pub text: String,
-    /// Whether it is an `Allow`.
+    /// True for an `Allow`.
     pub is_allow: bool,
     /// The name in the `User-agent` line of its group, as written.
     pub group: String,
@@ -25,18 +25,18 @@ pub struct RuleLine {
 /// A line that states a delay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatedDelay {
-    /// From 1.
+    /// Number of the line, from 1.
     pub number: u32,
-    /// As it stands in the file, trimmed.
+    /// The line as it is in the file, trimmed.
     pub text: String,
-    /// What it means.
+    /// The time that it means.
     pub delay: Duration,
 }
 
-/// What a file says of a URL.
+/// The answer of a file about a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision<'a> {
-    /// Whether it may be fetched.
+    /// True if it may be fetched.
     pub allowed: bool,
     /// The line that says so; none where no rule matches: that allows.
     pub line: Option<&'a RuleLine>,
@@ -46,7 +46,7 @@ pub struct Decision<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct RobotsFile {
     rules: RobotsRules,
-    /// Where each of the rules is stated.
+    /// The line that states each of the rules.
     lines: Vec<RuleLine>,
     delay: Option<StatedDelay>,
     group: Option<String>,
@@ -77,7 +77,7 @@ impl RobotsFile {
         }
     }
 
-    /// Whether a URL (absolute, or from its path on) may be fetched, and the line that says so.
+    /// Decides if a URL (absolute, or from its path on) may be fetched, and says by which line.
     pub fn decide(&self, url: &str) -> Decision<'_> {
         let deciding = self.rules.decide(url);
         let line = deciding.and_then(|(number, ..)| self.lines.get(number));
@@ -99,7 +99,7 @@ impl RobotsFile {
         self.rules.sitemaps()
     }
 
-    /// The name in the first `User-agent` line that makes a group ours: our agent's, or that of all. None where no
+    /// The name in the first `User-agent` line that makes a group ours: our agent's, or the one of all. None where no
     /// group speaks to us.
     pub fn group(&self) -> Option<&str> {
         self.group.as_deref()

@@ -10,7 +10,7 @@ use super::pattern::normalise_pattern;
 /// Sitemaps that are kept of a file.
 pub const SITEMAPS_MAX: usize = 1000;
 
-/// What the groups of one agent say together.
+/// Rules and other lines of the groups of one agent, taken together.
 #[derive(Debug, Default)]
 pub struct Group<'a> {
     pub rules: Vec<Stated<'a>>,
@@ -46,7 +46,7 @@ pub struct Delay<'a> {
     pub text: &'a [u8],
 }
 
-/// What a line is about.
+/// Kinds of line, with their values.
 #[derive(Clone, Copy, Debug)]
 pub enum Directive<'a> {
     UserAgent(&'a [u8]),
@@ -62,17 +62,17 @@ pub enum Directive<'a> {
 /// A line in its place.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed<'a> {
-    /// As editors count: from 1, `\r\n` ends one line.
+    /// Number of the line as editors count: from 1, `\r\n` ends one line.
     pub number: u32,
-    /// As it stands in the file.
+    /// The line as it is in the file.
     pub text: &'a [u8],
     pub line: Directive<'a>,
-    /// Whether the group in progress is one of our agent, and whether one of `*`.
+    /// True if the group in progress is one of our agent; `is_all`, if it is one of `*`.
     pub is_ours: bool,
     pub is_all: bool,
 }
 
-/// Calls `each` with the lines that say something, and tells of each in whose groups it stands.
+/// Calls `each` with the lines that say something, and says of each in whose groups it is.
 ///
 /// A group is some `User-agent` lines and what follows up to the next one behind a rule. Other lines, blank ones
 /// too, neither begin nor end a group; a delay concerns the agents named so far.
@@ -104,8 +104,8 @@ pub fn walk<'a>(agent_token: &str, bytes: &'a [u8], mut each: impl FnMut(Placed<
     }
 }
 
-/// Without a byte order mark, also where only its beginning is there: an editor or a proxy may have taken the rest for
-/// damage. Google's parser (github.com/google/robotstxt) skips it so.
+/// Returns a file without its byte order mark, also where only the mark's beginning is there: an editor or a proxy may
+/// have taken the rest for damage. Google's parser (github.com/google/robotstxt) skips it so.
 fn without_mark(bytes: &[u8]) -> &[u8] {
     let mark = b"\xef\xbb\xbf";
     let same = bytes.iter().zip(mark).take_while(|(byte, wanted)| byte == wanted).count();
@@ -183,7 +183,7 @@ fn parse_line(line: &[u8]) -> Option<Directive<'_>> {
     })
 }
 
-/// What a field says, where it concerns us. Common misspellings are understood.
+/// Returns what a field says, where it concerns us. Common misspellings are understood.
 fn field<'a>(key: &[u8], value: &'a [u8]) -> Option<Directive<'a>> {
     let (key, value) = (key.trim_ascii(), value.trim_ascii());
     if key.len() > 16 {
@@ -201,7 +201,7 @@ fn field<'a>(key: &[u8], value: &'a [u8]) -> Option<Directive<'a>> {
     })
 }
 
-/// Whether the name in a `User-agent` line is that of our agent.
+/// True if the name in a `User-agent` line is our agent's.
 fn names(name: &[u8], agent_token: &str) -> bool {
     product_token(name).eq_ignore_ascii_case(agent_token.as_bytes())
 }

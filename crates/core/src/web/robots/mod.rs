@@ -1,8 +1,8 @@
 //! robots.txt (RFC 9309), compiled for one agent.
 //!
 //! Of a whole file only what concerns our own agent is kept: its rules, longest first, its delay, and the sitemaps.
-//! Grouping (`lines`) and matching (`pattern`) follow the RFC to the letter and take linear time; delays and
-//! sitemaps are read by `texting_robots`. What it asks of users of the content (`usage`) is kept beside.
+//! Grouping (`lines`) and matching (`pattern`) follow the RFC to the letter and take linear time; delays and sitemaps
+//! are read by `texting_robots`. What it asks of users of the content (`usage`) is kept separately.
 //!
 //! Statuses, redirects and caching belong to the caller, and how many bytes are read.
 
@@ -44,7 +44,7 @@ pub struct RobotsRules {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rule {
-    /// Where its pattern ends.
+    /// The index at which its pattern ends.
     end: u32,
     is_allow: bool,
 }
@@ -128,14 +128,14 @@ impl RobotsRules {
         compact
     }
 
-    /// Bytes of memory that it holds beside its own size.
+    /// Bytes of memory that it has in addition to its own size.
     pub fn heap_bytes(&self) -> usize {
         let sitemaps: usize = self.sitemaps.iter().map(|url| size_of::<String>() + url.capacity()).sum();
         let usage = self.usage.as_ref().map_or(0, |usage| size_of::<UsageLines>() + usage.heap_bytes());
         self.patterns.capacity() + self.rules.capacity() * size_of::<Rule>() + sitemaps + usage
     }
 
-    /// It stays in memory as long as its host is asked: room that was made for more is given back.
+    /// Gives back room that was made for more: the rules stay in memory as long as their host is asked.
     fn shrink(&mut self) {
         self.patterns.shrink_to_fit();
         self.rules.shrink_to_fit();
@@ -158,7 +158,7 @@ impl RobotsRules {
         RobotsRules::default()
     }
 
-    /// Whether a URL (absolute, or from its path on) may be fetched: the longest matching pattern decides, `Allow`
+    /// True if a URL (absolute, or from its path on) may be fetched: the longest matching pattern decides, `Allow`
     /// where two are equally long.
     pub fn allows(&self, url: &str) -> bool {
         self.deciding(url).is_none_or(|(_, is_allow)| is_allow)
@@ -189,7 +189,7 @@ impl RobotsRules {
         None
     }
 
-    /// Whether another file says the same to our agent, sitemaps aside.
+    /// True if another file says the same to our agent, sitemaps aside.
     pub fn agrees_with(&self, other: &RobotsRules) -> bool {
         (&self.patterns, &self.rules, self.delay_ms) == (&other.patterns, &other.rules, other.delay_ms)
     }
@@ -199,7 +199,7 @@ impl RobotsRules {
         self.delay_ms.map(Duration::from_millis)
     }
 
-    /// What the file asks of anyone who uses the content of a URL.
+    /// Preferences that the file states for anyone who uses the content of a URL.
     pub fn preferences(&self, url: &str) -> Preferences {
         self.usage.as_ref().map_or_else(Preferences::default, |usage| usage.of(url))
     }

@@ -5,7 +5,7 @@
 //! a `$` at the end are special; the characters themselves are escaped, in URLs too.
 //!
 //! The same figure escapes `:` and `/` behind the `?`, where they separate nothing, while the rest of the world
-//! compares them as they stand. Both are held to: there, a pattern with a `?` matches if it does in either form.
+//! compares them as they are. Both are held to: there, a pattern with a `?` matches if it does in either form.
 
 use crate::web::percent::{escape, escaped_byte, is_unreserved};
 
@@ -76,12 +76,12 @@ fn with_escaped_query(normalised: &[u8]) -> Option<Vec<u8>> {
 #[derive(Debug)]
 pub struct Subject {
     text: Vec<u8>,
-    /// Where it makes a difference.
+    /// The text with an escaped query, where it makes a difference.
     with_escaped_query: Option<Vec<u8>>,
 }
 
 impl Subject {
-    /// Of an absolute URL, or one that begins with its path.
+    /// The subject of an absolute URL, or of one that begins with its path.
     pub fn of_url(url: &str) -> Self {
         let url = url.split('#').next().unwrap_or_default();
         let from_path = match url.split_once("://") {
@@ -98,12 +98,12 @@ impl Subject {
         Subject { with_escaped_query: with_escaped_query(&normalised), text: normalised }
     }
 
-    /// Whether it is robots.txt itself, which is always allowed.
+    /// True if it is robots.txt itself, which is always allowed.
     pub fn is_robots_txt(&self) -> bool {
         self.text == b"/robots.txt"
     }
 
-    /// Whether a normalised pattern matches its start, or all of it if the pattern ends with `$`.
+    /// True if a normalised pattern matches its start, or all of it if the pattern ends with `$`.
     pub fn matches(&self, pattern: &[u8]) -> bool {
         matches(&self.text, pattern)
             || self

@@ -1,4 +1,5 @@
-//! The rows of RFC 9309 and of what other crawlers got wrong; and our matcher beside that of `texting_robots`.
+//! The rows of RFC 9309 and of what other crawlers got wrong; and our matcher checked against the one of
+//! `texting_robots`.
 
 use std::time::Duration;
 
@@ -281,7 +282,7 @@ fn no_bytes_make_parser_or_decoder_panic() {
 }
 
 /// A file of which both must think the same. Left out are the known differences:
-/// - escapes of unreserved characters, and escaped `*` and `$` (it compares escapes as they stand);
+/// - escapes of unreserved characters, and escaped `*` and `$` (it compares escapes as they are);
 /// - a `$` before the end of a pattern (it takes it for the end);
 /// - `Disallow:` without a path (it takes it for `Allow: /`), and paths without `/` (it never matches them);
 /// - rules before any group (it takes them for its own where there is no group at all);
@@ -375,7 +376,7 @@ fn a_file_that_cannot_be_decoded_has_no_lines() {
     }
     assert_eq!(text(&damaged, Some("gzip"), false), None, "a wrong checksum");
     assert_eq!(text(&damaged, None, false), None, "a damaged file");
-    // a name that is no coding stands for none, if what came is text
+    // a name that is no coding means none, if what came is text
     for word in ["aws-chunked", "utf-8", "text/plain", "rot13"] {
         assert_eq!(text(file, Some(word), false).unwrap(), file, "{word}");
         assert_eq!(text(b"\x00\x01\x02", Some(word), false), None, "{word} over what is no text");

@@ -1,8 +1,8 @@
 //! Usage preferences that a robots.txt states: `Content-Signal` and `Content-Usage` lines.
 //!
 //! A line may begin with a path that it is meant for; of several that concern a URL the longest path counts, for each
-//! use by itself. Preferences are for anyone who uses the content, so those of the groups for `*` count, and those that
-//! stand before any group.
+//! use by itself. Preferences are for anyone who uses the content, so those of the groups for `*` count, and those
+//! before any group.
 
 use super::lines::{Directive, walk};
 use super::pattern::{Subject, normalise_pattern};
@@ -11,7 +11,7 @@ use crate::web::preferences::Preferences;
 /// Lines that are kept of a file.
 const LINES_MAX: usize = 1_000;
 
-/// What a robots.txt asks of users of its origin's content.
+/// Preferences that a robots.txt states for users of its origin's content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsageLines {
     /// Normalised paths, one after the other, the longest first.
@@ -21,7 +21,7 @@ pub struct UsageLines {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line {
-    /// Where its path ends.
+    /// The index at which its path ends.
     end: u32,
     stated: Preferences,
 }
@@ -59,7 +59,7 @@ impl UsageLines {
         compact
     }
 
-    /// What they say of a URL.
+    /// Preferences that they state for a URL.
     pub fn of(&self, url: &str) -> Preferences {
         if self.is_empty() {
             return Preferences::default();
@@ -69,12 +69,12 @@ impl UsageLines {
         said.fold(Preferences::default(), Preferences::or)
     }
 
-    /// Whether nothing is stated.
+    /// True if nothing is stated.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// Bytes of memory that it holds beside its own size.
+    /// Bytes of memory that it has in addition to its own size.
     pub(super) fn heap_bytes(&self) -> usize {
         self.patterns.capacity() + self.lines.capacity() * size_of::<Line>()
     }

@@ -1,4 +1,4 @@
-//! Which rule of the scope decides on a URL: the seed, the pattern, or the limit. The crawl asks for the verdict,
+//! The rule of the scope that decides on a URL: the seed, the pattern, or the limit. The crawl asks for the verdict,
 //! people for the rule, and both the one judge that is here.
 
 use std::fmt;
@@ -11,7 +11,7 @@ use super::{Requisites, Scope, ScopeMode, territory};
 use crate::outcome::Reason;
 use crate::web::url::CanonicalUrl;
 
-/// What decides on a URL.
+/// Rules that can decide on a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule<'a> {
     /// Longer than allowed.
@@ -35,16 +35,16 @@ pub enum Rule<'a> {
     Included(&'a str),
     /// A pattern of `include` of a `[[site]]` matches.
     SiteIncluded(&'a str),
-    /// It is a sitemap of the registrable domain of what names it.
+    /// A sitemap of the registrable domain of what names it.
     Near(&'a str),
-    /// It is what a page needs that embeds it.
+    /// A URL that a page needs that embeds it.
     Requisite {
         /// Embeds in a row that lead to it.
         embeds: usize,
         /// `scope.requisite_hops`.
         max: u8,
     },
-    /// It is embedded, further from the page than allowed, and nothing else takes it in.
+    /// An embed further from the page than allowed that nothing else takes in.
     EmbedsTooFar {
         /// Embeds in a row that lead to it.
         embeds: usize,
@@ -70,7 +70,7 @@ pub enum Rule<'a> {
     },
     /// More redirects in a row than allowed.
     Redirects {
-        /// How many.
+        /// The number of redirects.
         count: usize,
         /// `scope.max_redirects`.
         max: usize,
@@ -94,30 +94,30 @@ pub enum Rule<'a> {
 /// The scope's word on a URL, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement<'a> {
-    /// As [`Scope::judge`] says.
+    /// Result of [`Scope::judge`].
     pub verdict: Result<(), Reason>,
-    /// What decides.
+    /// The rule that decides.
     pub rule: Rule<'a>,
 }
 
-/// What lets a URL in that no seed and no pattern takes in.
+/// Grounds to let a URL in that no seed and no pattern takes in.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Exception<'a> {
     /// Nothing.
     None,
-    /// It is a sitemap that this names.
+    /// A sitemap that this URL names.
     Sitemap(&'a CanonicalUrl),
-    /// So many embeds in a row lead to it.
+    /// An embed, at the end of this many in a row.
     Embedded(usize),
 }
 
 impl Scope {
-    /// What [`Scope::judge`] says, and by which rule.
+    /// Judges as [`Scope::judge`] does, and says by which rule.
     pub fn explain<'a>(&'a self, url: &'a CanonicalUrl, depth: u16, redirects: usize) -> Judgement<'a> {
         self.decide(url, Exception::None, depth, redirects)
     }
 
-    /// What [`Scope::judge_embedded`] says, and by which rule.
+    /// Judges as [`Scope::judge_embedded`] does, and says by which rule.
     pub fn explain_embedded<'a>(
         &'a self,
         url: &'a CanonicalUrl,
@@ -129,7 +129,7 @@ impl Scope {
         self.decide(url, exception, depth, redirects)
     }
 
-    /// What [`Scope::judge_sitemap`] says, and by which rule.
+    /// Judges as [`Scope::judge_sitemap`] does, and says by which rule.
     pub fn explain_sitemap<'a>(
         &'a self,
         url: &'a CanonicalUrl,
@@ -140,7 +140,7 @@ impl Scope {
         self.decide(url, Exception::Sitemap(named_by), depth.saturating_add(1), redirects)
     }
 
-    /// What [`Scope::judge_moved`] says, and by which rule.
+    /// Judges as [`Scope::judge_moved`] does, and says by which rule.
     pub fn explain_moved<'a>(
         &'a self,
         url: &'a CanonicalUrl,
@@ -250,7 +250,7 @@ impl Scope {
 }
 
 impl ScopeMode {
-    /// Whether `seed` alone takes `url` in: a scope of many seeds takes in what any of them does.
+    /// True if `seed` alone takes `url` in: a scope of many seeds takes in what any of them does.
     pub fn takes_in(self, seed: &CanonicalUrl, url: &CanonicalUrl) -> bool {
         match self {
             ScopeMode::Any => true,

@@ -1,4 +1,4 @@
-//! What the scope has otherwise for some sites.
+//! Settings of the scope that are different for some sites.
 
 use regex::Regex;
 
@@ -19,7 +19,7 @@ struct Table {
     max_depth: Option<Option<u16>>,
 }
 
-/// What holds for a URL beside what holds for all.
+/// Settings for a URL by the tables of sites; none where only those for all hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OfUrl<'a> {
     pub include: &'a [Regex],
@@ -41,7 +41,7 @@ impl Sites {
         Ok(Sites { index, tables })
     }
 
-    /// What holds for `url`, in the fetch form: of each setting by the first table that has it.
+    /// Returns the settings for `url`, in the fetch form: each by the first table that has it.
     pub(super) fn of(&self, url: &str) -> OfUrl<'_> {
         if self.index.is_empty() {
             return OfUrl::default();

@@ -1,4 +1,4 @@
-//! What belongs to a crawl, case by case.
+//! Tests of what belongs to a crawl, case by case.
 
 use super::*;
 

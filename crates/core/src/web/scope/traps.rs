@@ -2,7 +2,7 @@
 
 use crate::web::url::CanonicalUrl;
 
-/// What makes a URL one of a trap.
+/// Features that make a URL one of a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trap {
     /// More segments of its path than allowed.
@@ -13,7 +13,7 @@ pub(super) enum Trap {
     RepeatedParameter,
 }
 
-/// So few segments of a path are compared each with each; more of them are sorted.
+/// Segments of a path up to which each is compared with each; more of them are sorted.
 const SEGMENTS_COMPARED: usize = 16;
 
 /// Returns what makes `url` one of a trap, where a path may have `segments_max` segments, and each of these, as each
@@ -42,7 +42,7 @@ fn has_repeated_segment(path: &str, number: usize, repeated_max: usize) -> bool 
     segments.chunk_by(|a, b| a == b).any(|same| same.len() > repeated_max)
 }
 
-/// Whether a name comes too often, and one of its values twice. A list of values, each of them once, is what forms with
+/// True if a name comes too often, and one of its values twice. A list of values, each of them once, is what forms with
 /// several choices make (`?colour=red&colour=blue`), and so are names without values.
 fn has_repeated_parameter(query: &str, repeated_max: usize) -> bool {
     if memchr::memchr_iter(b'&', query.as_bytes()).count() < repeated_max {

@@ -1,4 +1,4 @@
-//! The dates that sitemaps and feeds write beside their URLs, and which of them are believed.
+//! The dates that sitemaps and feeds write next to their URLs, and which of them are believed.
 //!
 //! A date is a span: `2026-11-22` is a day, `2026` a year. Sitemaps write it as the W3C does
 //! (<https://www.w3.org/TR/NOTE-datetime>), RSS as mail does (RFC 822, RFC 2822), and many the one for the other; so
@@ -22,9 +22,9 @@ use crate::clock::Time;
 const SETTLED: Duration = Duration::from_secs(60);
 /// Dates so close to one another are one: those of a file that is written in this time.
 const AT_ONCE: Duration = Duration::from_secs(60);
-/// Of fewer entries with a date, the same date for all says nothing against it.
+/// The least number of entries with a date of which the same date for all is suspicious.
 const ENTRIES_MIN: usize = 10;
-/// There was no page before.
+/// The first year that a page can be from.
 const YEAR_MIN: u64 = 1990;
 
 /// A date as it is written: the first and the last millisecond that it can mean.
@@ -46,7 +46,7 @@ impl Written {
         self.first
     }
 
-    /// What is believed of it, in a file that was answered at `answered`.
+    /// The moment that is believed of it, in a file that was answered at `answered`.
     pub fn believed(self, answered: Time) -> Option<Time> {
         let settled = answered - SETTLED;
         [self.last, self.first].into_iter().find(|&date| date <= settled)
@@ -125,7 +125,7 @@ fn of_mail(text: &str) -> Option<Written> {
     Some(Written::new(first + clock, offset, length))
 }
 
-/// A number of so many digits.
+/// A number of `count` digits.
 fn digits(text: &str, count: usize) -> Option<u64> {
     let is_number = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_number)

@@ -1,7 +1,7 @@
 //! JSON Feed (<https://www.jsonfeed.org/version/1.1/>), item by item.
 //!
-//! What stands elsewhere in the document is passed over without being kept; a value of a wrong type counts as none.
-//! Where the document breaks off, what came before it was handed out.
+//! What is elsewhere in the document is passed over without being kept; a value of a wrong type counts as none. Where
+//! the document breaks off, what came before it was handed out.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,10 +12,10 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use super::{Entry, Sink, Written};
 use crate::web::url::CanonicalUrl;
 
-/// What `version` starts with, whatever comes before the host.
+/// Start of `version`, whatever comes before the host.
 const VERSION: &str = "jsonfeed.org/version/";
 
-/// Whether the start of a document says that it is a feed.
+/// True if the start of a document says that it is a feed.
 pub(super) fn is_feed(start: &str) -> bool {
     // strings may escape their slashes
     start.contains(VERSION) || start.contains("jsonfeed.org\\/version\\/")

@@ -2,14 +2,13 @@
 //!
 //! The content decides whether a body is one, not its name or type: XML whose root element is `urlset` or
 //! `sitemapindex`, a feed (RSS of any version, Atom, JSON Feed), or text with a URL a line. It may be gzipped as a
-//! file, beside any content coding. Of the entries the URLs are used, with those of images, videos and translations
-//! beside them, and the date of the last change (`lastmod`, `pubDate`, `dc:date`, `updated`, `date_modified`); which
+//! file, under any content coding. Of the entries the URLs are used, with the URLs of images, videos and translations
+//! that they name, and the date of the last change (`lastmod`, `pubDate`, `dc:date`, `updated`, `date_modified`); which
 //! dates are believed is the matter of [`Written`]. `changefreq` and `priority` say nothing that could be relied on,
-//! and the frontier has an order of its own. Whose URLs a sitemap may list is not judged here either: the scope does
-//! that.
+//! and the frontier has its own order. Whose URLs a sitemap may list is not judged here either: the scope does that.
 //!
-//! It reads forward only, holds one URL at a time beside the decoded file, and takes time linear in that. The bounds
-//! are those of the protocol, [`URLS_MAX`] and [`BYTES_MAX`]; what is beyond is counted or cut. There is no DTD and no
+//! It reads forward only, has one URL at a time in memory besides the decoded file, and takes time linear in that. The
+//! bounds are the protocol's, [`URLS_MAX`] and [`BYTES_MAX`]; what is beyond is counted or cut. There is no DTD and no
 //! entity but the five of XML and the numeric ones: a URL that uses another one is dropped, so neither a file nor a
 //! million laughs come in. What is broken is read as far as it goes.
 //!
@@ -36,39 +35,39 @@ use super::url::CanonicalUrl;
 pub const URLS_MAX: u64 = 50_000;
 /// Bytes of a file without its codings that are read.
 pub const BYTES_MAX: usize = 50 << 20;
-/// The root element, or the first line, has to stand among the first so many bytes.
+/// The root element, or the first line, has to be among this many first bytes.
 const START_BYTES: usize = 8 << 10;
 
-/// What a URL in a sitemap leads to.
+/// Targets that a URL in a sitemap leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A page.
     Page,
     /// Another sitemap, which an index names.
     Sitemap,
-    /// What the entry of a page names beside it: an image, a video, the page in another language.
+    /// A URL that the entry of a page names besides the page: an image, a video, the page in another language.
     Beside,
     /// The page of a feed that goes on with it (RFC 5005), or its archive.
     Next,
 }
 
 impl Entry {
-    /// Returns whether it is named beside the pages and sitemaps of a file, and has no date of its own.
+    /// Returns whether it is named besides the pages and sitemaps of a file, and has no date.
     pub fn is_beside(self) -> bool {
         matches!(self, Entry::Beside | Entry::Next)
     }
 }
 
-/// What a reader is handed, in the order of the file.
+/// Pieces that a reader is handed, in the order of the file.
 #[derive(Clone, Copy, Debug)]
 pub enum Item<'a> {
     /// A URL as it is written, blanks around it removed; it may be relative, or no URL at all.
     Url(Entry, &'a str),
-    /// The end of an entry, with the date of its last change: that of the pages and sitemaps since the end before.
+    /// The end of an entry, with the date of its last change: the date of the pages and sitemaps since the end before.
     End(Option<Written>),
 }
 
-/// How the entries are written.
+/// Formats of the entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A sitemap: `urlset`.
@@ -85,7 +84,7 @@ pub enum Format {
     Text,
 }
 
-/// What an answer is to those who look at it again: pages change by themselves, sitemaps and feeds with their site.
+/// Kinds of answer to those who look at it again: pages change by themselves, sitemaps and feeds with their site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Anything else.
@@ -97,7 +96,7 @@ pub enum Kind {
 }
 
 impl Format {
-    /// Whether that is a sitemap or a feed.
+    /// Returns the kind, which is a sitemap or a feed.
     pub fn kind(self) -> Kind {
         match self {
             Format::UrlSet | Format::Index | Format::Text => Kind::Sitemap,
@@ -105,7 +104,7 @@ impl Format {
         }
     }
 
-    /// For crawl.log: one word.
+    /// One word for crawl.log.
     pub fn note(self) -> &'static str {
         match self {
             Format::UrlSet => "sitemap",
@@ -117,7 +116,7 @@ impl Format {
         }
     }
 
-    /// For people.
+    /// A name for people.
     pub fn name(self) -> &'static str {
         match self {
             Format::UrlSet => "a sitemap",
@@ -130,17 +129,17 @@ impl Format {
     }
 }
 
-/// What was in a sitemap.
+/// Summary of a sitemap that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// How it is written.
+    /// The format of its entries.
     pub format: Format,
-    /// URLs that were handed out, without those beside.
+    /// URLs that were handed out, without those in `beside`.
     pub urls: u64,
-    /// URLs beside, and next pages, that were handed out. They have a bound of their own: where each of a page's
-    /// translations names all others, they are many more than the pages.
+    /// URLs that entries name besides their pages, and next pages, that were handed out. They have their own bound:
+    /// where each of a page's translations names all others, they are many more than the pages.
     pub beside: u64,
-    /// Those beyond [`URLS_MAX`], longer than any URL, or with entities that nobody knows.
+    /// URLs beyond [`URLS_MAX`], longer than any URL, or with entities that nobody knows.
     pub dropped: u64,
     /// The file was read in part only: it is longer than [`BYTES_MAX`], or its coding is damaged or a bomb.
     pub cut: bool,
@@ -157,7 +156,7 @@ pub struct Body<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Who says of a body that it is a sitemap.
+/// Claims that a body is a sitemap, by who makes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// robots.txt or another sitemap: it may have any form.
@@ -169,7 +168,7 @@ pub enum Claim {
     Unlikely,
 }
 
-/// What the start of a body shows it to be; `None` for what is no sitemap.
+/// Returns the format that the start of a body shows; `None` for what is no sitemap.
 pub fn format(body: Body<'_>, claim: Claim) -> Option<Format> {
     let bytes = plain(body, START_BYTES).bytes;
     let text = text(body, &bytes);
@@ -193,7 +192,7 @@ pub fn format(body: Body<'_>, claim: Claim) -> Option<Format> {
 }
 
 /// Hands the entries of a sitemap of this format to `found`. `document` is the URL that it came from, which relative
-/// bases within it stand on.
+/// bases within it are resolved against.
 pub fn read(format: Format, body: Body<'_>, document: &CanonicalUrl, found: &mut dyn FnMut(Item<'_>)) -> Summary {
     let decoded = plain(body, coding::within_ratio(body.bytes.len(), BYTES_MAX));
     let (is_cut, bytes) = (!decoded.is_whole(), decoded.bytes);
@@ -208,7 +207,7 @@ pub fn read(format: Format, body: Body<'_>, document: &CanonicalUrl, found: &mut
     sink.summary
 }
 
-/// Whether all lines of a text are URLs, but for comments; there is one at least, and the last one may have been cut.
+/// True if all lines of a text are URLs, but for comments; there is one at least, and the last one may have been cut.
 fn is_nothing_but_urls(start: &str) -> bool {
     let said = start.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let urls = lines(start).filter(|line| !line.contains(char::is_whitespace)).count();
@@ -237,7 +236,7 @@ fn text<'a>(body: Body<'_>, bytes: &'a [u8]) -> Cow<'a, str> {
     charset::to_utf8(bytes, charset::of_xml(bytes, body.content_type))
 }
 
-/// Where the URLs go: counts them and keeps the bound.
+/// Receiver of the URLs: counts them and keeps the bound.
 struct Sink<'a> {
     found: &'a mut dyn FnMut(Item<'_>),
     summary: Summary,

@@ -1,4 +1,4 @@
-//! What sitemaps look like, and what they are made to look like by those who mean harm.
+//! Tests of sitemaps as they are, and as those who mean harm make them.
 
 use std::io::Write;
 

@@ -1,8 +1,8 @@
 //! The XML of sitemaps and feeds: one pass over its events, with one URL, one `guid` and one date in hand at most.
 //!
-//! Namespaces are not resolved. An element counts by its local name where it has no prefix or that of the root element;
-//! so `image:loc` of the extensions is no `loc`, but stands beside one, and a file with a wrong namespace is read like
-//! any other.
+//! Namespaces are not resolved. An element counts by its local name where it has no prefix or the root element's; so
+//! `image:loc` of the extensions is no `loc`, but comes next to one, and a file with a wrong namespace is read like any
+//! other.
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
@@ -12,7 +12,7 @@ use super::{Entry, Format, Sink, Written};
 use crate::web::url::CanonicalUrl;
 use crate::web::xml::{Bases, is_permalink};
 
-/// What the root element says, if it is among those that are known.
+/// Returns the format by the root element, if it is among those that are known.
 pub(super) fn format(start: &str) -> Option<Format> {
     let mut reader = reader(start);
     loop {
@@ -77,22 +77,22 @@ const BESIDE: [&str; 4] = ["loc", "content_loc", "thumbnail_loc", "player_loc"];
 /// Bytes of a date that are looked at.
 const DATE_BYTES_MAX: usize = 64;
 
-/// Where the scan is.
+/// Places in the document that the scan can be at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Not in an element whose text counts.
     Outside,
-    /// In one with a URL, which leads there.
+    /// In an element with a URL, which leads there.
     Inside(Entry),
-    /// In one whose URL is no good.
+    /// In an element whose URL is no good.
     Spoilt,
-    /// In one with a date.
+    /// In an element with a date.
     Date,
     /// In a `guid` of RSS that may be the URL of its item.
     Guid,
 }
 
-/// What is known of the entry that the scan is in.
+/// Facts that are known of the entry that the scan is in.
 #[derive(Default)]
 struct Entered {
     modified: Option<Written>,
@@ -103,12 +103,12 @@ struct Entered {
 
 struct Scan<'a> {
     format: Format,
-    /// Of the root element, once it is known.
+    /// Prefix of the root element, once it is known.
     prefix: Option<Option<String>>,
     text: String,
     state: State,
     item: Option<Entered>,
-    /// In the `source` of an Atom entry: it tells of another feed.
+    /// True in the `source` of an Atom entry, which is about another feed.
     in_source: bool,
     /// The bases of the elements that the reader is in.
     bases: Bases<'a>,
@@ -148,7 +148,7 @@ impl Scan<'_> {
         let (name, counts) = (name.as_ref(), prefix.is_none() || prefix == *of_root);
         if counts && self.is_item(name) {
             self.end_item(sink);
-            // what stands before it is of no entry
+            // what is before it is of no entry
             sink.end(None);
             self.item = Some(Entered::default());
         }
@@ -166,7 +166,7 @@ impl Scan<'_> {
         self.link(element, sink);
     }
 
-    /// Whether an element of this name is an entry.
+    /// True if an element of this name is an entry.
     fn is_item(&self, name: &str) -> bool {
         let known = match self.format {
             Format::UrlSet => "url",
@@ -178,7 +178,7 @@ impl Scan<'_> {
         name.eq_ignore_ascii_case(known)
     }
 
-    /// Whether an element of this name says when the entry was changed. RSS has names of Dublin Core and of Atom too.
+    /// True if an element of this name says when the entry was changed. RSS has names of Dublin Core and of Atom too.
     fn is_date(&self, name: &str, counts: bool) -> bool {
         let is_known = match self.format {
             Format::UrlSet | Format::Index => counts && name.eq_ignore_ascii_case("lastmod"),
@@ -308,7 +308,7 @@ struct Target {
 }
 
 impl Target {
-    /// That of `element`, if it has one that is no longer than any URL.
+    /// The target of `element`, if it has one that is no longer than any URL.
     fn of(element: &BytesStart<'_>) -> Option<Target> {
         let (mut href, mut relation) = (None, Relation::None);
         for attribute in element.attributes().with_checks(false).flatten() {

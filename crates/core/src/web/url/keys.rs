@@ -12,13 +12,13 @@ use crate::web::percent::{escape, escaped_byte, is_unreserved};
 /// The four fingerprints of a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Keys {
-    /// Of the key form: what URL-seen knows it by.
+    /// Fingerprint of the key form: what URL-seen knows it by.
     pub key: Fingerprint,
-    /// Of [`CanonicalUrl::origin`].
+    /// Fingerprint of [`CanonicalUrl::origin`].
     pub origin: Fingerprint,
-    /// Of [`CanonicalUrl::host`].
+    /// Fingerprint of [`CanonicalUrl::host`].
     pub host: Fingerprint,
-    /// Of [`CanonicalUrl::registrable_domain`].
+    /// Fingerprint of [`CanonicalUrl::registrable_domain`].
     pub domain: Fingerprint,
 }
 
@@ -48,8 +48,8 @@ struct DroppedName {
 }
 
 impl KeyMaker {
-    /// Keys by `fingerprinter`, without the query parameters of these names. Case does not matter; a `*` at the end
-    /// of a name stands for any rest (`utm_*`).
+    /// Keys by `fingerprinter`, without the query parameters of these names. Case does not matter; a `*` at the end of
+    /// a name matches any rest (`utm_*`).
     pub fn new(fingerprinter: Fingerprinter, strip_query_params: &[String]) -> Self {
         let dropped = strip_query_params.iter().map(|name| match name.strip_suffix('*') {
             Some(prefix) => DroppedName { name: prefix.to_ascii_lowercase(), is_prefix: true },
@@ -63,7 +63,7 @@ impl KeyMaker {
         self.keys_after(url, &mut LastOrigin::default())
     }
 
-    /// The fingerprints of `url`, with those of its origin taken from `last` where it is the same.
+    /// The fingerprints of `url`, with its origin's taken from `last` where it is the same.
     pub fn keys_after(&self, url: &CanonicalUrl, last: &mut LastOrigin) -> Keys {
         if last.authority != url.authority() {
             last.authority.clear();
@@ -83,8 +83,8 @@ impl KeyMaker {
         self.key_form(url).into_owned()
     }
 
-    /// The spelling that stands for all of the same page, where `url` is written otherwise: its key form, without a dot
-    /// at the end of the host.
+    /// The spelling that is used for all of the same page, where `url` is written otherwise: its key form, without a
+    /// dot at the end of the host.
     pub fn plain_spelling(&self, url: &CanonicalUrl) -> Option<String> {
         let bare = if url.host().ends_with('.') { url.with_other_dot() } else { None };
         match (self.key_form(bare.as_ref().unwrap_or(url)), &bare) {

@@ -1,6 +1,5 @@
 //! Addresses in the heads of records: the URL where every reader of archives looks for it, and what was asked of it in
-//! a field of its own behind that. Read again, the two are one value, so that who reads the archive meets addresses
-//! only.
+//! another field behind that. Read again, the two are one value, so that who reads the archive meets addresses only.
 
 /// Fields that have addresses, and those that have their requests.
 const FIELDS: [(&str, &str); 2] =
@@ -14,12 +13,12 @@ pub(super) fn parts<'a>(name: &str, value: &'a str) -> Option<(&'a str, &'static
     Some((url, request_name, request))
 }
 
-/// Whether a request stands behind the URL.
+/// True if there is a request behind the URL.
 pub fn has_request(address: &str) -> bool {
     memchr::memchr(b'#', address.as_bytes()).is_some()
 }
 
-/// Makes addresses of URLs and the requests that stand behind them.
+/// Makes addresses of URLs and the requests behind them.
 pub(super) fn join(fields: &mut Vec<(String, String)>) {
     let is_request = |name: &str, line: usize, fields: &[(String, String)]| {
         line > 0 && FIELDS.contains(&(fields[line - 1].0.as_str(), name)) && !has_request(&fields[line - 1].1)

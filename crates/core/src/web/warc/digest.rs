@@ -1,11 +1,11 @@
 //! Digests of records, and how their fields write them.
 //!
-//! A response record has two SHA-1: that of its payload, and that of its block, which is the head of the answer with
-//! the payload behind it. The second does not follow from the first, for every step of SHA-1 depends on all before it.
-//! But that is also what makes it slow: a core waits for each step although it could do more at a time. So both are
-//! made in one pass, a block of 64 bytes of the one after a block of the other, and the core works on two chains that
-//! do not wait for each other: two thirds of the time of one digest after the other, on processors with instructions
-//! for SHA-1 (docs/PERFORMANCE.md).
+//! A response record has two SHA-1: one of its payload, and one of its block, which is the head of the answer with the
+//! payload behind it. The second does not follow from the first, for every step of SHA-1 depends on all before it. But
+//! that is also what makes it slow: a core waits for each step although it could do more at a time. So both are made in
+//! one pass, a block of 64 bytes of the one after a block of the other, and the core works on two chains that do not
+//! wait for each other: two thirds of the time of one digest after the other, on processors with instructions for SHA-1
+//! (docs/PERFORMANCE.md).
 
 use data_encoding::BASE32;
 use sha1::block_api::compress;

@@ -31,10 +31,10 @@ pub const PAYLOAD_IN_FIELD: &str = "payloadIn";
 pub const RENDERING_FIELD: &str = "rendering";
 /// Field of a metadata record with a link that a rendering found and the rendered page does not name.
 pub const OUTLINK_FIELD: &str = "outlink";
-/// What the field `purpose` of a metadata record says of what a rendered page asked for.
+/// Value of the field `purpose` of a metadata record that is about what a rendered page asked for.
 pub const RENDERING_PURPOSE: &str = "rendering";
 
-/// What the id of a metadata record is made of, beside the seed of its exchange.
+/// The number that makes the id of a metadata record, together with the seed of its exchange.
 const METADATA_PART: u128 = 1;
 /// The same of the record with the rendered page, and of the first one of its pictures.
 const CONVERSION_PART: u128 = 3;
@@ -45,9 +45,9 @@ const PICTURE_PART: u128 = 4;
 pub struct Exchange<'a> {
     /// The URL that was requested.
     pub url: &'a str,
-    /// When the request began.
+    /// Time at which the request began.
     pub fetched_at: Time,
-    /// From there to the last byte.
+    /// Milliseconds from there to the last byte.
     pub duration_ms: u64,
     /// The address that answered.
     pub ip: Option<IpAddr>,
@@ -63,7 +63,7 @@ pub struct Exchange<'a> {
     pub headers: &'a [Header],
     /// The body as sent, without transfer encoding.
     pub body: &'a [u8],
-    /// Why the body is not whole.
+    /// The reason why the body is not whole.
     pub truncated: Option<Truncation>,
     /// The page that named the URL.
     pub via: Option<&'a str>,
@@ -75,30 +75,30 @@ pub struct Exchange<'a> {
     pub seed: u32,
     /// Attempts before this one.
     pub attempt: u8,
-    /// Whether this is a robots.txt that the crawl fetched for itself.
+    /// True if this is a robots.txt that the crawl fetched for itself.
     pub robots: bool,
-    /// Whether a page that was rendered asked for it.
+    /// True if a page that was rendered asked for it.
     pub of_rendering: bool,
-    /// What a rendering made of the page, or that none succeeded.
+    /// The rendition of the page, or that none succeeded.
     pub rendition: Option<Rendition<'a>>,
-    /// Why the URL was fetched, where it had been seen before.
+    /// The reason why the URL was fetched, where it had been seen before.
     pub again: Option<Again>,
     /// The URL that the page names as its canonical one.
     pub canonical: Option<&'a str>,
-    /// What is stated about its use.
+    /// Statements about its use.
     pub statements: Option<&'a Statements>,
-    /// Where the record ids come from.
+    /// Seed of the record ids.
     pub id_seed: u128,
 }
 
-/// What a rendering made of a page.
+/// Outcome of the rendering of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Rendition<'a> {
-    /// What came of it, on one line.
+    /// Report of what came of it, on one line.
     pub note: &'a str,
     /// The page as it was when the rendering ended, in UTF-8; nothing where that failed.
     pub dom: Option<&'a str>,
-    /// Links that it found beside those that `dom` names.
+    /// Links that it found and that `dom` does not name.
     pub outlinks: &'a [String],
     /// Pictures of the page: what their URLs begin with, media type, bytes.
     pub pictures: &'a [(&'static str, &'static str, &'a [u8])],
@@ -115,9 +115,9 @@ pub struct Records {
     pub payload_sha1: [u8; 20],
     /// Length of the body.
     pub payload_bytes: u64,
-    /// Whether the payload is in another archive: the last record is a revisit of it.
+    /// True if the payload is in another archive: the last record is a revisit of it.
     pub is_external: bool,
-    /// For the record that takes the place of the response, should the archive have the payload already.
+    /// Parts for the record that takes the place of the response, should the archive have the payload already.
     pub revisit: Option<RevisitDraft>,
 }
 
@@ -133,7 +133,7 @@ pub struct Encoder {
     packer: Packer,
     /// The head of the record that is written.
     head: String,
-    /// The block of the record, or what stands before the payload there.
+    /// The block of the record, or what is before the payload there.
     pub(super) block: Vec<u8>,
 }
 
@@ -143,7 +143,7 @@ impl std::fmt::Debug for Encoder {
     }
 }
 
-/// Behind the fields of a block of `application/warc-fields`: some readers drop the last one where none follows.
+/// End of the fields of a block of `application/warc-fields`: some readers drop the last field where no line follows.
 pub(super) const FIELDS_END: &str = "\r\n";
 
 /// The headers of a record that differ from kind to kind.
@@ -154,7 +154,7 @@ pub(super) struct Head<'a> {
     pub content_type: &'a str,
     pub url: Option<&'a str>,
     pub fields: &'a [(&'a str, Cow<'a, str>)],
-    /// Whether the payload is compressed already.
+    /// True if the payload is compressed already.
     pub is_packed: bool,
 }
 
@@ -176,7 +176,7 @@ impl Encoder {
         let start = bytes.len();
         let payload_sha1 = self.response(exchange, payload_sha1, (&date, response_id), &mut bytes);
         let payload_bytes = exchange.body.len() as u64;
-        // the block is still that of the response, before its payload
+        // the block is still the response's, before its payload
         let revisit = Profile::of(exchange.status, payload_bytes, exchange.truncated).map(|profile| RevisitDraft {
             profile,
             id_seed: exchange.id_seed,
@@ -187,8 +187,8 @@ impl Encoder {
         Records { response: start..bytes.len(), bytes, payload_sha1, payload_bytes, revisit, is_external: false }
     }
 
-    /// Appends the records before that of the answer; returns the answer's date and id. `payload_in` names the archive
-    /// that has its payload, where that is another one.
+    /// Appends the records before the answer's; returns the answer's date and id. `payload_in` names the archive that
+    /// has its payload, where that is another one.
     fn before_answer(
         &mut self,
         exchange: &Exchange<'_>,
@@ -431,7 +431,7 @@ impl Encoder {
     }
 }
 
-/// Whether the body is compressed already, by its coding or by what it is: to compress it again would cost as much as
+/// True if the body is compressed already, by its coding or by what it is: to compress it again would cost as much as
 /// any other and gain nothing.
 pub fn is_packed(headers: &[Header]) -> bool {
     headers.iter().any(|(name, value)| {
@@ -491,7 +491,7 @@ fn header(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// The lines of a record's head for a field of it: of an address the URL, and its request in a field of its own.
+/// The lines of a record's head for a field of it: of an address the URL, and its request in another field.
 fn head_field(text: &mut String, name: &str, value: &str) {
     match address::parts(name, value) {
         Some((url, request_name, request)) => {
@@ -520,7 +520,7 @@ fn push_line(text: &mut String, part: &str) {
     }
 }
 
-/// The seed of the record ids of a page: nothing but the crawl's id and what key.dat tells of the page, so that a later
+/// The seed of the record ids of a page: nothing but the crawl's id and what key.dat says of the page, so that a later
 /// record can name the records of this one without reading them. No URL is asked for twice within a millisecond.
 pub fn id_seed(crawl: u128, url: &str, fetched_at: Time) -> u128 {
     let mut sha1 = Sha1::new();

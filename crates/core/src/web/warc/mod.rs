@@ -1,7 +1,7 @@
 //! WARC 1.1 records (ISO 28500:2017): built from an answered request, and read back.
 //!
-//! Pure functions of bytes. [`Encoder::encode`] makes the records of an exchange, in the order in which they lie
-//! in a value file:
+//! Pure functions of bytes. [`Encoder::encode`] makes the records of an exchange, in the order in which they are in a
+//! value file:
 //!
 //! | record | holds |
 //! |---|---|
@@ -14,7 +14,7 @@
 //!
 //! Each record is compressed alone, so a reader seeks to any of them. The HTTP client hands over the status and the
 //! headers in order but not their bytes, so heads are rebuilt: `Transfer-Encoding` is renamed to
-//! [`MASKED_TRANSFER_ENCODING`] (the body carries none any more) and `Content-Length` is that of the stored body.
+//! [`MASKED_TRANSFER_ENCODING`] (the body carries none any more) and `Content-Length` is the stored body's.
 //! `Content-Encoding` stays with its encoded body. Every warcinfo record says so.
 
 mod address;
@@ -55,7 +55,7 @@ pub enum HttpVersion {
     Http2,
 }
 
-/// Why a URL was fetched that had been seen before, as metadata records say it.
+/// Reasons why a URL is fetched that had been seen before, as metadata records say them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
     /// Its time had come.
@@ -84,7 +84,7 @@ impl Again {
     }
 }
 
-/// Why a body is not whole (`WARC-Truncated`).
+/// Reasons why a body is not whole (`WARC-Truncated`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truncation {
     /// Longer than the limit.

@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use super::short;
 
-/// How records are compressed.
+/// Compressions of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Compression {
     /// A gzip member a record (RFC 1952), as every WARC tool reads it.
     Gzip,
     /// A zstd frame a record, with content size and checksum (the experimental WARC/zstd draft).
     Zstd,
-    /// As they are.
+    /// Records as they are.
     None,
 }
 
 impl Compression {
-    /// What follows `.warc` in the names of files.
+    /// The text behind `.warc` in the names of files.
     pub fn suffix(self) -> &'static str {
         match self {
             Compression::Gzip => ".gz",
@@ -33,7 +33,7 @@ const GZIP_LEVEL: i32 = 1;
 const ZSTD_LEVEL: i32 = 3;
 /// Magic, deflate, no flags, no time, fastest algorithm, unknown system.
 pub const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
-/// What ends a record.
+/// Bytes that end a record.
 const RECORD_END: &[u8] = b"\r\n\r\n";
 /// Longest record that is compressed in one call, from a copy of it. Larger ones are rare, and their copies would take
 /// too much memory: they go through a compressor of streams.
@@ -98,9 +98,9 @@ pub(super) struct GzipPacker {
     compressor: Compressor,
     /// The record that is compressed.
     record: Vec<u8>,
-    /// What becomes of it, and behind that what is left of earlier ones: bytes that are there need not be cleared.
+    /// The compressed record, and behind it what is left of earlier ones: bytes already there need not be cleared.
     deflated: Vec<u8>,
-    /// For large records; made for the first of them.
+    /// The compressor of large records; made for the first of them.
     streaming: Option<Compress>,
 }
 

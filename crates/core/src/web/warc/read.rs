@@ -15,15 +15,15 @@ use crate::web::coding::WholeInflater;
 /// Bytes of a record's head.
 const HEAD_MAX: usize = 64 << 10;
 pub(super) const BUFFER_BYTES: usize = 64 << 10;
-/// What a gzip member begins with.
+/// Bytes that a gzip member begins with.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Heads are decompressed in steps of this size.
 const HEAD_STEP_BYTES: usize = 2 << 10;
 
-/// A record as it lies in a file.
+/// A record as it is in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Where it begins in the file.
+    /// The offset in the file at which it begins.
     pub offset: u64,
     /// Its length in the file, compressed.
     pub length: u64,
@@ -55,8 +55,8 @@ impl Record {
         bytes
     }
 
-    /// Whether its block has the digest that the record states; one without a digest is not known to be as it was
-    /// written. Compression has a checksum of its own; a record that is not compressed has nothing else.
+    /// True if its block has the digest that the record states; one without a digest is not known to be as it was
+    /// written. Compression has its own checksum; a record that is not compressed has nothing else.
     pub fn is_intact(&self) -> bool {
         self.field("WARC-Block-Digest").is_some_and(|stated| stated == digest(Sha1::digest(&self.block).into()))
     }
@@ -110,7 +110,7 @@ impl<'a> RecordReader<'a> {
         RecordReader { cursor, block_max, inflater: WholeInflater::default() }
     }
 
-    /// Where the next record begins.
+    /// The offset at which the next record begins.
     pub fn position(&self) -> u64 {
         self.cursor.offset()
     }
@@ -218,7 +218,7 @@ fn fault(error: io::Error, path: &Path, offset: u64) -> Error {
 /// A file as a buffered stream that knows its offset.
 struct Cursor<'a> {
     file: &'a DiskFile,
-    /// Where the next read of the file begins.
+    /// The offset at which the next read of the file begins.
     position: u64,
     /// Nothing is read from there on.
     end: u64,
@@ -243,8 +243,8 @@ impl Cursor<'_> {
         Some(&inflater.buffer()[..length])
     }
 
-    /// What is in the buffer: two bytes at least, unless the end is nearer. A record may begin with the last byte of a
-    /// buffer.
+    /// Returns what is in the buffer: two bytes at least, unless the end is nearer. A record may begin with the last
+    /// byte of a buffer.
     fn peek_two(&mut self) -> io::Result<&[u8]> {
         if self.buffer.len() - self.at < 2 {
             self.position = self.offset();

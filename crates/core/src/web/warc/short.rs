@@ -143,7 +143,7 @@ impl Bits<'_> {
 }
 
 /// Lengths and distances go by steps that double in width: 2^`fine` of one width, after the first two such rows. The
-/// step of `value` (a length less 3, a distance less 1), and how many of its lowest bits are sent beside it.
+/// step of `value` (a length less 3, a distance less 1), and how many of its lowest bits are sent with it.
 fn step_of(value: usize, fine: u32) -> (usize, u32) {
     if value < 2 << fine {
         return (value, 0);

@@ -22,7 +22,7 @@ pub struct Bases<'a> {
 }
 
 impl<'a> Bases<'a> {
-    /// Those at the start of the document that came from this URL.
+    /// The bases at the start of the document that came from this URL.
     pub fn of(document: &'a CanonicalUrl) -> Self {
         Bases { document, depth: 0, open: Vec::new() }
     }

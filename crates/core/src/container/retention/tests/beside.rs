@@ -1,4 +1,4 @@
-//! Compactions beside a crawl, which stores pages between their steps.
+//! Compactions during a crawl, which stores pages between their steps.
 
 use super::*;
 

@@ -40,7 +40,7 @@ fn a_kill_or_power_cut_at_any_change_of_the_disk_leaves_an_archive_that_is_whole
             simulated.clear_faults();
             simulated.restart(restart);
             let context = format!("stopped at change {at}, {restart:?}");
-            // as it lies there, readers find everything but what is being changed at this moment
+            // as it is now, readers find everything but what is being changed at this moment
             let damage: Vec<Finding> = archive.findings(true).into_iter().filter(|finding| finding.damage).collect();
             assert!(damage.is_empty(), "{context}: {damage:#?}");
             archive.reopen();

@@ -24,7 +24,7 @@ impl Filter {
         Filter(bits)
     }
 
-    /// Whether a word, which is not empty, may be in the lists.
+    /// True if a word, which is not empty, may be in the lists.
     #[inline]
     pub fn passes(&self, word: &[u8]) -> bool {
         let place = place(word);
@@ -32,7 +32,7 @@ impl Filter {
     }
 }
 
-/// By its length, and its first, last and middle byte.
+/// The bit of a word, by its length, and its first, last and middle byte.
 #[inline]
 const fn place(word: &[u8]) -> usize {
     let length = word.len();

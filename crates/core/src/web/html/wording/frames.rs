@@ -1,20 +1,20 @@
-//! Which elements frame a page, by their names, roles and classes.
+//! Elements that frame a page, by their names, roles and classes.
 
 use super::filter::Filter;
 use crate::web::tags::Attribute;
 
-/// What an element means for the wording of a page.
+/// Meanings of an element for the wording of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Its text belongs to the page.
     Text,
-    /// The title, whose text the tokenizer holds.
+    /// The title, whose text the tokenizer has.
     Title,
     /// Nobody reads it, or it says when the page was made.
     Unread,
-    /// It frames the page.
+    /// Navigation and the like, which frames the page.
     Frame,
-    /// It may, by its attributes.
+    /// An element that may frame the page, by its attributes.
     Part,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn kind_of(name: &[u8]) -> Kind {
     }
 }
 
-/// Whether an attribute says that its element frames the page.
+/// True if an attribute says that its element frames the page.
 pub(super) fn is_frame(attribute: Attribute<'_>) -> bool {
     let Attribute { name, value } = attribute;
     if name.eq_ignore_ascii_case(b"class") || name.eq_ignore_ascii_case(b"id") {
@@ -72,8 +72,8 @@ const BEGINNINGS: [&[u8]; 11] = [
 ];
 static FILTER: Filter = Filter::of(&[&NAMES]);
 
-/// Whether a class or an id is one that such parts have on many sites. A name such as `with-sidebar` is that of what
-/// stands beside one: only whole names and beginnings count.
+/// True if a class or an id is one that such parts have on many sites. A name such as `with-sidebar` is the name of a
+/// part next to one: only whole names and beginnings count.
 fn is_frame_name(name: &[u8]) -> bool {
     if name.is_empty() || name.len() > CLASS_BYTES_MAX {
         return false;

@@ -1,10 +1,11 @@
-//! What a page says, without what changes by itself: the text by which two versions of it are compared.
+//! The wording of a page, which is what it says without what changes by itself: the text by which two versions of it
+//! are compared.
 //!
 //! [`Wording`] writes the words of a document in order, in lower case and with one blank between two. It leaves out:
 //!
 //! - all but text: attributes, comments, scripts, styles; so tokens in forms, times of generation, names of builds;
-//! - numbers and words with digits in them: counters, dates, session ids, hashes; and the words that stand with them,
-//!   names of months and weekdays, "3 minutes ago" ([`fades`]);
+//! - numbers and words with digits in them: counters, dates, session ids, hashes; and the words next to them, names of
+//!   months and weekdays, "3 minutes ago" ([`fades`]);
 //! - punctuation and white space;
 //! - parts that frame the page or hold what rotates: navigation, footers, asides, advertisements, recommendations, by
 //!   their elements, roles and class names ([`frames`]). Where hardly anything else is left, they are the page.
@@ -28,7 +29,7 @@ use crate::web::tags::Tags;
 use frames::{Kind, kind_of};
 use words::fades;
 
-/// Where less than this part of the text is left, what frames it is the page.
+/// Divisor of the text that frames a page: where less than this part of it is left besides, the frames are the page.
 const LEFT_MIN: usize = 8;
 /// A word is looked at so far.
 const WORD_BYTES_MAX: usize = 256;
@@ -38,11 +39,11 @@ const WORD_BYTES_MAX: usize = 256;
 pub struct Wording {
     words: Words,
     decoded: String,
-    /// Whether the last document has more than what frames it.
+    /// True if the last document has more than what frames it.
     has_main: bool,
 }
 
-/// Whether a body of this type is text without markup.
+/// True if a body of this type is text without markup.
 pub fn is_plain_text(content_type: Option<&str>) -> bool {
     let essence = content_type.and_then(MimeType::parse).map(|found| found.essence).unwrap_or_default();
     let is_json = essence == "application/json" || essence.ends_with("+json");
@@ -50,13 +51,13 @@ pub fn is_plain_text(content_type: Option<&str>) -> bool {
 }
 
 impl Wording {
-    /// From now on keeps what documents say as it is written, too, or not.
+    /// Sets whether the text of documents is kept as it is written, too.
     pub fn keep_whole(&mut self, keep: bool) {
         self.words.keeps_whole = keep;
     }
 
-    /// What the last document says outside of its frames as it is written: with numbers, dates and punctuation. None
-    /// where hardly anything else is there.
+    /// The text of the last document outside of its frames as it is written: with numbers, dates and punctuation. None
+    /// where there is hardly any.
     pub fn whole(&self) -> Option<&[u8]> {
         (self.has_main && !self.words.text.is_empty()).then_some(&self.words.whole)
     }
@@ -88,7 +89,7 @@ impl Wording {
         &self.words.text
     }
 
-    /// Reads a document, without its frames; tells whether that leaves a text.
+    /// Reads a document, without its frames; returns whether that leaves a text.
     fn read(&mut self, mut tags: Tags<'_>, without_frames: bool) -> bool {
         self.words.clear();
         let mut skipped: Option<Skipped<'_>> = None;
@@ -154,7 +155,7 @@ impl<'a> Skipped<'a> {
     }
 }
 
-/// Appends text as it stands in markup.
+/// Appends text as it is in markup.
 fn push_text(text: &[u8], words: &mut Words, decoded: &mut String) {
     if memchr::memchr(b'&', text).is_none() {
         return words.push(text);
@@ -168,10 +169,10 @@ fn push_text(text: &[u8], words: &mut Words, decoded: &mut String) {
 #[derive(Debug, Default)]
 struct Words {
     text: Vec<u8>,
-    /// As it came in, where that is kept.
+    /// The text as it came in, where that is kept.
     whole: Vec<u8>,
     keeps_whole: bool,
-    /// Where the word that is being written begins.
+    /// The index at which the word that is being written begins.
     start: usize,
     has_digit: bool,
 }
@@ -215,7 +216,7 @@ impl Words {
         }
     }
 
-    /// Appends the letters of ASCII that a piece begins with, as many as a word may have; tells how many they are.
+    /// Appends the letters of ASCII that a piece begins with, as many as a word may have; returns how many they are.
     fn push_letters(&mut self, piece: &[u8]) -> usize {
         let room = (WORD_BYTES_MAX + 1).saturating_sub(self.text.len() - self.start).max(1);
         let piece = &piece[..piece.len().min(room)];

@@ -1,4 +1,4 @@
-//! What counts as the same page, and what does not.
+//! Tests of what counts as the same page, and what does not.
 
 use super::*;
 
@@ -46,7 +46,7 @@ fn what_changes_by_itself_changes_nothing() {
         let to = to.replace(" of ", " ");
         let changed = PAGE.replace(from, &to);
         assert_ne!(changed, PAGE, "{from}");
-        // "on" and "else" stand where nobody looks
+        // "on" and "else" are where nobody looks
         assert_eq!(wording(&changed), wording(PAGE), "{from} -> {to}");
     }
 }

@@ -6,7 +6,7 @@ use super::filter::Filter;
 const LISTS: [&[&[u8]]; 3] = [&MONTHS, &WEEKDAYS, &TIMES];
 static FILTER: Filter = Filter::of(&LISTS);
 
-/// Whether a word, in lower case and not empty, says when something was, or counts something.
+/// True if a word, in lower case and not empty, says when something was, or counts something.
 pub(super) fn fades(word: &[u8]) -> bool {
     FILTER.passes(word) && LISTS.iter().any(|list| list.contains(&word))
 }

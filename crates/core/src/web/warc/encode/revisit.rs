@@ -2,7 +2,7 @@
 //!
 //! Whether it is, only the archive's owner knows. So [`Encoder::encode`] keeps of every answer that may turn out to be
 //! one what its revisit record takes ([`RevisitDraft`]), and [`Encoder::revisit`] writes that record, which has the
-//! place of the response record in the exchange: metadata and request are those of any answer.
+//! place of the response record in the exchange: metadata and request are as for any answer.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -16,10 +16,10 @@ pub const REVISIT_PAYLOAD_MIN: u64 = 256;
 
 const PROFILES: &str = "http://netpreserve.org/warc/1.1/revisit/";
 
-/// Why a payload is not stored again.
+/// Reasons why a payload is not stored again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// It has the digest of one that is stored.
+    /// The payload has the digest of one that is stored.
     IdenticalPayload,
     /// The server said so (304).
     NotModified,
@@ -44,7 +44,8 @@ impl Profile {
         [Profile::IdenticalPayload, Profile::NotModified].into_iter().find(|profile| profile.name() == name)
     }
 
-    /// What an answer is a revisit by, if it can be one: a 304, or a whole payload of a 2xx that is worth it.
+    /// Returns the profile by which an answer is a revisit, if it can be one: a 304, or a whole payload of a 2xx that
+    /// is worth it.
     pub fn of(status: u16, payload_bytes: u64, truncated: Option<Truncation>) -> Option<Self> {
         match status {
             304 => Some(Profile::NotModified),
@@ -54,10 +55,10 @@ impl Profile {
     }
 }
 
-/// What a revisit record takes of its exchange, beside URL, time and digest.
+/// Parts of an exchange that a revisit record takes, besides URL, time and digest.
 #[derive(Clone, Debug)]
 pub struct RevisitDraft {
-    /// What it would be a revisit by.
+    /// The profile by which it would be a revisit.
     pub profile: Profile,
     pub(super) id_seed: u128,
     pub(super) ip: Option<IpAddr>,
@@ -69,11 +70,11 @@ pub struct RevisitDraft {
 /// A revisit to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Revisit<'a> {
-    /// What was kept of the exchange.
+    /// The parts that were kept of the exchange.
     pub draft: &'a RevisitDraft,
     /// The URL that was requested.
     pub url: &'a str,
-    /// When the request began.
+    /// Time at which the request began.
     pub fetched_at: Time,
     /// SHA-1 of the payload.
     pub payload_sha1: [u8; 20],
@@ -81,16 +82,16 @@ pub struct Revisit<'a> {
     pub first_id_seed: Option<u128>,
     /// The URL that brought the payload.
     pub first_url: &'a str,
-    /// When that request began, as its record has it.
+    /// Date at which that request began, as its record has it.
     pub first_date: &'a str,
 }
 
-/// Where the payload of an answer is: in a record of another archive.
+/// Reference to the payload of an answer in a record of another archive.
 #[derive(Clone, Debug)]
 pub struct Reference<'a> {
     /// The URL that brought it.
     pub url: &'a str,
-    /// When that request began, as far as it is known.
+    /// Date at which that request began, as far as it is known.
     pub date: &'a str,
     /// Seed of the ids of the records that have it, where it is known.
     pub id_seed: Option<u128>,
