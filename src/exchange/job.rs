@@ -17,7 +17,7 @@ const LINKS_MAX: usize = 4_096;
 /// The next frames of a link file.
 #[derive(Clone, Debug)]
 pub struct LinkJob {
-    /// Where the file lies.
+    /// Disk with the file.
     pub disk: Disk,
     /// The directory of the sender.
     pub dir: PathBuf,
@@ -31,14 +31,14 @@ pub struct LinkJob {
     pub keys: Arc<KeyMaker>,
 }
 
-/// What it brings.
+/// Links of a job, read and parsed.
 #[derive(Debug)]
 pub struct LinksRead {
     /// Whose links they are.
     pub sender: u32,
     /// From where on they were read.
     pub from: Position,
-    /// Where the next ones stand, once these are admitted.
+    /// Position of the next ones, once these are admitted.
     pub to: Position,
     /// URLs that join the scope, where the file is read from its beginning.
     pub notes: Vec<CanonicalUrl>,

@@ -1,4 +1,4 @@
-//! How far a shard has read the links of another one.
+//! The position to which a shard has read the links of another one.
 
 use serde::{Deserialize, Serialize};
 
