@@ -1,4 +1,4 @@
-//! How many connections stay open without a request, over all hosts together.
+//! The limit of connections that stay open without a request, over all hosts together.
 //!
 //! The client keeps idle connections by host and knows no sum of them, so a crawl of many hosts could run out of
 //! sockets. Here every origin that may have an idle connection holds a place until that connection is closed for sure.
@@ -46,7 +46,7 @@ impl IdlePlaces {
         IdlePlaces { places, hasher: RandomState::new(), held: Mutex::default(), deaths: Strikes::up_to(DEATHS) }
     }
 
-    /// Whether the connection for a request to `origin` may be kept behind it.
+    /// Returns whether the connection for a request to `origin` may be kept after it.
     pub(super) fn take(&self, origin: &str, now: Instant) -> bool {
         if self.deaths.is_out(origin) {
             return false;

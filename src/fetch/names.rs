@@ -48,7 +48,7 @@ const OTHER_FAMILY: Duration = Duration::from_millis(500);
 /// Questions in progress over one TCP connection to a server.
 const QUESTIONS_MAX: usize = 4_096;
 
-/// What the name servers say of a name.
+/// The name servers' answer about a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Resolution {
     /// Its addresses by family, in the order in which they came, and how long they hold.
@@ -259,7 +259,7 @@ impl Asked {
     }
 }
 
-/// Whether a server could not be asked, or hung up, other than by taking its time.
+/// True if a server could not be asked, or hung up, other than by taking its time.
 fn is_of_connection(error: &NetError) -> bool {
     !matches!(error, NetError::Dns(_) | NetError::Timeout)
 }

@@ -122,7 +122,7 @@ struct Exchange<'a> {
     /// Those of its proxy.
     clients: &'a Clients,
     origin: &'a str,
-    /// Whether the connection is kept behind it.
+    /// True if the connection is kept after the exchange.
     keeps: bool,
     deadline: Instant,
 }
