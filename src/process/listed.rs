@@ -154,7 +154,7 @@ impl Processor {
         dated.filter_map(|link| Some((link.keys.key, link.modified?))).collect()
     }
 
-    /// Whether a sitemap may be fetched that `named_by` names at `depth`.
+    /// Judges whether a sitemap may be fetched that `named_by` names at `depth`.
     fn judge_sitemap(
         &self,
         scope: &Scope,
@@ -212,7 +212,7 @@ struct List {
     /// By place in `links`.
     written: Vec<Option<Written>>,
     places: HashMap<Fingerprint, usize>,
-    /// What the entry in hand names, as far as that is no more than a few.
+    /// Places in `links` of the URLs that the entry in hand names, [`ENTRY_URLS_MAX`] at most.
     entry: Vec<usize>,
 }
 
@@ -259,7 +259,7 @@ impl List {
         self.links
     }
 }
-/// What a list of URLs says: which they are, and when they were changed.
+/// Returns a digest of a list of URLs: the URLs, and when they were changed.
 fn digest_of(links: &[FoundLink], keys: &KeyMaker) -> u64 {
     let entry = |link: &FoundLink| [link.keys.key.bits(), link.modified.map_or(0, Time::ms)].map(u64::to_le_bytes);
     let bytes: Vec<u8> = links.iter().flat_map(entry).flatten().collect();
