@@ -22,7 +22,7 @@ use crate::web::url::CanonicalUrl;
 /// One that is longer is not kept, as a part of the bytes of all.
 const LARGEST_PART: usize = 4;
 
-/// What is kept.
+/// The answers that are kept.
 #[derive(Debug)]
 pub(super) struct Kept {
     bytes_max: usize,

@@ -99,15 +99,15 @@ struct State {
     next: u64,
     open: HashMap<u64, Waiting>,
     queue: VecDeque<Queued>,
-    /// Where the page wanted to go by itself.
+    /// URLs to which the page wanted to go by itself.
     left_for: Vec<String>,
     is_over: bool,
 }
 
-/// What waits to be asked for: URL, fields, and who waits.
+/// A request that waits to be sent: URL, fields, and who waits for it.
 type Queued = (CanonicalUrl, Vec<(String, String)>, Waiting);
 
-/// What waits for an answer.
+/// A request of the page that waits for an answer.
 #[derive(Debug)]
 struct Waiting {
     reply: Reply,
@@ -131,7 +131,7 @@ impl PageNetwork {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where the page wanted to go by itself, and was not let.
+    /// Takes the URLs to which the page wanted to go by itself, and was not let.
     pub(super) fn left_for(&self) -> Vec<String> {
         std::mem::take(&mut self.state().left_for)
     }
