@@ -26,7 +26,7 @@ pub use possession::possession_fields;
 pub(crate) use signer::SignatureFields;
 pub use signer::{AgentForm, Component, NONCE_BYTES, Nonces, Signer, SignerOptions, SystemNonces};
 
-/// Where a key directory lies at its origin.
+/// Path of a key directory at its origin.
 pub const DIRECTORY_PATH: &str = "/.well-known/http-message-signatures-directory";
 /// The media type of a key directory.
 pub const DIRECTORY_TYPE: &str = "application/http-message-signatures-directory+json";
