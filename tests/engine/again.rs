@@ -22,12 +22,12 @@ struct Living {
     /// Bodies by path; what has none is not found.
     pages: RefCell<BTreeMap<String, String>>,
     robots: RefCell<String>,
-    /// Whether nothing answers.
+    /// True if nothing answers.
     is_down: Cell<bool>,
     /// Paths that bring no page: the status of their answers, or none where the connection breaks.
     faults: RefCell<BTreeMap<String, Option<u16>>>,
     is_on: Cell<bool>,
-    /// Whether a run ends when nothing is due.
+    /// True if a run ends when nothing is due.
     until_fresh: Cell<bool>,
     pages_per_host: Option<u64>,
     /// Requests for pages that brought a condition.

@@ -19,11 +19,11 @@ struct Story {
     step: Duration,
     /// Hosts in memory: with two, whoever has nothing to do leaves for the next.
     hosts: usize,
-    /// What the keeper's pages name.
+    /// Links of the keeper's pages, each with the step of its page.
     links: &'static [(u32, &'static str)],
-    /// What a robots.txt says.
+    /// Status and text of a robots.txt.
     robots: fn(&str, Duration) -> (u16, &'static str),
-    /// What the name servers say.
+    /// The name servers' answer.
     names: fn(&str, Duration) -> Result<Duration, Failure>,
 }
 
@@ -86,7 +86,7 @@ impl Kill {
     }
 }
 
-/// What came of it.
+/// The record of a crawl.
 struct Told {
     requests: Vec<(Time, String)>,
     resolved: Vec<(Time, String)>,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const START: Time = Time::from_ms(1_000_000_000_000);
 
 thread_local! {
-    /// Whether what happens now happens on another thread in a real crawl.
+    /// True if what happens now happens on another thread in a real crawl.
     static ELSEWHERE: Cell<bool> = const { Cell::new(false) };
 }
 

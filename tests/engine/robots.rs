@@ -70,7 +70,7 @@ fn moved(to: &str) -> Answer {
     with(status(301), "location", to)
 }
 
-/// What came of a crawl.
+/// The record of a crawl.
 struct Crawled {
     /// Every request, by the time since the start, without `http://`.
     requests: Vec<(Duration, String)>,

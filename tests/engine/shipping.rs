@@ -44,7 +44,7 @@ impl Web for Twins {
     }
 }
 
-/// What a crawl of these has in the end.
+/// Pages that a crawl of these has in the end.
 fn whole() -> Vec<String> {
     every_page()
 }
@@ -149,7 +149,7 @@ impl Shipped {
     }
 }
 
-/// What `verify` finds in the directory.
+/// Returns what `verify` finds in the directory.
 fn findings(dir: &Path) -> Vec<String> {
     found(|report| crawler::crawl::verify::verify(dir, report, &mut |_| {}).unwrap())
 }

@@ -1,4 +1,4 @@
-//! What a checkpoint holds, and the table in which each content has a number: states name contents by it.
+//! The content of a checkpoint, and the table in which each content has a number: states name contents by it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ const LINKS: usize = 2;
 /// Stands for the revision of the commit that a checkpoint comes with.
 pub const OF_THIS_COMMIT: u8 = u8::MAX;
 
-/// Where a URL stands.
+/// Progress of a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
     #[default]
@@ -29,7 +29,7 @@ pub enum Stage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Url {
     pub stage: Stage,
-    /// Which fetch of it counts, from 0.
+    /// Number of the fetch that counts for it, from 0.
     pub version: u8,
     /// The round of fetching again that it is in.
     pub round: u8,
@@ -37,7 +37,7 @@ pub struct Url {
     pub taken: [u8; 2],
     /// By round: how often it is in the archive.
     pub copies: [u8; 2],
-    /// Whether a link was taken twice.
+    /// True if a link was taken twice.
     pub is_doubled: bool,
 }
 
@@ -181,7 +181,7 @@ impl Checkpoint {
     }
 }
 
-/// What an object is.
+/// The kind of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
     Pack,
@@ -241,7 +241,7 @@ impl Contents {
     }
 }
 
-/// Whether `objects` has one of checkpoint `number` of `claim`.
+/// True if `objects` has one of checkpoint `number` of `claim`.
 pub fn of_checkpoint(objects: u64, claim: u8, number: u8) -> bool {
     Name::ALL.iter().any(|name| objects & name.bit(claim, number) != 0)
 }

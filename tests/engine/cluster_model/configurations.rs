@@ -14,7 +14,7 @@ const KILLED: Bounds = Bounds { kills: 1, claims: [2, 1, 1], ..ONE };
 const RECOVERED: Bounds = Bounds { recover: true, claims: [2; 3], ..ONE };
 /// A list of seeds may come after the end; then shards whose engines have ended are claimed again.
 const REOPENED: Bounds = Bounds { web: LATE_LINK, list: true, reopens: true, claims: [2; 3], ..ONE };
-/// What a node has committed itself is known there before what others did earlier.
+/// A node's own commits are known there before what others did earlier.
 const OWN_FIRST: Bounds = Bounds {
     web: AROUND,
     shards: 3,

@@ -77,7 +77,7 @@ impl Model {
         Ok(())
     }
 
-    /// What is admitted is what lies before the position; what lies behind it is there.
+    /// Checks that the links before the position are admitted, each once, and that the files after it are there.
     fn links_take_effect_once(
         &self,
         state: &State,
