@@ -24,7 +24,7 @@ const SPREAD: [u64; ROWS] =
 
 /// The counts.
 pub(super) struct Sketch {
-    /// What a thing may come to.
+    /// The largest count of a thing within its limit.
     limit: Option<u64>,
     /// Nothing until the first thing is counted, then all cells: 2 MiB.
     cells: Vec<u32>,
@@ -41,7 +41,7 @@ impl Sketch {
         Some(sketch)
     }
 
-    /// What a thing may come to.
+    /// The largest count of a thing within its limit.
     pub fn limit(&self) -> Option<u64> {
         self.limit
     }
@@ -59,7 +59,7 @@ impl Sketch {
         u32::try_from(limit.div_ceil(2).max(1)).unwrap_or(u32::MAX)
     }
 
-    /// What a cell counts to.
+    /// The value at which a cell stops to count.
     fn most(&self) -> u32 {
         let limit = self.limit.unwrap_or(u64::MAX);
         u32::try_from(limit.saturating_mul(2)).unwrap_or(u32::MAX).max(1)

@@ -1,4 +1,4 @@
-//! What the robots and DNS stores keep for a key: an answer, good or bad, and the time for which it holds.
+//! The values that the robots and DNS stores keep for a key: an answer, good or bad, and the time for which it holds.
 //!
 //! An answer can be read in one way only, by `fresh(now)`, which gives nothing once its time is over. So nobody judges
 //! a URL by rules, connects to an address, or passes a host over, on the word of an answer that has expired; whether it
@@ -38,7 +38,7 @@ pub struct Term {
 }
 
 impl Term {
-    /// Whether it is that time.
+    /// Returns whether the answer holds at `now`.
     pub fn holds(self, now: Time) -> bool {
         self.from <= now && now < self.until
     }
@@ -55,7 +55,7 @@ impl Term {
     }
 }
 
-/// What the robots.txt of an origin says to our own agent.
+/// The answer of an origin's robots.txt to our own agent.
 #[derive(Clone, Debug)]
 pub enum RobotsAnswer {
     /// These rules.
@@ -80,7 +80,7 @@ impl Robots {
         Robots { answer, term }
     }
 
-    /// What holds at `now`, and until when; nothing if robots.txt has to be asked for again.
+    /// Returns what holds at `now`, and until when; `None` if robots.txt has to be asked for again.
     pub fn fresh(&self, now: Time) -> Option<(&RobotsAnswer, Time)> {
         self.term.holds(now).then_some((&self.answer, self.term.until))
     }
@@ -168,7 +168,7 @@ impl Addresses {
         self.fresh(now).filter(|_| is_believed)
     }
 
-    /// What holds at `now`, and until when; nothing if the name has to be resolved again.
+    /// Returns what holds at `now`, and until when; `None` if the name has to be resolved again.
     pub fn fresh(&self, now: Time) -> Option<(&NameAnswer, Time)> {
         self.term.holds(now).then_some((&self.answer, self.term.until))
     }

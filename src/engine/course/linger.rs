@@ -15,7 +15,7 @@ use crate::engine::stores::Stores;
 use crate::frontier::ColdSilence;
 use crate::record::{Resting, RestingHost};
 
-/// Whether only such hosts are left is asked this often at most.
+/// Shortest time between two looks at whether only such hosts are left.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Resting hosts that are named.
 const NAMED_MAX: usize = 10;
@@ -30,7 +30,7 @@ pub(super) struct Linger {
 }
 
 impl Linger {
-    /// Whether only hosts are left that never answered, and that was so for `linger`.
+    /// Returns whether only hosts are left that never answered, and that was so for `linger`.
     pub fn is_over(&mut self, now: Time, stores: &mut Stores, linger: Duration) -> Result<bool> {
         if now < self.look_due {
             return Ok(false);
@@ -52,7 +52,7 @@ impl Linger {
         Ok(false)
     }
 
-    /// Whether the while has begun.
+    /// True if the while has begun.
     pub fn has_begun(&self) -> bool {
         self.since.is_some()
     }

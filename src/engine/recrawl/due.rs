@@ -1,4 +1,4 @@
-//! What is due: records come out of the calendar, and go the way of known URLs.
+//! Records that are due come out of the calendar, and go the way of known URLs.
 
 use super::Recrawls;
 use crate::calendar::SlotDone;
@@ -62,7 +62,7 @@ impl Engine {
         self.exchange.as_ref().is_some_and(|exchange| exchange.has_said_that_nothing_is_left())
     }
 
-    /// Whether records that are due wait to be handed on, or a slot is being read.
+    /// True if records that are due wait to be handed on, or a slot is being read.
     pub(in crate::engine) fn is_reading_calendar(&self) -> bool {
         self.recrawls.as_ref().is_some_and(|recrawls| recrawls.is_reading)
     }

@@ -29,14 +29,14 @@ pub(super) struct Hop {
     /// The robots.txt that was asked for first, or the page that asks.
     via: Referrer,
     url: CanonicalUrl,
-    /// Whether a page asks for it that is rendered.
+    /// True if a rendered page asks for it.
     is_of_page: bool,
     addresses: Addresses,
     pub due: Time,
 }
 
 impl Hop {
-    /// Whether it asks for the robots.txt of `origin` on behalf of others than its queue.
+    /// Returns whether it asks for the robots.txt of `origin` on behalf of others than its queue.
     fn is_errand_of(&self, origin: Fingerprint) -> bool {
         matches!(&self.target, Target::Robots { key, for_others: true, .. } if *key == origin)
     }
@@ -50,7 +50,7 @@ enum Addresses {
     Known(Arc<[IpAddr]>),
 }
 
-/// What a hop can do now.
+/// Next step of a hop.
 enum Step {
     Wait,
     Ask,
@@ -158,7 +158,7 @@ impl Engine {
         Ok(false)
     }
 
-    /// Whether another hop waits for the answer that this one would ask for.
+    /// Returns whether another hop waits for the answer that this one would ask for.
     fn is_asked(&mut self, number: usize) -> bool {
         let (name, host) = (self.requests.hops[number].url.host(), self.requests.hops[number].host);
         let same = |hop: &Hop| hop.host == host && hop.url.host() == name && matches!(hop.addresses, Addresses::Asked);

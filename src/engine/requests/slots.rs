@@ -31,7 +31,7 @@ const STRANGER_SLOW_AFTER: Duration = Duration::from_millis(250);
 /// Bounds of the estimate.
 const USUAL_S: (f64, f64) = (0.001, 60.0);
 
-/// How many requests may be in progress.
+/// Limits of requests in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotOptions {
     /// Requests that are not slow; where their number is found, as many as there are at the start.
@@ -116,7 +116,8 @@ impl Slots {
         }
     }
 
-    /// How many more may begin that are likely to stay silent. Without places for slow ones they are like all others.
+    /// Returns how many more may begin that are likely to stay silent. Without places for slow ones they are like all
+    /// others.
     pub fn room_for_suspects(&self, now: Time) -> usize {
         let slow = self.options.slow;
         match slow {
@@ -212,7 +213,7 @@ impl Slots {
     }
 }
 
-/// How many of `line` began so long ago.
+/// Counts those in `line` that began at least `after` ago.
 fn late(line: &VecDeque<Running>, now: Time, after: Duration) -> usize {
     line.partition_point(|running| running.began + after <= now)
 }
