@@ -139,7 +139,7 @@ const RESULTS_PER_PUMP: usize = 2_000;
 /// Shortest time until what is due and cannot begin yet is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// Settings by which the engine decides; all of it may change from one run to the next.
+/// Settings by which the engine decides; all of them may change from one run to the next.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Requests that may be in progress, slow ones beside them.

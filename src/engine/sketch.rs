@@ -24,7 +24,7 @@ const SPREAD: [u64; ROWS] =
 
 /// The counts.
 pub(super) struct Sketch {
-    /// The largest count of a thing within its limit.
+    /// The largest count that a thing may have.
     limit: Option<u64>,
     /// Nothing until the first thing is counted, then all cells: 2 MiB.
     cells: Vec<u32>,
@@ -41,7 +41,7 @@ impl Sketch {
         Some(sketch)
     }
 
-    /// The largest count of a thing within its limit.
+    /// The largest count that a thing may have.
     pub fn limit(&self) -> Option<u64> {
         self.limit
     }
@@ -59,7 +59,7 @@ impl Sketch {
         u32::try_from(limit.div_ceil(2).max(1)).unwrap_or(u32::MAX)
     }
 
-    /// The value at which a cell stops to count.
+    /// Returns the value at which a cell stops counting.
     fn most(&self) -> u32 {
         let limit = self.limit.unwrap_or(u64::MAX);
         u32::try_from(limit.saturating_mul(2)).unwrap_or(u32::MAX).max(1)

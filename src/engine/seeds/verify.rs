@@ -5,7 +5,8 @@ use std::path::Path;
 use super::records::{Fate, ListedSeed, Mark, Scan, fates_path, find_mark, open_list};
 use crate::disk::{Disk, DiskFile, Error, Kind, Mode, Result};
 
-/// A finding: path, offset, what is wrong, and whether it is damage. What was only being written at a crash is none.
+/// A finding: path, offset, what is wrong, and whether it is damage. What was only being written at a crash is no
+/// damage.
 pub type Finding = (std::path::PathBuf, u64, String, bool);
 
 /// The whole records of the list.
