@@ -23,11 +23,11 @@ pub struct Accounts {
     pub failed: u64,
     /// Ends without a request.
     pub dropped: u64,
-    /// In the robots and DNS stores.
+    /// URLs in the robots and DNS stores.
     pub on_their_way: u64,
-    /// In the frontier, in memory and on disk.
+    /// URLs in the frontier, in memory and on disk.
     pub queued: u64,
-    /// In flight.
+    /// URLs in flight.
     pub in_flight: u64,
     /// Pages that a replay found in the archive and whose URLs it has not met again: they have their end, and wait as
     /// well, or are not admitted yet.

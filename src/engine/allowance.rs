@@ -60,7 +60,7 @@ impl Allowance {
         Allowance { state: Mutex::new((Granted::NOTHING, Used::default())), ask }
     }
 
-    /// So much was granted in all. The engine has to be woken: it looks whether it still has to wait.
+    /// Sets what was granted in all. The engine has to be woken: it looks whether it still has to wait.
     pub fn grant(&self, granted: Granted) {
         self.state().0 = granted;
     }

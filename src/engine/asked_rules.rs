@@ -48,7 +48,7 @@ enum Entry {
     Unavailable(Time),
 }
 
-/// Who asks for the rules of an origin.
+/// Somebody who asks for the rules of an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asker {
     /// The queue of its host.

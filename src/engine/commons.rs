@@ -28,7 +28,7 @@ pub struct Commons {
 }
 
 impl Commons {
-    /// Those of engines with these settings.
+    /// The things that engines with these settings share.
     pub fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Self {
         Commons {
             slots: Arc::new(SlotPool::new(settings.slots)),
@@ -40,7 +40,7 @@ impl Commons {
         }
     }
 
-    /// Those of the engines of a crawl that has several shards.
+    /// The things that the engines of a crawl with several shards share.
     pub fn of_shards(settings: &Settings, clock: Arc<dyn Clock>) -> Self {
         Commons { ledger: Some(Arc::default()), ..Commons::new(settings, clock) }
     }

@@ -48,7 +48,7 @@ pub enum Event {
     Pause,
     /// Continue after a pause.
     Resume,
-    /// More seeds; no request is made before they are in a durable checkpoint.
+    /// Seeds to be added; no request is made before they are in a durable checkpoint.
     Seeds(Vec<Seed>),
     /// Decide by other settings from now on.
     Reconfigure(Box<Reconfiguration>),

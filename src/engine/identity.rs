@@ -30,7 +30,7 @@ pub struct Identity {
     pub format: u16,
     /// Seed of all randomness that must be the same in every run, and the crawl's name.
     pub id: u128,
-    /// When it was created.
+    /// Time at which it was created.
     pub created: Time,
     /// The polynomial of its fingerprints.
     pub polynomial: u64,
@@ -57,7 +57,8 @@ pub struct Sharding {
 }
 
 impl Identity {
-    /// That of a new crawl of the given shape: buckets, partitions, query parameters that do not distinguish URLs.
+    /// The identity of a new crawl of the given shape: buckets, partitions, query parameters that do not distinguish
+    /// URLs.
     pub(super) fn new(now: Time, random: u128, (buckets, partitions, strip): (usize, usize, &[String])) -> Self {
         Identity {
             format: FORMAT,
@@ -71,7 +72,7 @@ impl Identity {
         }
     }
 
-    /// That of a new crawl of so many shards, of which each gets an identity [of its own](Identity::of_shard).
+    /// The identity of a new crawl of `shards` shards, of which [each gets its own](Identity::of_shard).
     pub fn of_crawl(now: Time, random: u128, shape: (usize, usize, &[String]), shards: u32) -> Self {
         let identity = Identity::new(now, random, shape);
         match shards {
@@ -84,7 +85,7 @@ impl Identity {
         }
     }
 
-    /// That of a shard of the crawl that has this one.
+    /// The identity of a shard of the crawl that has this one.
     pub fn of_shard(&self, shard: Shard) -> Self {
         let sharding = self.sharding.map(|sharding| Sharding { shard: Some(shard.index()), ..sharding });
         Identity { sharding, ..self.clone() }

@@ -60,7 +60,7 @@ pub struct FetchJob {
     pub via: Referrer,
     /// Value of `Cookie`.
     pub cookie: Option<CookieField>,
-    /// By which sessions of a login it is made.
+    /// Sum of the epochs of the login sessions by which it is made.
     pub sessions: u32,
     /// Condition of the request: the answer is only wanted if this holds no more; a 304 says that it still holds.
     pub condition: Option<Condition>,
@@ -143,7 +143,7 @@ impl FetchJob {
         self.past.is_none() && !matches!(&self.target, Target::Page { url, .. } if url.is_counted())
     }
 
-    /// Why its page is fetched, where its URL had been seen before.
+    /// Returns why its page is fetched, where its URL had been seen before.
     pub fn again(&self) -> Option<Again> {
         match &self.target {
             Target::Page { url, .. } if url.is_due_again() => Some(Again::Due),
@@ -227,15 +227,15 @@ pub struct Response {
     pub headers: Vec<Header>,
     /// The body as sent, transfer encoding removed.
     pub body: Vec<u8>,
-    /// Why the body is not whole.
+    /// Reason for which the body is not whole.
     pub truncated: Option<Truncation>,
     /// The address that answered.
     pub address: Option<IpAddr>,
     /// The head of the request, as HTTP/1.1 text.
     pub request: Vec<u8>,
-    /// When the request began.
+    /// Time at which the request began.
     pub started: Time,
-    /// From there to the last byte.
+    /// Time from there to the last byte.
     pub duration: Duration,
 }
 
@@ -280,22 +280,22 @@ pub struct Fetched {
 pub struct FetchFailed {
     /// The request.
     pub job: FetchJob,
-    /// Why nothing came.
+    /// Reason for which nothing came.
     pub failure: Failure,
     /// The same in more detail.
     pub cause: Cause,
-    /// In the words of the library that noticed.
+    /// Details in the words of the library that noticed.
     pub detail: String,
-    /// When the attempt began.
+    /// Time at which the attempt began.
     pub started: Time,
     /// Time that it took.
     pub duration: Duration,
 }
 
-/// Why a name has no address, and for how long that holds where the name servers said so.
+/// Reason for which a name has no address, and the time for which that holds where the name servers said so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unresolved {
-    /// Why.
+    /// The reason.
     pub failure: Failure,
     /// The same in more detail.
     pub cause: Cause,
@@ -318,7 +318,7 @@ pub struct FoundLink {
     pub keys: Keys,
     /// The kind of link.
     pub kind: LinkKind,
-    /// When it was changed last by what names it, a sitemap or a feed, as far as that is believed.
+    /// Time of the last change by the sitemap or feed that names it, as far as that is believed.
     pub modified: Option<Time>,
 }
 
@@ -360,7 +360,7 @@ pub struct Findings {
     pub is_nofollow: bool,
     /// A digest of what the page says, without what changes by itself; 0 where it says nothing, or nobody asked.
     pub text: u64,
-    /// By what it is told whether other pages say nearly the same, where that is of interest.
+    /// Keys by which it is known whether other pages say nearly the same, where that is of interest.
     pub likeness: Option<Box<Likeness>>,
     /// Evidence of the page for and against the parameters of its URL, where these may be session ids.
     pub evidence: Option<Box<Evidence>>,
@@ -452,7 +452,8 @@ pub struct Processed {
     pub has_statements: bool,
     /// The memory that it has a part of.
     pub room: Room,
-    /// Why the page is to be rendered before it is stored; then its body is still there, and no records are.
+    /// Reason for which the page is to be rendered before it is stored; then its body is still there, and no records
+    /// are.
     pub to_render: Option<&'static str>,
     /// The result of rendering the page.
     pub rendered: Option<Box<Rendered>>,

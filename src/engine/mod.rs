@@ -152,7 +152,7 @@ pub struct Settings {
     pub bytes_max: Option<u64>,
     /// Time of the whole crawl.
     pub time_max: Option<Duration>,
-    /// Between two checkpoints.
+    /// Time between two checkpoints.
     pub checkpoint_interval: Duration,
     /// Time that a checkpoint may be in progress, because of what it is shipped to, before no more requests are made.
     pub behind_max: Option<Duration>,
@@ -174,15 +174,15 @@ pub struct Settings {
     pub hosts: Hosts,
     /// Pages that are rendered, and the way in which they are.
     pub rendering: RenderSettings,
-    /// For how long rules hold.
+    /// Time for which rules hold.
     pub robots_cache: Duration,
-    /// For how long a name that does not exist, or has no public address, is not asked for again.
+    /// Time for which a name that does not exist, or has no public address, is not asked for again.
     pub negative_ttl: Duration,
     /// Limits of what merges of the three stores may take.
     pub merge_pace: PaceOptions,
-    /// For how long a crawl goes on of which only hosts are left that never answered.
+    /// Time for which a crawl goes on of which only hosts are left that never answered.
     pub linger: Duration,
-    /// For how long a graceful stop waits for what is in progress.
+    /// Time for which a graceful stop waits for what is in progress.
     pub stop_grace: Duration,
     /// Requests a second of the whole crawl.
     pub requests_per_second: Option<f64>,
@@ -227,13 +227,13 @@ pub struct Engine {
     course: Course,
     /// Cookies that servers have set.
     cookies: CookieJars,
-    /// Who is logged in where.
+    /// Logins at sites, and their states.
     logins: Logins,
     /// Rules of origins that are asked for, or are known to it alone.
     asked_rules: AskedRules,
     /// Pages that are rendered.
     renderings: Renderings,
-    /// When pages are fetched again, where they are.
+    /// The calendar by which pages are fetched again, where they are.
     recrawls: Option<Box<Recrawls>>,
     /// Links from and to other shards, where there are any.
     exchange: Option<Box<Exchange>>,
@@ -364,7 +364,7 @@ impl Engine {
         self.collect_dropped()
     }
 
-    /// When `pump` may have something to do without an event.
+    /// Returns when `pump` may have something to do without an event.
     pub fn next_due(&mut self) -> Option<Time> {
         let now = self.clock.now();
         let next = if let Phase::Stopping { deadline, .. } = self.course.phase() {

@@ -102,7 +102,7 @@ pub struct Opening {
     pub shipping: Option<Arc<dyn Shipping>>,
 }
 
-/// Why a crawl cannot be opened.
+/// Reason for which a crawl cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {

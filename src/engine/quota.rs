@@ -23,7 +23,7 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// Why the whole crawl stops, as far as this process says so.
+    /// Returns why the whole crawl stops, as far as this process says so.
     pub fn stop(&self) -> Option<Finish> {
         self.stop.get().copied()
     }
@@ -130,7 +130,7 @@ impl OwnQuota {
         let _ = self.quota.stop.set(finish);
     }
 
-    /// Why the whole crawl stops, if it does.
+    /// Returns why the whole crawl stops, if it does.
     pub fn stop(&self) -> Option<Finish> {
         self.quota.stop()
     }

@@ -19,7 +19,7 @@ pub enum RenderMode {
     /// None.
     #[default]
     Off,
-    /// Those of patterns that show more so.
+    /// Pages of patterns that show more when they are rendered.
     Needed,
     /// All.
     Always,
@@ -28,23 +28,23 @@ pub enum RenderMode {
 /// The wish to render a page, or not, as far as it is known before the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RenderWish {
-    /// It is not.
+    /// It is not rendered.
     #[default]
     No,
-    /// If it looks as if it needed it.
+    /// It is rendered if it looks as if it needed it.
     IfScripted,
-    /// If it has a script and nothing is known of its pattern: to see whether that needs it.
+    /// It is rendered if it has a script and nothing is known of its pattern: to see whether that needs it.
     Try,
-    /// If it has a script: pages of its pattern show more so.
+    /// It is rendered if it has a script: pages of its pattern show more so.
     Pattern,
-    /// If it has a script: to see whether that is as it was.
+    /// It is rendered if it has a script: to see whether its pattern is as it was.
     Sample,
-    /// It is.
+    /// It is rendered, whatever it looks like.
     Always,
 }
 
 impl RenderWish {
-    /// Why a page that shows `found` is rendered, if it is.
+    /// Returns why a page that shows `found` is rendered, if it is.
     pub fn reason(self, found: &Found) -> Option<&'static str> {
         match self {
             RenderWish::No => None,
@@ -93,9 +93,9 @@ impl Found {
 pub struct Rendered {
     /// Number of the rendering.
     pub number: u64,
-    /// Why it was rendered.
+    /// Reason for which it was rendered.
     pub why: &'static str,
-    /// Why there is no rendered page, if there is none.
+    /// Reason for which there is no rendered page, if there is none.
     pub failure: Option<String>,
     /// No browser was asked: the page does not need it.
     pub is_as_served: bool,
@@ -144,9 +144,9 @@ pub struct AskId {
 /// A page asks for a URL.
 #[derive(Debug)]
 pub struct Ask {
-    /// Who asks.
+    /// The request, and its rendering.
     pub id: AskId,
-    /// For what; always a GET.
+    /// The URL that is asked for, always with GET.
     pub url: CanonicalUrl,
     /// Fields of the head that scripts of the page have set: names in lower case.
     pub fields: Vec<(String, String)>,
@@ -161,7 +161,7 @@ pub enum Answer {
     Refused(Refusal),
 }
 
-/// Why a page does not get what it asks for.
+/// Reason for which a page does not get what it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The rendering has its end, or the crawl stops.

@@ -14,7 +14,7 @@ pub struct ReplyTo {
 }
 
 impl ReplyTo {
-    /// That of the engine with this number among those of the process, which takes in what is sent to `events`.
+    /// The address of the engine with this number among those of the process, which takes in what is sent to `events`.
     pub fn new(engine: usize, events: Sender<Event>) -> Self {
         ReplyTo { engine, events }
     }
@@ -40,6 +40,6 @@ impl ReplyTo {
 pub struct Addressed<J> {
     /// Work that is to be done.
     pub job: J,
-    /// Who asked for it.
+    /// Address of the engine that asked for it.
     pub reply: ReplyTo,
 }

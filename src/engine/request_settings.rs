@@ -17,7 +17,7 @@ pub struct RequestSettings {
     pub user_agent: String,
     /// The product token in it, which robots.txt files name.
     pub agent_token: String,
-    /// More fields of the head: names in lower case, and values.
+    /// Further fields of the head: names in lower case, and values.
     pub fields: Vec<(String, String)>,
     /// Fields of which nobody may learn the values but the server.
     pub secrets: Vec<(String, Secret)>,

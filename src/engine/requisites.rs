@@ -27,8 +27,8 @@ use crate::frontier::QueuedUrl;
 use crate::outcome::Reason;
 
 impl Engine {
-    /// If `url`, which a page of `domain` names, is let in only because it is embedded: charges that domain, or says
-    /// that its budget is used up.
+    /// Charges the domain of a page for `url`, which the page names, if it is let in only because it is embedded; or
+    /// says that the domain's budget is used up.
     pub(super) fn charge_requisite(
         &mut self,
         domain: Fingerprint,

@@ -33,7 +33,7 @@ pub struct HoldLog {
     file: Option<(DiskFile, u64)>,
     /// True if anything was appended to the open file since its last sync began.
     unsynced: bool,
-    /// Those of the older files of which the same holds. Their rests are in the checkpoint that was cut, but that may
+    /// Numbers of older files of which the same holds. Their rests are in the checkpoint that was cut, but that may
     /// take long to become durable, and until then nothing else has them.
     older_unsynced: Vec<u64>,
     syncing: bool,
@@ -135,7 +135,7 @@ impl HoldLog {
         Ok(())
     }
 
-    /// When [`HoldLog::next_sync`] has something to do, unless a sync is in progress.
+    /// Returns when [`HoldLog::next_sync`] has something to do, unless a sync is in progress.
     pub fn next_sync_due(&self) -> Option<Time> {
         let wanted = self.unsynced || !self.older_unsynced.is_empty();
         (wanted && !self.syncing).then_some(self.sync_due)

@@ -43,7 +43,7 @@ pub(super) fn session_rule(parameter: &str) -> String {
     format!("scope.learn_session_params: {parameter} makes no other page")
 }
 
-/// Why a host was given up, as far as memory has it.
+/// Returns why a host was given up, as far as memory has it.
 fn gone_because(stores: &mut Stores, url: &QueuedUrl) -> String {
     let now = stores.arrival.now;
     let blame = stores.arrival.frontier.blame_of(url.origin);

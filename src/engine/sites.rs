@@ -13,9 +13,9 @@ use crate::web::url::CanonicalUrl;
 /// The place of URLs among those of their host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// By depth, as those of all sites.
+    /// Rank by depth, as at all sites.
     Usual,
-    /// So many places behind the first.
+    /// This many places behind the first.
     At(u8),
 }
 

@@ -16,7 +16,7 @@ use crate::varint;
 const ROWS: usize = 4;
 const ROW_BITS: u32 = 17;
 const CELLS: usize = ROWS << ROW_BITS;
-/// So many cells at half of the limit are saturation.
+/// Number of cells at half of the limit that are saturation.
 const CROWD: usize = CELLS / 8;
 /// Odd numbers, one a row (digits of pi), that spread a hash over its row.
 const SPREAD: [u64; ROWS] =

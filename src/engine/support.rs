@@ -1,4 +1,4 @@
-//! Who supports whom: which registrable domains link to which others, each pair counted once.
+//! Supporters of domains: which registrable domains link to which others, each pair counted once.
 //!
 //! ```text
 //! page ─► domains that it links to, each once ─► store of pairs ─► new: one more supporter of that domain ─► frontier
@@ -188,7 +188,7 @@ impl Engine {
         Ok(())
     }
 
-    /// When the next round of budgets begins, if nothing happens before.
+    /// Returns when the next round of budgets begins, if nothing happens before.
     pub(super) fn budget_round_due(&self, now: Time) -> Option<Time> {
         let is_on_its_way = self.stores.are_dispatching() || self.stores.are_merging() || self.stores.waiting() > 0;
         let is_fed = is_on_its_way || self.requests.under_way() > 0 || self.seeding.intake.is_waiting();

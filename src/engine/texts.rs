@@ -24,7 +24,7 @@ use crate::fingerprint::Fingerprint;
 use crate::similar::{PART_BYTES, PARTS, Signature};
 use crate::web::url::KeyMaker;
 
-/// So many keys of a page have to be beyond the limit.
+/// Number of keys of a page that have to be beyond the limit.
 const ENOUGH: usize = 5;
 
 /// The keys of a text by which others that are nearly the same are known.
@@ -32,7 +32,7 @@ const ENOUGH: usize = 5;
 pub struct Likeness([u64; PARTS]);
 
 impl Likeness {
-    /// That of `words`, which are UTF-8; none where there are no words.
+    /// The likeness of `words`, which are UTF-8; `None` where there are no words.
     pub fn of(words: &[u8], keys: &KeyMaker) -> Option<Likeness> {
         let signature = Signature::of(&String::from_utf8_lossy(words))?;
         let mut likeness = [0; PARTS];

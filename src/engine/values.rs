@@ -25,15 +25,15 @@ use crate::drum::Value;
 use crate::frontier::{NameAnswer, Rules};
 use crate::web::robots::RobotsRules;
 
-/// From when to when an answer holds.
+/// The time for which an answer holds.
 ///
 /// The beginning is kept for the clock's sake: before it, the clock was set back, and nobody knows how old the answer
 /// is. So no answer holds for longer than its own time by the clock as it is now, however far off that was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// When it was learnt.
+    /// Time at which it was learnt.
     pub from: Time,
-    /// When it has to be asked for again.
+    /// Time at which it has to be asked for again.
     pub until: Time,
 }
 
@@ -90,7 +90,8 @@ impl Robots {
         (&self.answer, self.term)
     }
 
-    /// Since when robots.txt could not be had when it was asked for last. That was so even if it may be otherwise now.
+    /// Returns the time since when robots.txt could not be had when it was asked for last. That was so even if it may
+    /// be otherwise now.
     pub fn failing_since(&self) -> Option<Time> {
         match self.answer {
             RobotsAnswer::Rules(_) => None,
@@ -263,7 +264,7 @@ mod tests {
 
     use super::*;
 
-    /// Before what an answer says: tag and term.
+    /// Length of the head before what an answer says: tag and term.
     const HEAD_BYTES: usize = 1 + 16;
     const TERM: Term = Term { from: Time::from_ms(1_000), until: Time::from_ms(61_000) };
 

@@ -21,11 +21,11 @@ pub struct LinkJob {
     pub disk: Disk,
     /// The directory of the sender.
     pub dir: PathBuf,
-    /// Whose file it is.
+    /// The shard whose file it is.
     pub sender: Shard,
-    /// Who reads it.
+    /// The shard that reads it.
     pub reader: Shard,
-    /// From where on.
+    /// Position from which it reads on.
     pub from: Position,
     /// Makes the crawl's fingerprints.
     pub keys: Arc<KeyMaker>,
@@ -34,9 +34,9 @@ pub struct LinkJob {
 /// Links of a job, read and parsed.
 #[derive(Debug)]
 pub struct LinksRead {
-    /// Whose links they are.
+    /// Number of the shard whose links they are.
     pub sender: u32,
-    /// From where on they were read.
+    /// Position from which they were read.
     pub from: Position,
     /// Position of the next ones, once these are admitted.
     pub to: Position,

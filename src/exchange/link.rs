@@ -28,7 +28,7 @@ const RECRAWL: u8 = 2;
 /// A link to another shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// In the fetch form.
+    /// The URL in the fetch form.
     pub url: Arc<str>,
     /// Facts from the page that names the URL.
     pub from: Inherited,
@@ -67,7 +67,7 @@ pub struct Inherited {
     pub round: Option<u32>,
     /// The way on which it was found.
     pub hops: Hops,
-    /// Why it may be fetched although it was seen before.
+    /// Reason for which it may be fetched although it was seen before, encoded.
     pub recrawl: Option<Arc<[u8]>>,
 }
 

@@ -79,14 +79,15 @@ impl Head {
 pub struct Visible {
     /// The file.
     pub file: OutFile,
-    /// When it was committed; of files that were there when their shard was opened, that moment.
+    /// Revision at which it was committed; of files that were there when their shard was opened, the revision of that
+    /// moment.
     pub revision: Revision,
 }
 
 /// A head, and when it became one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeadAt {
-    /// When it was committed.
+    /// Revision at which it was committed.
     pub revision: Revision,
     /// The last commit that came with a link file; 0 for none.
     pub links_at: Revision,

@@ -27,7 +27,7 @@ use crate::web::warc::Truncation;
 const LARGE_BODIES_BYTES: usize = 48 << 20;
 /// A body may be slower than the least rate for this long.
 const SLOW_GRACE: Duration = Duration::from_secs(10);
-/// More than any `timeout_total`, and no time that overflows a clock.
+/// A time that is longer than any `timeout_total`, and does not overflow a clock.
 const PATIENCE_MAX_S: u64 = 30 * 24 * 3_600;
 
 /// Returns the number of bodies of more than [`SMALL_BODY_BYTES`] and up to `body_max` that may be in memory at once.

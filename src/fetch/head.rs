@@ -67,7 +67,7 @@ pub(super) fn of_signature(job: &FetchJob, settings: &RequestSettings, now: Time
     settings.signer.as_ref().map(|signer| signer.sign(method.as_str(), &job.url, now))
 }
 
-/// Those fields; they are no secrets.
+/// The fields of a signature; they are no secrets.
 pub(super) fn of_signed(signature: Option<&SignatureFields>) -> impl Iterator<Item = Field<'_>> {
     let fields = signature.into_iter().flatten();
     fields.map(|(name, value)| Field { name, value: value.as_bytes(), is_secret: false })

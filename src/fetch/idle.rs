@@ -34,14 +34,14 @@ pub(super) struct IdlePlaces {
 
 #[derive(Debug, Default)]
 struct Held {
-    /// When an origin, by its hash, was asked last.
+    /// Time at which an origin, by its hash, was asked last.
     last: HashMap<u64, Instant>,
     /// Every origin of `last` once, by a time that is not later than its last.
     order: VecDeque<(Instant, u64)>,
 }
 
 impl IdlePlaces {
-    /// So many places.
+    /// Makes this many places.
     pub(super) fn new(places: usize) -> Self {
         IdlePlaces { places, hasher: RandomState::new(), held: Mutex::default(), deaths: Strikes::up_to(DEATHS) }
     }

@@ -91,7 +91,7 @@ pub struct FetchOptions {
     pub lease: Permission,
 }
 
-/// Why the executor cannot start.
+/// Reason for which the executor cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {

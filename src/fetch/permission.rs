@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_secs(1);
 pub struct Permission(Option<Arc<dyn Lease>>);
 
 impl Permission {
-    /// That of who has this lease.
+    /// The permission of the holder of this lease.
     pub fn by(lease: Option<Arc<dyn Lease>>) -> Permission {
         Permission(lease)
     }

@@ -105,7 +105,7 @@ pub struct Processor {
     encoder: Encoder,
     /// The icon of the origin whose page was processed last.
     favicon: Option<Favicon>,
-    /// By the number of the engine, whose pages they are.
+    /// Referrers by the number of the engine, whose pages they are.
     referrers: Vec<Referrers>,
 }
 
@@ -115,7 +115,7 @@ impl std::fmt::Debug for Processor {
     }
 }
 
-/// For how long the server asks to be left alone.
+/// Returns how long the server asks to be left alone.
 fn asked_to_wait(response: &Response) -> Option<Duration> {
     let came = response.started + response.duration;
     response.header("retry-after").and_then(|value| retry_after(&value, came))

@@ -72,7 +72,7 @@ pub fn read_as_rendered(response: &Response, dom: &str) -> Response {
 }
 
 impl Processor {
-    /// Why the page is rendered before it is stored, if it is.
+    /// Returns the reason for which the page is rendered before it is stored, if it is.
     pub(super) fn why_rendered(
         &self,
         job: &FetchJob,

@@ -50,7 +50,7 @@ pub struct RenderExecutorOptions {
     pub pages: usize,
     /// Bytes of answers that are kept for other pages.
     pub kept_bytes: usize,
-    /// For how long one is kept that does not say so itself.
+    /// Time for which one is kept that does not say so itself.
     pub kept_for: Duration,
     /// Options for processing what comes out.
     pub process: ProcessOptions,
@@ -189,7 +189,7 @@ async fn run(shared: Arc<Shared>, job: RenderJob, reply: ReplyTo) {
 struct Subject {
     number: u64,
     url: CanonicalUrl,
-    /// Those of its site, where that has others than usual.
+    /// Settings of its site, where that has others than usual.
     settings: Option<Arc<RequestSettings>>,
     document: Arc<Document>,
 }

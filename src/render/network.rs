@@ -64,7 +64,7 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// That of `processed`, which still has its body; no more than `decoded_max` bytes of it.
+    /// The document of `processed`, which still has its body; no more than `decoded_max` bytes of it.
     pub(super) fn of(processed: &Processed, decoded_max: usize) -> Document {
         let response = &processed.response;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -111,7 +111,7 @@ type Queued = (CanonicalUrl, Vec<(String, String)>, Waiting);
 #[derive(Debug)]
 struct Waiting {
     reply: Reply,
-    /// For the answer to be kept, where it may be.
+    /// URL and kind by which the answer is kept, where it may be.
     keep_as: Option<(CanonicalUrl, ResourceKind)>,
 }
 

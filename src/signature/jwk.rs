@@ -28,10 +28,10 @@ pub struct Jwk {
     /// Use of the key: `sig`.
     #[serde(rename = "use")]
     pub usage: String,
-    /// Not before this time, in seconds since 1970.
+    /// Time before which the key does not hold, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nbf: Option<u64>,
-    /// Not from this time on, in seconds since 1970.
+    /// Time from which the key holds no more, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exp: Option<u64>,
 }
@@ -85,7 +85,7 @@ impl KeyDirectory {
         }
     }
 
-    /// As it is served.
+    /// Returns the directory as it is served.
     pub fn to_json(&self) -> String {
         let json = serde_json::to_string_pretty(self).expect("keys consist of texts and numbers");
         json + "\n"

@@ -23,11 +23,11 @@ const PKCS8_START: [u8; 16] =
 const SEED_BYTES: usize = 32;
 /// A key in PEM with all that may stand before it is much shorter.
 const FILE_BYTES_MAX: u64 = 16 << 10;
-/// Who may read and write a file of a key.
+/// Permissions of a file of a key: its owner may read and write it.
 const OWNER_ONLY: u32 = 0o600;
 const ANYBODY_ELSE: u32 = 0o077;
 
-/// Why there is no key.
+/// Reason for which there is no key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {

@@ -1,4 +1,4 @@
-//! Who sends a request, proved: HTTP Message Signatures (RFC 9421) with Ed25519, as in Web Bot Auth.
+//! Proof of who sends a request: HTTP Message Signatures (RFC 9421) with Ed25519, as in Web Bot Auth.
 //!
 //! ```text
 //! key.pem ──► SigningKey ──► Signer ──► Signature-Agent, Signature-Input, Signature   of every request

@@ -22,10 +22,10 @@ const ALGORITHM: &str = "ed25519";
 /// The form in which `Signature-Agent` names the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AgentForm {
-    /// As a member of a dictionary, `sig1="https://bot.example"`: draft-ietf-webbotauth-httpsig-protocol, and
+    /// A member of a dictionary, `sig1="https://bot.example"`: draft-ietf-webbotauth-httpsig-protocol, and
     /// draft-meunier-http-message-signatures-directory from its revision 04 on.
     Dictionary,
-    /// As a string, `"https://bot.example"`: draft-meunier-http-message-signatures-directory up to its revision 03.
+    /// A string, `"https://bot.example"`: draft-meunier-http-message-signatures-directory up to its revision 03.
     String,
 }
 

@@ -64,12 +64,12 @@ pub(super) struct State {
 }
 
 impl State {
-    /// After so many requests, stopped in good order.
+    /// The state after this many requests, stopped in good order.
     pub(super) fn after(requests: usize) -> State {
         State::when(true, |_, made| made >= requests)
     }
 
-    /// As soon as there is a file of that kind; stopped in good order, or as it was at that moment.
+    /// The state as soon as there is a file of that kind; stopped in good order, or as it was at that moment.
     pub(super) fn with_file(clean: bool, part: &'static str) -> State {
         State::when(clean, |disk, _| disk.paths().iter().any(|path| path.to_str().unwrap().contains(part)))
     }

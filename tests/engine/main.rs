@@ -81,7 +81,7 @@ trait Web {
         Ok(Reply { status, headers: vec![("content-type", "text/html".to_owned())], body: body.into_bytes() })
     }
 
-    /// Why the body of the answer is not whole.
+    /// Returns the reason for which the body of the answer is not whole.
     fn cut_short(&self, _: &CanonicalUrl) -> Option<Truncation> {
         None
     }
@@ -91,7 +91,7 @@ trait Web {
         ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() }
     }
 
-    /// For how long the addresses of a name hold, or why there are none.
+    /// Returns how long the addresses of a name hold, or why there are none.
     fn resolve(&self, _: &str, _: Time) -> Result<Duration, Failure> {
         Ok(Duration::from_secs(3_600))
     }
@@ -182,7 +182,7 @@ struct Record {
     /// True if checkpoints are held from now on instead of being made durable.
     holds_checkpoints: bool,
     held: Option<Box<CheckpointJob>>,
-    /// At every checkpoint, how many requests had been made.
+    /// Number of requests that had been made, at every checkpoint.
     cuts: Vec<usize>,
 }
 

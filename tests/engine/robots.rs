@@ -96,7 +96,7 @@ fn crawl(web: Told) -> Crawled {
     crawl_with_kills(web, &[])
 }
 
-/// As [`crawl`], dropped as it stands when so many requests were made in all and everything is answered.
+/// Goes like [`crawl`], but is dropped as it is when this many requests were made in all and everything is answered.
 fn crawl_with_kills(web: Told, kills: &[usize]) -> Crawled {
     let dir = tempfile::tempdir().unwrap();
     let catalog = Arc::default();

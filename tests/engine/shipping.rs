@@ -38,7 +38,7 @@ impl Web for Twins {
         settings.checkpoint_interval = Duration::from_secs(2);
     }
 
-    /// So little memory that there are files of all kinds.
+    /// Memory so small that there are files of all kinds.
     fn drum(&self) -> DrumOptions {
         DrumOptions { buckets: 4, ram_per_bucket: 64, merge_threshold: 1 << 10, ..DrumOptions::default() }
     }

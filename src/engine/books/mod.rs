@@ -177,7 +177,7 @@ impl Books {
     }
 }
 
-/// Whose limit `reason` is: the registrable domain of `url`, its origin, or its origin and pattern.
+/// Returns whose limit `reason` is: the registrable domain of `url`, its origin, or its origin and pattern.
 pub(super) fn whose(url: &CanonicalUrl, reason: Reason) -> String {
     match reason {
         Reason::DomainPages => url.registrable_domain().to_owned(),

@@ -22,7 +22,7 @@ const NAMED_MAX: usize = 10;
 /// Shorter rests are no news.
 const REST_MIN: Duration = Duration::from_secs(5);
 
-/// Since when nothing but silent hosts is left.
+/// The time since when nothing but silent hosts is left.
 #[derive(Debug, Default)]
 pub(super) struct Linger {
     since: Option<Time>,
@@ -57,7 +57,7 @@ impl Linger {
         self.since.is_some()
     }
 
-    /// When the while is over, where it is `linger` long.
+    /// Returns the end of the while, where it is `linger` long.
     fn ends(&self, linger: Duration) -> Option<Time> {
         self.since.map(|since| since + linger)
     }
@@ -70,7 +70,7 @@ fn is_silent(stores: &mut Stores) -> bool {
 }
 
 impl Engine {
-    /// When the while is over.
+    /// Returns the time when the while is over.
     pub(in crate::engine) fn linger_due(&self) -> Option<Time> {
         let linger = &self.course.linger;
         Some(linger.ends(self.settings.linger)?.max(linger.look_due))

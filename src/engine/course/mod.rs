@@ -27,7 +27,7 @@ pub enum Phase {
     Crawling,
     /// No new requests; those in progress may finish until the deadline.
     Stopping {
-        /// Why.
+        /// Reason for the stop.
         finish: Finish,
         /// Time until which requests in progress may finish. What has not come by then is asked for again by the next
         /// run.
@@ -35,17 +35,17 @@ pub enum Phase {
     },
     /// The last checkpoint is made.
     Closing {
-        /// Why.
+        /// Reason for the end.
         finish: Finish,
     },
     /// The last checkpoint is durable.
     Done {
-        /// Why.
+        /// Reason for the end.
         finish: Finish,
     },
 }
 
-/// Who asks a crawl to stop.
+/// Source of the wish that a crawl stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopBy {
     /// A signal.

@@ -19,7 +19,7 @@ pub(super) struct Incoming {
     crawl_dir: PathBuf,
     disk: Disk,
     shard: Shard,
-    /// By shard.
+    /// Positions by shard.
     positions: Vec<Position>,
     /// The newest checkpoint of each shard that this one knows of.
     heads: Vec<u64>,
@@ -41,7 +41,7 @@ impl Incoming {
         }
     }
 
-    /// So much was read, and so much known of the others, as a checkpoint has it.
+    /// Goes on from what was read, and what is known of the others, as a checkpoint has it.
     pub fn go_on(&mut self, positions: Vec<Position>, heads: Vec<u64>) {
         if !positions.is_empty() {
             (self.positions, self.heads) = (positions, heads);

@@ -71,7 +71,7 @@ pub(super) struct Exchange {
     is_silent: bool,
     /// Work that was left to do by the last cut.
     said: Idle,
-    /// When the last checkpoint was durable, and what it took.
+    /// The time when the last checkpoint was durable, and how long it took.
     last: (Time, Duration),
     /// key.dat of other shards, as far as they were needed.
     foreign: HashMap<u32, Arc<DiskFile>>,
@@ -80,7 +80,7 @@ pub(super) struct Exchange {
 /// The exchange's part of a cut.
 #[derive(Default)]
 pub(super) struct ExchangeCut {
-    /// For the checkpoint's file.
+    /// Section for the checkpoint's file.
     pub section: Vec<u8>,
     /// Files that are to be synced, and their directory.
     pub sync: Vec<PathBuf>,
@@ -326,8 +326,8 @@ impl Engine {
         Ok(())
     }
 
-    /// When a checkpoint is to be made before its time, for the sake of other shards or of the end; `None` where there
-    /// is no reason for one.
+    /// Returns when a checkpoint is to be made before its time, for the sake of other shards or of the end; `None`
+    /// where there is no reason for one.
     pub(super) fn early_cut_due(&mut self) -> Option<Time> {
         self.exchange.as_ref()?;
         if !self.course.is_crawling() || self.checkpoints.are_under_way() {
@@ -434,7 +434,7 @@ impl Exchange {
         self.resends = false;
     }
 
-    /// From now on pairs of domains are sent too.
+    /// Sends pairs of domains too, from now on.
     pub fn count_supporters(&mut self) {
         self.outgoing.count_supporters();
     }

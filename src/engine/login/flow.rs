@@ -26,7 +26,7 @@ use crate::web::url::CanonicalUrl;
 /// Redirects that are followed behind a form, and to it.
 const REDIRECTS_MAX: u8 = 10;
 
-/// Why a login does not go on.
+/// Reason for which a login does not go on.
 enum Failure {
     /// It will not work this way.
     Refused(String),

@@ -34,13 +34,13 @@ use crate::web::url::CanonicalUrl;
 
 /// A page that waits for a login is looked at again after so long.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
-/// Before a login is tried again that was not answered; each time four times as long.
+/// Time before a login is tried again that was not answered; each time four times as long.
 const UNREACHED_WAIT: Duration = Duration::from_secs(15);
 /// But no longer than this.
 const UNREACHED_WAIT_MAX: Duration = Duration::from_secs(3_600);
-/// Before a login is tried again that was refused.
+/// Time before a login is tried again that was refused.
 const REFUSED_WAIT: Duration = Duration::from_secs(30);
-/// So often is one tried that is refused.
+/// Times that a refused login is tried.
 const REFUSED_MAX: u32 = 2;
 
 /// The logins of a crawl that were needed so far.
@@ -71,9 +71,9 @@ struct Unreached {
 /// Limits at which a login is given up.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
-    /// So often at least it is tried again.
+    /// Tries after the first, at least.
     retries: u8,
-    /// For so long at least, where it cannot be reached.
+    /// Time for which it is tried at least, where it cannot be reached.
     give_up: Duration,
 }
 

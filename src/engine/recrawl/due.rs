@@ -12,7 +12,7 @@ use crate::record::layout;
 const RECORDS_PER_PUMP: usize = 500;
 
 impl Recrawls {
-    /// When something may be due.
+    /// Returns when something may be due.
     fn next_due(&self, now: Time) -> Option<Time> {
         let next = self.wheel.next_due(now).filter(|_| self.options.is_on)?;
         // a read that is in progress wakes the engine by its end
@@ -50,7 +50,7 @@ impl Engine {
         recrawls.wheel.finish_read(done, now)
     }
 
-    /// When something of the calendar may be due.
+    /// Returns when something of the calendar may be due.
     pub(in crate::engine) fn calendar_due(&self, now: Time) -> Option<Time> {
         let recrawls = self.recrawls.as_ref().filter(|_| !self.must_leave_due_pages())?;
         recrawls.next_due(now)

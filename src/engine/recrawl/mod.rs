@@ -67,7 +67,7 @@ pub(super) struct Recrawls {
     sample: Sample,
     /// True if a slot is being read.
     is_reading: bool,
-    /// When this process began with it.
+    /// Time at which this process began with it.
     opened: Time,
     /// The crawl has pages that this calendar has not: it is new, and they are older.
     begins_late: bool,

@@ -16,7 +16,7 @@ use crate::web::warc::Records;
 /// An answer's facts about a page.
 pub(in crate::engine) struct Answer {
     pub status: u16,
-    /// When the request began.
+    /// Time at which the request began.
     pub at: Time,
     /// Digest of its payload as sent.
     pub digest: [u8; 20],
@@ -50,7 +50,7 @@ pub(in crate::engine) struct Compared {
     found: Found,
     /// Knowledge of the page now.
     past: Past,
-    /// When the request began.
+    /// Time at which the request began.
     at: Time,
     /// Bytes of the payload that a 304 has saved, where it is one.
     unsent: Option<u64>,

@@ -111,7 +111,7 @@ struct Entry {
     no_more: u32,
     /// Pages of an origin since the first that was rendered.
     pages: u32,
-    /// When it was met last, in renderings of the crawl.
+    /// Number of the rendering of the crawl at which it was met last.
     met: u64,
 }
 
@@ -168,7 +168,7 @@ impl Entry {
 /// Knowledge about patterns, learnt from renderings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RenderPatterns {
-    /// By fingerprint: those of patterns, and of origins.
+    /// Entries of patterns and of origins, by fingerprint.
     entries: BTreeMap<u64, Entry>,
     /// Renderings so far, by which entries tell their age.
     clock: u64,

@@ -77,7 +77,7 @@ pub struct RenderSettings {
     pub mode: RenderMode,
     /// True if any page is to be rendered, be it of some sites only.
     pub is_on: bool,
-    /// At the same time.
+    /// Pages that are rendered at the same time.
     pub pages: usize,
     /// The pace at which hosts are asked for what pages need.
     pub pace: RequisitePace,
@@ -145,14 +145,14 @@ pub struct RenderState {
 }
 
 impl RenderState {
-    /// That of the section of a checkpoint; `None` for other bytes.
+    /// Reads the state from the section of a checkpoint; `None` for other bytes.
     pub fn from_bytes(section: &[u8]) -> Option<RenderState> {
         if section.is_empty() { Some(RenderState::default()) } else { postcard::from_bytes(section).ok() }
     }
 }
 
 impl Renderings {
-    /// Those of a crawl that goes on from `state`.
+    /// The renderings of a crawl that goes on from `state`.
     pub fn new(state: RenderState) -> Renderings {
         let RenderState { patterns, figures } = state;
         Renderings { patterns, figures, ..Renderings::default() }

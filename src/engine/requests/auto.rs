@@ -204,7 +204,7 @@ impl Controller {
         self.workers
     }
 
-    /// Why there are not more.
+    /// Returns why there are not more.
     pub fn bound(&self) -> WorkersBound {
         self.bound
     }
@@ -214,12 +214,12 @@ impl Controller {
         self.most
     }
 
-    /// From now on this is short.
+    /// Notes what is short from now on.
     pub fn press(&mut self, pressure: Pressure) {
         self.pressure = pressure;
     }
 
-    /// At `now` a request ends that had its worker for `held`, and brought so many bytes.
+    /// Counts a request that ends at `now`, had its worker for `held`, and brought `bytes` bytes.
     pub fn ended(&mut self, kind: Kind, held: Duration, bytes: u64, now: Time) {
         if now >= self.window.since {
             let (held_s, counted_s) = (held.as_secs_f64(), now.since(self.window.since).as_secs_f64());
@@ -231,8 +231,8 @@ impl Controller {
         }
     }
 
-    /// At `now` so many workers are `busy`; `is_short` says whether none is free although a host is ready. Says whether
-    /// the number has changed.
+    /// Takes note at `now` of how many workers are `busy`; `is_short` says whether none is free although a host is
+    /// ready. Returns whether the number has changed.
     pub fn look(&mut self, busy: usize, is_short: bool, now: Time) -> bool {
         let window = &mut self.window;
         if window.is_short && now > window.since {

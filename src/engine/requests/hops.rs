@@ -59,7 +59,7 @@ enum Step {
 }
 
 impl super::Requests {
-    /// When the first may be asked for of what pages ask for.
+    /// Returns when the first of the requests of pages may be made.
     pub fn next_resource_due(&self) -> Option<Time> {
         let of_pages = self.hops.iter().filter(|hop| hop.is_of_page);
         of_pages.map(|hop| hop.due).min().filter(|&due| due < Time::MAX)
@@ -90,7 +90,7 @@ impl super::Requests {
         errands.for_each(|hop| hop.is_of_page = true);
     }
 
-    /// Those that waited for an answer of name servers look for it where it is kept.
+    /// Lets hops that waited for an answer of name servers look for it where it is kept.
     fn look_at_names(&mut self) {
         let waits = |hop: &&mut Hop| hop.due == Time::MAX && matches!(hop.addresses, Addresses::Unknown);
         self.hops.iter_mut().filter(waits).for_each(|hop| hop.due = Time::ZERO);
@@ -213,7 +213,7 @@ impl Engine {
         literal.map(|literal| Arc::from([literal])).or_else(|| self.settings.hosts.get(url.host()))
     }
 
-    /// Who is asked that has these keys.
+    /// The host that is asked, which has these keys.
     fn asked(&self, keys: Keys, host: &str) -> Asked {
         let politeness = self.stores.arrival.frontier.politeness_for(host);
         Asked { origin: keys.origin, name: keys.host, is_foreign: !self.home.shard.owns(keys.domain), politeness }

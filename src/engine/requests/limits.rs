@@ -56,7 +56,7 @@ impl Rates {
         limits.change((requests_per_second, bytes_per_second), machines);
     }
 
-    /// So many machines have equal parts of the limits from now on. One alone has everything.
+    /// Gives equal parts of the limits to `machines` machines from now on. One alone has everything.
     pub fn share(&self, machines: usize) {
         let mut limits = self.lock();
         let rates = limits.rates;

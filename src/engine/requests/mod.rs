@@ -243,7 +243,7 @@ impl Requests {
         now < self.limited_until
     }
 
-    /// When the next one may begin, of which the frontier says that it is due at `due`.
+    /// Returns when the next request may begin, of which the frontier says that it is due at `due`.
     pub fn next_due(&self, due: impl FnOnce() -> Option<Time>, now: Time) -> Option<Time> {
         let own = |due: Option<Time>| due.into_iter().chain(self.next_hop_due()).min();
         let next = match self.slots.ask(now) {
@@ -261,7 +261,7 @@ impl Requests {
         self.next_hop_due().is_some_and(|due| due <= now)
     }
 
-    /// When a hop may be followed.
+    /// Returns when a hop may be followed.
     fn next_hop_due(&self) -> Option<Time> {
         self.hops.iter().map(|hop| hop.due).min().filter(|&due| due < Time::MAX)
     }

@@ -73,7 +73,7 @@ pub(super) struct OwnSlots {
 }
 
 impl SlotPool {
-    /// So many slots, and nobody who uses them.
+    /// A pool with the slots of `options`, and nobody who uses them.
     pub fn new(options: SlotOptions) -> Self {
         let controller = options.workers_most.map(Controller::new);
         let workers = controller.as_ref().map_or(options.workers, Controller::workers);
@@ -102,7 +102,7 @@ impl SlotPool {
 }
 
 impl OwnSlots {
-    /// Those of one more engine, which is woken by `wake`.
+    /// The slots of one more engine, which is woken by `wake`.
     pub fn join(pool: Arc<SlotPool>, wake: Waker) -> OwnSlots {
         let mut shared = pool.lock();
         let engine = shared.joined;
@@ -190,7 +190,7 @@ impl OwnSlots {
         self.pool.lock().members.len() > 1
     }
 
-    /// When a slot becomes free without an answer, if that can be.
+    /// Returns when a slot becomes free without an answer, if that can be.
     pub fn free_at(&self, now: Time) -> Option<Time> {
         self.pool.lock().slots.free_at(now)
     }
@@ -273,8 +273,8 @@ impl Shared {
         free > self.members.iter().filter(before).count()
     }
 
-    /// Whose turn it is: the lowest comes first. Whether an engine has its equal share already, and since when it
-    /// waits.
+    /// Returns the rank of an engine: the lowest comes first. It is whether the engine has its equal share already, and
+    /// since when it waits.
     fn rank(&self, member: &Member, now: Time) -> (bool, u64) {
         let share = self.slots.workers() / self.members.len();
         let held = self.slots.held(member.engine, now) + usize::from(member.has_reserved);

@@ -24,7 +24,7 @@ use crate::frontier::{Contact, HostId};
 const SLOW_FACTOR: f64 = 2.0;
 /// But none is before this time.
 const SLOW_MIN: Duration = Duration::from_millis(30);
-/// By so much the estimate of the median moves with an answer.
+/// Factor by which the estimate of the median moves with an answer.
 const STEP: f64 = 1.05;
 /// A first contact is slow after so long: most hosts that answer have done so by then.
 const STRANGER_SLOW_AFTER: Duration = Duration::from_millis(250);
@@ -36,7 +36,7 @@ const USUAL_S: (f64, f64) = (0.001, 60.0);
 pub struct SlotOptions {
     /// Requests that are not slow; where their number is found, as many as there are at the start.
     pub workers: usize,
-    /// Up to how many there may be, where their number is found; nothing where it is fixed.
+    /// The most workers that there may be, where their number is found; nothing where it is fixed.
     pub workers_most: Option<usize>,
     /// Requests that are, beside those.
     pub slow: usize,
@@ -68,7 +68,7 @@ pub(super) struct Slots {
     under_way: VecDeque<Running>,
     /// The same of first contacts.
     first_contacts: VecDeque<Running>,
-    /// Those beside them that began as slow ones.
+    /// Further requests that began as slow ones.
     suspects: Vec<Running>,
     /// Numbers of workers that were given back.
     free: BinaryHeap<Reverse<u32>>,
@@ -186,7 +186,7 @@ impl Slots {
         of(&self.under_way, self.slow_after()) + of(&self.first_contacts, self.first_contact_slow_after())
     }
 
-    /// When a worker becomes free without an answer, if that can be.
+    /// Returns when a worker becomes free without an answer, if that can be.
     pub fn free_at(&self, now: Time) -> Option<Time> {
         if self.slow(now) >= self.options.slow {
             return None;

@@ -24,7 +24,7 @@ use crate::record::Finish;
 
 const KEY: &str = "anew";
 
-/// As the catalog keeps it.
+/// A recheck as the catalog keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Kept {
     since: Stored,

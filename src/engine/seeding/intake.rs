@@ -17,7 +17,7 @@ use crate::web::seeds::Seed;
 /// Seeds that wait.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Intake {
-    /// Those of this run, and how many of them are in.
+    /// Seeds of this run, and the number of them that are in.
     listed: Vec<u32>,
     taken: usize,
     /// Seeds of earlier runs.

@@ -42,7 +42,7 @@ pub(super) struct Seeding {
     /// order.
     past: Past,
     killed_in_round: bool,
-    /// So many lists of the crawl that are fetched again were looked at.
+    /// Number of lists of the crawl that are fetched again and were looked at.
     lists_again: usize,
 }
 
@@ -96,7 +96,7 @@ impl Engine {
         self.seeding.intake.begin()
     }
 
-    /// As [`Engine::admit_listed`], to be fetched again although they were seen.
+    /// Does the same as [`Engine::admit_listed`], for seeds that are to be fetched again although they were seen.
     pub fn refetch_listed(&mut self) -> Result<Refetch> {
         let listed = self.seeding.intake.take_listed();
         self.begin_round(listed)
@@ -108,7 +108,7 @@ impl Engine {
         RoundWanted { number: round.number, goes_on: self.seeding.round_goes_on(intake.listed(), &self.books.seeds) }
     }
 
-    /// As [`Engine::refetch_listed`], in a round that was decided for all shards of the crawl.
+    /// Does the same as [`Engine::refetch_listed`], in a round that was decided for all shards of the crawl.
     pub fn refetch_listed_in(&mut self, decided: RoundWanted) -> Result<Refetch> {
         let listed = self.seeding.intake.take_listed();
         if self.seeding.round.number == decided.number {

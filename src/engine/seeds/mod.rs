@@ -64,7 +64,7 @@ pub(super) enum Territory {
 /// The fate of a seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SeedStatus {
-    /// Not fetched yet.
+    /// It is not fetched yet.
     Waiting,
     /// Answered with this status, after redirects.
     Answered(u16),
@@ -77,7 +77,7 @@ pub enum SeedStatus {
 /// A seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeedRecord {
-    /// In the fetch form.
+    /// The URL in the fetch form.
     pub url: String,
     /// URL that is tried when the seed itself cannot be fetched: http for a host named without scheme.
     pub fallback: Option<String>,

@@ -29,7 +29,7 @@ impl fmt::Debug for SeedPlaces<'_> {
 }
 
 impl<'a> SeedPlaces<'a> {
-    /// Those of a crawl of one shard.
+    /// The directories of a crawl of one shard.
     pub fn of(dir: &'a PathBuf) -> Self {
         SeedPlaces { list: dir, fates: slice::from_ref(dir), owner: Box::new(|_| 0) }
     }
@@ -39,7 +39,7 @@ impl<'a> SeedPlaces<'a> {
 #[derive(Debug)]
 pub struct SeedReader {
     list: DiskFile,
-    /// By shard; nothing for one that has noted none yet.
+    /// Fates by shard; nothing for one that has noted none yet.
     fates: Vec<Option<Fates>>,
 }
 
@@ -53,9 +53,9 @@ struct Fates {
 /// The last words about seeds by number.
 #[derive(Debug)]
 enum Lasts {
-    /// For a crawl of one shard, which has a word about nearly every seed.
+    /// Words of a crawl of one shard, which has one about nearly every seed.
     Dense(Vec<Last>),
-    /// For one of several shards.
+    /// Words of one of several shards.
     Sparse(HashMap<u32, Last>),
 }
 
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
     use crate::disk::Error;
 
-    /// By the number in the host's name: `http://s2.example/` belongs to shard 2.
+    /// Returns the number in the host's name: `http://s2.example/` belongs to shard 2.
     fn owner(url: &str) -> usize {
         url.as_bytes()[8].wrapping_sub(b'0').into()
     }

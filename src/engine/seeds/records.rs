@@ -25,7 +25,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// A seed as it was listed: a record of `seeds/list`. Its number is its place, from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedSeed {
-    /// In the fetch form.
+    /// The URL in the fetch form.
     pub url: String,
     /// URL that is tried when the seed itself cannot be fetched: http for a host named without scheme.
     pub fallback: Option<String>,

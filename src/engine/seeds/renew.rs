@@ -17,7 +17,7 @@ use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Kind, Mode, Result, Write
 pub enum Kept {
     /// All of them.
     All,
-    /// Those that could be read.
+    /// Fates that could be read.
     Readable,
 }
 

@@ -10,7 +10,7 @@ pub struct Bounds {
     pub web: &'static [Page],
     pub shards: usize,
     pub nodes: usize,
-    /// By shard: the only node that claims it. All are claimed, and have fetched their seeds, before anything else
+    /// The only node that claims a shard, by shard. All are claimed, and have fetched their seeds, before anything else
     /// happens. Else any node claims any shard at any moment, and nodes are equal.
     pub homes: Option<[usize; SHARDS]>,
     /// Checkpoints of each shard.

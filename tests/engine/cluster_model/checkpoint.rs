@@ -33,9 +33,9 @@ pub struct Url {
     pub version: u8,
     /// The round of fetching again that it is in.
     pub round: u8,
-    /// By round: the version of the page whose link was taken, plus 1.
+    /// Version of the page whose link was taken, plus 1, by round.
     pub taken: [u8; 2],
-    /// By round: how often it is in the archive.
+    /// Number of its copies in the archive, by round.
     pub copies: [u8; 2],
     /// True if a link was taken twice.
     pub is_doubled: bool,
@@ -58,7 +58,7 @@ pub struct LinkFile {
     pub has_notes: bool,
     /// The claim in its name.
     pub claim: u8,
-    /// When it was committed.
+    /// Revision at which it was committed.
     pub revision: u8,
 }
 
@@ -78,9 +78,9 @@ impl LinkFile {
 pub struct Checkpoint {
     pub number: u8,
     pub urls: [Url; PAGES],
-    /// By sender: number and frames.
+    /// Number and frames, by sender.
     pub positions: [(u8, u8); SHARDS],
-    /// By number; those that are not kept are empty.
+    /// Link files by number; those that are not kept are empty.
     pub files: [LinkFile; FILES],
     /// The claim in the name of the pack of the checkpoint before, which this one still needs.
     pub pack_before: u8,
@@ -97,7 +97,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// That with which a shard begins.
+    /// The checkpoint with which a shard begins.
     pub fn first(web: &[Page], shard: usize) -> Checkpoint {
         let mut first = Checkpoint::default();
         for (url, page) in first.urls.iter_mut().zip(web) {
@@ -206,7 +206,7 @@ impl Name {
         (Name::ALL[rest as usize % 3], claim as u8, (rest / 3 + 1) as u8)
     }
 
-    /// Those in `names`.
+    /// Lists the objects in `names` as text.
     pub fn list(names: u64) -> String {
         let text = |bit: u32| {
             let (kind, claim, number) = Name::of(bit);

@@ -147,7 +147,7 @@ impl Model {
         Ok(())
     }
 
-    /// At the end every page that the crawl can come to is stored, and nothing is left to be read.
+    /// Checks that at the end every page that the crawl can come to is stored, and nothing is left to be read.
     fn end_is_true(&self, state: &State) -> Result<(), String> {
         let web = self.bounds.web;
         let url = |at: usize| self.of(state.shards[web[at].owner].head().content).urls[at];

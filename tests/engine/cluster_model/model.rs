@@ -54,10 +54,10 @@ impl Model {
         self.bounds.reopens && state.list_at == 0
     }
 
-    /// When the link file of a checkpoint with this head was committed.
+    /// Returns the revision at which the link file of a checkpoint with this head was committed.
     ///
-    /// A manifest has the revision of each file but its own, which is that of its head. Revisions of an earlier era
-    /// mean nothing: that of the recovered head stands for them.
+    /// A manifest has the revision of each file but its own, which has the revision of its head. Revisions of an earlier
+    /// era mean nothing: the revision of the recovered head is taken for them.
     pub fn committed_at(&self, state: &State, head: Head, file: &LinkFile) -> u8 {
         let is_old = self.of(head.content).era != state.era && !self.bounds.makes(Mistake::RevisionsOfOldEra);
         if file.revision == OF_THIS_COMMIT || is_old { head.revision } else { file.revision }

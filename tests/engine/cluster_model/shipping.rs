@@ -103,7 +103,7 @@ impl Moves<'_> {
         }
     }
 
-    /// By mistake: the number is used for another checkpoint.
+    /// Uses the number for another checkpoint, by mistake.
     fn cuts_again(&mut self, node: usize, shard: usize, action: Action) {
         let mut state = *self.from;
         state.nodes[node][shard].engine = self.model.without_cut(&self.seat(node, shard).engine);

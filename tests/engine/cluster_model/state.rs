@@ -50,7 +50,7 @@ pub struct Engine {
     pub has_swept: bool,
     /// The revision up to which the watch has brought everything.
     pub known: u8,
-    /// By shard: the number of a head that its own node has committed, and the watch has not brought yet.
+    /// Number of a head that its own node has committed, and the watch has not brought yet, by shard.
     pub heard: [u8; SHARDS],
     /// Sender and frame, plus 1, of what was read and is admitted later, by mistake.
     pub pending: u8,
@@ -164,7 +164,7 @@ pub struct Late {
 pub struct State {
     pub nodes: [[Seat; SHARDS]; NODES],
     pub shards: [Shared; SHARDS],
-    /// By page and round: how often it was fetched.
+    /// Number of times that it was fetched, by page and round.
     pub fetches: [[u8; 2]; PAGES],
     pub in_flight: [Transaction; TRANSACTIONS],
     pub late: Late,
@@ -265,7 +265,7 @@ impl Numbers for u64 {
     }
 }
 
-/// As what, and back.
+/// Visits a value of each type as a number: the conversion to `u64`, and back.
 macro_rules! number_of {
     ($($of:ty: $to:expr, $from:expr;)*) => {$(
         impl Numbers for $of {

@@ -67,7 +67,8 @@ struct Run {
     world: World,
     rng: fastrand::Rng,
     controller: Controller,
-    /// When something comes to a stage, when it began, and thousandths of the mean size.
+    /// Time at which something comes to a stage, the stage, the time at which it began, and thousandths of the mean
+    /// size.
     steps: BinaryHeap<Reverse<(Us, Stage, Us, u64)>>,
     line_free: Us,
     core_free: Us,
