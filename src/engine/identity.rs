@@ -45,7 +45,7 @@ pub struct Identity {
     pub sharding: Option<Sharding>,
 }
 
-/// The shards of a crawl, as the identity of each of them has them, and of the crawl.
+/// The division of a crawl into shards, as the identity of each of them has it, and of the crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sharding {
     /// The shard; none for the crawl as a whole.

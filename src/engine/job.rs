@@ -318,7 +318,7 @@ pub struct FoundLink {
     pub keys: Keys,
     /// The kind of link.
     pub kind: LinkKind,
-    /// Time of the last change by the sitemap or feed that names it, as far as that is believed.
+    /// Time of its last change, as a sitemap or feed that names it says, as far as that is believed.
     pub modified: Option<Time>,
 }
 
@@ -354,7 +354,7 @@ pub struct Findings {
     pub limits: LimitsMet,
     /// True if the page is hardly more than its scripts.
     pub is_scripts: bool,
-    /// Amount that a page of HTML shows.
+    /// Scripts, links and text that a page of HTML shows.
     pub shown: Option<Found>,
     /// The page asks not to follow its links.
     pub is_nofollow: bool,

@@ -15,7 +15,7 @@ pub enum Past {
 }
 
 impl Past {
-    /// Reads it from the last checkpoint; `is_new` where the crawl was created just now.
+    /// Finds it out from the last checkpoint; `is_new` where the crawl was created just now.
     pub(super) fn of(saved: Option<&Checkpoint>, is_new: bool) -> Past {
         match saved {
             None if is_new => Past::New,

@@ -65,7 +65,7 @@ impl RenderWish {
     }
 }
 
-/// The amount that a page shows.
+/// Numbers of what a page shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Scripts in it.
@@ -101,7 +101,7 @@ pub struct Rendered {
     pub is_as_served: bool,
     /// The limit that ended the wait for the page, in a word, where it was not quiet by then.
     pub cut_by: Option<&'static str>,
-    /// Amounts that the page showed before, and after.
+    /// Numbers of what the page showed before, and after.
     pub shown: (Found, Found),
     /// Time that it took.
     pub duration: Duration,

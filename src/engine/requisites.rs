@@ -27,7 +27,7 @@ use crate::frontier::QueuedUrl;
 use crate::outcome::Reason;
 
 impl Engine {
-    /// Charges the domain of a page for `url`, which the page names, if it is let in only because it is embedded; or
+    /// Charges `domain` for `url`, which one of its pages names, if the URL is let in only because it is embedded; or
     /// says that the domain's budget is used up.
     pub(super) fn charge_requisite(
         &mut self,

@@ -42,7 +42,7 @@ const RULES: usize = 2_048;
 const VALUES_MIN: u32 = 4;
 /// Evidence that makes a rule where nothing speaks against it.
 const EVIDENCE_MIN: u32 = 16;
-/// Number of URLs that a rule drops of which one is fetched.
+/// Number of URLs dropped by a rule of which one is fetched all the same.
 const SAMPLE: u64 = 50;
 /// A place is kept against this many others at most.
 const HOLD_MAX: u8 = 16;

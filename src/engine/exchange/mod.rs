@@ -69,7 +69,7 @@ pub(super) struct Exchange {
     resends: bool,
     /// True if only hosts are left that never answered, and that for long enough.
     is_silent: bool,
-    /// Work that was left to do by the last cut.
+    /// Work that was left to do, as the last cut said.
     said: Idle,
     /// The time when the last checkpoint was durable, and how long it took.
     last: (Time, Duration),
@@ -146,7 +146,7 @@ impl Exchange {
         self.options.registry.open(self.me(), self.opened_head(number));
     }
 
-    /// Returns the head that they hear of then.
+    /// Returns the head that the others hear of when the shard goes on from checkpoint `number`.
     pub fn opened_head(&self, number: u64) -> Head {
         self.head(number, Idle::No)
     }

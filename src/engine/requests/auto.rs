@@ -231,8 +231,8 @@ impl Controller {
         }
     }
 
-    /// Takes note at `now` of how many workers are `busy`; `is_short` says whether none is free although a host is
-    /// ready. Returns whether the number has changed.
+    /// Takes note that `busy` workers are busy at `now`; `is_short` says whether none is free although a host is ready.
+    /// Returns whether the number has changed.
     pub fn look(&mut self, busy: usize, is_short: bool, now: Time) -> bool {
         let window = &mut self.window;
         if window.is_short && now > window.since {

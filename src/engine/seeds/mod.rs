@@ -64,7 +64,7 @@ pub(super) enum Territory {
 /// The fate of a seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SeedStatus {
-    /// It is not fetched yet.
+    /// Not fetched yet.
     Waiting,
     /// Answered with this status, after redirects.
     Answered(u16),

@@ -56,8 +56,8 @@ impl Model {
 
     /// Returns the revision at which the link file of a checkpoint with this head was committed.
     ///
-    /// A manifest has the revision of each file but its own, which has the revision of its head. Revisions of an earlier
-    /// era mean nothing: the revision of the recovered head is taken for them.
+    /// A manifest has the revision of each file but its own, which has the revision of its head. Revisions of an
+    /// earlier era mean nothing: the revision of the recovered head is taken for them.
     pub fn committed_at(&self, state: &State, head: Head, file: &LinkFile) -> u8 {
         let is_old = self.of(head.content).era != state.era && !self.bounds.makes(Mistake::RevisionsOfOldEra);
         if file.revision == OF_THIS_COMMIT || is_old { head.revision } else { file.revision }
