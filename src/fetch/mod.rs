@@ -56,7 +56,7 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(4))
 }
 
-/// The ways in which requests are made, and their limits.
+/// Options of making requests.
 #[derive(Clone, Debug)]
 pub struct FetchOptions {
     /// Settings of requests that have no others.

@@ -1,5 +1,5 @@
 //! Things that pages embed from elsewhere are fetched, as far from the page as the settings say, counted apart from
-//! pages and charged to the site that names it, also over kills.
+//! pages and charged to the site that names them, also over kills.
 
 use crawler::outcome::Reason;
 use crawler::web::scope::Requisites;
