@@ -1,8 +1,8 @@
-//! Where the URLs are that were ever admitted: the one account of which a crawl's end is the closing.
+//! The places of all URLs that were ever admitted, in one account. A crawl is over when it closes.
 //!
 //! A URL is *admitted* when URL-seen says that it is new, or that it is known and is to be fetched again. From then on
 //! it is in exactly one place: on its way through the robots and DNS stores, in the frontier, in flight, or at its end
-//! (stored, failed, dropped). Every place is counted where it lies and every end where it comes about, so that the sum
+//! (stored, failed, dropped). Every place is counted where it is and every end where it comes about, so that the sum
 //! shows whether a URL was lost or has two ends. It holds between any two events, and over every restart.
 
 use super::stores::Stores;
@@ -23,11 +23,11 @@ pub struct Accounts {
     pub failed: u64,
     /// Ends without a request.
     pub dropped: u64,
-    /// In the robots and DNS stores.
+    /// URLs in the robots and DNS stores.
     pub on_their_way: u64,
-    /// In the frontier, in memory and on disk.
+    /// URLs in the frontier, in memory and on disk.
     pub queued: u64,
-    /// In flight.
+    /// URLs in flight.
     pub in_flight: u64,
     /// Pages that a replay found in the archive and whose URLs it has not met again: they have their end, and wait as
     /// well, or are not admitted yet.
@@ -35,7 +35,7 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// What the stores and the frontier hold, what `statistics` count as ended, and pages in flight.
+    /// Counts what the stores and the frontier hold, what `statistics` count as ended, and pages in flight.
     pub(super) fn of(stores: &Stores, statistics: &Statistics, in_flight: u64) -> Accounts {
         let arrival = &stores.arrival;
         Accounts {
@@ -57,7 +57,7 @@ impl Accounts {
         self.on_their_way + self.queued + self.in_flight
     }
 
-    /// Whether nothing is left of which an end could come.
+    /// True if nothing is left of which an end could come.
     pub fn are_closed(&self) -> bool {
         self.undecided == 0 && self.open() == 0
     }
@@ -72,7 +72,7 @@ impl Accounts {
         self.stored + self.failed + self.dropped
     }
 
-    /// Whether every admitted URL is in one place, and in one only.
+    /// True if every admitted URL is in one place, and in one only.
     pub fn are_balanced(&self) -> bool {
         self.admitted() == self.outcomes() + self.open()
     }

@@ -1,5 +1,5 @@
-//! What an engine may have of the limits of the whole crawl, where other machines have parts of them too: a door,
-//! behind which nothing stands in a crawl of one machine.
+//! An engine's share in the limits of the whole crawl, where other machines have parts of them too. In a crawl of one
+//! machine there is none.
 //!
 //! The limits are dealt out elsewhere. Here it is known how much was granted to the engine's shard in all, and the
 //! engine never has more pages stored and in flight than that, those of its record and of a replay included. Bytes are
@@ -9,7 +9,7 @@
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What was granted in all; `None`: there is no such limit.
+/// Amounts that were granted in all; `None`: there is no such limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
     /// Pages.
@@ -22,13 +22,13 @@ impl Granted {
     /// Nothing, of both.
     pub const NOTHING: Granted = Granted { pages: Some(0), bytes: Some(0) };
 
-    /// Whether an engine that stands so may begin one more page.
+    /// Returns whether an engine that has used `used` may begin one more page.
     pub fn permits(self, used: Used) -> bool {
         self.pages.is_none_or(|pages| used.taken < pages) && self.bytes.is_none_or(|bytes| used.bytes < bytes)
     }
 }
 
-/// How an engine stands with its allowance.
+/// Amounts that an engine has used of its allowance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
     /// Pages that are stored.
@@ -41,7 +41,7 @@ pub struct Used {
     pub waits: bool,
 }
 
-/// What one engine may have, as it knows it and as those know it who deal it out.
+/// The allowance of one engine, as it knows it and as those know it who deal it out.
 pub struct Allowance {
     state: Mutex<(Granted, Used)>,
     /// Called when the engine begins to wait. It must not block.
@@ -60,12 +60,12 @@ impl Allowance {
         Allowance { state: Mutex::new((Granted::NOTHING, Used::default())), ask }
     }
 
-    /// So much was granted in all. The engine has to be woken: it looks whether it still has to wait.
+    /// Sets what was granted in all. The engine has to be woken: it looks whether it still has to wait.
     pub fn grant(&self, granted: Granted) {
         self.state().0 = granted;
     }
 
-    /// What was granted, and how the engine stands.
+    /// Returns what was granted, and what the engine has used.
     pub fn look(&self) -> (Granted, Used) {
         *self.state()
     }
@@ -118,7 +118,7 @@ impl Allowance {
         }
     }
 
-    /// Whether the engine waits for more than there is.
+    /// True if the engine waits for more than was granted.
     pub(super) fn waits(&self) -> bool {
         let (granted, used) = self.look();
         used.waits && !granted.permits(used)

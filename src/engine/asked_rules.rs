@@ -48,7 +48,7 @@ enum Entry {
     Unavailable(Time),
 }
 
-/// Who asks for the rules of an origin.
+/// Somebody who asks for the rules of an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asker {
     /// The queue of its host.
@@ -59,7 +59,7 @@ enum Asker {
     Errand,
 }
 
-/// What waits for the rules of an origin.
+/// Somebody who waits for the rules of an origin.
 #[derive(Debug)]
 pub(super) enum Waiter {
     /// The queue of its host.
@@ -70,7 +70,7 @@ pub(super) enum Waiter {
     Page(Box<Wanted>),
 }
 
-/// What is known of the rules of an origin.
+/// Knowledge of the rules of an origin.
 pub(super) enum Known {
     /// These.
     Rules(Arc<RobotsRules>),
@@ -79,7 +79,7 @@ pub(super) enum Known {
     Nothing,
 }
 
-/// What the queue of a host does that needs the rules of its origin.
+/// Next step of a host's queue that needs the rules of its origin.
 pub(super) enum Turn {
     /// It asks.
     Ask,
@@ -92,7 +92,7 @@ pub(super) enum Turn {
 }
 
 impl AskedRules {
-    /// What is known here at `now`.
+    /// Returns what is known here at `now`.
     fn known(&self, origin: Fingerprint, now: Time) -> Known {
         match self.0.get(&origin) {
             Some(Entry::Known { rules, until, .. }) if *until > now => Known::Rules(rules.clone()),
@@ -136,7 +136,7 @@ impl AskedRules {
         }
     }
 
-    /// Whether a page that is rendered waits for the rules of `origin`.
+    /// Returns whether a page that is rendered waits for the rules of `origin`.
     pub(super) fn is_urgent(&self, origin: Fingerprint) -> bool {
         self.waiters(origin).iter().any(|waiter| matches!(waiter, Waiter::Page(_)))
     }
@@ -163,7 +163,7 @@ impl AskedRules {
         self.0.insert(origin, entry);
     }
 
-    /// What pages wait for that are rendered, taken out; and the origins for whose rules nobody waits then, and that
+    /// Takes out what rendered pages wait for. Returns it with the origins for whose rules nobody waits then, and that
     /// were not asked yet.
     pub(super) fn leave_pages(&mut self) -> (Vec<Wanted>, Vec<Fingerprint>) {
         let (mut wanted, mut left) = (Vec::new(), Vec::new());
@@ -195,7 +195,7 @@ impl Waiter {
 }
 
 impl Engine {
-    /// What is known of the rules of the origin of `url`.
+    /// Returns what is known of the rules of the origin of `url`.
     pub(super) fn rules_for(&mut self, url: &CanonicalUrl) -> Known {
         let (now, origin) = (self.stores.arrival.now, self.home.keys.keys(url).origin);
         let known = self.stores.robots.peek(origin);
@@ -228,7 +228,7 @@ impl Engine {
         turn
     }
 
-    /// What the queue of the host of `origin` was told: those who wait for it hear of it too.
+    /// Passes what the queue of the host of `origin` has learnt of its rules to those who wait for them too.
     pub(super) fn rules_told(&mut self, origin: Fingerprint, rules: Option<&Arc<RobotsRules>>) -> Result<()> {
         let waiters = self.asked_rules.take_waiters(origin);
         waiters.into_iter().try_for_each(|waiter| self.tell_waiter(origin, waiter, rules))
@@ -271,7 +271,8 @@ impl Engine {
         self.errand_over(key, None, None)
     }
 
-    /// What was asked for on behalf of others is known, or cannot be had.
+    /// Ends a request on behalf of others: the rules of `origin` are known, or cannot be had. Everybody who waits for
+    /// them hears of it.
     pub(super) fn errand_over(
         &mut self,
         origin: Fingerprint,

@@ -1,4 +1,4 @@
-//! What the engines of a process have in common, beside its threads.
+//! The things that the engines of a process have in common, apart from its threads.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::requests::{Rates, SlotPool};
 use crate::clock::Clock;
 use crate::frontier::Ledger;
 
-/// What the engines of a process share; an engine alone has it for itself.
+/// The things that the engines of a process share; an engine alone has them for itself.
 #[derive(Clone)]
 pub struct Commons {
     /// The requests that may be in progress.
@@ -19,7 +19,7 @@ pub struct Commons {
     pub rates: Arc<Rates>,
     /// Pages and bytes of the whole crawl, and why it stops.
     pub quota: Arc<Quota>,
-    /// What an engine may have of these, where other machines have parts of them: of one engine, not of all.
+    /// The engine's share in these, where other machines have parts of them: of one engine, not of all.
     pub allowance: Option<Arc<Allowance>>,
     /// Turns at addresses and names, where several engines take them.
     pub ledger: Option<Arc<Ledger>>,
@@ -28,7 +28,7 @@ pub struct Commons {
 }
 
 impl Commons {
-    /// Those of engines with these settings.
+    /// The things that engines with these settings share.
     pub fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Self {
         Commons {
             slots: Arc::new(SlotPool::new(settings.slots)),
@@ -40,7 +40,7 @@ impl Commons {
         }
     }
 
-    /// Those of the engines of a crawl that has several shards.
+    /// The things that the engines of a crawl with several shards share.
     pub fn of_shards(settings: &Settings, clock: Arc<dyn Clock>) -> Self {
         Commons { ledger: Some(Arc::default()), ..Commons::new(settings, clock) }
     }

@@ -1,4 +1,4 @@
-//! What an operator does to a crawl that runs: pause and resume, more seeds, other settings.
+//! Commands of an operator to a crawl that runs: pause and resume, more seeds, other settings.
 //!
 //! Each of these is an [`Event`](super::Event) like any other, so that a crawl stays a function of what it was given. A
 //! pause is no part of a checkpoint: a crawl that is started again makes requests. New seeds are: no request is made
@@ -17,22 +17,22 @@ use crate::web::seeds::Seed;
 /// Settings that a running crawl can change to.
 #[derive(Clone, Debug)]
 pub struct Reconfiguration {
-    /// What the engine decides by. Slots and the pace of merges stay as they are.
+    /// Settings by which the engine decides. Slots and the pace of merges stay as they are.
     pub settings: Settings,
-    /// How hosts are treated.
+    /// Rules by which hosts are treated.
     pub politeness: Politeness,
-    /// How much of a host or domain is fetched.
+    /// Limits of what is fetched of a host or domain.
     pub budget: Budget,
     /// Hosts that are treated otherwise.
     pub treatments: Option<Arc<dyn Treatments>>,
-    /// How long a host may be dead before its URLs are dropped.
+    /// Time that a host may be dead before its URLs are dropped.
     pub give_up: Duration,
     /// Patterns and limits of the scope, of the same mode as before; URLs that are queued are left out by them too.
     pub rules: ScopeRules,
 }
 
 impl Engine {
-    /// Whether the crawl is paused.
+    /// True if the crawl is paused.
     pub fn is_paused(&self) -> bool {
         self.requests.is_paused()
     }
@@ -47,7 +47,7 @@ impl Engine {
         self.checkpoints.ahead()
     }
 
-    /// Whether requests may be made: nobody has paused the crawl, and no checkpoint has to be durable first.
+    /// True if requests may be made: nobody has paused the crawl, and no checkpoint has to be durable first.
     pub(super) fn may_request_now(&self) -> bool {
         let is_full = self.checkpoints.are_under_way() && self.container.is_full();
         let is_behind = self.settings.behind_max.is_some()
@@ -97,7 +97,7 @@ impl Engine {
         frontier.exclude_by(rules);
     }
 
-    /// What is forgotten from now on is not fetched any more, wherever it waits.
+    /// Stops fetching what is forgotten from now on, wherever it waits.
     pub(super) fn forget(&mut self) -> Result<()> {
         self.container.forget()?;
         let rules = self.scope.rules().forgetting(self.container.forgotten());

@@ -1,4 +1,4 @@
-//! How deep pages are by the shortest way that was found to them, of a crawl that goes to a depth only.
+//! The depth of pages by the shortest way that was found to them, in a crawl with a limit of depth.
 //!
 //! A page that is found first by a long way, because the pages of the short one are slow, is as deep as the short one
 //! says: else pages would be left out that are within the depth. So the least depth of each admitted URL is kept here.
@@ -117,7 +117,7 @@ impl Depths {
         }
     }
 
-    /// Whether a way of `depth` is shorter than all that were found to the URL of `key` before.
+    /// Returns whether a way of `depth` is shorter than all that were found to the URL of `key` before.
     pub fn is_nearer(&self, key: Fingerprint, depth: u16) -> bool {
         self.is_on && self.least.get(&key).is_some_and(|&least| depth < least)
     }
@@ -130,7 +130,7 @@ impl Depths {
         self.least.get(&key).map_or(depth, |&least| least.min(depth))
     }
 
-    /// Whether a page waits to be read again.
+    /// True if a page waits to be read again.
     pub fn are_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -141,7 +141,8 @@ impl Depths {
         Some((key, self.least.get(&key).copied().unwrap_or(u16::MAX)))
     }
 
-    /// Whether to note that a link to the URL of `key` is too deep: of one that was not admitted, once.
+    /// Returns whether to note that a link to the URL of `key` is too deep: only of a URL that was not admitted, and
+    /// once.
     pub fn note_too_deep(&mut self, key: Fingerprint) -> bool {
         self.is_on && self.too_deep.len() < TOO_DEEP_MAX && !self.least.contains_key(&key) && self.too_deep.insert(key)
     }

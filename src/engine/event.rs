@@ -1,4 +1,4 @@
-//! What reaches the engine: answers to its jobs, and what an operator wants.
+//! Events that reach the engine: answers to its jobs, and what an operator wants.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::exchange::LinksRead;
 use crate::frontier::{HostId, PartitionDone};
 use crate::web::seeds::Seed;
 
-/// What reaches the engine.
+/// An event that reaches the engine.
 #[derive(Debug)]
 pub enum Event {
     /// An answer was processed.
@@ -48,7 +48,7 @@ pub enum Event {
     Pause,
     /// Continue after a pause.
     Resume,
-    /// More seeds; no request is made before they are in a durable checkpoint.
+    /// Seeds to be added; no request is made before they are in a durable checkpoint.
     Seeds(Vec<Seed>),
     /// Decide by other settings from now on.
     Reconfigure(Box<Reconfiguration>),
@@ -65,7 +65,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whether a checkpoint after it may say something else than one before it.
+    /// Returns whether a checkpoint after it may say something else than one before it.
     pub(super) fn changes_state(&self) -> bool {
         !matches!(
             self,

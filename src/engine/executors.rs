@@ -1,4 +1,4 @@
-//! What the engine needs done elsewhere. The crawl has threads for it; a simulator does it in line.
+//! The work that the engine needs done elsewhere. The crawl has threads for it; a simulator does it in line.
 
 use super::checkpoint::CheckpointJob;
 use super::job::{FetchJob, ResolveJob};
@@ -15,7 +15,7 @@ use crate::frontier::PartitionJob;
 pub trait Executors {
     /// Makes a request; the answer goes through processing.
     fn fetch(&mut self, job: FetchJob);
-    /// Whether pages can be rendered; no other job of that kind comes where not.
+    /// True if pages can be rendered; where not, no job for it comes.
     fn can_render(&self) -> bool;
     /// Renders a page. It comes back as an answer to its request, with what the rendering has made of it; before, what
     /// the page asks for comes.

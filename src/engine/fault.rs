@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::disk;
 
-/// What a thread met that it cannot go on from.
+/// A fault that a thread met, and cannot go on from.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {

@@ -25,7 +25,7 @@ impl Engine {
         self.books.statistics.clone()
     }
 
-    /// Where the URLs are that were ever admitted.
+    /// Returns the places of all URLs that were ever admitted.
     pub fn accounts(&self) -> Accounts {
         Accounts::of(&self.stores, &self.books.statistics, self.requests.pages())
     }
@@ -52,7 +52,7 @@ impl Engine {
         &self.books.seeds
     }
 
-    /// What is going on at this moment.
+    /// Returns the measures of what is going on at this moment.
     pub fn gauges(&mut self) -> Gauges {
         let now = self.clock.now();
         let pending = self.stores.waiting();
@@ -94,7 +94,7 @@ impl Engine {
         self.stores.arrival.frontier.activity(self.clock.now(), limit)
     }
 
-    /// What keeps requests back.
+    /// Returns what keeps requests back.
     fn constraints(&self, now: Time) -> Constraints {
         let frontier = &self.stores.arrival.frontier;
         Constraints {
@@ -113,7 +113,7 @@ impl Engine {
         }
     }
 
-    /// What the crawl does.
+    /// Returns what the crawl does.
     pub fn doing(&self) -> Doing {
         match self.phase() {
             Phase::Crawling if self.is_paused() => Doing::Paused,

@@ -1,7 +1,7 @@
-//! What makes a crawl this crawl, fixed when it was created.
+//! The identity of a crawl, fixed when it was created.
 //!
-//! It lies in three places: in the catalog, whose word counts; in every checkpoint file, under a checksum, from which
-//! the catalog is rebuilt where it is lost ([`crate::engine::mend`]); and as a plain copy for readers, which is
+//! It is kept in three places: in the catalog, whose word counts; in every checkpoint file, under a checksum, from
+//! which the catalog is rebuilt where it is lost ([`crate::engine::mend`]); and as a plain copy for readers, which is
 //! derived.
 
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub struct Identity {
     pub format: u16,
     /// Seed of all randomness that must be the same in every run, and the crawl's name.
     pub id: u128,
-    /// When it was created.
+    /// Time at which it was created.
     pub created: Time,
     /// The polynomial of its fingerprints.
     pub polynomial: u64,
@@ -40,12 +40,12 @@ pub struct Identity {
     pub partitions: usize,
     /// Query parameters that do not distinguish URLs.
     pub strip_query_params: Vec<String>,
-    /// Which shard of the crawl this is, where it has more than one.
+    /// The shard of the crawl that this is, where there is more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sharding: Option<Sharding>,
 }
 
-/// How a crawl is cut into shards, as the identity of each of them has it, and of the crawl.
+/// The division of a crawl into shards, as the identity of each of them has it, and of the crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sharding {
     /// The shard; none for the crawl as a whole.
@@ -57,7 +57,8 @@ pub struct Sharding {
 }
 
 impl Identity {
-    /// That of a new crawl of the given shape: buckets, partitions, query parameters that do not distinguish URLs.
+    /// The identity of a new crawl of the given shape: buckets, partitions, query parameters that do not distinguish
+    /// URLs.
     pub(super) fn new(now: Time, random: u128, (buckets, partitions, strip): (usize, usize, &[String])) -> Self {
         Identity {
             format: FORMAT,
@@ -71,7 +72,7 @@ impl Identity {
         }
     }
 
-    /// That of a new crawl of so many shards, of which each gets an identity [of its own](Identity::of_shard).
+    /// The identity of a new crawl of `shards` shards, of which [each gets its own](Identity::of_shard).
     pub fn of_crawl(now: Time, random: u128, shape: (usize, usize, &[String]), shards: u32) -> Self {
         let identity = Identity::new(now, random, shape);
         match shards {
@@ -84,7 +85,7 @@ impl Identity {
         }
     }
 
-    /// That of a shard of the crawl that has this one.
+    /// The identity of a shard of the crawl that has this one.
     pub fn of_shard(&self, shard: Shard) -> Self {
         let sharding = self.sharding.map(|sharding| Sharding { shard: Some(shard.index()), ..sharding });
         Identity { sharding, ..self.clone() }
@@ -95,7 +96,7 @@ impl Identity {
         self.sharding.map_or(1, |sharding| sharding.shards)
     }
 
-    /// Which of them this is; of a crawl as a whole the first.
+    /// The shard that this is; of a crawl as a whole the first.
     pub fn shard(&self) -> Shard {
         match self.sharding {
             Some(Sharding { shard, shards, .. }) => Shard::new(shard.unwrap_or(0), shards),
@@ -103,7 +104,7 @@ impl Identity {
         }
     }
 
-    /// Whether the domains of this crawl fall to the same shards in this version of the crawler.
+    /// True if the domains of this crawl fall to the same shards in this version of the crawler.
     pub fn knows_its_domains(&self) -> bool {
         self.sharding.is_none_or(|sharding| sharding.suffixes == SUFFIXES)
     }
@@ -155,7 +156,7 @@ impl Identity {
         disk.replace(&Identity::copy_path(dir), &json)
     }
 
-    /// Where the copy lies in `dir`.
+    /// Path of the copy in `dir`.
     pub fn copy_path(dir: &Path) -> PathBuf {
         dir.join(layout::IDENTITY)
     }

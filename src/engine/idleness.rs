@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::clock::Time;
 
-/// Why workers are idle, of an engine that may make requests.
+/// Reasons for which workers are idle, of an engine that may make requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idleness {
     /// A host is ready all the same.
@@ -13,7 +13,7 @@ pub struct Idleness {
 }
 
 impl Engine {
-    /// Why workers are idle now; `None` where none is, or something else than hosts holds requests back.
+    /// Returns why workers are idle now; `None` where none is, or something else than hosts holds requests back.
     pub fn idleness(&self) -> Option<Idleness> {
         let now = self.clock.now();
         let is_at_limit = self.course.quota.is_taken(self.settings.pages_max);

@@ -1,4 +1,4 @@
-//! What passes between the engine and the network: requests and look-ups out, answers in.
+//! Messages between the engine and the network: requests and look-ups out, answers in.
 //!
 //! ```text
 //!            FetchJob                 Fetched                  Processed
@@ -45,7 +45,7 @@ use crate::web::warc::{Again, Header, HttpVersion, Records, Truncation};
 pub struct FetchJob {
     /// The queue that the request is made for.
     pub host: HostId,
-    /// What is asked for.
+    /// The thing that is asked for.
     pub target: Target,
     /// The URL of the request.
     pub url: CanonicalUrl,
@@ -54,26 +54,26 @@ pub struct FetchJob {
     pub addresses: Arc<[IpAddr]>,
     /// The scope by which links of the answer are judged.
     pub scope: Arc<Scope>,
-    /// What the request is made with, where that is not what is usual.
+    /// Settings of the request, where they are not the usual ones.
     pub settings: Option<Arc<RequestSettings>>,
     /// The page that named this one. Anyone who builds the records, or tells the engine of a failure, reads its record.
     pub via: Referrer,
-    /// What is sent as `Cookie`.
+    /// Value of `Cookie`.
     pub cookie: Option<CookieField>,
-    /// By which sessions of a login it is made.
+    /// Sum of the epochs of the login sessions by which it is made.
     pub sessions: u32,
-    /// What is asked only if it holds no more; a 304 says that it still holds.
+    /// Condition of the request: the answer is only wanted if this holds no more; a 304 says that it still holds.
     pub condition: Option<Condition>,
-    /// What earlier visits said of it, where it is fetched again.
+    /// Results of earlier visits, where it is fetched again.
     pub past: Option<Box<Past>>,
-    /// Whether the page is rendered.
+    /// The wish to render the page, or not.
     pub render: RenderWish,
-    /// What the ids of the answer's records are made from, beside URL and time: of a page the crawl's id, so that they
-    /// can be known later; of a robots.txt anything.
+    /// Seed of the ids of the answer's records, in addition to URL and time: of a page the crawl's id, so that they can
+    /// be known later; of a robots.txt anything.
     pub id_seed: u128,
 }
 
-/// What a request is made for.
+/// The purpose of a request.
 #[derive(Debug)]
 pub enum Target {
     /// A page, which the rules of its origin permit.
@@ -93,23 +93,23 @@ pub enum Target {
         redirects: u8,
         /// The URL that waits for it.
         provenance: Provenance,
-        /// Whether it is asked for on behalf of others than the queue of its host.
+        /// True if it is asked for on behalf of others than the queue of its host.
         for_others: bool,
     },
-    /// What a page asks for that is rendered.
+    /// Something that a rendered page asks for.
     Resource {
         /// The number of the rendering that asked first.
         rendering: u64,
         /// Its fields of the head.
         fields: Vec<(String, String)>,
-        /// How it was found: by the page, and as what that embeds.
+        /// The way on which it was found: through the page, as something that the page embeds.
         provenance: Provenance,
     },
     /// A step of a login.
     Login {
-        /// Which login.
+        /// The login.
         plan: Arc<LoginPlan>,
-        /// Which step.
+        /// The step.
         step: LoginStep,
         /// Redirects followed so far.
         redirects: u8,
@@ -119,12 +119,12 @@ pub enum Target {
 }
 
 impl Target {
-    /// Whether no queue asks for it, but a login or a page that is rendered.
+    /// True if no queue asks for it, but a login or a page that is rendered.
     pub fn is_errand(&self) -> bool {
         matches!(self, Target::Resource { .. } | Target::Login { .. } | Target::Robots { for_others: true, .. })
     }
 
-    /// What the answer is looked at for.
+    /// Returns what the answer is looked at for.
     pub fn purpose(&self) -> Purpose<'_> {
         match self {
             Target::Page { url, .. } => Purpose::Page { depth: url.depth, hops: &url.hops },
@@ -138,12 +138,12 @@ impl Target {
 }
 
 impl FetchJob {
-    /// Whether budgets have not counted its page yet: no visit and no answer came before.
+    /// True if budgets have not counted its page yet: no visit and no answer came before.
     pub fn is_new(&self) -> bool {
         self.past.is_none() && !matches!(&self.target, Target::Page { url, .. } if url.is_counted())
     }
 
-    /// Why its page is fetched, where its URL had been seen before.
+    /// Returns why its page is fetched, where its URL had been seen before.
     pub fn again(&self) -> Option<Again> {
         match &self.target {
             Target::Page { url, .. } if url.is_due_again() => Some(Again::Due),
@@ -161,7 +161,7 @@ impl FetchJob {
         }
     }
 
-    /// What is sent, where that is more than a question.
+    /// Message of a login that is sent, where the request is more than a question.
     pub fn submission(&self) -> Option<&Submission> {
         match &self.target {
             Target::Login { step: LoginStep::Submit(submission), .. } => Some(submission),
@@ -170,28 +170,29 @@ impl FetchJob {
     }
 }
 
-/// What an answer is looked at for: as much of a [`Target`] as its findings depend on, and as a replay knows.
+/// The reason for which an answer is looked at: as much of a [`Target`] as its findings depend on, and as a replay
+/// knows.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose<'a> {
     /// Links and redirects of a page.
     Page {
         /// Links between a seed and the page.
         depth: u16,
-        /// How it was found: at the end of some paths a sitemap is expected.
+        /// The way on which it was found: at the end of some ways a sitemap is expected.
         hops: &'a Hops,
     },
     /// The same of a page that was rendered, where `dom` stands for its body.
     Rendered {
         /// Links between a seed and the page.
         depth: u16,
-        /// How it was found.
+        /// The way on which it was found.
         hops: &'a Hops,
         /// The page as it was when the rendering ended.
         dom: &'a str,
         /// Links that the rendering found beside those in it.
         outlinks: &'a [String],
     },
-    /// How a login goes.
+    /// The course of a login.
     Login,
     /// Rules and sitemaps.
     Robots {
@@ -199,7 +200,7 @@ pub enum Purpose<'a> {
         origin: &'a str,
         /// The depth of the URL that waits for it.
         depth: u16,
-        /// How it was found: as that URL was, and as its prerequisite.
+        /// The way on which it was found: the way of that URL, and then as its prerequisite.
         hops: &'a Hops,
     },
 }
@@ -226,15 +227,15 @@ pub struct Response {
     pub headers: Vec<Header>,
     /// The body as sent, transfer encoding removed.
     pub body: Vec<u8>,
-    /// Why the body is not whole.
+    /// Reason for which the body is not whole.
     pub truncated: Option<Truncation>,
     /// The address that answered.
     pub address: Option<IpAddr>,
     /// The head of the request, as HTTP/1.1 text.
     pub request: Vec<u8>,
-    /// When the request began.
+    /// Time at which the request began.
     pub started: Time,
-    /// From there to the last byte.
+    /// Time from there to the last byte.
     pub duration: Duration,
 }
 
@@ -254,12 +255,12 @@ impl Response {
         headers::list(&self.headers, "content-encoding")
     }
 
-    /// Whether `Retry-After` in it speaks of the server's load: with a redirect or a page it speaks of something else.
+    /// True if `Retry-After` in it speaks of the server's load: with a redirect or a page it speaks of something else.
     pub fn speaks_of_load(&self) -> bool {
         self.status == 429 || self.status >= 500
     }
 
-    /// Whether the body ended before its time, so that it is worth another attempt.
+    /// True if the body ended before its time, so that it is worth another attempt.
     pub fn is_interrupted(&self) -> bool {
         self.truncated.is_some_and(Truncation::is_interruption)
     }
@@ -268,37 +269,37 @@ impl Response {
 /// A job with its answer, on the way to processing.
 #[derive(Debug)]
 pub struct Fetched {
-    /// What was asked.
+    /// The request.
     pub job: FetchJob,
-    /// What came.
+    /// The answer.
     pub response: Response,
 }
 
 /// A job that brought no answer.
 #[derive(Debug)]
 pub struct FetchFailed {
-    /// What was asked.
+    /// The request.
     pub job: FetchJob,
-    /// Why nothing came.
+    /// Reason for which nothing came.
     pub failure: Failure,
     /// The same in more detail.
     pub cause: Cause,
-    /// In the words of the library that noticed.
+    /// Details in the words of the library that noticed.
     pub detail: String,
-    /// When the attempt began.
+    /// Time at which the attempt began.
     pub started: Time,
-    /// How long it took.
+    /// Time that it took.
     pub duration: Duration,
 }
 
-/// Why a name has no address, and for how long that holds where the name servers said so.
+/// Reason for which a name has no address, and the time for which that holds where the name servers said so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unresolved {
-    /// Why.
+    /// The reason.
     pub failure: Failure,
     /// The same in more detail.
     pub cause: Cause,
-    /// How long it holds at most; `dns.negative_ttl` may be shorter.
+    /// Time that it holds at most; `dns.negative_ttl` may be shorter.
     pub valid_for: Option<Duration>,
 }
 
@@ -311,17 +312,17 @@ impl From<Failure> for Unresolved {
 /// A link that is in scope.
 #[derive(Debug)]
 pub struct FoundLink {
-    /// Where it leads, in the fetch form.
+    /// Target of the link, in the fetch form.
     pub url: Box<str>,
     /// Its fingerprints.
     pub keys: Keys,
-    /// What kind of link it is.
+    /// The kind of link.
     pub kind: LinkKind,
-    /// When it was changed last by what names it, a sitemap or a feed, as far as that is believed.
+    /// Time of its last change, as a sitemap or feed that names it says, as far as that is believed.
     pub modified: Option<Time>,
 }
 
-/// What of an answer was not looked at, and why.
+/// Limits at which something of an answer was not looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitsMet {
     /// The body was decoded in part only: it becomes larger than its limit, is damaged, or is of an unknown coding.
@@ -334,7 +335,7 @@ pub struct LimitsMet {
     pub repeated: bool,
 }
 
-/// What processing found in an answer.
+/// Results of processing an answer.
 #[derive(Debug)]
 pub struct Findings {
     /// Links in scope, each once; of a robots.txt the sitemaps that it names.
@@ -343,42 +344,42 @@ pub struct Findings {
     pub dropped: Vec<(Reason, u32)>,
     /// The first of those that are too deep.
     pub too_deep: Vec<FoundLink>,
-    /// Where a 3xx leads; judged by the engine.
+    /// Target of a 3xx; judged by the engine.
     pub redirect: Option<(CanonicalUrl, Keys)>,
     /// The rules of a robots.txt, without its sitemaps.
     pub rules: Option<RobotsRules>,
-    /// What was in the page if it is a sitemap or a feed.
+    /// Summary of the page if it is a sitemap or a feed.
     pub sitemap: Option<Summary>,
-    /// Which limits the answer met, for crawl.log.
+    /// Limits that the answer met, for crawl.log.
     pub limits: LimitsMet,
-    /// Whether the page is hardly more than its scripts.
+    /// True if the page is hardly more than its scripts.
     pub is_scripts: bool,
-    /// Of a page of HTML: how much it shows.
+    /// Scripts, links and text that a page of HTML shows.
     pub shown: Option<Found>,
     /// The page asks not to follow its links.
     pub is_nofollow: bool,
     /// A digest of what the page says, without what changes by itself; 0 where it says nothing, or nobody asked.
     pub text: u64,
-    /// By what it is told whether other pages say nearly the same, where that is of interest.
+    /// Keys by which it is known whether other pages say nearly the same, where that is of interest.
     pub likeness: Option<Box<Likeness>>,
-    /// What the page says for and against the parameters of its URL, where these may be session ids.
+    /// Evidence of the page for and against the parameters of its URL, where these may be session ids.
     pub evidence: Option<Box<Evidence>>,
-    /// What the page itself states about its use, beside its header.
+    /// Statements in the page itself about its use, apart from those in its header.
     pub statements: Statements,
     /// The URL that the page names as its canonical one, by its `Link` header or else by `<link rel=canonical>`.
     pub canonical: Option<String>,
-    /// What an answer to a step of a login has.
+    /// Findings of an answer to a step of a login.
     pub login: Option<Box<LoginFindings>>,
-    /// Whether the answer is what the site shows to those who are not logged in.
+    /// True if the answer is what the site shows to those who are not logged in.
     pub is_logged_out: bool,
 }
 
-/// What was found in an answer to a step of a login.
+/// Findings in an answer to a step of a login.
 #[derive(Debug)]
 pub struct LoginFindings {
     /// The form, or why there is none.
     pub form: Result<Form, String>,
-    /// Whether the page has the element by which a login that worked is known.
+    /// True if the page has the element by which a login that worked is known.
     pub has_success: bool,
 }
 
@@ -406,7 +407,7 @@ impl Findings {
         }
     }
 
-    /// Whether the answer was a page, a sitemap or a feed.
+    /// The kind of document that the answer was: a page, a sitemap or a feed.
     pub fn kind(&self) -> sitemap::Kind {
         self.sitemap.map_or(sitemap::Kind::Page, |summary| summary.format.kind())
     }
@@ -433,7 +434,7 @@ impl fmt::Debug for Room {
 /// An answer with its findings and its records.
 #[derive(Debug)]
 pub struct Processed {
-    /// What was asked.
+    /// The request.
     pub job: FetchJob,
     /// Fingerprints of the job's URL.
     pub keys: Keys,
@@ -441,20 +442,21 @@ pub struct Processed {
     pub response: Response,
     /// Media type without parameters.
     pub mime: String,
-    /// What `Retry-After` asks for.
+    /// Time that `Retry-After` asks for.
     pub retry_after: Option<Duration>,
     /// Links, redirect, rules.
     pub findings: Findings,
     /// The records for the archive.
     pub records: Records,
-    /// Whether they state anything about the use of the answer.
+    /// True if they state anything about the use of the answer.
     pub has_statements: bool,
     /// The memory that it has a part of.
     pub room: Room,
-    /// Why the page is to be rendered before it is stored; then its body is still there, and no records are.
+    /// Reason for which the page is to be rendered before it is stored; then its body is still there, and no records
+    /// are.
     pub to_render: Option<&'static str>,
-    /// What a rendering has made of the page.
+    /// The result of rendering the page.
     pub rendered: Option<Box<Rendered>>,
-    /// What a page gets that has asked for it.
+    /// Answer for the page that has asked for it.
     pub resource: Option<Arc<Resource>>,
 }

@@ -9,6 +9,6 @@ use std::fmt;
 
 /// The right to make requests.
 pub trait Lease: fmt::Debug + Send + Sync {
-    /// Whether a request may be begun at this moment. It is asked for every request, and answers at once.
+    /// Returns whether a request may be begun at this moment. It is asked for every request, and answers at once.
     fn holds(&self) -> bool;
 }

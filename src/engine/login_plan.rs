@@ -10,18 +10,18 @@ use crate::web::url::CanonicalUrl;
 /// A login as it is configured.
 #[derive(Debug, PartialEq)]
 pub struct LoginPlan {
-    /// Where the form is found, or where the message goes.
+    /// URL at which the form is found, or to which the message goes.
     pub url: CanonicalUrl,
-    /// What is sent.
+    /// The message that is sent.
     pub message: Message,
-    /// How a login that worked is known.
+    /// The sign of a login that worked.
     pub success: Sign,
-    /// How a page is known that asks for a new login; where nothing is said, it redirects to the login's URL, or has
-    /// the status 401.
+    /// The sign of a page that asks for a new login; where nothing is said, it redirects to the login's URL, or has the
+    /// status 401.
     pub lost: Sign,
 }
 
-/// What a login sends.
+/// The message of a login.
 #[derive(Debug, PartialEq)]
 pub enum Message {
     /// The form that a selector finds, or the first with a password, with these fields filled in.
@@ -42,7 +42,7 @@ pub enum LoginStep {
     Form,
     /// The form, or the message.
     Submit(Submission),
-    /// Where the answer to it redirects.
+    /// The URL to which the answer to it redirects.
     Follow,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct WaitingStep {
     pub via: String,
 }
 
-/// What is the same for all steps of a login.
+/// Facts that are the same for all steps of a login.
 #[derive(Debug)]
 pub(super) struct Login {
     /// The queue of the page that needs it.

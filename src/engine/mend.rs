@@ -1,4 +1,4 @@
-//! Whether a crawl's catalog and the files beside it belong together, and the catalog rebuilt where it is lost.
+//! Checks that a crawl's catalog and the files next to it belong together, and rebuilds the catalog where it is lost.
 //!
 //! sled takes what it cannot read for the end of its log, and rewrites the file: what it says then is what was true
 //! some commits ago, or nothing. So its word is held against the directory before anything is deleted by it:
@@ -113,7 +113,7 @@ fn trace(disk: &Disk, dir: &Path) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Whether there is a crawl in `dir`, or what is left of one.
+/// Returns whether there is a crawl in `dir`, or what is left of one.
 pub fn is_begun(disk: &Disk, dir: &Path) -> bool {
     dir.join(layout::CATALOG).exists() || numbers(disk, dir).is_ok_and(|numbers| !numbers.is_empty())
 }

@@ -136,10 +136,10 @@ use stores::Stores;
 /// Results of merges that are handed on between two looks at the network.
 const RESULTS_PER_PUMP: usize = 2_000;
 
-/// What is due and cannot begin yet is looked at again after so long at least.
+/// Shortest time until what is due and cannot begin yet is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// What the engine decides by; all of it may change from one run to the next.
+/// Settings by which the engine decides; all of them may change from one run to the next.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Requests that may be in progress, slow ones beside them.
@@ -152,10 +152,9 @@ pub struct Settings {
     pub bytes_max: Option<u64>,
     /// Time of the whole crawl.
     pub time_max: Option<Duration>,
-    /// Between two checkpoints.
+    /// Time between two checkpoints.
     pub checkpoint_interval: Duration,
-    /// How long a checkpoint may be in progress, for the sake of what it is shipped to, before no more requests are
-    /// made.
+    /// Time that a checkpoint may be in progress, because of what it is shipped to, before no more requests are made.
     pub behind_max: Option<Duration>,
     /// Free bytes below which the crawl stops.
     pub disk_floor: u64,
@@ -163,27 +162,27 @@ pub struct Settings {
     pub urls_per_pattern: Option<u64>,
     /// Pages that an origin may have of nearly one text before the links of more of them are not followed.
     pub pages_per_text: Option<u64>,
-    /// Whether parameters of URLs that make no other page are learnt.
+    /// True if the crawl learns which parameters of URLs make no other page.
     pub learn_session_params: bool,
-    /// Whether a seed that redirects elsewhere takes that place into scope.
+    /// True if a seed that redirects elsewhere takes that place into scope.
     pub follow_seed_redirects: bool,
-    /// Whether robots.txt is asked.
+    /// True if robots.txt is asked.
     pub obey_robots: bool,
     /// Sites that are fetched otherwise, if there are any.
     pub sites: Option<Arc<dyn Sites>>,
     /// Addresses that are said, not asked for.
     pub hosts: Hosts,
-    /// Which pages are rendered, and how.
+    /// Pages that are rendered, and the way in which they are.
     pub rendering: RenderSettings,
-    /// For how long rules hold.
+    /// Time for which rules hold.
     pub robots_cache: Duration,
-    /// For how long a name that does not exist, or has no public address, is not asked for again.
+    /// Time for which a name that does not exist, or has no public address, is not asked for again.
     pub negative_ttl: Duration,
-    /// What merges of the three stores may take.
+    /// Limits of what merges of the three stores may take.
     pub merge_pace: PaceOptions,
-    /// For how long a crawl goes on of which only hosts are left that never answered.
+    /// Time for which a crawl goes on of which only hosts are left that never answered.
     pub linger: Duration,
-    /// For how long a graceful stop waits for what is in progress.
+    /// Time for which a graceful stop waits for what is in progress.
     pub stop_grace: Duration,
     /// Requests a second of the whole crawl.
     pub requests_per_second: Option<f64>,
@@ -191,7 +190,7 @@ pub struct Settings {
     pub bytes_per_second: Option<u64>,
 }
 
-/// Where a crawl lies, and which one it is.
+/// The place of a crawl, and its identity.
 #[derive(Clone)]
 struct Home {
     disk: Disk,
@@ -200,9 +199,9 @@ struct Home {
     identity: Arc<Identity>,
     /// Makes the crawl's fingerprints.
     keys: Arc<KeyMaker>,
-    /// Which shard of it this is.
+    /// The shard of it that this is.
     shard: Shard,
-    /// Where checkpoints are shipped to, where they are.
+    /// The place to which checkpoints are shipped, where they are.
     shipping: Option<Arc<dyn Shipping>>,
 }
 
@@ -228,13 +227,13 @@ pub struct Engine {
     course: Course,
     /// Cookies that servers have set.
     cookies: CookieJars,
-    /// Who is logged in where.
+    /// Logins at sites, and their states.
     logins: Logins,
     /// Rules of origins that are asked for, or are known to it alone.
     asked_rules: AskedRules,
     /// Pages that are rendered.
     renderings: Renderings,
-    /// When pages are fetched again, where they are.
+    /// The calendar by which pages are fetched again, where they are.
     recrawls: Option<Box<Recrawls>>,
     /// Links from and to other shards, where there are any.
     exchange: Option<Box<Exchange>>,
@@ -365,7 +364,7 @@ impl Engine {
         self.collect_dropped()
     }
 
-    /// When `pump` may have something to do without an event.
+    /// Returns when `pump` may have something to do without an event.
     pub fn next_due(&mut self) -> Option<Time> {
         let now = self.clock.now();
         let next = if let Phase::Stopping { deadline, .. } = self.course.phase() {
@@ -392,7 +391,7 @@ impl Engine {
         next.into_iter().chain(checkpoint).chain(rests).chain(early).min()
     }
 
-    /// Whether results of merges or seeds wait to be handed on, or pages to be read again, so that `pump` and
+    /// True if results of merges or seeds wait to be handed on, or pages to be read again, so that `pump` and
     /// `read_nearer` have to be called again at once.
     pub fn is_busy(&self) -> bool {
         let has_seeds = self.course.is_crawling() && self.seeding.intake.is_waiting();
@@ -405,7 +404,7 @@ fn queued_url(url: &str) -> CanonicalUrl {
     CanonicalUrl::parse(url).expect("queued URLs are in the fetch form")
 }
 
-/// Whether `url` is a seed, or where one redirects.
+/// True if `url` is a seed, or a page to which one redirects.
 fn is_of_seed(url: &QueuedUrl) -> bool {
     url.hops.redirects() == url.hops.as_str().len()
 }

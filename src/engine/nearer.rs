@@ -41,7 +41,7 @@ impl Engine {
         self.collect_dropped()
     }
 
-    /// Whether pages wait to be read again, of a crawl that goes on.
+    /// True if pages wait to be read again, in a crawl that goes on.
     pub(super) fn has_nearer(&self) -> bool {
         self.course.is_crawling() && self.stores.arrival.depths.are_waiting()
     }

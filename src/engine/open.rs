@@ -56,21 +56,21 @@ pub struct Opening {
     pub clock: Arc<dyn Clock>,
     /// The hands.
     pub executors: Box<dyn Executors>,
-    /// What it shares with the other engines of the process.
+    /// The things that it shares with the other engines of the process.
     pub commons: Commons,
     /// Called when another engine has left a slot that this one waits for.
     pub wake: Waker,
     /// The crawl's identity.
     pub identity: Identity,
-    /// Whether the crawl was created just now: then no host can have been asked before.
+    /// True if the crawl was created just now: then no host can have been asked before.
     pub is_new: bool,
     /// Makes fingerprints.
     pub keys: Arc<KeyMaker>,
-    /// What the engine decides by.
+    /// Settings by which the engine decides.
     pub settings: Settings,
     /// Scope rules.
     pub scope: ScopeOptions,
-    /// Whether bad answers of earlier runs are asked for again.
+    /// True if bad answers of earlier runs are asked for again.
     pub force: bool,
     /// The settings by which names are resolved.
     pub name_settings: String,
@@ -86,23 +86,23 @@ pub struct Opening {
     pub frontier: FrontierOptions,
     /// The container.
     pub container: ContainerOptions,
-    /// What the first record of every value file says.
+    /// Content of the first record of every value file.
     pub warcinfo: WarcInfo,
     /// logs/crawl.log.
     pub crawl_log: CrawlLog,
     /// logs/skipped.jsonl.
     pub skipped_log: SkippedLog,
-    /// How pages are fetched again, where they are.
+    /// Options of fetching pages again, where they are.
     pub recrawl: Option<RecrawlOptions>,
-    /// How supporters of domains are counted.
+    /// Options of counting supporters of domains.
     pub support: SupportOptions,
-    /// What makes it a shard, where the crawl has several.
+    /// Options that make it a shard, where the crawl has several.
     pub exchange: Option<ExchangeOptions>,
-    /// Where its checkpoints are shipped to, where they are.
+    /// The place to which its checkpoints are shipped, where they are.
     pub shipping: Option<Arc<dyn Shipping>>,
 }
 
-/// Why a crawl cannot be opened.
+/// Reason for which a crawl cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -341,7 +341,7 @@ fn open_seeds(opening: &mut Opening, saved: Option<&Checkpoint>) -> disk::Result
     Ok((table, intake))
 }
 
-/// What this shard has of the others, at checkpoint `number`, which is durable.
+/// Opens what this shard has of the others, at checkpoint `number`, which is durable.
 fn open_exchange(opening: &mut Opening, number: u64, section: &[u8]) -> disk::Result<Option<Box<Exchange>>> {
     let Some(options) = opening.exchange.take() else { return Ok(None) };
     let state = ExchangeState::read(section, &checkpoint::checkpoint_path(&opening.dir, number))?;

@@ -1,9 +1,9 @@
-//! What the store of pairs of domains keeps with a pair, and what travels with a question about one.
+//! Data that the store of pairs of domains keeps with a pair, and data that travels with a question about one.
 
 use crate::drum::{Aux, Value};
 use crate::fingerprint::Fingerprint;
 
-/// What is stored with a pair of domains: nothing.
+/// The data that is stored with a pair of domains: none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair;
 

@@ -1,9 +1,9 @@
-//! How the run before left the crawl: what a start decides by.
+//! The end of the run before, by which a start decides.
 
 use super::checkpoint::Checkpoint;
 use crate::record::Finish;
 
-/// How the last run left the crawl.
+/// The way in which the last run left the crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Past {
     /// There was none.
@@ -15,7 +15,7 @@ pub enum Past {
 }
 
 impl Past {
-    /// What the last checkpoint says; `is_new` where the crawl was created just now.
+    /// Finds it out from the last checkpoint; `is_new` where the crawl was created just now.
     pub(super) fn of(saved: Option<&Checkpoint>, is_new: bool) -> Past {
         match saved {
             None if is_new => Past::New,

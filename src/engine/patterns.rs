@@ -1,4 +1,4 @@
-//! How many URLs of one pattern an origin has had: the budget that ends calendars.
+//! The number of URLs of one pattern that an origin has had: the budget that ends calendars.
 //!
 //! Every new URL with a [`pattern`] is counted, by origin and pattern together, in a [`Sketch`] of 2 MiB: a count is
 //! never too low, and ages where the sketch fills.

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use super::allowance::Allowance;
 use crate::record::Finish;
 
-/// What all engines have together.
+/// Pages and bytes that all engines have together.
 #[derive(Debug, Default)]
 pub struct Quota {
     /// Pages that are stored, in flight or reserved.
@@ -23,17 +23,17 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// Why the whole crawl stops, as far as this process says so.
+    /// Returns why the whole crawl stops, as far as this process says so.
     pub fn stop(&self) -> Option<Finish> {
         self.stop.get().copied()
     }
 }
 
-/// What one engine has of it.
+/// One engine's part of a [`Quota`].
 #[derive(Debug)]
 pub(super) struct OwnQuota {
     quota: Arc<Quota>,
-    /// What it may have, where that is dealt out elsewhere.
+    /// The engine's share, where the limits are dealt out elsewhere.
     allowance: Option<Arc<Allowance>>,
     taken: u64,
     stored: u64,
@@ -77,7 +77,7 @@ impl OwnQuota {
         self.is_reserved
     }
 
-    /// Whether pages that are stored, in flight or reserved are as many as `limit` permits, or as were granted.
+    /// Returns whether pages that are stored, in flight or reserved are as many as `limit` permits, or as were granted.
     pub fn is_taken(&self, limit: Option<u64>) -> bool {
         match &self.allowance {
             Some(allowance) => allowance.waits(),
@@ -90,7 +90,7 @@ impl OwnQuota {
         self.is_reserved = false;
     }
 
-    /// What was reserved is not needed.
+    /// Gives back a reserved page that is not needed.
     pub fn give_back(&mut self) {
         if std::mem::take(&mut self.is_reserved) {
             let less = self.taken - 1;
@@ -99,7 +99,7 @@ impl OwnQuota {
         }
     }
 
-    /// Whether limits are dealt out elsewhere.
+    /// True if limits are dealt out elsewhere.
     pub fn is_granted(&self) -> bool {
         self.allowance.is_some()
     }
@@ -109,7 +109,7 @@ impl OwnQuota {
         self.allowance.iter().for_each(|allowance| allowance.wait(waits));
     }
 
-    /// Whether more has to be granted before anything can be requested.
+    /// True if more has to be granted before anything can be requested.
     pub fn waits(&self) -> bool {
         self.allowance.as_ref().is_some_and(|allowance| allowance.waits())
     }
@@ -130,7 +130,7 @@ impl OwnQuota {
         let _ = self.quota.stop.set(finish);
     }
 
-    /// Why the whole crawl stops, if it does.
+    /// Returns why the whole crawl stops, if it does.
     pub fn stop(&self) -> Option<Finish> {
         self.quota.stop()
     }

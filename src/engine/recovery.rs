@@ -43,7 +43,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(60);
 /// scope in, findings out.
 pub type Find<'a> = dyn FnMut(&CanonicalUrl, Purpose<'_>, &Response, &Scope) -> Findings + 'a;
 
-/// What `page` is looked at for, which `hops` led to: of one that was rendered, what the rendering has left is.
+/// Returns what `page` is looked at for, which `hops` led to: of one that was rendered, what the rendering has left is.
 pub(super) fn purpose_of<'a>(page: &'a ReplayedPage, hops: &'a Hops) -> Purpose<'a> {
     let depth = page.depth;
     match page.conversion.as_deref() {
@@ -176,7 +176,8 @@ impl Engine {
         self.page_done(&queued, page.status, (findings, has_changed, response.address), &stored)
     }
 
-    /// What a page asked for that was rendered: it is no URL of the crawl by that, and what it names was admitted.
+    /// Replays something that a rendered page asked for. It is no URL of the crawl by that, but what it names was
+    /// admitted.
     fn replay_resource(
         &mut self,
         url: &CanonicalUrl,

@@ -1,4 +1,4 @@
-//! What is said of renderings between the engine, those who process pages and those who render them: plain values.
+//! Plain values about renderings that pass between the engine, those who process pages and those who render them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,38 +13,38 @@ use crate::web::url::CanonicalUrl;
 const FEW_LINKS: u32 = 2;
 const LITTLE_TEXT_BYTES: u64 = 512;
 
-/// Which pages are rendered.
+/// The pages that are rendered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RenderMode {
     /// None.
     #[default]
     Off,
-    /// Those of patterns that show more so.
+    /// Pages of patterns that show more when they are rendered.
     Needed,
     /// All.
     Always,
 }
 
-/// Whether a page is rendered, as far as that is known before its request.
+/// The wish to render a page, or not, as far as it is known before the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RenderWish {
-    /// It is not.
+    /// It is not rendered.
     #[default]
     No,
-    /// If it looks as if it needed it.
+    /// It is rendered if it looks as if it needed it.
     IfScripted,
-    /// If it has a script and nothing is known of its pattern: to see whether that needs it.
+    /// It is rendered if it has a script and nothing is known of its pattern: to see whether that needs it.
     Try,
-    /// If it has a script: pages of its pattern show more so.
+    /// It is rendered if it has a script: pages of its pattern show more so.
     Pattern,
-    /// If it has a script: to see whether that is as it was.
+    /// It is rendered if it has a script: to see whether its pattern is as it was.
     Sample,
-    /// It is.
+    /// It is rendered, whatever it looks like.
     Always,
 }
 
 impl RenderWish {
-    /// Why a page that shows `found` is rendered, if it is.
+    /// Returns why a page that shows `found` is rendered, if it is.
     pub fn reason(self, found: &Found) -> Option<&'static str> {
         match self {
             RenderWish::No => None,
@@ -59,13 +59,13 @@ impl RenderWish {
         }
     }
 
-    /// Whether it holds whatever is learnt until the page has come.
+    /// True if it holds whatever is learnt until the page has come.
     pub fn is_settled(self) -> bool {
         matches!(self, RenderWish::Always | RenderWish::Pattern | RenderWish::Sample)
     }
 }
 
-/// How much a page shows.
+/// Numbers of what a page shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Scripts in it.
@@ -77,33 +77,33 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether it is that of a page that looks as if its scripts made it.
+    /// True if a page that shows this looks as if its scripts made it.
     pub fn looks_scripted(&self) -> bool {
         self.scripts > 0 && (self.links <= FEW_LINKS || self.text_bytes < LITTLE_TEXT_BYTES)
     }
 
-    /// Whether a rendering that shows `self` was worth it for a page that shows `before` without.
+    /// Returns whether a rendering that shows `self` was worth it for a page that shows `before` without.
     pub fn is_more_than(&self, before: &Found) -> bool {
         self.links > before.links || self.text_bytes > before.text_bytes + before.text_bytes / 4 + 64
     }
 }
 
-/// What a rendering has made of a page.
+/// The result of rendering a page.
 #[derive(Clone, Debug)]
 pub struct Rendered {
-    /// Which rendering.
+    /// Number of the rendering.
     pub number: u64,
-    /// Why it was rendered.
+    /// Reason for which it was rendered.
     pub why: &'static str,
-    /// Why there is no rendered page, if there is none.
+    /// Reason for which there is no rendered page, if there is none.
     pub failure: Option<String>,
     /// No browser was asked: the page does not need it.
     pub is_as_served: bool,
-    /// What ended the wait for the page, where it was not quiet by then.
+    /// The limit that ended the wait for the page, in a word, where it was not quiet by then.
     pub cut_by: Option<&'static str>,
-    /// What the page showed before, and after.
+    /// Numbers of what the page showed before, and after.
     pub shown: (Found, Found),
-    /// How long it took.
+    /// Time that it took.
     pub duration: Duration,
 }
 
@@ -121,18 +121,18 @@ impl Rendered {
         }
     }
 
-    /// Whether a browser has made anything of the page.
+    /// True if a browser has made anything of the page.
     pub fn has_page(&self) -> bool {
         self.failure.is_none() && !self.is_as_served
     }
 
-    /// Whether it showed more than the page without.
+    /// True if it showed more than the page without.
     pub fn showed_more(&self) -> bool {
         self.has_page() && self.shown.1.is_more_than(&self.shown.0)
     }
 }
 
-/// Which request of which rendering.
+/// The identity of a request of a rendering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AskId {
     /// The rendering.
@@ -144,24 +144,24 @@ pub struct AskId {
 /// A page asks for a URL.
 #[derive(Debug)]
 pub struct Ask {
-    /// Who asks.
+    /// The request, and its rendering.
     pub id: AskId,
-    /// For what; always a GET.
+    /// The URL that is asked for, always with GET.
     pub url: CanonicalUrl,
     /// Fields of the head that scripts of the page have set: names in lower case.
     pub fields: Vec<(String, String)>,
 }
 
-/// What a page gets.
+/// The answer for a page.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// What the server said.
+    /// The server's answer.
     Got(Arc<Resource>),
     /// Nothing.
     Refused(Refusal),
 }
 
-/// Why a page does not get what it asks for.
+/// Reason for which a page does not get what it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The rendering has its end, or the crawl stops.

@@ -10,7 +10,7 @@ use crate::frontier::QueuedUrl;
 use crate::outcome::Reason;
 use crate::web::html::LinkKind;
 
-/// Why nothing is followed that a page links to.
+/// Reason for which nothing is followed that a page links to.
 struct Stop {
     reason: Reason,
     rule: String,

@@ -1,4 +1,4 @@
-//! Where an engine takes its events in: what a job carries, so that its answer finds the engine that sent it out.
+//! Addresses of engines: each job carries one, so that its answer finds the engine that sent it out.
 //!
 //! Threads are a process's, and may serve several engines. None of them knows an engine but by the address of a job.
 
@@ -14,7 +14,7 @@ pub struct ReplyTo {
 }
 
 impl ReplyTo {
-    /// That of the engine with this number among those of the process, which takes in what is sent to `events`.
+    /// The address of the engine with this number among those of the process, which takes in what is sent to `events`.
     pub fn new(engine: usize, events: Sender<Event>) -> Self {
         ReplyTo { engine, events }
     }
@@ -38,8 +38,8 @@ impl ReplyTo {
 /// A job on its way, with the address for its answer.
 #[derive(Debug)]
 pub struct Addressed<J> {
-    /// What is to be done.
+    /// Work that is to be done.
     pub job: J,
-    /// Who asked for it.
+    /// Address of the engine that asked for it.
     pub reply: ReplyTo,
 }

@@ -1,4 +1,4 @@
-//! What requests are made with: one list for those of all sites, and others for some.
+//! Settings of requests: one list for those of all sites, and others for some.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,22 +10,22 @@ use crate::signature::Signer;
 use crate::web::proxy::ProxyUrl;
 use crate::web::secret::Secret;
 
-/// What requests are made with.
+/// Settings of requests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestSettings {
     /// The `User-Agent`.
     pub user_agent: String,
     /// The product token in it, which robots.txt files name.
     pub agent_token: String,
-    /// More fields of the head: names in lower case, and values.
+    /// Further fields of the head: names in lower case, and values.
     pub fields: Vec<(String, String)>,
     /// Fields of which nobody may learn the values but the server.
     pub secrets: Vec<(String, Secret)>,
     /// Signs them; none for requests without signatures.
     pub signer: Option<Arc<Signer>>,
-    /// What becomes of cookies.
+    /// The use of cookies.
     pub cookies: CookieUse,
-    /// Whether the archive has markers in the place of what is secret.
+    /// True if the archive has markers in the place of what is secret.
     pub redacts: bool,
     /// The logins that come before the pages.
     pub logins: Vec<Arc<LoginPlan>>,
@@ -37,11 +37,11 @@ pub struct RequestSettings {
     pub timeout_head: Duration,
     /// Time for the whole exchange.
     pub timeout_total: Duration,
-    /// Which pages are rendered.
+    /// Pages that are rendered.
     pub rendering: RenderMode,
     /// Steps to the end of those that grow there.
     pub scrolls: u32,
-    /// What banners in them are told that ask for consent.
+    /// The answer to banners in them that ask for consent.
     pub consent: Consent,
     /// CSS selectors of what is clicked in them.
     pub clicks: Vec<String>,
@@ -50,13 +50,13 @@ pub struct RequestSettings {
 }
 
 impl RequestSettings {
-    /// Whether requests show the server something that nobody else may know: what comes back may be for us alone.
+    /// True if requests show the server something that nobody else may know: what comes back may be for us alone.
     pub fn is_secret(&self) -> bool {
         !self.secrets.is_empty() || !self.logins.is_empty() || self.cookies == CookieUse::Secret
     }
 }
 
-/// What becomes of the cookies that a server sets.
+/// The use of the cookies that a server sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CookieUse {
     /// They are ignored.

@@ -1,9 +1,9 @@
-//! What pages embed from elsewhere, and who pays for it.
+//! Things that pages embed from elsewhere, and who pays for them.
 //!
-//! The scope lets in what a page embeds wherever it lies, so a page can name any URL of any site. That must not make
-//! the crawl a weapon: a site that names a million pictures of another one would have the crawl ask there a million
-//! times. So such a URL counts against the budget of the site that *names* it, `budget.pages_per_domain`, beside the
-//! pages of that site: both together never are more than it.
+//! The scope lets in what a page embeds wherever it is, so a page can name any URL of any site. That must not make the
+//! crawl a weapon: a site that names a million pictures of another one would have the crawl ask there a million times.
+//! So such a URL counts against the budget of the site that *names* it, `budget.pages_per_domain`, beside the pages of
+//! that site: both together never are more than it.
 //!
 //! - Charged is the registrable domain of the page that names the URL, or that redirects to it; of a style sheet
 //!   elsewhere that names a font, the domain of that sheet. Only what the scope takes in by this exception alone is
@@ -27,8 +27,8 @@ use crate::frontier::QueuedUrl;
 use crate::outcome::Reason;
 
 impl Engine {
-    /// If `url`, which a page of `domain` names, is let in only because it is embedded: charges that domain, or says
-    /// that its budget is used up.
+    /// Charges `domain` for `url`, which one of its pages names, if the URL is let in only because it is embedded; or
+    /// says that the domain's budget is used up.
     pub(super) fn charge_requisite(
         &mut self,
         domain: Fingerprint,

@@ -31,9 +31,9 @@ pub struct HoldLog {
     /// The checkpoint that the open file follows.
     number: u64,
     file: Option<(DiskFile, u64)>,
-    /// Whether anything was appended to the open file since its last sync began.
+    /// True if anything was appended to the open file since its last sync began.
     unsynced: bool,
-    /// Those of the older files of which the same holds. Their rests are in the checkpoint that was cut, but that may
+    /// Numbers of older files of which the same holds. Their rests are in the checkpoint that was cut, but that may
     /// take long to become durable, and until then nothing else has them.
     older_unsynced: Vec<u64>,
     syncing: bool,
@@ -135,13 +135,13 @@ impl HoldLog {
         Ok(())
     }
 
-    /// When [`HoldLog::next_sync`] has something to do, unless a sync is in progress.
+    /// Returns when [`HoldLog::next_sync`] has something to do, unless a sync is in progress.
     pub fn next_sync_due(&self) -> Option<Time> {
         let wanted = self.unsynced || !self.older_unsynced.is_empty();
         (wanted && !self.syncing).then_some(self.sync_due)
     }
 
-    /// What has to be synced now, if anything has: one sync at a time, and not all the time.
+    /// Returns what has to be synced now, if anything has: one sync at a time, and not all the time.
     pub fn next_sync(&mut self, now: Time) -> Option<HoldSync> {
         const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
         self.next_sync_due().filter(|&due| due <= now)?;
@@ -195,8 +195,8 @@ pub fn files(disk: &Disk, dir: &Path) -> Result<Vec<(u64, PathBuf)>> {
     Ok(names.filter_map(|name| Some((number(&name)?, dir.join(&name)))).collect())
 }
 
-/// Where in the file at `path` its whole records end, where it is not whole to its end; and whether that can be the
-/// trace of a write that was cut short.
+/// Returns the offset in the file at `path` at which its whole records end, where it is not whole to its end; and
+/// whether that can be the trace of a write that was cut short.
 pub fn check(disk: &Disk, path: &Path) -> Result<Option<(u64, bool)>> {
     let (rests, bytes) = read(disk, path)?;
     if bytes >= HEADER_BYTES && Header::check(&disk.open(path, Mode::Read)?, Kind::Rests, VERSION).is_err() {

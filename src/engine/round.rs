@@ -25,7 +25,7 @@ pub struct Round {
     pub number: u32,
     /// Length of key.dat when it began: what lies behind was stored in it or later.
     pub from: u64,
-    /// Whether the run that made the checkpoint is one with `--force`.
+    /// True if the run that made the checkpoint is one with `--force`.
     pub running: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct Round {
 pub struct Refetch {
     /// Number of the round.
     pub round: u32,
-    /// Whether the round had begun in an earlier run.
+    /// True if the round had begun in an earlier run.
     pub goes_on: bool,
     /// Listed seeds that were not in it yet.
     pub seeds: u64,
@@ -42,12 +42,12 @@ pub struct Refetch {
     pub listed: u64,
 }
 
-/// How a run with `--force` goes on with rounds: as one shard sees it, or decided for all of them.
+/// The round of a run with `--force`: as one shard sees it, or decided for all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundWanted {
     /// The last round that the shard knows; decided, that of this run.
     pub number: u32,
-    /// Whether this run goes on with it.
+    /// True if this run goes on with it.
     pub goes_on: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How a URL comes into the crawl: every discovery takes this one way, whatever found the URL.
+//! The way of a URL into the crawl: every discovery takes this one way, whatever found the URL.
 //!
 //! ```text
 //! link, redirect, sitemap, seed, fallback ─► what it inherits ─► scope, depth ─► URL-seen, budgets, ... ([`stores`])
@@ -27,36 +27,36 @@ use crate::web::html::LinkKind;
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
 
-/// What a URL inherits from the page that names it.
+/// The page that names a URL, and from which the URL inherits.
 pub(super) struct Parent<'a> {
     pub(super) url: &'a QueuedUrl,
     /// Offset of the page's record in key.dat.
     pub(super) record: u64,
-    /// Whether the page was found changed.
+    /// True if the page was found changed.
     pub(super) has_changed: bool,
 }
 
-/// How a URL was found.
+/// The source in which a URL was found.
 pub(super) enum Discovery<'a> {
     /// A line of the seeds; a forced one is fetched although it was seen before.
     Seed { number: u32, url: &'a CanonicalUrl, forced: bool },
-    /// What that line means besides, where the seed could not be fetched.
+    /// Another URL that a line of the seeds may mean, where the seed could not be fetched.
     Fallback { number: u32, url: &'a CanonicalUrl, forced: bool },
     /// A link of a page, or an entry of a sitemap.
     Link { parent: &'a Parent<'a>, link: FoundLink },
     /// A sitemap that a robots.txt names, which lies in the archive at `record`.
     Sitemap { provenance: &'a Provenance, record: u64, link: FoundLink },
-    /// Where a page redirects.
+    /// The target of a page that redirects.
     Redirect { parent: &'a Parent<'a>, target: &'a CanonicalUrl, keys: Keys },
 }
 
 impl Discovery<'_> {
-    /// Whether somebody listed it, and no page names it.
+    /// True if somebody listed it, and no page names it.
     fn is_listed(&self) -> bool {
         matches!(self, Discovery::Seed { .. } | Discovery::Fallback { .. })
     }
 
-    /// What it says of a known URL.
+    /// Returns what it says of a known URL.
     fn hint(&self) -> Option<Recrawl> {
         let Discovery::Link { parent, link } = self else { return None };
         let linked = || (parent.has_changed && link.kind != LinkKind::Embed).then_some(Recrawl::Linked);
@@ -198,7 +198,7 @@ impl Engine {
         sitemaps.into_iter().try_for_each(|link| self.route(Discovery::Sitemap { provenance, record, link }))
     }
 
-    /// Whether scope and depth let in what was found.
+    /// Judges whether scope and depth let in what was found.
     fn judge(&mut self, discovery: &Discovery<'_>) -> Result<std::result::Result<(), Reason>> {
         match discovery {
             Discovery::Seed { url, .. } | Discovery::Fallback { url, .. } => {
@@ -286,14 +286,14 @@ impl Engine {
     }
 }
 
-/// Whether a page that was dropped for this reason is looked for again when it is due the next time: rules, servers and
-/// budgets change, and what the scope says is the crawl's own.
+/// Returns whether a page that was dropped for this reason is looked for again when it is due the next time: rules,
+/// servers and budgets change, and what the scope says is the crawl's own.
 fn may_come_back(reason: Reason) -> bool {
     use Reason::{DomainPages, HostBytes, HostGivenUp, HostPages, Login, PrivateAddress, Robots};
     matches!(reason, Robots | HostPages | HostBytes | DomainPages | PrivateAddress | HostGivenUp | Login)
 }
 
-/// How deep what `parent` names by a link of this kind is, by this way.
+/// Returns the depth of what `parent` names by a link of this kind, by this way.
 fn depth_of(kind: LinkKind, parent: &QueuedUrl, scope: &Scope) -> u16 {
     match kind {
         LinkKind::Embed => scope.depth_below(parent.depth, parent.hops.embeds() + 1),

@@ -1,4 +1,4 @@
-//! What decided that a URL ends without a request, as skipped.jsonl says it, as far as it is at hand.
+//! The rule by which a URL ends without a request, as skipped.jsonl says it, as far as it is at hand.
 
 use super::books::whose;
 use super::queued_url;
@@ -12,7 +12,7 @@ use crate::web::scope::Scope;
 /// Bytes of a pattern of robots.txt that a line shows: it can be as long as the file.
 const PATTERN_SHOWN: usize = 200;
 
-/// What decided that a URL ends without a request, as far as it is at hand.
+/// Returns the rule by which a URL ends without a request, as far as it is at hand.
 pub(super) fn rule_of(scope: &Scope, stores: &mut Stores, url: &QueuedUrl, reason: Reason) -> String {
     match reason {
         Reason::Pattern => pattern(&url.url).unwrap_or_default(),
@@ -43,7 +43,7 @@ pub(super) fn session_rule(parameter: &str) -> String {
     format!("scope.learn_session_params: {parameter} makes no other page")
 }
 
-/// Why a host was given up, as far as memory has it.
+/// Returns why a host was given up, as far as memory has it.
 fn gone_because(stores: &mut Stores, url: &QueuedUrl) -> String {
     let now = stores.arrival.now;
     let blame = stores.arrival.frontier.blame_of(url.origin);
@@ -72,7 +72,7 @@ fn budget_rule(budget: &Budget, url: &QueuedUrl, reason: Reason) -> String {
     format!("budget.{setting} = {limit}: {whose}")
 }
 
-/// What in robots.txt forbids `url`, as far as memory has the rules.
+/// Returns the rule of robots.txt that forbids `url`, as far as memory has the rules.
 fn robots_rule(stores: &mut Stores, url: &QueuedUrl) -> String {
     let Some(robots) = stores.robots.peek(url.origin) else { return String::new() };
     let arrival = &mut stores.arrival;

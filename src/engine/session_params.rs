@@ -42,7 +42,7 @@ const RULES: usize = 2_048;
 const VALUES_MIN: u32 = 4;
 /// Evidence that makes a rule where nothing speaks against it.
 const EVIDENCE_MIN: u32 = 16;
-/// Of this many URLs that a rule drops one is fetched.
+/// Number of URLs dropped by a rule of which one is fetched all the same.
 const SAMPLE: u64 = 50;
 /// A place is kept against this many others at most.
 const HOLD_MAX: u8 = 16;
@@ -62,15 +62,15 @@ pub struct Said {
 /// A link of such a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
-    /// Where it leads, in the fetch form.
+    /// Target of the link, in the fetch form.
     pub url: &'a str,
     /// The fingerprint of the origin there.
     pub origin: Fingerprint,
-    /// Whether the page embeds it.
+    /// True if the page embeds it.
     pub is_embed: bool,
 }
 
-/// What a page says for and against the parameters of its URL.
+/// Evidence of a page for and against the parameters of its URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
     words: u64,
@@ -89,9 +89,9 @@ struct Met {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ParameterKeys {
-    /// Of the origin and the name.
+    /// Key of the origin and the name.
     rule: u64,
-    /// Of the name and the URL without the parameter.
+    /// Key of the name and the URL without the parameter.
     base: u64,
 }
 
@@ -104,7 +104,7 @@ impl ParameterKeys {
 }
 
 impl Evidence {
-    /// What the page at `url` says, which names `links`; none where `url` has no parameter.
+    /// Takes the evidence of the page at `url`, which names `links`; `None` where `url` has no parameter.
     pub fn of(url: &CanonicalUrl, said: Said, links: &[Named<'_>], keys: &KeyMaker) -> Option<Evidence> {
         let origin = keys.keys(url).origin;
         let embeds: Vec<&str> = links.iter().filter(|link| link.is_embed).map(|link| link.url).collect();
@@ -143,7 +143,7 @@ fn handed(own: &Parameter<'_>, links: &[&str], keys: &KeyMaker) -> u64 {
     if values.iter().all(|value| *value == own.value) { 0 } else { keys.digest(values.join(" ").as_bytes()).max(1) }
 }
 
-/// What pages of one base say.
+/// Evidence of the pages of one base.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Base {
     shown: u64,
@@ -151,11 +151,11 @@ struct Base {
     handed: u64,
     /// Pages in a row that show this, each with new values in its links; 0 where none was met.
     values: u32,
-    /// Whether two pages had other words.
+    /// True if two pages had other words.
     varies: bool,
 }
 
-/// What a page adds to what is known of its base.
+/// A page's addition to what is known of its base.
 enum Word {
     Nothing,
     /// The same, and one value more.
@@ -182,7 +182,7 @@ impl Base {
     }
 }
 
-/// What speaks for and against a rule.
+/// Evidence for and against a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Trust {
     /// Pages that said the same, since one said something else.
@@ -206,7 +206,7 @@ impl Trust {
     }
 }
 
-/// What was learnt.
+/// Rules that were learnt, and the evidence for more.
 pub struct SessionParams {
     keys: Arc<KeyMaker>,
     is_on: bool,
@@ -222,8 +222,8 @@ struct Saved {
 }
 
 impl SessionParams {
-    /// What `saved` (from [`SessionParams::encode`]) says was learnt; `None` for bytes that are something else. Where
-    /// nothing is to be learnt it is forgotten.
+    /// Reads what was learnt from `saved` (from [`SessionParams::encode`]); `None` for bytes that are something else.
+    /// Where nothing is to be learnt it is forgotten.
     pub fn open(keys: Arc<KeyMaker>, is_on: bool, saved: &[u8]) -> Option<Self> {
         let mut learnt = SessionParams { keys, is_on, bases: Places::default(), rules: Places::default() };
         if is_on && !saved.is_empty() {
@@ -284,13 +284,13 @@ impl SessionParams {
         self.rules.get(key).is_some_and(Trust::is_enough)
     }
 
-    /// Whether `url`, of which [`SessionParams::copies`] says that it is a copy, is fetched all the same.
+    /// Returns whether `url`, of which [`SessionParams::copies`] says that it is a copy, is fetched all the same.
     pub fn is_sample(url: &QueuedUrl) -> bool {
         url.key.bits().is_multiple_of(SAMPLE)
     }
 }
 
-/// Whether `url` is a link of a page and was never fetched.
+/// True if `url` is a link of a page and was never fetched.
 pub(super) fn may_be_dropped(url: &QueuedUrl) -> bool {
     !url.forced
         && url.recrawl.is_none()
@@ -329,7 +329,7 @@ impl<T: Clone + Default, const NUMBER: usize> Places<T, NUMBER> {
         self.places.get(Self::place(key)).filter(|place| place.key == key).map(|place| &place.value)
     }
 
-    /// What has the place of `key`, which is new where it was free; none where something else keeps it.
+    /// The value in the place of `key`, new where the place was free; `None` where something else keeps it.
     fn entry(&mut self, key: u64) -> Option<&mut T> {
         if self.places.is_empty() {
             self.places.resize(NUMBER, Place::default());

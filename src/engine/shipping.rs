@@ -1,8 +1,7 @@
-//! Where checkpoints go that have to survive their machine: a door, behind which nothing stands in a crawl that keeps
-//! everything in its directory.
+//! Shipping of checkpoints that have to survive their machine. A crawl that keeps everything in its directory has none.
 //!
 //! A checkpoint that is shipped counts when [`Shipping::ship`] has returned, and not before: the other shards hear of
-//! it then, and so does the engine. So whatever is deleted because of it is deleted behind that, and a crawl that goes
+//! it then, and so does the engine. So whatever is deleted because of it is deleted after that, and a crawl that goes
 //! on from what was shipped finds everything there. While a store is away the crawl goes on, and makes no further
 //! checkpoint; when it has been behind for [`Settings::behind_max`](super::Settings), it makes no more requests.
 
@@ -22,15 +21,15 @@ pub struct Durable<'a> {
     pub disk: &'a Disk,
     /// The directory of the shard.
     pub dir: &'a Path,
-    /// Which one it is.
+    /// The shard.
     pub shard: Shard,
-    /// What it names.
+    /// The checkpoint itself.
     pub checkpoint: &'a Checkpoint,
-    /// What it says to the other shards.
+    /// The head that the other shards get.
     pub head: &'a Head,
 }
 
-/// Where checkpoints are shipped to.
+/// The place to which checkpoints are shipped.
 pub trait Shipping: fmt::Debug + Send + Sync {
     /// Ships the checkpoint, and returns when it is what the shard goes on from elsewhere. All files that it names stay
     /// as they are until then. It is called once for each checkpoint, in their order, and once for the one that a shard

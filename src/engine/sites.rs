@@ -13,28 +13,28 @@ use crate::web::url::CanonicalUrl;
 /// The place of URLs among those of their host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// By depth, as those of all sites.
+    /// Rank by depth, as at all sites.
     Usual,
-    /// So many places behind the first.
+    /// This many places behind the first.
     At(u8),
 }
 
 /// Knows the sites that are fetched otherwise.
 pub trait Sites: Debug + Send + Sync {
-    /// What requests are made with where nothing else is known.
+    /// Settings of requests where nothing else is known.
     fn usual(&self) -> Arc<RequestSettings>;
-    /// What a request for `url` is made with; none for what is usual.
+    /// Settings of a request for `url`; `None` for the usual ones.
     fn request(&self, url: &CanonicalUrl) -> Option<Arc<RequestSettings>>;
     /// Cookies that are there from the start.
     fn cookies(&self) -> &[FileCookie];
     /// The place of `url`, in the fetch form, among those of its host.
     fn rank(&self, url: &str) -> Rank;
-    /// Whether robots.txt is obeyed at `host`, where that is not as everywhere.
+    /// Returns whether robots.txt is obeyed at `host`, where that is not as everywhere.
     fn obeys_robots(&self, host: &str) -> Option<bool>;
 }
 
 impl Engine {
-    /// Whether robots.txt is obeyed at `host`.
+    /// Returns whether robots.txt is obeyed at `host`.
     pub(super) fn obeys_robots(&self, host: &str) -> bool {
         let of_site = self.settings.sites.as_ref().and_then(|sites| sites.obeys_robots(host));
         of_site.unwrap_or(self.settings.obey_robots)
@@ -48,18 +48,18 @@ impl Engine {
         }
     }
 
-    /// What a request for `url` is made with.
+    /// Settings of a request for `url`; `None` for the usual ones.
     pub(super) fn request_settings(&self, url: &CanonicalUrl) -> Option<Arc<RequestSettings>> {
         self.settings.sites.as_ref()?.request(url)
     }
 
-    /// What `job` is made with; none where nothing is known but what is usual for all.
+    /// Settings of the request of `job`; `None` where nothing is known but what is usual for all.
     pub(super) fn settings_of(&self, job: &FetchJob) -> Option<Arc<RequestSettings>> {
         job.settings.clone().or_else(|| self.settings.sites.as_ref().map(|sites| sites.usual()))
     }
 
-    /// What a request for `url` is made with that is to bring the robots.txt of another origin, whose first URL is
-    /// `first`: by the name that this origin knows us by, and else by what holds where it goes.
+    /// Settings of a request for `url` that is to bring the robots.txt of another origin, whose first URL is `first`:
+    /// the name is the one that this origin knows us by, and the rest is what holds where the request goes.
     pub(super) fn robots_settings(&self, first: &CanonicalUrl, url: &CanonicalUrl) -> Option<Arc<RequestSettings>> {
         let sites = self.settings.sites.as_ref()?;
         let (of_first, there) = (sites.request(first), sites.request(url));

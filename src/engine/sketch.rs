@@ -16,7 +16,7 @@ use crate::varint;
 const ROWS: usize = 4;
 const ROW_BITS: u32 = 17;
 const CELLS: usize = ROWS << ROW_BITS;
-/// So many cells at half of the limit are saturation.
+/// Number of cells at half of the limit that are saturation.
 const CROWD: usize = CELLS / 8;
 /// Odd numbers, one a row (digits of pi), that spread a hash over its row.
 const SPREAD: [u64; ROWS] =
@@ -24,7 +24,7 @@ const SPREAD: [u64; ROWS] =
 
 /// The counts.
 pub(super) struct Sketch {
-    /// What a thing may come to.
+    /// The largest count that a thing may have.
     limit: Option<u64>,
     /// Nothing until the first thing is counted, then all cells: 2 MiB.
     cells: Vec<u32>,
@@ -41,7 +41,7 @@ impl Sketch {
         Some(sketch)
     }
 
-    /// What a thing may come to.
+    /// The largest count that a thing may have.
     pub fn limit(&self) -> Option<u64> {
         self.limit
     }
@@ -59,7 +59,7 @@ impl Sketch {
         u32::try_from(limit.div_ceil(2).max(1)).unwrap_or(u32::MAX)
     }
 
-    /// What a cell counts to.
+    /// Returns the value at which a cell stops counting.
     fn most(&self) -> u32 {
         let limit = self.limit.unwrap_or(u64::MAX);
         u32::try_from(limit.saturating_mul(2)).unwrap_or(u32::MAX).max(1)

@@ -1,6 +1,6 @@
-//! How far a start has read in the archive, for people who wait for it.
+//! Progress of a start that reads in the archive, for people who wait for it.
 
-/// What a start reads in the archive before the crawl goes on.
+/// Data in the archive that a start reads before the crawl goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartReads {
     /// Pages, for a calendar that begins late.

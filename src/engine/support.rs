@@ -1,4 +1,4 @@
-//! Who supports whom: which registrable domains link to which others, each pair counted once.
+//! Supporters of domains: which registrable domains link to which others, each pair counted once.
 //!
 //! ```text
 //! page ─► domains that it links to, each once ─► store of pairs ─► new: one more supporter of that domain ─► frontier
@@ -49,26 +49,26 @@ use crate::web::html::LinkKind;
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
 use crate::web::warc::HttpVersion;
 
-/// How supporters of domains are counted, and what they are worth.
+/// Options of counting supporters of domains, and of what they are worth.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SupportOptions {
     /// Pages of domains in a round.
     pub budgets: RoundBudgets,
-    /// Whether domains of one network are one supporter.
+    /// True if domains of one network are one supporter.
     pub by_network: bool,
-    /// Whether a supporter counts by its own: in quarters.
+    /// True if a supporter counts by its own supporters: in quarters.
     pub by_standing: bool,
-    /// Whether budgets follow from them; where not, they are counted only where that was begun.
+    /// True if budgets follow from them; where not, they are counted only where that was begun.
     pub is_on: bool,
 }
 
-/// How many supporters a count of them stands for: it is one of quarters where they count by their standing.
+/// Returns the number of supporters for a count of them: it is a count of quarters where they count by their standing.
 fn supporters(counted: u64, by_standing: bool) -> f64 {
     if by_standing { counted as f64 / QUARTERS as f64 } else { counted as f64 }
 }
 
 impl SupportOptions {
-    /// How many supporters a count of them stands for.
+    /// Returns the number of supporters for a count of them.
     pub fn supporters(&self, counted: u64) -> f64 {
         supporters(counted, self.by_standing)
     }
@@ -92,7 +92,7 @@ pub fn supported_by(own: Fingerprint, findings: &Findings) -> Vec<Fingerprint> {
     domains
 }
 
-/// What supports others of a page of the domain `own`: that, or the network of its server.
+/// Returns the supporter that a page of the domain `own` is for others: the domain, or the network of its server.
 pub fn supporter(keys: &KeyMaker, own: Fingerprint, address: Option<IpAddr>, by_network: bool) -> Fingerprint {
     match address.filter(|_| by_network) {
         None => own,
@@ -188,7 +188,7 @@ impl Engine {
         Ok(())
     }
 
-    /// When the next round of budgets begins, if nothing happens before.
+    /// Returns when the next round of budgets begins, if nothing happens before.
     pub(super) fn budget_round_due(&self, now: Time) -> Option<Time> {
         let is_on_its_way = self.stores.are_dispatching() || self.stores.are_merging() || self.stores.waiting() > 0;
         let is_fed = is_on_its_way || self.requests.under_way() > 0 || self.seeding.intake.is_waiting();
@@ -209,7 +209,7 @@ impl Engine {
         }
     }
 
-    /// How the rounds stand, where there are any.
+    /// Returns the figures of the rounds, where there are any.
     pub(super) fn round_figures(&self) -> Option<RoundFigures> {
         let (round, budgets) = self.stores.arrival.frontier.round()?;
         let support = self.stores.support.as_ref()?;
@@ -227,8 +227,8 @@ impl Engine {
     }
 }
 
-/// What is found in an archived page, and whose page it is; `None` for what supports nobody: a robots.txt, what a page
-/// asked for while it was rendered, and an answer after which the URL was asked for again.
+/// Finds the links in an archived page, and returns them with the keys of the page. `None` for what supports nobody: a
+/// robots.txt, what a page asked for while it was rendered, and an answer after which the URL was asked for again.
 pub fn links_of(
     mut page: ReplayedPage,
     is_robots: bool,

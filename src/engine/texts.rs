@@ -1,8 +1,9 @@
-//! How many pages of an origin say nearly the same: the budget that ends traps without a pattern in their URLs.
+//! The number of pages of an origin that say nearly the same: the budget that ends traps without a pattern in their
+//! URLs.
 //!
 //! A site that gives one page under ever new URLs (faceted lists without entries, calendars without events) is stored
-//! as far as this budget goes. Of every page behind it the links are not followed, so the trap grows no
-//! further: with N pages of a budget and F new links on each, N (1 + F) pages or so are stored.
+//! as far as this budget goes. Of every page beyond it the links are not followed, so the trap grows no further: with N
+//! pages of a budget and F new links on each, N (1 + F) pages or so are stored.
 //!
 //! - **What counts.** The text of an HTML page by its [`Wording`](crate::web::html::Wording): without numbers, dates
 //!   and what frames it. From its minwise [`Signature`] eight keys are made ([`Likeness`]), and each is counted with
@@ -23,15 +24,15 @@ use crate::fingerprint::Fingerprint;
 use crate::similar::{PART_BYTES, PARTS, Signature};
 use crate::web::url::KeyMaker;
 
-/// So many keys of a page have to be beyond the limit.
+/// Number of keys of a page that have to be beyond the limit.
 const ENOUGH: usize = 5;
 
-/// What of a text tells whether others are nearly the same.
+/// The keys of a text by which others that are nearly the same are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Likeness([u64; PARTS]);
 
 impl Likeness {
-    /// That of `words`, which are UTF-8; none where there are no words.
+    /// The likeness of `words`, which are UTF-8; `None` where there are no words.
     pub fn of(words: &[u8], keys: &KeyMaker) -> Option<Likeness> {
         let signature = Signature::of(&String::from_utf8_lossy(words))?;
         let mut likeness = [0; PARTS];
@@ -56,12 +57,12 @@ impl TextBudget {
         Some(TextBudget { used: Sketch::open(limit, if limit.is_some() { saved } else { &[] })? })
     }
 
-    /// What an origin may have of one text.
+    /// The number of pages of one text that an origin may have.
     pub fn limit(&self) -> Option<u64> {
         self.used.limit()
     }
 
-    /// Whether more pages of `origin` have nearly this text than the limit says, with one more that `is_new`.
+    /// Returns whether more pages of `origin` have nearly this text than the limit says, with one more that `is_new`.
     pub fn is_beyond(&mut self, origin: Fingerprint, likeness: &Likeness, is_new: bool) -> bool {
         let Some(limit) = self.used.limit() else { return false };
         let beyond = likeness.0.iter().filter(|key| {

@@ -57,7 +57,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What merges are wanted for at this moment, the most urgent need first.
+    /// Returns what merges are wanted for at this moment, the most urgent need first.
     fn merge_needs(&mut self, now: Time) -> impl Iterator<Item = Need> + use<> {
         let waiting = self.stores.waiting() > 0;
         let frontier = &self.stores.arrival.frontier;
@@ -150,7 +150,8 @@ impl Engine {
         Ok(())
     }
 
-    /// What the stores and the calendar have written and need no more goes the same way as what a cut supersedes.
+    /// Discards what the stores and the calendar have written and need no more, in the same way as what a cut
+    /// supersedes.
     fn discard_unneeded(&mut self) {
         self.checkpoints.discard(self.stores.take_unneeded());
         if let Some(recrawls) = &mut self.recrawls {

@@ -1,4 +1,4 @@
-//! What the robots and DNS stores keep for a key: an answer, good or bad, and the time for which it holds.
+//! The values that the robots and DNS stores keep for a key: an answer, good or bad, and the time for which it holds.
 //!
 //! An answer can be read in one way only, by `fresh(now)`, which gives nothing once its time is over. So nobody judges
 //! a URL by rules, connects to an address, or passes a host over, on the word of an answer that has expired; whether it
@@ -25,20 +25,20 @@ use crate::drum::Value;
 use crate::frontier::{NameAnswer, Rules};
 use crate::web::robots::RobotsRules;
 
-/// From when to when an answer holds.
+/// The time for which an answer holds.
 ///
 /// The beginning is kept for the clock's sake: before it, the clock was set back, and nobody knows how old the answer
 /// is. So no answer holds for longer than its own time by the clock as it is now, however far off that was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// When it was learnt.
+    /// Time at which it was learnt.
     pub from: Time,
-    /// When it has to be asked for again.
+    /// Time at which it has to be asked for again.
     pub until: Time,
 }
 
 impl Term {
-    /// Whether it is that time.
+    /// Returns whether the answer holds at `now`.
     pub fn holds(self, now: Time) -> bool {
         self.from <= now && now < self.until
     }
@@ -55,7 +55,7 @@ impl Term {
     }
 }
 
-/// What the robots.txt of an origin says to our own agent.
+/// The answer of an origin's robots.txt to our own agent.
 #[derive(Clone, Debug)]
 pub enum RobotsAnswer {
     /// These rules.
@@ -80,7 +80,7 @@ impl Robots {
         Robots { answer, term }
     }
 
-    /// What holds at `now`, and until when; nothing if robots.txt has to be asked for again.
+    /// Returns what holds at `now`, and until when; `None` if robots.txt has to be asked for again.
     pub fn fresh(&self, now: Time) -> Option<(&RobotsAnswer, Time)> {
         self.term.holds(now).then_some((&self.answer, self.term.until))
     }
@@ -90,7 +90,8 @@ impl Robots {
         (&self.answer, self.term)
     }
 
-    /// Since when robots.txt could not be had when it was asked for last. That was so even if it may be otherwise now.
+    /// Returns the time since when robots.txt could not be had when it was asked for last. That was so even if it may
+    /// be otherwise now.
     pub fn failing_since(&self) -> Option<Time> {
         match self.answer {
             RobotsAnswer::Rules(_) => None,
@@ -168,7 +169,7 @@ impl Addresses {
         self.fresh(now).filter(|_| is_believed)
     }
 
-    /// What holds at `now`, and until when; nothing if the name has to be resolved again.
+    /// Returns what holds at `now`, and until when; `None` if the name has to be resolved again.
     pub fn fresh(&self, now: Time) -> Option<(&NameAnswer, Time)> {
         self.term.holds(now).then_some((&self.answer, self.term.until))
     }
@@ -263,7 +264,7 @@ mod tests {
 
     use super::*;
 
-    /// Before what an answer says: tag and term.
+    /// Length of the head before what an answer says: tag and term.
     const HEAD_BYTES: usize = 1 + 16;
     const TERM: Term = Term { from: Time::from_ms(1_000), until: Time::from_ms(61_000) };
 

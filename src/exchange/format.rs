@@ -18,22 +18,22 @@ use crate::record::layout;
 
 /// Version of the format: from 2 on there may be pairs of domains among the links.
 pub(super) const VERSION: u16 = 2;
-/// Where supporters are not counted, files are of this version.
+/// Version of files where supporters are not counted.
 pub(super) const WITHOUT_SUPPORT: u16 = 1;
 /// Shard, shards and number, and their checksum.
 pub(super) const NAME_BYTES: usize = 20;
-/// What stands before a frame.
+/// Length of the head before each frame.
 pub(super) const FRAME_HEAD_BYTES: usize = 16;
 /// The end of the file.
 pub(super) const FOOTER_BYTES: usize = 32;
-/// What a frame holds at most, unpacked.
+/// The most bytes that a frame holds, unpacked.
 pub(super) const FRAME_BYTES: usize = 16 << 10;
 /// Links of a frame at most.
 pub(super) const FRAME_RECORDS: usize = 4_096;
 /// The longest record: a URL and what it inherits.
 pub(super) const RECORD_BYTES_MAX: usize = 16 << 10;
 
-/// Where the link files of the shard in `dir` lie.
+/// Returns the directory of the link files of the shard in `dir`.
 pub fn links_dir(dir: &Path) -> PathBuf {
     dir.join(layout::LINKS)
 }
@@ -59,7 +59,7 @@ pub(super) fn name(shard: u32, shards: u32, number: u64) -> [u8; NAME_BYTES] {
     bytes
 }
 
-/// What stands before a frame.
+/// Returns the head of a frame: shard, lengths of `packed` and unpacked, and their checksum.
 pub(super) fn frame_head(shard: u32, packed: &[u8], unpacked: usize) -> [u8; FRAME_HEAD_BYTES] {
     let mut head = [0; FRAME_HEAD_BYTES];
     head[..4].copy_from_slice(&shard.to_le_bytes());

@@ -17,28 +17,28 @@ const LINKS_MAX: usize = 4_096;
 /// The next frames of a link file.
 #[derive(Clone, Debug)]
 pub struct LinkJob {
-    /// Where the file lies.
+    /// Disk with the file.
     pub disk: Disk,
     /// The directory of the sender.
     pub dir: PathBuf,
-    /// Whose file it is.
+    /// The shard whose file it is.
     pub sender: Shard,
-    /// Who reads it.
+    /// The shard that reads it.
     pub reader: Shard,
-    /// From where on.
+    /// Position from which it reads on.
     pub from: Position,
     /// Makes the crawl's fingerprints.
     pub keys: Arc<KeyMaker>,
 }
 
-/// What it brings.
+/// Links of a job, read and parsed.
 #[derive(Debug)]
 pub struct LinksRead {
-    /// Whose links they are.
+    /// Number of the shard whose links they are.
     pub sender: u32,
-    /// From where on they were read.
+    /// Position from which they were read.
     pub from: Position,
-    /// Where the next ones stand, once these are admitted.
+    /// Position of the next ones, once these are admitted.
     pub to: Position,
     /// URLs that join the scope, where the file is read from its beginning.
     pub notes: Vec<CanonicalUrl>,

@@ -28,9 +28,9 @@ const RECRAWL: u8 = 2;
 /// A link to another shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// In the fetch form.
+    /// The URL in the fetch form.
     pub url: Arc<str>,
-    /// What names it.
+    /// Facts from the page that names the URL.
     pub from: Inherited,
 }
 
@@ -43,7 +43,7 @@ pub struct Support {
     pub target: Fingerprint,
 }
 
-/// What a frame holds.
+/// Content of a frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     /// Links.
@@ -52,7 +52,7 @@ pub struct Frame {
     pub supports: Vec<Support>,
 }
 
-/// What a URL has from the page that names it.
+/// Facts that a URL has from the page that names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inherited {
     /// Offset of the page's record in the key.dat of the shard that has it, plus 1; 0 for none.
@@ -65,9 +65,9 @@ pub struct Inherited {
     pub priority: u8,
     /// The round of fetching again in which it is fetched although it was seen before.
     pub round: Option<u32>,
-    /// How it was found.
+    /// The way on which it was found.
     pub hops: Hops,
-    /// Why it may be fetched although it was seen before.
+    /// Reason for which it may be fetched although it was seen before, encoded.
     pub recrawl: Option<Arc<[u8]>>,
 }
 
@@ -151,7 +151,7 @@ impl Encoder {
     }
 }
 
-/// What one frame holds; `None` for bytes that no [`Encoder`] has written.
+/// Reads the content of one frame; `None` for bytes that no [`Encoder`] has written.
 pub(super) fn decode(bytes: &[u8]) -> Option<Frame> {
     let (mut frame, mut at) = (Frame::default(), 0);
     while at < bytes.len() {

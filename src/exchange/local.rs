@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use super::registry::{Head, HeadAt, Idle, News, Registry, Visible};
 use super::up_to::{Revision, UpTo};
 
-/// What is called when something has changed for a shard.
+/// Function that is called when something has changed for a shard.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
 
 /// The table.
@@ -32,7 +32,7 @@ impl fmt::Debug for LocalRegistry {
 }
 
 impl LocalRegistry {
-    /// Of a crawl with so many shards, none of which is open, and so many seeds.
+    /// A registry for a crawl with `shards` shards, none of which is open, and `seeds` seeds.
     pub fn new(shards: u32, seeds: u32) -> LocalRegistry {
         let heads = (0..shards).map(|_| None).collect();
         let table = News { heads, seeds: (0, seeds), ..News::default() };

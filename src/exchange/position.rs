@@ -1,4 +1,4 @@
-//! How far a shard has read the links of another one.
+//! The position to which a shard has read the links of another one.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Behind all of the file of checkpoint `number`.
+    /// The position after all of the file of checkpoint `number`.
     pub fn behind(number: u64) -> Position {
         Position { number: number + 1, frames: 0 }
     }

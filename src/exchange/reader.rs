@@ -55,12 +55,12 @@ impl LinkFile {
         &self.notes
     }
 
-    /// What is for each shard that has something in it.
+    /// The parts of the file, one for each shard that has something in it.
     pub fn sections(&self) -> &[Section] {
         &self.sections
     }
 
-    /// What is for the shard `receiver`.
+    /// The part for the shard `receiver`; `None` where it has nothing in the file.
     pub fn section(&self, receiver: u32) -> Option<&Section> {
         self.sections.iter().find(|section| section.receiver == receiver)
     }

@@ -1,4 +1,4 @@
-//! What of the links of others is still to be read, and in which order: the rules, on what is known, without a file or
+//! The links of others that are still to be read, and their order. These are rules on what is known, without a file or
 //! a job. An engine reads by them, and the model of the commit protocol checks them.
 //!
 //! - The files of a sender are read in their order.
@@ -12,7 +12,7 @@ use super::position::Position;
 use super::registry::{News, Visible};
 use super::up_to::{Revision, UpTo};
 
-/// How far a shard has read, beside what is known.
+/// The progress of a shard's reading, and what is known of the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'a> {
     news: &'a News,
@@ -46,7 +46,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Whether there is no file that is not read to its end.
+    /// True if every file is read to its end.
     pub fn is_done(self) -> bool {
         self.all_unread().next().is_none()
     }

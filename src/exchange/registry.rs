@@ -1,4 +1,4 @@
-//! Which checkpoints of the shards of a crawl are committed: the one thing that shards have to agree about.
+//! The committed checkpoints of the shards of a crawl: the one thing that shards have to agree about.
 //!
 //! A checkpoint of a shard counts for the others from the moment of its *commit*. Each commit has a revision, and
 //! revisions grow over all shards of a crawl: so a shard that has heard of everything up to one has heard of all that
@@ -29,7 +29,7 @@ use super::position::Position;
 use super::up_to::{Revision, UpTo};
 use crate::record::Finish;
 
-/// What is left to do in a shard.
+/// Work that is left to do in a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Idle {
     /// URLs that can be asked for.
@@ -46,20 +46,20 @@ pub enum Idle {
 pub struct OutFile {
     /// The checkpoint that it came with.
     pub number: u64,
-    /// Whether it has URLs that join the scope of every shard.
+    /// True if it has URLs that join the scope of every shard.
     pub has_notes: bool,
 }
 
-/// What a committed checkpoint of a shard says to the others.
+/// A committed checkpoint of a shard, as it is shown to the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// Its number.
     pub number: u64,
-    /// What was left to do.
+    /// Work that was left to do.
     pub idle: Idle,
     /// Revisions of others of which everything is in it: links, notes and seeds.
     pub read_to: UpTo,
-    /// How far the links of each shard are read.
+    /// Positions to which the links of each shard are read.
     pub positions: Vec<Position>,
     /// The link files that there are, the oldest first.
     pub outgoing: Vec<OutFile>,
@@ -79,18 +79,19 @@ impl Head {
 pub struct Visible {
     /// The file.
     pub file: OutFile,
-    /// When it was committed; of files that were there when their shard was opened, that moment.
+    /// Revision at which it was committed; of files that were there when their shard was opened, the revision of that
+    /// moment.
     pub revision: Revision,
 }
 
 /// A head, and when it became one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeadAt {
-    /// When it was committed.
+    /// Revision at which it was committed.
     pub revision: Revision,
     /// The last commit that came with a link file; 0 for none.
     pub links_at: Revision,
-    /// What it says.
+    /// The head itself.
     pub head: Head,
     /// Its link files.
     pub files: Vec<Visible>,
@@ -108,7 +109,7 @@ pub struct News {
     pub seeds: (Revision, u32),
     /// Lists of seeds that are fetched again, in their order. Each is an input as any list of seeds is.
     pub again: Arc<[Again]>,
-    /// How the crawl has ended, where it has.
+    /// The end of the crawl, if it has ended.
     pub end: Option<Finish>,
 }
 
@@ -122,7 +123,8 @@ pub struct Again {
 }
 
 impl News {
-    /// What has to be read for the crawl to be over: the last commit with links, the last list of seeds.
+    /// Returns the last revision that has to be read for the crawl to be over: the last commit with links, or the last
+    /// list of seeds.
     pub fn last_input(&self) -> Revision {
         let links = self.heads.iter().flatten().map(|head| head.links_at);
         links.chain([self.seeds.0]).max().unwrap_or(0)
@@ -182,16 +184,16 @@ impl News {
     }
 }
 
-/// Where commits are kept.
+/// The place where commits are kept.
 pub trait Registry: fmt::Debug + Send + Sync {
     /// The shard goes on from this head, which is durable: the files that it names exist for others from now on.
     fn open(&self, shard: u32, head: Head) -> Revision;
     /// A checkpoint of the shard is durable: it counts from now on.
     fn commit(&self, shard: u32, head: Head) -> Revision;
-    /// What is known at this moment.
+    /// Returns what is known at this moment.
     fn news(&self) -> News;
-    /// Whether the shard has free workers and nothing to do for them.
+    /// Says whether the shard has free workers and nothing to do for them.
     fn set_hungry(&self, shard: u32, is_hungry: bool);
-    /// Whether the shard says so.
+    /// True if the shard has said so.
     fn is_hungry(&self, shard: u32) -> bool;
 }

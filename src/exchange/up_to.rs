@@ -1,4 +1,4 @@
-//! How far knowledge goes: a revision up to which everything is known, or read.
+//! The reach of knowledge: a revision up to which everything is known, or read.
 //!
 //! A plain [`Revision`] says when something happened, and nothing of what came before it. A process knows what it has
 //! done itself at once, and what others do some time later; so "the greatest revision that I know" and "the revision up

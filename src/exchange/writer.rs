@@ -11,9 +11,9 @@ use crate::disk::{Disk, HEADER_BYTES, Header, Kind, Mode, Result, Writer};
 use crate::shard::Shard;
 use crate::varint;
 
-/// What waits in memory for a frame to be full, over all receivers.
+/// Bytes that wait in memory for a frame to be full, over all receivers.
 const OPEN_BYTES_MAX: usize = 2 << 20;
-/// What is gathered before it is written.
+/// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
 /// zstd's fastest ordinary level: names of hosts and paths repeat, and a higher one finds little more.
 const LEVEL: i32 = 1;
@@ -32,7 +32,7 @@ pub struct LinkWriter {
     compressor: zstd::bulk::Compressor<'static>,
 }
 
-/// What goes to one shard.
+/// Links on their way to one shard.
 #[derive(Debug, Default)]
 struct Receiver {
     open: Encoder,
@@ -43,11 +43,11 @@ struct Receiver {
 /// A link file that is whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Where it lies.
+    /// Path of the file.
     pub path: PathBuf,
     /// The shards that have frames in it.
     pub receivers: Vec<u32>,
-    /// Whether it has notes, which are for all of them.
+    /// True if it has notes, which are for all shards.
     pub has_notes: bool,
     /// Links and pairs of domains in it.
     pub links: u64,
@@ -118,12 +118,12 @@ impl LinkWriter {
         self.notes.push(url);
     }
 
-    /// Whether there is nothing that others would have to read.
+    /// True if the file has nothing that others would have to read.
     pub fn is_empty(&self) -> bool {
         self.notes.is_empty() && self.receivers.iter().all(|receiver| receiver.links == 0)
     }
 
-    /// Whether there is a link for the shard `receiver`, or a note.
+    /// True if there is a link for the shard `receiver`, or a note.
     pub fn has_for(&self, receiver: u32) -> bool {
         !self.notes.is_empty() || self.receivers[receiver as usize].links > 0
     }

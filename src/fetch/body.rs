@@ -27,15 +27,15 @@ use crate::web::warc::Truncation;
 const LARGE_BODIES_BYTES: usize = 48 << 20;
 /// A body may be slower than the least rate for this long.
 const SLOW_GRACE: Duration = Duration::from_secs(10);
-/// More than any `timeout_total`, and no time that overflows a clock.
+/// A time that is longer than any `timeout_total`, and does not overflow a clock.
 const PATIENCE_MAX_S: u64 = 30 * 24 * 3_600;
 
-/// How many bodies of more than [`SMALL_BODY_BYTES`] and up to `body_max` may be in memory at once.
+/// Returns the number of bodies of more than [`SMALL_BODY_BYTES`] and up to `body_max` that may be in memory at once.
 pub fn large_bodies(body_max: usize) -> usize {
     (LARGE_BODIES_BYTES / body_max.max(1)).max(1)
 }
 
-/// How a body ended.
+/// The way in which a body ended.
 pub(super) enum End {
     Whole,
     /// Here, at a limit.
@@ -133,15 +133,15 @@ impl Bodies {
     }
 }
 
-/// What came of a body.
+/// The bytes of a body that have come.
 pub(super) struct Arrived<'a> {
     bodies: &'a Bodies,
-    /// What came last; all of a small one.
+    /// The bytes that came last; all of a small body.
     memory: Vec<u8>,
     spooled: Option<Spooled>,
 }
 
-/// What came first of a large one.
+/// The bytes of a large body that came first.
 struct Spooled {
     file: File,
     bytes: usize,

@@ -18,7 +18,7 @@ use super::tls::tls;
 use super::{FetchOptions, StartError};
 use crate::web::proxy::ProxyUrl;
 
-/// What a server may send over a connection of HTTP/2 before it is read: memory of each worker.
+/// Bytes that a server may send over a connection of HTTP/2 before they are read: memory of each worker.
 const HTTP2_WINDOW_BYTES: u32 = 512 << 10;
 
 /// Clients that follow no redirect, decode nothing, repeat nothing, keep no cookies, ask only the guarded resolver for

@@ -1,4 +1,4 @@
-//! What an error of the libraries means for the crawl.
+//! The meaning that an error of the libraries has for the crawl.
 
 use std::error::Error;
 use std::fmt;
@@ -91,7 +91,7 @@ fn connection(kind: io::ErrorKind) -> Option<Cause> {
     }
 }
 
-/// What is wrong with the head of an answer. Most of it the library says in words alone; a test compares them.
+/// Finds what is wrong with the head of an answer. Most of it the library says in words alone; a test compares them.
 fn head(error: &hyper::Error) -> Option<Cause> {
     match error.to_string().as_str() {
         _ if error.is_parse_too_large() => Some(Cause::HeadTooLarge),
@@ -116,14 +116,14 @@ fn certificate(error: &(dyn Error + 'static)) -> Option<Cause> {
     }
 }
 
-/// Whether it is the error of a process or a machine that has no file left.
+/// True if it is the error of a process or a machine that has no file left.
 pub(super) fn is_of_files(error: &io::Error) -> bool {
     /// EMFILE and ENFILE.
     const OUT_OF_FILES: [i32; 2] = [24, 23];
     error.raw_os_error().is_some_and(|code| OUT_OF_FILES.contains(&code))
 }
 
-/// Whether the process or the machine has no file left for a connection: that says nothing of the server.
+/// True if the process or the machine has no file left for a connection: that says nothing of the server.
 pub(super) fn is_out_of_files(error: &reqwest::Error) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(at) = cause {
@@ -135,13 +135,13 @@ pub(super) fn is_out_of_files(error: &reqwest::Error) -> bool {
     false
 }
 
-/// Whether `error` comes from rustls, which hides in an [`io::Error`], or in one inside of another: their sources are
-/// those of what they hide.
+/// True if `error` comes from rustls. Its errors hide in an [`io::Error`], or in one inside of another, whose sources
+/// are those of what they hide.
 fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
     innermost(error).is::<rustls::Error>()
 }
 
-/// What an [`io::Error`] hides.
+/// Returns what an [`io::Error`] hides; `error` itself if it is none or hides nothing.
 fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
     let mut at = error;
     while let Some(inner) = at.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
@@ -150,7 +150,7 @@ fn innermost<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) 
     at
 }
 
-/// What a failure of a request says about the server's HTTP/2, where that was offered to it; nothing if it failed
+/// Returns what a failed request says about the server's HTTP/2, where that was offered to it; `None` if it failed
 /// before or for another reason.
 pub(super) fn http2_fault(error: &reqwest::Error) -> Option<Http2Fault> {
     if let Some(h2) = h2_error(error) {

@@ -15,18 +15,18 @@ use crate::web::secret::REDACTED;
 pub(super) struct Field<'a> {
     pub name: &'a str,
     pub value: &'a [u8],
-    /// Whether nobody may learn the value but the server.
+    /// True if nobody but the server may learn the value.
     pub is_secret: bool,
 }
 
-/// What every request says, beside its host and the user agent.
+/// Fields of every request, in addition to its host and the user agent.
 pub(super) const EVERY_REQUEST: [(HeaderName, &str); 2] = [
     (ACCEPT, "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"),
     // codings that the link scan can undo
     (ACCEPT_ENCODING, "gzip, deflate, br, zstd"),
 ];
 
-/// What the request of `job` says; `own` is what was asked of its URL.
+/// The fields of the request of `job`; `own` is what was asked of its URL.
 pub(super) fn of<'a>(
     job: &'a FetchJob,
     settings: &'a RequestSettings,
@@ -37,7 +37,7 @@ pub(super) fn of<'a>(
     usual.chain(of_job(job)).chain(own.into_iter().flat_map(Request::fields).map(plain))
 }
 
-/// What requests with `settings` say, the user agent first.
+/// The fields of requests with `settings`, the user agent first.
 fn of_settings(settings: &RequestSettings) -> impl Iterator<Item = Field<'_>> {
     let plain = |name, value| Field { name, value, is_secret: false };
     let more = settings.fields.iter().map(move |(name, value)| plain(name.as_str(), value.as_bytes()));
@@ -46,8 +46,8 @@ fn of_settings(settings: &RequestSettings) -> impl Iterator<Item = Field<'_>> {
     std::iter::once(plain("user-agent", settings.user_agent.as_bytes())).chain(more).chain(secrets)
 }
 
-/// What the request of `job` says beside that: on which conditions it wants an answer, its cookies, and the type of
-/// what it sends.
+/// The fields that only the request of `job` has: the conditions on which it wants an answer, its cookies, and the type
+/// of what it sends.
 fn of_job(job: &FetchJob) -> impl Iterator<Item = Field<'_>> {
     let fields = job.condition.iter().flat_map(|condition| condition.validators.headers());
     let fields = fields.map(|(name, value): (&str, &[u8])| Field { name, value, is_secret: false });
@@ -67,7 +67,7 @@ pub(super) fn of_signature(job: &FetchJob, settings: &RequestSettings, now: Time
     settings.signer.as_ref().map(|signer| signer.sign(method.as_str(), &job.url, now))
 }
 
-/// Those fields; they are no secrets.
+/// The fields of a signature; they are no secrets.
 pub(super) fn of_signed(signature: Option<&SignatureFields>) -> impl Iterator<Item = Field<'_>> {
     let fields = signature.into_iter().flatten();
     fields.map(|(name, value)| Field { name, value: value.as_bytes(), is_secret: false })

@@ -1,4 +1,4 @@
-//! How many connections stay open without a request, over all hosts together.
+//! The limit of connections that stay open without a request, over all hosts together.
 //!
 //! The client keeps idle connections by host and knows no sum of them, so a crawl of many hosts could run out of
 //! sockets. Here every origin that may have an idle connection holds a place until that connection is closed for sure.
@@ -34,19 +34,19 @@ pub(super) struct IdlePlaces {
 
 #[derive(Debug, Default)]
 struct Held {
-    /// When an origin, by its hash, was asked last.
+    /// Time at which an origin, by its hash, was asked last.
     last: HashMap<u64, Instant>,
     /// Every origin of `last` once, by a time that is not later than its last.
     order: VecDeque<(Instant, u64)>,
 }
 
 impl IdlePlaces {
-    /// So many places.
+    /// Makes this many places.
     pub(super) fn new(places: usize) -> Self {
         IdlePlaces { places, hasher: RandomState::new(), held: Mutex::default(), deaths: Strikes::up_to(DEATHS) }
     }
 
-    /// Whether the connection for a request to `origin` may be kept behind it.
+    /// Returns whether the connection for a request to `origin` may be kept after it.
     pub(super) fn take(&self, origin: &str, now: Instant) -> bool {
         if self.deaths.is_out(origin) {
             return false;

@@ -45,7 +45,7 @@ use rustls::pki_types::CertificateDer;
 /// while they come.
 pub const SMALL_BODY_BYTES: usize = 256 << 10;
 
-/// What finds no file for a connection tries again after so long.
+/// Pause before the next attempt, if no file was left for a connection.
 const FILES_PAUSE: Duration = Duration::from_millis(200);
 /// Threads that write such bodies, and read them again.
 const SPOOL_THREADS: usize = 4;
@@ -56,10 +56,10 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(4))
 }
 
-/// How requests are made.
+/// Options of making requests.
 #[derive(Clone, Debug)]
 pub struct FetchOptions {
-    /// What requests are made with that say nothing else.
+    /// Settings of requests that have no others.
     pub usual: Arc<RequestSettings>,
     /// Time for name, connection and TLS together.
     pub timeout_connect: Duration,
@@ -67,11 +67,11 @@ pub struct FetchOptions {
     pub rate_min: u64,
     /// Bytes of the longest body that any request reads.
     pub body_max: usize,
-    /// Where large bodies lie while they come, in files without names.
+    /// Directory of large bodies while they come, in files without names.
     pub spool_dir: PathBuf,
     /// Bytes of all of them there.
     pub spool_max: usize,
-    /// Whether HTTP/2 is offered.
+    /// True if HTTP/2 is offered.
     pub http2: bool,
     /// Connections that are kept open to a host.
     pub connections_per_host: usize,
@@ -91,7 +91,7 @@ pub struct FetchOptions {
     pub lease: Permission,
 }
 
-/// Why the executor cannot start.
+/// Reason for which the executor cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -130,7 +130,7 @@ pub struct Fetcher {
     shared: Arc<Shared>,
 }
 
-/// What every request needs.
+/// The things that every request needs.
 struct Shared {
     clients: ClientPool,
     protocols: ProtocolMemory,

@@ -43,12 +43,12 @@ const CNAMES_MAX: usize = 16;
 const ADDRESSES_MAX: usize = 64;
 /// The next server is asked too when the one before has not answered for so long.
 const STAGGER_MAX: Duration = Duration::from_secs(2);
-/// When one family has addresses, those of the other are waited for no longer: some servers never answer AAAA.
+/// Time for which the addresses of one family wait for those of the other: some servers never answer AAAA.
 const OTHER_FAMILY: Duration = Duration::from_millis(500);
 /// Questions in progress over one TCP connection to a server.
 const QUESTIONS_MAX: usize = 4_096;
 
-/// What the name servers say of a name.
+/// The name servers' answer about a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Resolution {
     /// Its addresses by family, in the order in which they came, and how long they hold.
@@ -259,12 +259,12 @@ impl Asked {
     }
 }
 
-/// Whether a server could not be asked, or hung up, other than by taking its time.
+/// True if a server could not be asked, or hung up, other than by taking its time.
 fn is_of_connection(error: &NetError) -> bool {
     !matches!(error, NetError::Dns(_) | NetError::Timeout)
 }
 
-/// Why a name server gave no answer.
+/// Returns the reason for which a name server gave no answer.
 fn cause_of(error: &NetError) -> Cause {
     let code = match error {
         NetError::Dns(DnsError::ResponseCode(code)) => *code,

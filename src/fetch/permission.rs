@@ -14,9 +14,9 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::engine::Lease;
 
-/// What may not be sent looks again after so long.
+/// Pause between two looks at whether a request may be sent.
 const PAUSE: Duration = Duration::from_millis(50);
-/// What waits for its answer looks at least this often.
+/// Longest time between two looks while a request waits for its answer.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The right to make requests; everybody has it where there is no lease.
@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_secs(1);
 pub struct Permission(Option<Arc<dyn Lease>>);
 
 impl Permission {
-    /// That of who has this lease.
+    /// The permission of the holder of this lease.
     pub fn by(lease: Option<Arc<dyn Lease>>) -> Permission {
         Permission(lease)
     }
@@ -66,7 +66,7 @@ mod tests {
         }
     }
 
-    /// Whether it is ready when it is looked at once.
+    /// True if it is ready at the first look.
     async fn is_ready(future: impl Future<Output = ()>) -> bool {
         tokio::select! {
             biased;

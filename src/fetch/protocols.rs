@@ -1,4 +1,4 @@
-//! Which origins are asked over HTTP/1.1 alone, because their HTTP/2 does not work.
+//! The origins that are asked over HTTP/1.1 alone, because their HTTP/2 does not work.
 //!
 //! Some servers choose HTTP/2 in the TLS handshake and then cannot speak it. An origin that refuses it
 //! (HTTP_1_1_REQUIRED) or breaks its rules is remembered at once, one whose connections or streams only end early after
@@ -9,7 +9,7 @@ use super::strikes::Strikes;
 /// Requests in a row that may end without an answer before HTTP/1.1 is tried.
 const STRIKES: u8 = 2;
 
-/// How a request over HTTP/2 failed.
+/// The way in which a request over HTTP/2 failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Http2Fault {
     /// The server wants HTTP/1.1, or does not keep to HTTP/2.
@@ -31,7 +31,7 @@ impl Default for ProtocolMemory {
 }
 
 impl ProtocolMemory {
-    /// Whether `origin` is to be asked over HTTP/1.1 alone.
+    /// Returns whether `origin` is to be asked over HTTP/1.1 alone.
     pub(super) fn is_http1_only(&self, origin: &str) -> bool {
         self.strikes.is_out(origin)
     }

@@ -20,14 +20,14 @@ use crate::web::proxy::ProxyUrl;
 /// Proxies whose clients are kept: an idle client is some ten kilobytes.
 const PROXIES_MAX: usize = 64;
 
-/// What the libraries say of a proxy that wants another user or password.
+/// Words of the libraries about a proxy that wants another user or password.
 const CREDENTIALS: [&str; 4] = [
     "proxy authorization required",
     "credentials not accepted",
     "does not support user/pass authentication",
     "implements authentication incorrectly",
 ];
-/// What they say of one that cannot be connected to, or does not keep to its protocol.
+/// Their words about one that cannot be connected to, or does not keep to its protocol.
 const SILENT: [&str; 5] = [
     "failed to create underlying connection",
     "io error during SOCKS handshake",
@@ -35,7 +35,7 @@ const SILENT: [&str; 5] = [
     "unexpected end of file",
     "io error establishing tunnel",
 ];
-/// How they begin to tell what a proxy said that works.
+/// Their first words when they report what a working proxy said.
 const SAID: [&str; 2] = ["SOCKS error: ", "tunnel error: "];
 
 /// The clients of a crawl.
@@ -72,7 +72,7 @@ impl ClientPool {
     }
 }
 
-/// What a failed request by `proxy` to a server means, one with TLS or without.
+/// Returns the meaning of a failed request by `proxy` to a server, one with TLS or without.
 pub(super) fn cause_by(proxy: &ProxyUrl, is_https: bool, error: &reqwest::Error) -> Cause {
     let (cause, said) = (cause_of(error), describe(error));
     let says = |words: &[&str]| words.iter().any(|words| said.contains(words));

@@ -56,7 +56,7 @@ async fn with_referrer(mut failed: Box<FetchFailed>) -> Event {
     read.await.unwrap_or_else(|error| Event::Fault(Fault::Panic(error.to_string())))
 }
 
-/// Why there is no answer: by the server's fault, or because the disk took no more.
+/// Reason for which there is no answer: the server's fault, or a disk that took no more.
 enum NoAnswer {
     Failed(Cause, String),
     Fault(disk::Error),
@@ -119,10 +119,10 @@ struct Exchange<'a> {
     shared: &'a Shared,
     job: &'a FetchJob,
     settings: &'a RequestSettings,
-    /// Those of its proxy.
+    /// The clients of its proxy.
     clients: &'a Clients,
     origin: &'a str,
-    /// Whether the connection is kept behind it.
+    /// True if the connection is kept after the exchange.
     keeps: bool,
     deadline: Instant,
 }
@@ -133,7 +133,7 @@ type Placed = (Response, Option<OwnedSemaphorePermit>);
 /// The head of an answer, and how the request was signed that it answers.
 type Signed = (reqwest::Response, Option<SignatureFields>);
 
-/// Why no head came.
+/// Reason for which no head came.
 struct Failed {
     cause: Cause,
     detail: String,
@@ -141,7 +141,8 @@ struct Failed {
     again: Option<Again>,
 }
 
-/// Why a request without an answer is made once more at once, over a connection of its own, and counts for nothing.
+/// Reason for which a request without an answer is made once more at once, over a new connection, and counts for
+/// nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Again {
     /// The server says that it has not processed it (RFC 9113, 8.7).

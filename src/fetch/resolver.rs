@@ -106,7 +106,7 @@ impl Inner {
         first
     }
 
-    /// Those of `addresses` that pass the guard, in their order.
+    /// Returns the `addresses` that pass the guard, in their order.
     fn permitted(&self, addresses: &[IpAddr]) -> Result<Vec<IpAddr>, Failure> {
         let permitted: Vec<IpAddr> =
             addresses.iter().copied().filter(|&a| self.guard.permits(a)).take(ADDRESSES_MAX).collect();

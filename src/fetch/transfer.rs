@@ -25,7 +25,7 @@ pub(super) struct Undone {
     pub(super) body: Vec<u8>,
     /// Its place in memory.
     pub(super) place: Option<OwnedSemaphorePermit>,
-    /// Whether it would have become longer than allowed.
+    /// True if the body would have become longer than allowed.
     pub(super) is_cut: bool,
 }
 

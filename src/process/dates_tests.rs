@@ -38,7 +38,7 @@ fn options() -> ProcessOptions {
     }
 }
 
-/// What is found in an answer of 22 November 2026, noon, on a path of these hops.
+/// Finds what an answer of 22 November 2026, noon, has, on a path of these hops.
 fn found(hops: &str, headers: &[(&str, &str)], body: &str) -> Findings {
     let scope = ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() };
     let scope = Scope::new(&scope, std::iter::empty()).unwrap();

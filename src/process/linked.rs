@@ -19,7 +19,7 @@ use crate::web::parameter::parameters;
 use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, Keys};
 
-/// Where browsers look for the icon of a page that names none.
+/// Path at which browsers look for the icon of a page that names none.
 const FAVICON: &str = "/favicon.ico";
 
 /// The icon of an origin, made once for all its pages.
@@ -29,7 +29,7 @@ pub(super) struct Favicon {
     keys: Keys,
 }
 
-/// What was read of a document.
+/// A document that was read, with its links.
 struct Read {
     document: Document,
     links: Links,
@@ -91,7 +91,7 @@ impl Processor {
         }
     }
 
-    /// What the fields `Refresh` and `Link` name.
+    /// Reads the URLs that the fields `Refresh` and `Link` name.
     fn read_header(
         &self,
         url: &CanonicalUrl,
@@ -189,7 +189,7 @@ fn named(link: &FoundLink) -> Named<'_> {
     Named { url: &link.url, origin: link.keys.origin, is_embed: link.kind == LinkKind::Embed }
 }
 
-/// What the X-Robots-Tag fields of an answer ask of us.
+/// Returns what the X-Robots-Tag fields of an answer ask of the crawler.
 fn directives(response: &Response, agent_token: &str) -> RobotsDirectives {
     let values: Vec<_> = headers::named(&response.headers, "x-robots-tag").map(String::from_utf8_lossy).collect();
     x_robots_tag(values.iter().map(|value| &**value), agent_token)

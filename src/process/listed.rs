@@ -64,7 +64,7 @@ impl Processor {
         findings.links.extend(list.links);
     }
 
-    /// If the page at `url` is a sitemap, and may be one by its path: its entries. Says whether it is.
+    /// Reads the entries of the page at `url`, if it is a sitemap and may be one by its path. Returns whether it is.
     pub(super) fn list_entries(
         &self,
         url: &CanonicalUrl,
@@ -128,7 +128,8 @@ impl Processor {
         true
     }
 
-    /// If the document of XML at `url` is a feed or a sitemap: the dates of its entries, by the keys of their URLs.
+    /// Returns the dates of the entries of the XML document at `url`, by the keys of their URLs, if it is a feed or a
+    /// sitemap.
     pub(super) fn dates_of_feed(
         &self,
         url: &CanonicalUrl,
@@ -154,7 +155,7 @@ impl Processor {
         dated.filter_map(|link| Some((link.keys.key, link.modified?))).collect()
     }
 
-    /// Whether a sitemap may be fetched that `named_by` names at `depth`.
+    /// Judges whether a sitemap may be fetched that `named_by` names at `depth`.
     fn judge_sitemap(
         &self,
         scope: &Scope,
@@ -167,8 +168,8 @@ impl Processor {
     }
 }
 
-/// As what an answer is read that was found by `hops`, if it is a sitemap or a feed; `reads_robots` says whether the
-/// sitemaps of a robots.txt are read.
+/// Returns the format of an answer that was found by `hops`, if it is a sitemap or a feed; `reads_robots` says whether
+/// the sitemaps of a robots.txt are read.
 pub fn format_of(hops: &Hops, reads_robots: bool, body: Body<'_>) -> Option<Format> {
     let claim = claim(hops, reads_robots);
     let may_be = claim != Claim::Unlikely || {
@@ -179,7 +180,7 @@ pub fn format_of(hops: &Hops, reads_robots: bool, body: Body<'_>) -> Option<Form
     may_be.then(|| sitemap::format(body, claim))?
 }
 
-/// Who says of a page that it is a sitemap, by the path to it.
+/// Returns how likely a page is to be a sitemap, by the path to it.
 fn claim(hops: &Hops, reads_robots: bool) -> Claim {
     let is_of = |letters: &[u8]| hops.as_str().bytes().all(|letter| letters.contains(&letter));
     match hops.sitemaps() {
@@ -209,10 +210,10 @@ fn with_body<T>(response: &Response, look: impl FnOnce(Body<'_>) -> T) -> T {
 #[derive(Default)]
 struct List {
     links: Vec<FoundLink>,
-    /// By place in `links`.
+    /// Dates by place in `links`.
     written: Vec<Option<Written>>,
     places: HashMap<Fingerprint, usize>,
-    /// What the entry in hand names, as far as that is no more than a few.
+    /// Places in `links` of the URLs that the entry in hand names, [`ENTRY_URLS_MAX`] at most.
     entry: Vec<usize>,
 }
 
@@ -259,7 +260,7 @@ impl List {
         self.links
     }
 }
-/// What a list of URLs says: which they are, and when they were changed.
+/// Returns a digest of a list of URLs: the URLs, and when they were changed.
 fn digest_of(links: &[FoundLink], keys: &KeyMaker) -> u64 {
     let entry = |link: &FoundLink| [link.keys.key.bits(), link.modified.map_or(0, Time::ms)].map(u64::to_le_bytes);
     let bytes: Vec<u8> = links.iter().flat_map(entry).flatten().collect();

@@ -1,4 +1,4 @@
-//! What answers say of logins: how a step of one went, and whether a page was shown to somebody who is logged in.
+//! Logins, as answers show them: how a step of one went, and whether a page was shown to somebody who is logged in.
 //!
 //! A step of a login is not archived, so it has no records.
 
@@ -16,7 +16,7 @@ use crate::web::secret::REDACTED;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::{Header, Records, payload_sha1};
 
-/// Whether two URLs are of one page, whatever is asked of it.
+/// True if two URLs are of one page, whatever is asked of it.
 fn is_same_page(one: &CanonicalUrl, other: &CanonicalUrl) -> bool {
     one.path() == other.path() && one.origin() == other.origin()
 }
@@ -70,7 +70,7 @@ impl Processor {
         }
     }
 
-    /// Whether an answer is what its site shows to those who are not logged in.
+    /// Returns whether an answer is what its site shows to those who are not logged in.
     pub(super) fn is_logged_out(&mut self, job: &FetchJob, response: &Response, findings: &Findings) -> bool {
         let Some(settings) = job.settings.as_ref().filter(|settings| !settings.logins.is_empty()) else { return false };
         let redirect = findings.redirect.as_ref().map(|(target, _)| target.as_str());

@@ -66,29 +66,29 @@ pub struct ProcessOptions {
     pub robots_bytes_max: usize,
     /// Sitemaps of a robots.txt that are taken; with 0, those are pages like others.
     pub sitemaps_max: usize,
-    /// Whether `nofollow` is respected.
+    /// True if `nofollow` is respected.
     pub respect_nofollow: bool,
     /// Attributes from which scripts of pages load pictures.
     pub lazy_attributes: Vec<String>,
-    /// Whether strings in scripts that look like file names are taken for URLs.
+    /// True if strings in scripts that look like file names are taken for URLs.
     pub script_files: bool,
-    /// Whether links beside the content of a page come behind those of its content.
+    /// True if links next to the content of a page come after those of its content.
     pub content_first: bool,
-    /// Whether pages that name no icon have the one that browsers ask their origin for.
+    /// True if pages that name no icon have the one that browsers ask their origin for.
     pub favicon: bool,
-    /// Whether requests are archived beside answers.
+    /// True if requests are archived with their answers.
     pub request_records: bool,
-    /// Whether a digest of what each page says is made, by which its next version is compared with it.
+    /// True if a digest of each page's text is made, by which its next version is compared with it.
     pub text_digests: bool,
-    /// Whether pages are told by which it is known how many say nearly the same.
+    /// True if each page's likeness is taken, by which the number of pages with nearly the same text is known.
     pub likenesses: bool,
-    /// Whether parameters of URLs that make no other page are learnt.
+    /// True if the crawl learns which parameters of URLs make no other page.
     pub learn_session_params: bool,
     /// Content coding of the value files.
     pub compression: Compression,
     /// Literal addresses that links may name.
     pub guard: AddressGuard,
-    /// Which payloads earlier archives have, where they are not to be stored again.
+    /// Payloads that earlier archives have, where they are not to be stored again.
     pub dedup: Option<Arc<DedupIndex>>,
     /// Sites that are fetched otherwise, if there are any: what was archived of them is read by their settings.
     pub sites: Option<Arc<dyn Sites>>,
@@ -97,15 +97,15 @@ pub struct ProcessOptions {
 /// One thread's tools, reused from answer to answer.
 pub struct Processor {
     options: ProcessOptions,
-    /// Of the options, the product token and the decoded bytes where no site has others.
+    /// The product token and the limit of decoded bytes of the options, for sites that have no others.
     usual: (String, usize),
     decoder: BodyDecoder,
     scan: LinkScan,
     wording: Wording,
     encoder: Encoder,
-    /// Of the origin whose page was processed last.
+    /// The icon of the origin whose page was processed last.
     favicon: Option<Favicon>,
-    /// By the number of the engine, whose pages they are.
+    /// Referrers by the number of the engine, whose pages they are.
     referrers: Vec<Referrers>,
 }
 
@@ -115,13 +115,13 @@ impl std::fmt::Debug for Processor {
     }
 }
 
-/// For how long the server asks to be left alone.
+/// Returns how long the server asks to be left alone.
 fn asked_to_wait(response: &Response) -> Option<Duration> {
     let came = response.started + response.duration;
     response.header("retry-after").and_then(|value| retry_after(&value, came))
 }
 
-/// Whether links are looked for in an answer of `status`: a page came, whatever else that says.
+/// True if links are looked for in an answer of `status`: a page came, whatever else the status says.
 fn brings_a_page(status: u16) -> bool {
     (200..300).contains(&status)
 }
@@ -227,7 +227,7 @@ impl Processor {
         self.referrers[engine].resolve(&mut job.via)
     }
 
-    /// What an answer says about other URLs.
+    /// Finds what an answer says about other URLs.
     pub fn findings(
         &mut self,
         url: &CanonicalUrl,
@@ -318,7 +318,7 @@ impl Processor {
         count(&mut findings.dropped, reason);
     }
 
-    /// Whether a link of this kind may be admitted, which a page at `depth` names that was found by `hops`.
+    /// Judges whether a link of this kind may be admitted. A page at `depth`, found by `hops`, names it.
     fn judge(
         &self,
         scope: &Scope,
@@ -400,8 +400,8 @@ impl Processor {
     }
 }
 
-/// Whether the payload may be left to another archive: a whole one that is worth it. A robots.txt is what decided on
-/// requests, so it stays.
+/// True if the payload may be left to another archive: a whole one that is worth it. The payload of a robots.txt
+/// decided on requests, so it stays.
 fn may_be_elsewhere(exchange: &Exchange<'_>) -> bool {
     let profile = Profile::of(exchange.status, exchange.body.len() as u64, exchange.truncated);
     profile == Some(Profile::IdenticalPayload) && !exchange.robots
@@ -418,7 +418,7 @@ fn refuse_requisites(scope: &Scope, depth: u16, findings: &mut Findings) {
     });
 }
 
-/// Where `url` redirects, and what is asked there.
+/// Returns the URL to which `url` redirects, with what is asked there; `None` for a `location` that is no URL.
 fn redirected(url: &CanonicalUrl, status: u16, location: &str) -> Option<CanonicalUrl> {
     let target = url.join(location).ok()?;
     let Some(request) = url.request() else { return Some(target) };

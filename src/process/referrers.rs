@@ -1,4 +1,4 @@
-//! Who named the URLs of which records are built.
+//! The pages that named the URLs of which records are built.
 
 use crate::container::Referrer;
 use crate::disk::Result;

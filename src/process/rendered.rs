@@ -24,20 +24,20 @@ const DOCUMENT_MAX: usize = 4 << 20;
 /// Bytes of all links that are noted beside those of the page.
 const OUTLINKS_BYTES_MAX: usize = 256 << 10;
 
-/// What a browser has made of a page.
+/// A page as a browser has made it.
 #[derive(Clone, Debug, Default)]
 pub struct RenderedPage {
     /// The page as it was in the end.
     pub dom: String,
     /// Links of it and its frames.
     pub links: Vec<String>,
-    /// What ended the wait for it, where it was not quiet by then: a limit, in a word.
+    /// The limit that ended the wait for it, in a word, where it was not quiet by then.
     pub cut_by: Option<&'static str>,
     /// Pictures: what their URLs begin with, media type, bytes.
     pub pictures: Vec<(&'static str, &'static str, Vec<u8>)>,
 }
 
-/// What came of a page that was to be rendered.
+/// The result for a page that was to be rendered.
 #[derive(Clone, Debug)]
 pub enum RenderOutcome {
     /// A browser has made this of it.
@@ -72,7 +72,7 @@ pub fn read_as_rendered(response: &Response, dom: &str) -> Response {
 }
 
 impl Processor {
-    /// Why the page is rendered before it is stored, if it is.
+    /// Returns the reason for which the page is rendered before it is stored, if it is.
     pub(super) fn why_rendered(
         &self,
         job: &FetchJob,
@@ -228,7 +228,7 @@ impl Processor {
         }
     }
 
-    /// What a page gets that has asked for the URL of `job`; none for the robots.txt that it waits for.
+    /// The answer for the page that has asked for the URL of `job`; `None` for the robots.txt that it waits for.
     pub(super) fn resource(&mut self, job: &FetchJob, response: &Response) -> Option<Arc<Resource>> {
         let Target::Resource { .. } = &job.target else { return None };
         let coding = response.content_encoding();
@@ -245,7 +245,7 @@ impl Processor {
     }
 }
 
-/// How much a rendered page shows.
+/// Counts what a rendered page shows.
 fn shown(findings: &Findings) -> Found {
     let links = findings.links.iter().filter(|link| link.kind != LinkKind::Embed).count();
     Found { links: u32::try_from(links).unwrap_or(u32::MAX), ..findings.shown.unwrap_or_default() }

@@ -1,4 +1,4 @@
-//! What an answer and its site state about the use of the page, to be recorded with it.
+//! The statements of an answer and its site about the use of the page, to be recorded with it.
 
 use super::{Processor, brings_a_page};
 use crate::engine::{FetchJob, Findings, Response, Target};
@@ -9,7 +9,7 @@ use crate::web::statements::Statements;
 const ERROR_PAGE_BYTES: usize = 64 << 10;
 
 impl Processor {
-    /// What is stated about the use of an answer, of which `findings` have what the scan of the page has met.
+    /// Collects the statements about the use of an answer. `findings` have those that the scan of the page has met.
     pub(super) fn statements(&mut self, job: &FetchJob, response: &Response, findings: &mut Findings) -> Statements {
         let mut stated = Statements::of_header(&response.headers, &self.options.agent_token);
         stated.add(&std::mem::take(&mut findings.statements));

@@ -1,4 +1,4 @@
-//! What processing finds in an answer, without a network and an archive.
+//! Tests of what processing finds in an answer, without a network and an archive.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -22,7 +22,7 @@ use crate::web::url::CanonicalUrl;
 /// One that is longer is not kept, as a part of the bytes of all.
 const LARGEST_PART: usize = 4;
 
-/// What is kept.
+/// The answers that are kept.
 #[derive(Debug)]
 pub(super) struct Kept {
     bytes_max: usize,
@@ -32,7 +32,7 @@ pub(super) struct Kept {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By the registrable domain of the page and the URL.
+    /// Answers by the registrable domain of the page and the URL.
     by_url: HashMap<(String, String), Entry>,
     bytes: usize,
     /// Uses so far.
@@ -102,7 +102,7 @@ fn bytes_of(resource: &Resource) -> usize {
     resource.body.len() + headers + 256
 }
 
-/// For how long an answer may be given to other pages.
+/// Returns how long an answer may be given to other pages.
 fn fresh_for(resource: &Resource, kind: ResourceKind, usually: Duration) -> Option<Duration> {
     let field = |wanted: &str| {
         let named = resource.headers.iter().filter(move |(name, _)| name.eq_ignore_ascii_case(wanted));

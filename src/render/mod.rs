@@ -36,10 +36,10 @@ use crate::web::url::CanonicalUrl;
 use kept::Kept;
 use network::{Document, PageNetwork, Pages};
 
-/// How often a page is tried whose browser crashes or does not start.
+/// Times that a page is tried whose browser crashes or does not start.
 const CRASHES_MAX: u32 = 3;
 
-/// How pages are rendered.
+/// Options of rendering pages.
 #[derive(Clone, Debug)]
 pub struct RenderExecutorOptions {
     /// The browsers.
@@ -50,9 +50,9 @@ pub struct RenderExecutorOptions {
     pub pages: usize,
     /// Bytes of answers that are kept for other pages.
     pub kept_bytes: usize,
-    /// For how long one is kept that does not say so itself.
+    /// Time for which one is kept that does not say so itself.
     pub kept_for: Duration,
-    /// How what comes out is processed.
+    /// Options for processing what comes out.
     pub process: ProcessOptions,
 }
 
@@ -63,7 +63,7 @@ pub struct Renderer {
     shared: Arc<Shared>,
 }
 
-/// What every page needs.
+/// The things that every page needs.
 #[derive(Debug)]
 struct Shared {
     browsers: Browsers,
@@ -189,7 +189,7 @@ async fn run(shared: Arc<Shared>, job: RenderJob, reply: ReplyTo) {
 struct Subject {
     number: u64,
     url: CanonicalUrl,
-    /// Those of its site, where that has others than usual.
+    /// Settings of its site, where that has others than usual.
     settings: Option<Arc<RequestSettings>>,
     document: Arc<Document>,
 }
@@ -205,7 +205,7 @@ impl Subject {
     }
 }
 
-/// What a browser makes of a page, or why it makes nothing of it.
+/// Renders a page in a browser, or says why there is no result.
 async fn render(shared: &Arc<Shared>, subject: Subject, reply: &ReplyTo) -> Result<RenderedPage, String> {
     let Subject { number, url, settings, document } = subject;
     let mut options = shared.options.page.clone();

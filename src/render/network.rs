@@ -64,7 +64,7 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// That of `processed`, which still has its body; no more than `decoded_max` bytes of it.
+    /// The document of `processed`, which still has its body; no more than `decoded_max` bytes of it.
     pub(super) fn of(processed: &Processed, decoded_max: usize) -> Document {
         let response = &processed.response;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -99,19 +99,19 @@ struct State {
     next: u64,
     open: HashMap<u64, Waiting>,
     queue: VecDeque<Queued>,
-    /// Where the page wanted to go by itself.
+    /// URLs to which the page wanted to go by itself.
     left_for: Vec<String>,
     is_over: bool,
 }
 
-/// What waits to be asked for: URL, fields, and who waits.
+/// A request that waits to be sent: URL, fields, and who waits for it.
 type Queued = (CanonicalUrl, Vec<(String, String)>, Waiting);
 
-/// What waits for an answer.
+/// A request of the page that waits for an answer.
 #[derive(Debug)]
 struct Waiting {
     reply: Reply,
-    /// For the answer to be kept, where it may be.
+    /// URL and kind by which the answer is kept, where it may be.
     keep_as: Option<(CanonicalUrl, ResourceKind)>,
 }
 
@@ -131,7 +131,7 @@ impl PageNetwork {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where the page wanted to go by itself, and was not let.
+    /// Takes the URLs to which the page wanted to go by itself, and was not let.
     pub(super) fn left_for(&self) -> Vec<String> {
         std::mem::take(&mut self.state().left_for)
     }

@@ -1,11 +1,11 @@
-//! What is signed: the signature base of RFC 9421, section 2.5.
+//! The signature base of RFC 9421, section 2.5: the text that is signed.
 //!
 //! ```text
 //! "@authority": example.com
 //! "signature-agent";key="sig1": "https://bot.example"
 //! "@signature-params": ("@authority" "signature-agent";key="sig1");created=1735689600;keyid="..."
 //! ```
-//! Identifiers are given as they stand in the text, values as the fields have them; nothing is looked up here.
+//! Identifiers are given as they are in the text, values as the fields have them; nothing is looked up here.
 
 use std::fmt::Write as _;
 
@@ -38,7 +38,7 @@ pub(super) fn input(covered: &[Covered<'_>], parameters: &[(&str, Parameter<'_>)
     text
 }
 
-/// What is signed where `input` is the answer of [`input`] for the same components.
+/// Returns the text that is signed, where `input` is the result of [`input`] for the same components.
 pub(super) fn base(covered: &[Covered<'_>], input: &str) -> String {
     let lines = covered.iter().map(|(identifier, value)| format!("{identifier}: {value}\n"));
     let mut text: String = lines.collect();

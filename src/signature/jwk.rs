@@ -21,17 +21,17 @@ pub struct Jwk {
     pub kty: String,
     /// The curve: `Ed25519`.
     pub crv: String,
-    /// What it is known by: its thumbprint.
+    /// Identifier of the key: its thumbprint.
     pub kid: String,
     /// The key itself, 32 bytes in Base64 for URLs.
     pub x: String,
-    /// What it is for: `sig`.
+    /// Use of the key: `sig`.
     #[serde(rename = "use")]
     pub usage: String,
-    /// Not before this time, in seconds since 1970.
+    /// Time before which the key does not hold, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nbf: Option<u64>,
-    /// Not from this time on, in seconds since 1970.
+    /// Time from which the key holds no more, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exp: Option<u64>,
 }
@@ -51,12 +51,12 @@ impl Jwk {
         }
     }
 
-    /// Whether it holds no more at `now`.
+    /// True if the key has expired at `now`.
     pub fn has_ended(&self, now: Time) -> bool {
         self.exp.is_some_and(|end| end <= now.ms() / 1_000)
     }
 
-    /// Whether it is a key of this kind, known by its own thumbprint.
+    /// True if it is a key of this kind, with its own thumbprint as identifier.
     fn is_sound(&self) -> bool {
         self.kty == "OKP" && self.crv == "Ed25519" && self.kid == thumbprint(&self.x)
     }
@@ -85,7 +85,7 @@ impl KeyDirectory {
         }
     }
 
-    /// As it is served.
+    /// Returns the directory as it is served.
     pub fn to_json(&self) -> String {
         let json = serde_json::to_string_pretty(self).expect("keys consist of texts and numbers");
         json + "\n"

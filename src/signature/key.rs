@@ -16,18 +16,18 @@ use rustls::pki_types::pem::PemObject;
 
 use super::jwk::Jwk;
 
-/// What stands before the 32 bytes of an Ed25519 key in PKCS#8 (RFC 8410, section 7): version 0, no public key, which
-/// is what every reader takes.
+/// The bytes before the 32 bytes of an Ed25519 key in PKCS#8 (RFC 8410, section 7): version 0, no public key, which is
+/// what every reader takes.
 const PKCS8_START: [u8; 16] =
     [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
 const SEED_BYTES: usize = 32;
 /// A key in PEM with all that may stand before it is much shorter.
 const FILE_BYTES_MAX: u64 = 16 << 10;
-/// Who may read and write a file of a key.
+/// Permissions of a file of a key: its owner may read and write it.
 const OWNER_ONLY: u32 = 0o600;
 const ANYBODY_ELSE: u32 = 0o077;
 
-/// Why there is no key.
+/// Reason for which there is no key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
@@ -127,7 +127,7 @@ impl SigningKey {
         &self.jwk
     }
 
-    /// What others know it by.
+    /// Returns the identifier of the key for others.
     pub fn thumbprint(&self) -> &str {
         &self.jwk.kid
     }

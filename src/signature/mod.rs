@@ -1,4 +1,4 @@
-//! Who sends a request, proved: HTTP Message Signatures (RFC 9421) with Ed25519, as in Web Bot Auth.
+//! Proof of who sends a request: HTTP Message Signatures (RFC 9421) with Ed25519, as in Web Bot Auth.
 //!
 //! ```text
 //! key.pem ──► SigningKey ──► Signer ──► Signature-Agent, Signature-Input, Signature   of every request
@@ -26,7 +26,7 @@ pub use possession::possession_fields;
 pub(crate) use signer::SignatureFields;
 pub use signer::{AgentForm, Component, NONCE_BYTES, Nonces, Signer, SignerOptions, SystemNonces};
 
-/// Where a key directory lies at its origin.
+/// Path of a key directory at its origin.
 pub const DIRECTORY_PATH: &str = "/.well-known/http-message-signatures-directory";
 /// The media type of a key directory.
 pub const DIRECTORY_TYPE: &str = "application/http-message-signatures-directory+json";

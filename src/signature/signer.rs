@@ -14,18 +14,18 @@ use crate::web::url::CanonicalUrl;
 
 /// Bytes of a nonce, as the drafts recommend.
 pub const NONCE_BYTES: usize = 64;
-/// What the signature is called among others of a request, and the sender's member of `Signature-Agent` with it.
+/// Label of the signature among others of a request, and of the sender's member of `Signature-Agent`.
 const LABEL: &str = "sig1";
 const TAG: &str = "web-bot-auth";
 const ALGORITHM: &str = "ed25519";
 
-/// How `Signature-Agent` names the sender.
+/// The form in which `Signature-Agent` names the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AgentForm {
-    /// As a member of a dictionary, `sig1="https://bot.example"`: draft-ietf-webbotauth-httpsig-protocol, and
+    /// A member of a dictionary, `sig1="https://bot.example"`: draft-ietf-webbotauth-httpsig-protocol, and
     /// draft-meunier-http-message-signatures-directory from its revision 04 on.
     Dictionary,
-    /// As a string, `"https://bot.example"`: draft-meunier-http-message-signatures-directory up to its revision 03.
+    /// A string, `"https://bot.example"`: draft-meunier-http-message-signatures-directory up to its revision 03.
     String,
 }
 
@@ -80,7 +80,7 @@ fn authority(url: &CanonicalUrl) -> String {
     }
 }
 
-/// Where nonces come from: no two are the same.
+/// A source of nonces: no two are the same.
 pub trait Nonces: fmt::Debug + Send + Sync {
     /// The next one.
     fn next(&self) -> [u8; NONCE_BYTES];
@@ -98,16 +98,16 @@ impl Nonces for SystemNonces {
     }
 }
 
-/// How requests are signed.
+/// Options of signing requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignerOptions {
     /// The origin with the key directory, `https://bot.example`.
     pub agent: String,
-    /// How it is named.
+    /// The form of its name.
     pub form: AgentForm,
-    /// What is covered beside it.
+    /// Components that are covered in addition to it.
     pub components: Vec<Component>,
-    /// How long a signature holds.
+    /// Time for which a signature holds.
     pub lifetime: Duration,
 }
 

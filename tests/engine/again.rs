@@ -12,9 +12,9 @@ use crawler::frontier::QueuedUrl;
 
 const START: Time = Time::from_ms(1_795_000_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
-/// From one visit of a page to the next.
+/// Time from one visit of a page to the next.
 const INTERVAL: Duration = Duration::from_secs(6 * 3_600);
-/// More than an interval with its jitter and the slot that it ends in.
+/// Time that is longer than an interval with its jitter and the slot that it ends in.
 const AFTER_INTERVAL: Duration = Duration::from_secs(7 * 3_600);
 
 /// A site that a test edits.
@@ -22,12 +22,12 @@ struct Living {
     /// Bodies by path; what has none is not found.
     pages: RefCell<BTreeMap<String, String>>,
     robots: RefCell<String>,
-    /// Whether nothing answers.
+    /// True if nothing answers.
     is_down: Cell<bool>,
     /// Paths that bring no page: the status of their answers, or none where the connection breaks.
     faults: RefCell<BTreeMap<String, Option<u16>>>,
     is_on: Cell<bool>,
-    /// Whether a run ends when nothing is due.
+    /// True if a run ends when nothing is due.
     until_fresh: Cell<bool>,
     pages_per_host: Option<u64>,
     /// Requests for pages that brought a condition.
@@ -366,7 +366,8 @@ fn a_seed_that_is_fetched_again_before_its_time_is_counted_once() {
     assert_eq!(crawl.force(HOUR, &listed), ALL, "the new page is one too many");
 }
 
-/// More seeds than the memory of the store of visits has entries: when their turn comes, it has forgotten the first.
+/// There are more seeds than the memory of the store of visits has entries: when their turn comes, it has forgotten the
+/// first.
 #[test]
 fn seeds_that_are_fetched_again_keep_their_history_and_are_counted_once_however_many_they_are() {
     let paths: Vec<String> = (0..60).map(|n| format!("/seed/{n}")).collect();

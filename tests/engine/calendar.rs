@@ -1,5 +1,5 @@
-//! What is told of a crawl that fetches its pages again: the figures of its calendar, what limits it while nothing is
-//! due, and the lines of its log.
+//! Reports of a crawl that fetches its pages again: the figures of its calendar, what limits it while nothing is due,
+//! and the lines of its log.
 
 use super::*;
 use crawler::calendar::{Bounds, Mode, ScheduleOptions, WheelOptions};

@@ -10,7 +10,7 @@ const START: Time = Time::from_ms(1_000_000_000_000);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
-/// By how much the clock was ahead.
+/// Times by which the clock was ahead.
 const AHEAD: [Duration; 5] = [Duration::ZERO, Duration::from_secs(20 * 3_600), DAYS[0], DAYS[1], DAYS[2]];
 const DAYS: [Duration; 3] =
     [Duration::from_secs(3 * 86_400), Duration::from_secs(400 * 86_400), Duration::from_secs(3_650 * 86_400)];
@@ -21,7 +21,7 @@ struct Resting {
     rest: Duration,
     asked: RefCell<BTreeMap<String, u32>>,
     pages_again: bool,
-    /// Between checkpoints: each costs as much as a day in virtual time.
+    /// Time between checkpoints: each costs as much as a day in virtual time.
     interval: Cell<Duration>,
 }
 

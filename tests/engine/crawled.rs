@@ -4,7 +4,7 @@ use super::*;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
 
-/// What a crawl asked for beside robots.txt, by the order of the URLs, without `http://`; and its figures, and the
+/// The requests of a crawl apart from robots.txt, in the order of the URLs, without `http://`, with its figures and the
 /// paths of discovery.
 pub struct Crawled {
     pub asked: Vec<String>,

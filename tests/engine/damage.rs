@@ -22,7 +22,7 @@ use crawler::engine::{Identity, StopBy, checkpoint};
 use crawler::record::Snapshot;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
-/// Where the crawl lies on the disk in memory.
+/// Directory of the crawl on the disk in memory.
 pub(super) const DIR: &str = "/crawl";
 
 /// The small sites; one host asks for a long rest once, so that there is a log of rests, and arrays and memory are so
@@ -55,7 +55,7 @@ impl Web for Resting {
     }
 }
 
-/// What a process left.
+/// Files, catalog and clock that a process left.
 #[derive(Clone)]
 pub(super) struct State {
     pub(super) files: BTreeMap<PathBuf, Vec<u8>>,
@@ -64,12 +64,12 @@ pub(super) struct State {
 }
 
 impl State {
-    /// After so many requests, stopped in good order.
+    /// The state after this many requests, stopped in good order.
     pub(super) fn after(requests: usize) -> State {
         State::when(true, |_, made| made >= requests)
     }
 
-    /// As soon as there is a file of that kind; stopped in good order, or as it was at that moment.
+    /// The state as soon as there is a file of that kind; stopped in good order, or as it was at that moment.
     pub(super) fn with_file(clean: bool, part: &'static str) -> State {
         State::when(clean, |disk, _| disk.paths().iter().any(|path| path.to_str().unwrap().contains(part)))
     }
@@ -99,7 +99,7 @@ impl State {
     }
 }
 
-/// What came of a state that was harmed.
+/// The result for a state that was harmed.
 #[derive(Debug, PartialEq)]
 pub(super) enum Outcome {
     /// The damage was told, with file and offset.
@@ -127,8 +127,8 @@ pub(super) fn outcome(state: &State, harmed: &Path) -> Outcome {
     }
 }
 
-/// Whether the damage in the file at `told` is that of `harmed`: a value file has another name when it is full, and any
-/// when it is missing.
+/// True if the damage in the file at `told` is the one of `harmed`: a value file has another name when it is full, and
+/// any when it is missing.
 fn is_of(told: &Path, harmed: &Path) -> bool {
     let (told_name, harmed_name) = (told.to_str().unwrap(), harmed.to_str().unwrap());
     let is_pattern = told_name.strip_suffix('*').is_some_and(|start| harmed_name.starts_with(start));

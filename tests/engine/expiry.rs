@@ -15,15 +15,15 @@ const STEP: Duration = Duration::from_secs(30);
 /// A story, told by the time since its start.
 #[derive(Clone)]
 struct Story {
-    /// Between two pages of the keeper.
+    /// Time between two pages of the keeper.
     step: Duration,
     /// Hosts in memory: with two, whoever has nothing to do leaves for the next.
     hosts: usize,
-    /// What the keeper's pages name.
+    /// Links of the keeper's pages, each with the step of its page.
     links: &'static [(u32, &'static str)],
-    /// What a robots.txt says.
+    /// Status and text of a robots.txt.
     robots: fn(&str, Duration) -> (u16, &'static str),
-    /// What the name servers say.
+    /// The name servers' answer.
     names: fn(&str, Duration) -> Result<Duration, Failure>,
 }
 
@@ -62,14 +62,14 @@ impl Web for Story {
     }
 }
 
-/// When the crawl is dropped as it stands, and opened again.
+/// The moment at which the crawl is dropped as it is, and opened again.
 #[derive(Clone, Copy, Debug)]
 enum Kill {
-    /// So long after the start, or at the first moment after it at which something happens.
+    /// This long after the start, or at the first moment after it at which something happens.
     At(Duration),
-    /// When this URL has been asked for and everything is answered.
+    /// The moment when this URL has been asked for and everything is answered.
     Answered(&'static str),
-    /// So long after the start, and meanwhile the clock is set back by so much.
+    /// This long after the start, and meanwhile the clock is set back by the second.
     SetBack(Duration, Duration),
 }
 
@@ -86,7 +86,7 @@ impl Kill {
     }
 }
 
-/// What came of it.
+/// The record of a crawl.
 struct Told {
     requests: Vec<(Time, String)>,
     resolved: Vec<(Time, String)>,
@@ -120,12 +120,12 @@ fn tell(story: &Story, kills: &[Kill]) -> Told {
 }
 
 impl Told {
-    /// When `url` was asked for, since the start.
+    /// Returns the times since the start at which `url` was asked for.
     fn asked(&self, url: &str) -> Vec<Duration> {
         self.requests.iter().filter(|(_, asked)| asked == url).map(|(at, _)| at.since(START)).collect()
     }
 
-    /// When `name` was resolved.
+    /// Returns the times since the start at which `name` was resolved.
     fn resolved(&self, name: &str) -> Vec<Duration> {
         self.resolved.iter().filter(|(_, asked)| asked == name).map(|(at, _)| at.since(START)).collect()
     }

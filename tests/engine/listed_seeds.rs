@@ -6,7 +6,7 @@ use super::*;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
 
-/// What is asked for, where the one seed, `http://h0.test/`, is `seed`.
+/// Returns the requests of a crawl, where the one seed, `http://h0.test/`, is `seed`.
 fn asked_of(seed: Reply, others: &[(&str, Reply)]) -> Crawled {
     let mut web = Listed::new(&[others, &[("h0.test/", seed)]].concat());
     web.scope.mode = ScopeMode::Host;

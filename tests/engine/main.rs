@@ -70,7 +70,7 @@ const DELAY: Duration = Duration::from_secs(1);
 /// Every answer takes so long.
 const LATENCY: Duration = Duration::from_millis(40);
 
-/// What the executors are connected to.
+/// The web to which the executors are connected.
 trait Web {
     /// Status and body.
     fn answer(&self, url: &CanonicalUrl, now: Time) -> (u16, String);
@@ -81,17 +81,17 @@ trait Web {
         Ok(Reply { status, headers: vec![("content-type", "text/html".to_owned())], body: body.into_bytes() })
     }
 
-    /// Why the body of the answer is not whole.
+    /// Returns the reason for which the body of the answer is not whole.
     fn cut_short(&self, _: &CanonicalUrl) -> Option<Truncation> {
         None
     }
 
-    /// What belongs to the crawl.
+    /// The scope of the crawl.
     fn scope(&self) -> ScopeOptions {
         ScopeOptions { mode: ScopeMode::Any, ..ScopeOptions::default() }
     }
 
-    /// For how long the addresses of a name hold, or why there are none.
+    /// Returns how long the addresses of a name hold, or why there are none.
     fn resolve(&self, _: &str, _: Time) -> Result<Duration, Failure> {
         Ok(Duration::from_secs(3_600))
     }
@@ -101,10 +101,10 @@ trait Web {
         vec![SEED.to_owned()]
     }
 
-    /// What this web wants otherwise.
+    /// Sets what this web wants otherwise.
     fn tune(&self, _: &mut Settings, _: &mut FrontierOptions) {}
 
-    /// How long it takes to make a checkpoint durable.
+    /// Time that it takes to make a checkpoint durable.
     fn durable_after(&self) -> Duration {
         Duration::ZERO
     }
@@ -114,12 +114,12 @@ trait Web {
         DrumOptions { buckets: 4, ..DrumOptions::default() }
     }
 
-    /// How pages are fetched again.
+    /// Settings by which pages are fetched again.
     fn recrawl(&self) -> Option<RecrawlOptions> {
         None
     }
 
-    /// What earlier archives have.
+    /// Payloads that earlier archives have.
     fn dedup(&self) -> Option<Arc<DedupIndex>> {
         None
     }
@@ -129,12 +129,12 @@ trait Web {
         ContainerOptions { segment_bytes: 1 << 20, digest_memory: 64 << 10, ..ContainerOptions::default() }
     }
 
-    /// Whether bad answers are asked for again, and the settings by which names are resolved.
+    /// Returns whether bad answers are asked for again, and the settings by which names are resolved.
     fn names(&self) -> (bool, String) {
         (false, String::new())
     }
 
-    /// What stands before URL-seen.
+    /// Sizes of the filters before URL-seen.
     fn front(&self) -> FrontOptions {
         FrontOptions { lru_entries: 16, bloom_memory: 64 << 10, bloom_fpr: 0.01 }
     }
@@ -171,7 +171,7 @@ fn body(links: &[String]) -> String {
     links.iter().map(|link| format!("<a href=\"{link}\">x</a>")).collect()
 }
 
-/// What the executors did, by virtual time.
+/// A record of what the executors did, by virtual time.
 #[derive(Default)]
 struct Record {
     events: VecDeque<(Time, Event)>,
@@ -179,10 +179,10 @@ struct Record {
     resolved: Vec<(Time, String)>,
     /// Merges that were done.
     merges: usize,
-    /// Whether checkpoints are held from now on instead of being made durable.
+    /// True if checkpoints are held from now on instead of being made durable.
     holds_checkpoints: bool,
     held: Option<Box<CheckpointJob>>,
-    /// At every checkpoint, how many requests had been made.
+    /// Number of requests that had been made, at every checkpoint.
     cuts: Vec<usize>,
 }
 
@@ -199,7 +199,7 @@ impl Inline {
         self.record.borrow_mut().events.push_back((at, event));
     }
 
-    /// What came of a job on the disk.
+    /// Reports the result of a job on the disk.
     fn tell_done(&self, done: disk::Result<Event>) {
         self.tell(Duration::ZERO, done.unwrap_or_else(|fault| Event::Fault(fault.into())));
     }

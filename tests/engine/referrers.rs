@@ -1,4 +1,4 @@
-//! Who named a URL is read in key.dat by those who make the records, not by the engine.
+//! The record of the page that named a URL is read in key.dat by those who make the records, not by the engine.
 
 use super::*;
 use crawler::disk::simulated::SimulatedDisk;
@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const START: Time = Time::from_ms(1_000_000_000_000);
 
 thread_local! {
-    /// Whether what happens now happens on another thread in a real crawl.
+    /// True if what happens now happens on another thread in a real crawl.
     static ELSEWHERE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// As long as it is there, what happens is no work of the engine's thread.
+/// Mark that what happens while it is there is no work of the engine's thread.
 pub(super) struct Elsewhere;
 
 impl Elsewhere {

@@ -12,7 +12,7 @@ const START: Time = Time::from_ms(1_000_000_000_000);
 #[derive(Default)]
 struct Editions {
     edition: Cell<u32>,
-    /// Whether the server knows conditions, and says 304.
+    /// True if the server knows conditions, and says 304.
     knows_conditions: bool,
     /// Path that is answered 304 always.
     always_304: Option<&'static str>,
@@ -22,9 +22,9 @@ struct Editions {
     redirects: Vec<(&'static str, &'static str)>,
     /// Conditions that were sent.
     conditions: RefCell<Vec<(String, Vec<String>)>>,
-    /// Whether everything since the start is replayed.
+    /// True if everything since the start is replayed.
     never_cut: bool,
-    /// What may be fetched of a host and a domain, where that is limited.
+    /// Limits of a host and a domain, where there are any.
     budget: Option<Budget>,
 }
 
@@ -144,7 +144,7 @@ impl Crawl {
         versions
     }
 
-    /// What became of the seeds by the last checkpoint.
+    /// Returns the statuses of the seeds at the last checkpoint.
     fn statuses(&self) -> Vec<SeedStatus> {
         super::seeds::seeds_in(self.dir.path()).into_iter().map(|seed| seed.status).collect()
     }

@@ -1,5 +1,5 @@
-//! What pages embed from elsewhere: it is fetched, as far from the page as the settings say, counted beside pages and
-//! charged to the site that names it, also over kills.
+//! Things that pages embed from elsewhere are fetched, as far from the page as the settings say, counted apart from
+//! pages and charged to the site that names them, also over kills.
 
 use crawler::outcome::Reason;
 use crawler::web::scope::Requisites;
@@ -146,7 +146,7 @@ fn a_page_at_the_greatest_depth_has_its_requisites_and_an_exclusion_holds_for_th
     assert_eq!(crawled.statistics.depth_max, 0);
 }
 
-/// What a robots.txt names as a sitemap may lie elsewhere on its domain, and may be a page.
+/// A sitemap that a robots.txt names may be elsewhere on its domain, and may be a page.
 #[test]
 fn a_page_that_is_out_of_scope_has_no_requisites() {
     let robots = "User-agent: *\nSitemap: http://maps.h0.test/map\n";

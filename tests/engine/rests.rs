@@ -1,4 +1,4 @@
-//! What an overloaded host asks for is kept to over a kill, also when no checkpoint came after it.
+//! The rest that an overloaded host asks for is kept to over a kill, also when no checkpoint came after it.
 
 use super::*;
 

@@ -70,7 +70,7 @@ fn moved(to: &str) -> Answer {
     with(status(301), "location", to)
 }
 
-/// What came of a crawl.
+/// The record of a crawl.
 struct Crawled {
     /// Every request, by the time since the start, without `http://`.
     requests: Vec<(Duration, String)>,
@@ -96,7 +96,7 @@ fn crawl(web: Told) -> Crawled {
     crawl_with_kills(web, &[])
 }
 
-/// As [`crawl`], dropped as it stands when so many requests were made in all and everything is answered.
+/// Goes like [`crawl`], but is dropped as it is when this many requests were made in all and everything is answered.
 fn crawl_with_kills(web: Told, kills: &[usize]) -> Crawled {
     let dir = tempfile::tempdir().unwrap();
     let catalog = Arc::default();

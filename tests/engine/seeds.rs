@@ -23,9 +23,9 @@ pub(super) fn seeds_in(dir: &Path) -> Vec<SeedRecord> {
 /// Hosts of one page each, and a list of seeds that can be edited.
 struct Listed {
     seeds: Cell<Vec<String>>,
-    /// Whether there are checkpoints that nobody asks for.
+    /// True if there are checkpoints that nobody asks for.
     cuts: bool,
-    /// Whether `/` leads to another host.
+    /// True if `/` leads to another host.
     moved: bool,
     mode: ScopeMode,
 }

@@ -7,7 +7,7 @@ use crawler::outcome::Reason;
 /// Topics of the forum, on pages of its index by twenty.
 const TOPICS: usize = 60;
 
-/// What makes no other page, and where it is in a URL.
+/// A way to write a session into a URL, where it makes no other page.
 type Spelling = fn(path: &str, session: &str) -> String;
 
 struct Forum {

@@ -38,13 +38,13 @@ impl Web for Twins {
         settings.checkpoint_interval = Duration::from_secs(2);
     }
 
-    /// So little memory that there are files of all kinds.
+    /// Memory so small that there are files of all kinds.
     fn drum(&self) -> DrumOptions {
         DrumOptions { buckets: 4, ram_per_bucket: 64, merge_threshold: 1 << 10, ..DrumOptions::default() }
     }
 }
 
-/// What a crawl of these has in the end.
+/// Pages that a crawl of these has in the end.
 fn whole() -> Vec<String> {
     every_page()
 }
@@ -149,7 +149,7 @@ impl Shipped {
     }
 }
 
-/// What `verify` finds in the directory.
+/// Returns what `verify` finds in the directory.
 fn findings(dir: &Path) -> Vec<String> {
     found(|report| crawler::crawl::verify::verify(dir, report, &mut |_| {}).unwrap())
 }

@@ -1,4 +1,4 @@
-//! What the network answered: each answer and each failure in one event, as a transaction.
+//! Answers of the network: each answer and each failure in one event, as a transaction.
 //!
 //! What is alike for all of them is here: the request has ended, is counted and logged, its records go to the archive.
 //! Then the ways part: [`pages`], [`robots`], and [`names`] for what the name servers say. Whatever an answer brings,
@@ -185,7 +185,7 @@ impl Engine {
     }
 }
 
-/// Whether the archive may have versions of `url`: URL-seen lets a page through once, unless it is forced; and what is
+/// True if the archive may have versions of `url`: URL-seen lets a page through once, unless it is forced; and what is
 /// tried again may have been answered before.
 fn may_have_versions(url: &QueuedUrl) -> bool {
     url.forced || url.attempts > 0

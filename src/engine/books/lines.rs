@@ -1,5 +1,5 @@
-//! What crawl.log says: a line for every attempt, with what the processing of an answer noticed and what its host asks
-//! for.
+//! The lines of crawl.log: a line for every attempt, with what the processing of an answer noticed and what its host
+//! asks for.
 
 use super::Books;
 use crate::clock::Time;
@@ -78,7 +78,7 @@ impl Books {
     }
 }
 
-/// How what is asked for was found, and the seed it descends from.
+/// Returns the way on which the target was found, and the seed that it descends from.
 fn history(target: &Target) -> (&Hops, u32) {
     match target {
         Target::Page { url, .. } => (&url.hops, url.seed),
@@ -92,8 +92,8 @@ fn is_forced(target: &Target) -> bool {
     matches!(target, Target::Page { url, .. } if url.forced)
 }
 
-/// What crawl.log says beside the columns: that it was seen before, which try it was, what cut the body short, whether
-/// the archive had it already; and what its host asks for, which is kept to from then on.
+/// Returns what crawl.log says after the columns: that it was seen before, which try it was, what cut the body short,
+/// whether the archive had it already; and what its host asks for, which is kept to from then on.
 fn annotations(processed: &Processed, stored: &Stored) -> Vec<String> {
     let (target, response) = (&processed.job.target, &processed.response);
     let mut notes = Vec::new();

@@ -33,7 +33,7 @@ const FLUSH_EVERY: Duration = Duration::from_secs(1);
 pub(super) struct Books {
     /// Counters, over all runs.
     pub statistics: Statistics,
-    /// How long requests took, in the life of the process.
+    /// Durations of requests, in the life of the process.
     pub durations: Histogram,
     /// The seeds, and what became of them.
     pub seeds: SeedTable,
@@ -162,7 +162,7 @@ impl Books {
         self.skipped_log.flush()
     }
 
-    /// Whether `url` is a seed whose line may mean another URL too.
+    /// Returns whether `url` is a seed whose line may mean another URL too.
     pub fn has_fallback(&mut self, url: &QueuedUrl) -> Result<bool> {
         if !url.hops.as_str().is_empty() || !self.seeds.has_fallback(url.seed) {
             return Ok(false);
@@ -177,7 +177,7 @@ impl Books {
     }
 }
 
-/// Whose limit `reason` is: the registrable domain of `url`, its origin, or its origin and pattern.
+/// Returns whose limit `reason` is: the registrable domain of `url`, its origin, or its origin and pattern.
 pub(super) fn whose(url: &CanonicalUrl, reason: Reason) -> String {
     match reason {
         Reason::DomainPages => url.registrable_domain().to_owned(),

@@ -8,7 +8,8 @@ use crate::record::Oddity;
 use crate::web::headers;
 use crate::web::url::{CanonicalUrl, Keys};
 
-/// What keeps a crawler from the page of `url`, although its request for `asked`, which `via` named, was answered.
+/// Finds the reason for which a crawler does not come to the page of `url`, although its request for `asked`, which
+/// `via` named, was answered.
 pub(in crate::engine) fn oddity_of(
     (asked, via): (&CanonicalUrl, Option<&str>),
     url: &QueuedUrl,

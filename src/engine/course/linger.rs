@@ -15,14 +15,14 @@ use crate::engine::stores::Stores;
 use crate::frontier::ColdSilence;
 use crate::record::{Resting, RestingHost};
 
-/// Whether only such hosts are left is asked this often at most.
+/// Shortest time between two looks at whether only such hosts are left.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Resting hosts that are named.
 const NAMED_MAX: usize = 10;
 /// Shorter rests are no news.
 const REST_MIN: Duration = Duration::from_secs(5);
 
-/// Since when nothing but silent hosts is left.
+/// The time since when nothing but silent hosts is left.
 #[derive(Debug, Default)]
 pub(super) struct Linger {
     since: Option<Time>,
@@ -30,7 +30,7 @@ pub(super) struct Linger {
 }
 
 impl Linger {
-    /// Whether only hosts are left that never answered, and that was so for `linger`.
+    /// Returns whether only hosts are left that never answered, and that was so for `linger`.
     pub fn is_over(&mut self, now: Time, stores: &mut Stores, linger: Duration) -> Result<bool> {
         if now < self.look_due {
             return Ok(false);
@@ -52,12 +52,12 @@ impl Linger {
         Ok(false)
     }
 
-    /// Whether the while has begun.
+    /// True if the while has begun.
     pub fn has_begun(&self) -> bool {
         self.since.is_some()
     }
 
-    /// When the while is over, where it is `linger` long.
+    /// Returns the end of the while, where it is `linger` long.
     fn ends(&self, linger: Duration) -> Option<Time> {
         self.since.map(|since| since + linger)
     }
@@ -70,7 +70,7 @@ fn is_silent(stores: &mut Stores) -> bool {
 }
 
 impl Engine {
-    /// When the while is over.
+    /// Returns the time when the while is over.
     pub(in crate::engine) fn linger_due(&self) -> Option<Time> {
         let linger = &self.course.linger;
         Some(linger.ends(self.settings.linger)?.max(linger.look_due))

@@ -20,31 +20,32 @@ use linger::Linger;
 /// Free space is asked for this often.
 const DISK_CHECK_MS: u64 = 5_000;
 
-/// Where a crawl stands.
+/// The stage of a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Requests are made.
     Crawling,
     /// No new requests; those in progress may finish until the deadline.
     Stopping {
-        /// Why.
+        /// Reason for the stop.
         finish: Finish,
-        /// What is not there by then is asked for again by the next run.
+        /// Time until which requests in progress may finish. What has not come by then is asked for again by the next
+        /// run.
         deadline: Time,
     },
     /// The last checkpoint is made.
     Closing {
-        /// Why.
+        /// Reason for the end.
         finish: Finish,
     },
     /// The last checkpoint is durable.
     Done {
-        /// Why.
+        /// Reason for the end.
         finish: Finish,
     },
 }
 
-/// Who asks a crawl to stop.
+/// Source of the wish that a crawl stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopBy {
     /// A signal.
@@ -53,7 +54,7 @@ pub enum StopBy {
     Control,
 }
 
-/// Where a crawl stands, and since when.
+/// The stage of a crawl, its limits, and its times.
 pub(super) struct Course {
     phase: Phase,
     linger: Linger,
@@ -85,12 +86,12 @@ impl Course {
         }
     }
 
-    /// Where the crawl stands.
+    /// The stage of the crawl.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Whether requests are made.
+    /// True if requests are made.
     pub fn is_crawling(&self) -> bool {
         self.phase == Phase::Crawling
     }
@@ -153,7 +154,7 @@ impl Course {
 }
 
 impl Engine {
-    /// Where the crawl stands.
+    /// The stage of the crawl.
     pub fn phase(&self) -> Phase {
         self.course.phase()
     }
@@ -170,7 +171,7 @@ impl Engine {
         self.course.stop(finish, self.clock.now() + self.settings.stop_grace);
     }
 
-    /// Whether fewer pages are done or in progress than the crawl may have: then one is reserved.
+    /// Returns whether fewer pages are done or in progress than the crawl may have: then one is reserved.
     pub(super) fn may_begin_page(&mut self, now: Time) -> bool {
         let is_reserved = self.course.quota.reserve(self.settings.pages_max);
         if !is_reserved {

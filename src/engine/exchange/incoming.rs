@@ -1,4 +1,4 @@
-//! What comes from other shards: how far it was read, and what is read next.
+//! Links from other shards: how far they were read, and what is read next.
 //!
 //! - Of each sender one job is out at most, and of all together [`JOBS_MAX`]: so a slow disk holds up nobody, and what
 //!   is in memory is bounded.
@@ -19,7 +19,7 @@ pub(super) struct Incoming {
     crawl_dir: PathBuf,
     disk: Disk,
     shard: Shard,
-    /// By shard.
+    /// Positions by shard.
     positions: Vec<Position>,
     /// The newest checkpoint of each shard that this one knows of.
     heads: Vec<u64>,
@@ -41,14 +41,14 @@ impl Incoming {
         }
     }
 
-    /// So much was read, and so much known of the others, as a checkpoint has it.
+    /// Goes on from what was read, and what is known of the others, as a checkpoint has it.
     pub fn go_on(&mut self, positions: Vec<Position>, heads: Vec<u64>) {
         if !positions.is_empty() {
             (self.positions, self.heads) = (positions, heads);
         }
     }
 
-    /// How far the links of each shard are read and admitted.
+    /// Positions to which the links of each shard are read and admitted.
     pub fn positions(&self) -> &[Position] {
         &self.positions
     }
@@ -78,12 +78,12 @@ impl Incoming {
         Reading::new(news, &self.positions, self.shard.index())
     }
 
-    /// Whether everything is admitted.
+    /// True if everything is admitted.
     pub fn is_read(&self, news: &News) -> bool {
         self.out.is_empty() && self.reading(news).is_done()
     }
 
-    /// Whether a job is out.
+    /// True if a job is out.
     pub fn is_reading(&self) -> bool {
         !self.out.is_empty()
     }
@@ -122,7 +122,7 @@ impl Incoming {
         })
     }
 
-    /// What was read of `sender` from `from` on is admitted up to `to`.
+    /// Notes that what was read of `sender` from `from` on is admitted up to `to`.
     pub fn admitted(&mut self, sender: u32, from: Position, to: Position) {
         self.out.retain(|&out| out != sender);
         let position = &mut self.positions[sender as usize];

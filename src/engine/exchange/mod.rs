@@ -43,12 +43,12 @@ pub use state::ExchangeState;
 /// An early checkpoint begins when so many times the cost of the last one has passed behind it.
 const EARLY_FACTOR: u32 = 20;
 
-/// What makes an engine the shard of a crawl.
+/// The things that make an engine the shard of a crawl.
 #[derive(Clone, Debug)]
 pub struct ExchangeOptions {
-    /// Which one.
+    /// The shard.
     pub shard: Shard,
-    /// Where commits are kept.
+    /// The registry of commits.
     pub registry: Arc<dyn Registry>,
     /// The directory of the whole crawl, in which the directories of all shards lie.
     pub crawl_dir: PathBuf,
@@ -59,35 +59,35 @@ pub struct ExchangeOptions {
 /// Links out and in.
 pub(super) struct Exchange {
     options: ExchangeOptions,
-    /// What is known of the other shards.
+    /// Knowledge of the other shards.
     news: News,
     outgoing: Outgoing,
     incoming: Incoming,
     /// Links that were sent and read.
     account: Account,
-    /// Whether the links of all archived pages are still to be sent again.
+    /// True if the links of all archived pages are still to be sent again.
     resends: bool,
-    /// Whether only hosts are left that never answered, and that for long enough.
+    /// True if only hosts are left that never answered, and that for long enough.
     is_silent: bool,
-    /// What the last cut said that is left to do.
+    /// Work that was left to do, as the last cut said.
     said: Idle,
-    /// When the last checkpoint was durable, and what it took.
+    /// The time when the last checkpoint was durable, and how long it took.
     last: (Time, Duration),
     /// key.dat of other shards, as far as they were needed.
     foreign: HashMap<u32, Arc<DiskFile>>,
 }
 
-/// What a cut needs of it.
+/// The exchange's part of a cut.
 #[derive(Default)]
 pub(super) struct ExchangeCut {
-    /// For the checkpoint's file.
+    /// Section for the checkpoint's file.
     pub section: Vec<u8>,
     /// Files that are to be synced, and their directory.
     pub sync: Vec<PathBuf>,
     pub sync_dirs: Vec<PathBuf>,
     /// Link files that this cut does not name any more.
     pub superseded: Vec<PathBuf>,
-    /// What the other shards hear when it is durable.
+    /// News for the other shards when it is durable.
     pub publish: Option<Publish>,
 }
 
@@ -146,7 +146,7 @@ impl Exchange {
         self.options.registry.open(self.me(), self.opened_head(number));
     }
 
-    /// What they hear then.
+    /// Returns the head that the others hear of when the shard goes on from checkpoint `number`.
     pub fn opened_head(&self, number: u64) -> Head {
         self.head(number, Idle::No)
     }
@@ -185,13 +185,13 @@ impl Exchange {
         self.said == Idle::Yes
     }
 
-    /// Whether a cut would take nothing along and let no file go.
+    /// True if a cut would take nothing along and let no file go.
     pub fn has_nothing_to_cut(&self) -> bool {
         self.outgoing.is_empty() && !self.outgoing.may_release(&self.news, self.me())
     }
 
-    /// Whether a cut would bring others something that they wait for, or the crawl nearer to its end; `idle` is what is
-    /// left to do.
+    /// Returns whether a cut would bring others something that they wait for, or the crawl nearer to its end; `idle` is
+    /// what is left to do.
     fn wants_cut(&self, idle: Idle) -> bool {
         let me = self.me();
         let mut others = (0..self.options.shard.count()).filter(|&other| other != me);
@@ -326,8 +326,8 @@ impl Engine {
         Ok(())
     }
 
-    /// When a checkpoint is to be made before its time, for the sake of other shards or of the end; `None` where there
-    /// is no reason for one.
+    /// Returns when a checkpoint is to be made before its time, for the sake of other shards or of the end; `None`
+    /// where there is no reason for one.
     pub(super) fn early_cut_due(&mut self) -> Option<Time> {
         self.exchange.as_ref()?;
         if !self.course.is_crawling() || self.checkpoints.are_under_way() {
@@ -348,7 +348,7 @@ impl Engine {
         exchange.wants_cut(idle).then(|| durable_at + wait)
     }
 
-    /// What is left to do in this shard.
+    /// Returns what is left to do in this shard.
     pub(super) fn idle(&mut self) -> Idle {
         let Some(exchange) = &self.exchange else { return Idle::No };
         if !self.course.is_crawling() || !exchange.is_read() {
@@ -387,12 +387,12 @@ impl Engine {
         }
     }
 
-    /// What is known of the other shards.
+    /// Knowledge of the other shards; `None` in a crawl of one.
     pub(super) fn news(&self) -> Option<&News> {
         self.exchange.as_ref().map(|exchange| &exchange.news)
     }
 
-    /// How the whole crawl has ended, where it is one of several shards and has.
+    /// The end of the whole crawl, where it is one of several shards and has ended.
     pub(super) fn end_of_all(&self) -> Option<Finish> {
         let exchange = self.exchange.as_ref()?;
         if exchange.news.end == Some(Finish::LinksLost) {
@@ -404,7 +404,7 @@ impl Engine {
 }
 
 impl Exchange {
-    /// Whether everything is read and admitted that others have committed, as far as is known.
+    /// True if everything is read and admitted that others have committed, as far as is known.
     pub fn is_read(&self) -> bool {
         self.incoming.is_read(&self.news)
     }
@@ -418,7 +418,7 @@ impl Exchange {
         self.foreign.get(&other).cloned()
     }
 
-    /// Whether the links of all archived pages are still to be sent again.
+    /// True if the links of all archived pages are still to be sent again.
     pub fn resends(&self) -> bool {
         self.resends
     }
@@ -434,7 +434,7 @@ impl Exchange {
         self.resends = false;
     }
 
-    /// From now on pairs of domains are sent too.
+    /// Sends pairs of domains too, from now on.
     pub fn count_supporters(&mut self) {
         self.outgoing.count_supporters();
     }
@@ -449,7 +449,7 @@ impl Exchange {
         self.outgoing.push(&QueuedUrl { forced: false, ..url }, round)
     }
 
-    /// Whether links are being read.
+    /// True if links are being read.
     pub fn is_reading(&self) -> bool {
         self.incoming.is_reading()
     }

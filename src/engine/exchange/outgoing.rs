@@ -1,4 +1,4 @@
-//! What goes to other shards: the file that is being written, and the files that others may still have to read.
+//! Links to other shards: the file that is being written, and the files that others may still have to read.
 //!
 //! A file leaves the list at a cut at which every other shard has a *committed* checkpoint that has read it; a reader's
 //! own progress never counts before it is committed, so a reader that goes back to its last checkpoint finds all files
@@ -20,7 +20,7 @@ use crate::shard::Shard;
 pub struct Kept {
     /// The checkpoint that it came with.
     pub number: u64,
-    /// Whether it has notes, which are for all shards.
+    /// True if it has notes, which are for all shards.
     pub has_notes: bool,
 }
 
@@ -34,8 +34,8 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    /// What goes out behind checkpoint `number`, which names the files `kept`. What lies there besides belongs to no
-    /// checkpoint that counts, and is removed.
+    /// Opens the file after checkpoint `number`, which names the files `kept`. Other files in the directory belong to
+    /// no checkpoint that counts, and are removed.
     pub fn open(disk: &Disk, dir: &Path, shard: Shard, (number, kept): (u64, Vec<Kept>)) -> Result<Outgoing> {
         let links = links_dir(dir);
         let mut removed = false;
@@ -79,12 +79,12 @@ impl Outgoing {
         self.writer.note(url.to_owned());
     }
 
-    /// Whether nothing has come since the last cut.
+    /// True if nothing has come since the last cut.
     pub fn is_empty(&self) -> bool {
         self.writer.is_empty()
     }
 
-    /// Whether something has come since for the shard `other`.
+    /// Returns whether something has come since for the shard `other`.
     pub fn has_for(&self, other: u32) -> bool {
         self.writer.has_for(other)
     }
@@ -106,7 +106,7 @@ impl Outgoing {
         released.map(|kept| link_path(&self.dir, kept.number)).collect()
     }
 
-    /// Whether there is such a file.
+    /// Returns whether there is a file that everybody has read by `news`, in which this shard is `me`.
     pub fn may_release(&self, news: &News, me: u32) -> bool {
         self.read_by_all(news, me).next().is_some()
     }

@@ -1,4 +1,4 @@
-//! When a shard of several cuts early.
+//! Tests of when a shard of several cuts early.
 
 use std::sync::Mutex;
 

@@ -26,7 +26,7 @@ use crate::web::url::CanonicalUrl;
 /// Redirects that are followed behind a form, and to it.
 const REDIRECTS_MAX: u8 = 10;
 
-/// Why a login does not go on.
+/// Reason for which a login does not go on.
 enum Failure {
     /// It will not work this way.
     Refused(String),
@@ -132,7 +132,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What follows from an answer that is not the last.
+    /// Returns the step and URL that follow from an answer that is not the last.
     fn next_step(
         &self,
         login: &Login,
@@ -197,9 +197,9 @@ impl Engine {
         }
     }
 
-    /// Whether `processed` is what a site shows to those who are not logged in, and its URL is to be asked for again;
-    /// then a new login is due. Or a page that leads to itself to see whether a cookie comes back, which it has set or
-    /// an answer has that came in between.
+    /// Returns whether the URL of `processed` is to be asked for again. This is so if the answer is what a site shows
+    /// to those who are not logged in: then a new login is due. It is also so if the page leads to itself to see
+    /// whether a cookie comes back, which this answer has set, or another one that came in between.
     pub(in crate::engine) fn is_turned_away(&mut self, processed: &Processed, has_new_cookie: bool) -> bool {
         let Target::Page { url, .. } = &processed.job.target else { return false };
         if url.attempts >= self.settings.retries {

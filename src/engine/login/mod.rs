@@ -34,13 +34,13 @@ use crate::web::url::CanonicalUrl;
 
 /// A page that waits for a login is looked at again after so long.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
-/// Before a login is tried again that was not answered; each time four times as long.
+/// Time before a login is tried again that was not answered; each time four times as long.
 const UNREACHED_WAIT: Duration = Duration::from_secs(15);
 /// But no longer than this.
 const UNREACHED_WAIT_MAX: Duration = Duration::from_secs(3_600);
-/// Before a login is tried again that was refused.
+/// Time before a login is tried again that was refused.
 const REFUSED_WAIT: Duration = Duration::from_secs(30);
-/// So often is one tried that is refused.
+/// Times that a refused login is tried.
 const REFUSED_MAX: u32 = 2;
 
 /// The logins of a crawl that were needed so far.
@@ -51,7 +51,7 @@ pub(super) struct Logins(Vec<Session>);
 struct Session {
     plan: Arc<LoginPlan>,
     state: State,
-    /// How often it has been logged in.
+    /// Number of times that it has been logged in.
     epoch: u32,
     refused: u32,
     unreached: Option<Unreached>,
@@ -62,18 +62,18 @@ struct Session {
 struct Unreached {
     /// The first failure in a row.
     since: Time,
-    /// How many there were.
+    /// Number of failures in a row.
     tries: u32,
-    /// Whether that has been so for too long.
+    /// True if that has been so for too long.
     is_given_up: bool,
 }
 
-/// What a login is given up by.
+/// Limits at which a login is given up.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
-    /// So often at least it is tried again.
+    /// Tries after the first, at least.
     retries: u8,
-    /// For so long at least, where it cannot be reached.
+    /// Time for which it is tried at least, where it cannot be reached.
     give_up: Duration,
 }
 
@@ -87,7 +87,7 @@ enum State {
     Shut,
 }
 
-/// Whether a page may be asked for.
+/// An answer to whether a page may be asked for.
 pub(super) enum Entrance {
     /// It may, by the sessions of these epochs.
     Open(u32),
@@ -176,7 +176,8 @@ impl Session {
 }
 
 impl Engine {
-    /// Whether pages with `settings` may be asked for; where a login is needed first, it begins on behalf of `page`.
+    /// Returns whether pages with `settings` may be asked for; where a login is needed first, it begins on behalf of
+    /// `page`.
     pub(super) fn enter(
         &mut self,
         settings: Option<&RequestSettings>,
@@ -253,14 +254,14 @@ impl Engine {
         arrival.frontier.push(url, arrival.now)
     }
 
-    /// Whether the request of `processed`, made now, would send another cookie than it did.
+    /// Returns whether the request of `processed`, made now, would send another cookie than it did.
     fn would_send_another_cookie(&mut self, processed: &Processed) -> bool {
         let job = &processed.job;
         let settings = self.settings_of(job);
         settings.is_some_and(|settings| self.cookie_for(&job.target, &job.url, &settings) != job.cookie)
     }
 
-    /// What a request sends as `Cookie`.
+    /// Returns what a request sends as `Cookie`.
     pub(super) fn cookie_for(
         &mut self,
         target: &Target,

@@ -1,4 +1,4 @@
-//! What is due: records come out of the calendar, and go the way of known URLs.
+//! Records that are due come out of the calendar, and go the way of known URLs.
 
 use super::Recrawls;
 use crate::calendar::SlotDone;
@@ -12,7 +12,7 @@ use crate::record::layout;
 const RECORDS_PER_PUMP: usize = 500;
 
 impl Recrawls {
-    /// When something may be due.
+    /// Returns when something may be due.
     fn next_due(&self, now: Time) -> Option<Time> {
         let next = self.wheel.next_due(now).filter(|_| self.options.is_on)?;
         // a read that is in progress wakes the engine by its end
@@ -50,7 +50,7 @@ impl Engine {
         recrawls.wheel.finish_read(done, now)
     }
 
-    /// When something of the calendar may be due.
+    /// Returns when something of the calendar may be due.
     pub(in crate::engine) fn calendar_due(&self, now: Time) -> Option<Time> {
         let recrawls = self.recrawls.as_ref().filter(|_| !self.must_leave_due_pages())?;
         recrawls.next_due(now)
@@ -62,7 +62,7 @@ impl Engine {
         self.exchange.as_ref().is_some_and(|exchange| exchange.has_said_that_nothing_is_left())
     }
 
-    /// Whether records that are due wait to be handed on, or a slot is being read.
+    /// True if records that are due wait to be handed on, or a slot is being read.
     pub(in crate::engine) fn is_reading_calendar(&self) -> bool {
         self.recrawls.as_ref().is_some_and(|recrawls| recrawls.is_reading)
     }

@@ -1,4 +1,4 @@
-//! What is told of the calendar.
+//! The figures of the calendar.
 
 use crate::clock::Time;
 use crate::engine::Engine;
@@ -6,7 +6,7 @@ use crate::fingerprint::Fingerprint;
 use crate::record::CalendarFigures;
 
 impl Engine {
-    /// How the calendar stands, where there is one.
+    /// Returns the figures of the calendar, where there is one.
     pub(in crate::engine) fn calendar_figures(&mut self, now: Time) -> Option<CalendarFigures> {
         let recrawls = self.recrawls.as_mut()?;
         let wheel = recrawls.wheel.figures(now);

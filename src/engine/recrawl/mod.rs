@@ -38,22 +38,22 @@ use std::path::{Path, PathBuf};
 
 pub(super) use visits::{Answer, Compared};
 
-/// How pages are fetched again.
+/// Options of fetching pages again.
 #[derive(Clone, Debug)]
 pub struct RecrawlOptions {
     /// When.
     pub schedule: ScheduleOptions,
     /// The calendar on disk.
     pub wheel: WheelOptions,
-    /// Whether a page whose text is the same counts as unchanged.
+    /// True if a page whose text is the same counts as unchanged.
     pub by_text: bool,
-    /// Whether pages are fetched again now; where not, the calendar is only kept.
+    /// True if pages are fetched again now; where not, the calendar is only kept.
     pub is_on: bool,
-    /// Whether the crawl ends when nothing is due.
+    /// True if the crawl ends when nothing is due.
     pub until_fresh: bool,
 }
 
-/// What a schedule had learnt, by the section of a checkpoint; nothing where that is damaged.
+/// Returns what a schedule had learnt, by the section of a checkpoint; nothing where that is damaged.
 pub fn learnt(section: &[u8]) -> &[u8] {
     postcard::take_from_bytes::<(VisitCounts, Sample)>(section).map_or(&[], |(_, learnt)| learnt)
 }
@@ -65,9 +65,9 @@ pub(super) struct Recrawls {
     options: RecrawlOptions,
     counts: VisitCounts,
     sample: Sample,
-    /// Whether a slot is being read.
+    /// True if a slot is being read.
     is_reading: bool,
-    /// When this process began with it.
+    /// Time at which this process began with it.
     opened: Time,
     /// The crawl has pages that this calendar has not: it is new, and they are older.
     begins_late: bool,
@@ -102,7 +102,7 @@ impl Recrawls {
         self.wheel.take_unneeded()
     }
 
-    /// Whether nothing of the calendar keeps the crawl from its end at `now`.
+    /// Returns whether nothing of the calendar keeps the crawl from its end at `now`.
     fn is_over(&self, now: Time) -> bool {
         let is_waiting = match self.options.until_fresh {
             true => self.wheel.next_due(now).is_some_and(|due| due <= now),
@@ -121,12 +121,12 @@ impl Engine {
         recrawls.wheel.cut(&mut sections.calendar).map(Some)
     }
 
-    /// Whether the calendar lets the crawl end.
+    /// Returns whether the calendar lets the crawl end.
     pub(super) fn calendar_is_over(&self, now: Time) -> bool {
         self.recrawls.as_ref().is_none_or(|recrawls| recrawls.is_over(now))
     }
 
-    /// Whether there are pages that wait for their next visit.
+    /// Returns whether there are pages that wait for their next visit.
     pub(super) fn has_calendar(&self, now: Time) -> bool {
         self.recrawls.as_ref().is_some_and(|recrawls| recrawls.options.is_on && recrawls.wheel.figures(now).records > 0)
     }

@@ -16,10 +16,10 @@ use crate::fingerprint::mix;
 
 /// Pages at most; half of them at least once there have been so many.
 const PAGES_MAX: usize = 512;
-/// What was told is told again for so long.
+/// Time for which figures are reported again before they are computed anew.
 const TOLD_FOR: Duration = Duration::from_secs(10);
 
-/// What is told of the pages.
+/// Figures of the pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Told {
     /// Mean time since the last visit that had an answer.
@@ -39,7 +39,7 @@ struct Page {
 /// The sample.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Sample {
-    /// How often the bound was halved.
+    /// Number of times that the bound was halved.
     halved: u32,
     pages: BTreeMap<u64, Page>,
     #[serde(skip)]
@@ -67,7 +67,7 @@ impl Sample {
         self.pages.remove(&mixed(key));
     }
 
-    /// What can be told at `now`; nothing of no page.
+    /// Returns the figures at `now`; `None` if there is no page.
     pub fn told(&mut self, schedule: &Schedule, now: Time) -> Option<Told> {
         if let Some((at, told)) = self.told
             && at <= now
@@ -89,7 +89,7 @@ impl Sample {
         Some(told)
     }
 
-    /// Whether its figures are numbers, and in their limits.
+    /// True if its figures are numbers, and in their limits.
     pub fn is_sound(&self) -> bool {
         let is_number = |page: &Page| page.history.iter().all(|figure| figure.is_finite() && figure.is_sign_positive());
         self.halved < u64::BITS && self.pages.len() <= PAGES_MAX && self.pages.values().all(is_number)

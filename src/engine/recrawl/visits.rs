@@ -13,24 +13,24 @@ use crate::web::sitemap;
 use crate::web::validators::Validators;
 use crate::web::warc::Records;
 
-/// What an answer says of a page.
+/// An answer's facts about a page.
 pub(in crate::engine) struct Answer {
     pub status: u16,
-    /// When the request began.
+    /// Time at which the request began.
     pub at: Time,
-    /// Of its payload as sent.
+    /// Digest of its payload as sent.
     pub digest: [u8; 20],
-    /// Of its text; 0 where there is none.
+    /// Digest of its text; 0 where there is none.
     pub text: u64,
     pub validators: Option<Validators>,
-    /// Whether the body ended before its time.
+    /// True if the body ended before its time.
     pub is_interrupted: bool,
-    /// Whether it is a sitemap or a feed.
+    /// True if it is a sitemap or a feed.
     pub is_map: bool,
 }
 
 impl Answer {
-    /// What an answer from the network says, with its records and what was found in it.
+    /// Takes the facts of an answer from the network, with its records and what was found in it.
     pub fn of(response: &Response, records: &Records, findings: &Findings) -> Answer {
         Answer {
             status: response.status,
@@ -46,18 +46,18 @@ impl Answer {
 
 /// An answer compared with what was known of its page.
 pub(in crate::engine) struct Compared {
-    /// What the answer means.
+    /// The meaning of the answer.
     found: Found,
-    /// What is known of the page now.
+    /// Knowledge of the page now.
     past: Past,
-    /// When the request began.
+    /// Time at which the request began.
     at: Time,
     /// Bytes of the payload that a 304 has saved, where it is one.
     unsent: Option<u64>,
 }
 
 impl Compared {
-    /// What a visit has found, in a word for crawl.log.
+    /// Returns what a visit has found, in a word for crawl.log.
     pub fn note(&self) -> Option<&'static str> {
         match self.found {
             Found::Same => Some("same"),
@@ -67,7 +67,7 @@ impl Compared {
         }
     }
 
-    /// Whether the page has changed since the visit before.
+    /// True if the page has changed since the visit before.
     pub fn has_changed(&self) -> bool {
         matches!(self.found, Found::Changed { .. })
     }
@@ -81,7 +81,7 @@ impl Recrawls {
         Compared { found, past: past_of(answer, before, found), at: answer.at, unsent }
     }
 
-    /// What an answer means, compared with `before`.
+    /// Returns what an answer means, compared with `before`.
     fn found(&self, answer: &Answer, before: Option<&Past>, not_modified: bool) -> Found {
         let modified = answer.validators.as_ref().and_then(Validators::modified);
         let known = before.filter(|past| past.has_digest());
@@ -161,7 +161,7 @@ impl Recrawls {
     }
 }
 
-/// What is known of the page behind an answer.
+/// Returns what is known of the page after an answer.
 fn past_of(answer: &Answer, before: Option<&Past>, found: Found) -> Past {
     let blank = || Past::of_visited(answer.at, Time::ZERO, Default::default());
     let before = before.cloned().unwrap_or_else(blank);
@@ -186,8 +186,9 @@ fn past_of(answer: &Answer, before: Option<&Past>, found: Found) -> Past {
 }
 
 impl Engine {
-    /// What is known of the page that is about to be fetched, all that its visit needs: `Some(None)` if nothing is, or
-    /// if pages are not fetched again; `None` if it was fetched since the URL was queued, so that no visit is to begin.
+    /// Returns what is known of the page that is about to be fetched, with all that its visit needs: `Some(None)` if
+    /// nothing is, or if pages are not fetched again; `None` if it was fetched since the URL was queued, so that no
+    /// visit is to begin.
     pub(in crate::engine) fn begin_visit(&mut self, url: &QueuedUrl) -> Result<Option<Option<Past>>> {
         let Some(recrawls) = self.recrawls.as_mut().filter(|_| url.forced) else { return Ok(Some(None)) };
         let due = Recrawl::past(url.recrawl.as_deref());
@@ -213,7 +214,7 @@ impl Engine {
         Ok(Some(past))
     }
 
-    /// What the archive has of a page of which little is known.
+    /// Adds what the archive has of a page of which little is known.
     fn complete(&self, url: &QueuedUrl, past: Past) -> Result<Past> {
         let Some(payload) = self.container.newest_payload(url.key, &url.url)? else { return Ok(past) };
         let condition = self.container.condition(url.key, &url.url)?;

@@ -1,4 +1,4 @@
-//! What a page asks for while it is rendered, and what it gets.
+//! Requests of a page while it is rendered, and the answers to them.
 //!
 //! ```text
 //! Ask ─► open? limits? scope? budget? ─► on its way already? ─► robots.txt ─► its turn at its host ─► FetchJob
@@ -177,7 +177,7 @@ impl Renderings {
     }
 }
 
-/// What a page asks for as the URL that its links descend from.
+/// Returns what a page asks for as the URL that its links descend from.
 pub(in crate::engine) fn resource_url(
     url: &CanonicalUrl,
     keys: crate::web::url::Keys,

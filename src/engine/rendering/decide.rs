@@ -1,4 +1,4 @@
-//! Which pages need a browser: learnt by origin and pattern of URLs ([`Patterns`]).
+//! The pages that need a browser, learnt by origin and pattern of URLs ([`Patterns`]).
 //!
 //! A page without a script is never rendered. Of the others:
 //!
@@ -8,13 +8,13 @@
 //!   and each [`SAMPLE_EVERY_MAX`] pages. Its pages that look as if their scripts made them (hardly any links, or
 //!   hardly any text) are rendered, until [`SCRIPTED_IN_VAIN_MAX`] of them showed nothing more.
 //! - *Unknown.* A page that looks as if its scripts made it is tried. Any other one is, as far as tries go: each origin
-//!   and the whole crawl have so many that may be in vain ([`Tries`]), and more with their pages. Pages that come while
-//!   one is being tried wait for what comes of it.
+//!   and the whole crawl have a number that may be in vain ([`Tries`]), and more with their pages. Pages that come
+//!   while one is being tried wait for what comes of it.
 //!
-//! Where the closest pattern of a URL is unknown, a wider one stands for it: where that one needs rendering, the first
-//! page of the close one is tried whatever tries there are. Each close pattern has one voice in those
-//! that are wider, so that `/wiki/~` is known after [`VOICES_MIN`] pages below `/wiki/`, and one close pattern of
-//! thousands of pages says nothing of its neighbours.
+//! Where the closest pattern of a URL is unknown, a wider one is taken for it: where that one needs rendering, the
+//! first page of the close one is tried whatever tries there are. Each close pattern has one voice in those that are
+//! wider, so that `/wiki/~` is known after [`VOICES_MIN`] pages below `/wiki/`, and one close pattern of thousands of
+//! pages says nothing of its neighbours.
 //!
 //! So what is rendered in vain is bounded by a share of the pages: tries by [`Tries`], samples by the logarithm of a
 //! pattern's pages, and by [`SAMPLE_EVERY_MAX`].
@@ -47,7 +47,7 @@ const IN_VAIN_MAX_OF_ANY: u8 = 20;
 const SCRIPTED_IN_VAIN_MAX: u8 = 2;
 /// Close patterns that a wider one is judged by.
 const VOICES_MIN: u32 = 3;
-/// Of ten patterns so many that show more make a wider one that needs rendering.
+/// Number of patterns of ten that have to show more to make a wider one that needs rendering.
 const NEEDED_OF_TEN: u32 = 9;
 
 /// Tries that may be in vain: so many, and one for so many pages.
@@ -65,7 +65,7 @@ impl Tries {
     }
 }
 
-/// What becomes of a page that asks to be rendered, when it has come.
+/// Decision about a page that asks to be rendered, when it has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// It is rendered.
@@ -78,7 +78,7 @@ pub(super) enum Decision {
     Wait,
 }
 
-/// What is known of the pattern of a URL.
+/// Knowledge about the pattern of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing.
@@ -98,25 +98,25 @@ pub(super) struct Trials {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
-    /// Whether its pages are rendered; of close patterns.
+    /// True if its pages are rendered; of close patterns.
     needed: bool,
     /// Renderings in a row that showed nothing more, and those of them whose pages looked as if they needed it.
     in_vain: u8,
     scripted_in_vain: u8,
     /// Pages that were not rendered since the last rendering.
     passed: u32,
-    /// Of a close pattern and of an origin: renderings that showed more, and that did not. Of a wide pattern: close
-    /// ones that showed more, and that did not at first.
+    /// Number of renderings that showed more, and of those that did not, in a close pattern or an origin. In a wide
+    /// pattern: close ones that showed more, and that did not at first.
     more: u32,
     no_more: u32,
-    /// Of an origin: its pages since the first that was rendered.
+    /// Pages of an origin since the first that was rendered.
     pages: u32,
-    /// When it was met last, in renderings of the crawl.
+    /// Number of the rendering of the crawl at which it was met last.
     met: u64,
 }
 
 impl Entry {
-    /// What a wide pattern says, and whether that of a wider one counts where it says nothing.
+    /// Returns what a wide pattern says, and whether the verdict of a wider one counts where it says nothing.
     fn says(&self) -> (Verdict, bool) {
         match (self.more, self.no_more) {
             (0, no_more) if no_more >= VOICES_MIN => (Verdict::NotNeeded, false),
@@ -128,7 +128,8 @@ impl Entry {
         }
     }
 
-    /// Whether this page, which is not rendered for any other reason, is a sample; `of_wide`, of a wide pattern.
+    /// Returns whether this page, which is not rendered for any other reason, is a sample; `of_wide`, of a wide
+    /// pattern.
     fn is_sample(&mut self, of_wide: bool) -> bool {
         self.passed += 1;
         let max = if self.more > 0 { SAMPLE_EVERY_MAX_AFTER_MORE } else { SAMPLE_EVERY_MAX };
@@ -164,10 +165,10 @@ impl Entry {
     }
 }
 
-/// What is known of patterns.
+/// Knowledge about patterns, learnt from renderings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RenderPatterns {
-    /// By fingerprint: those of patterns, and of origins.
+    /// Entries of patterns and of origins, by fingerprint.
     entries: BTreeMap<u64, Entry>,
     /// Renderings so far, by which entries tell their age.
     clock: u64,
@@ -177,12 +178,12 @@ pub struct RenderPatterns {
 }
 
 impl RenderPatterns {
-    /// What is known of the pattern of `url`.
+    /// Returns what is known of the pattern of `url`.
     pub fn verdict(&self, keys: &KeyMaker, origin: Fingerprint, url: &str) -> Verdict {
         self.known(&Patterns::of(keys, origin, url)).0
     }
 
-    /// What is known of them, and by which entry.
+    /// Returns what is known of them, and by which entry.
     fn known(&self, patterns: &Patterns) -> (Verdict, Option<(u64, &Entry)>) {
         if let Some(entry) = self.entries.get(&patterns.closest) {
             let verdict = if entry.needed { Verdict::Needed } else { Verdict::NotNeeded };
@@ -199,7 +200,7 @@ impl RenderPatterns {
         (Verdict::Unknown, None)
     }
 
-    /// Whether the page of `url` is rendered.
+    /// Returns whether the page of `url` is to be rendered.
     pub fn wish(&mut self, keys: &KeyMaker, origin: Fingerprint, url: &str) -> RenderWish {
         let patterns = Patterns::of(keys, origin, url);
         self.pages += 1;
@@ -223,8 +224,8 @@ impl RenderPatterns {
         }
     }
 
-    /// What becomes of a page with `patterns` that shows `found`, by what is known now. `has_waited`: for what came of
-    /// a try.
+    /// Decides about a page with `patterns` that shows `found`, by what is known now. `has_waited`: for what came of a
+    /// try.
     pub(super) fn decide(
         &mut self,
         patterns: &Patterns,
@@ -252,7 +253,7 @@ impl RenderPatterns {
         if may_have_tries { Decision::Wait } else { Decision::AsServed }
     }
 
-    /// Whether a page of `origin` that does not look as if it needed it may be tried.
+    /// Returns whether a page of `origin` that does not look as if it needed it may be tried.
     fn has_tries(&self, origin: Fingerprint, trials: Trials) -> bool {
         let of_origin = self.entries.get(&origin.bits()).copied().unwrap_or_default();
         let [pages, in_vain] = [self.pages, self.tries_in_vain].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
@@ -314,7 +315,7 @@ impl RenderPatterns {
         }
     }
 
-    /// Whether nothing is known.
+    /// True if nothing is known.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -70,18 +70,18 @@ const WAITING_MAX: usize = 64;
 /// Bytes of all of them.
 const WAITING_BYTES_MAX: usize = 32 << 20;
 
-/// How pages are rendered, as far as the engine decides it.
+/// Settings of rendering, as far as the engine decides by them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderSettings {
-    /// Which pages, where their site does not say otherwise.
+    /// Pages that are rendered, where their site does not say otherwise.
     pub mode: RenderMode,
-    /// Whether any page is to be rendered, be it of some sites only.
+    /// True if any page is to be rendered, be it of some sites only.
     pub is_on: bool,
-    /// At the same time.
+    /// Pages that are rendered at the same time.
     pub pages: usize,
-    /// How hosts are asked for what they need.
+    /// The pace at which hosts are asked for what pages need.
     pub pace: RequisitePace,
-    /// Whether robots.txt is asked about that.
+    /// True if robots.txt is asked about that.
     pub obey_robots: bool,
     /// Requests of one page.
     pub requests_max: u32,
@@ -113,11 +113,11 @@ struct InProgress {
     /// Requests so far, and those that are not answered.
     asked: u32,
     open: u32,
-    /// Of a page by which its pattern is judged: that.
+    /// The pattern that is judged by this page; `None` where none is.
     trial: Option<u64>,
     /// The origin of the page.
     origin: Fingerprint,
-    /// Whether something was refused to it for a reason that is none of the page's: then it is put back.
+    /// True if something was refused to it for a reason that is none of the page's: then it is put back.
     is_given_up: bool,
 }
 
@@ -135,30 +135,30 @@ pub(super) struct Renderings {
     pub figures: RenderFigures,
 }
 
-/// What a checkpoint keeps of renderings.
+/// State of renderings in a checkpoint.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct RenderState {
-    /// What was learnt.
+    /// Patterns, as they were learnt.
     pub patterns: RenderPatterns,
-    /// What was counted.
+    /// Counts.
     pub figures: RenderFigures,
 }
 
 impl RenderState {
-    /// That of the section of a checkpoint; `None` for other bytes.
+    /// Reads the state from the section of a checkpoint; `None` for other bytes.
     pub fn from_bytes(section: &[u8]) -> Option<RenderState> {
         if section.is_empty() { Some(RenderState::default()) } else { postcard::from_bytes(section).ok() }
     }
 }
 
 impl Renderings {
-    /// Those of a crawl that goes on from `state`.
+    /// The renderings of a crawl that goes on from `state`.
     pub fn new(state: RenderState) -> Renderings {
         let RenderState { patterns, figures } = state;
         Renderings { patterns, figures, ..Renderings::default() }
     }
 
-    /// What a checkpoint keeps; nothing where nothing was ever rendered.
+    /// Encodes the state for a checkpoint; empty where nothing was ever rendered.
     pub fn to_bytes(&self) -> Vec<u8> {
         if self.patterns.is_empty() && self.figures.are_none() {
             return Vec::new();
@@ -173,12 +173,13 @@ impl Renderings {
         (!figures.are_none()).then_some(figures)
     }
 
-    /// Whether none is in progress.
+    /// True if none is in progress.
     pub fn are_none(&self) -> bool {
         self.pages.is_empty()
     }
 
-    /// Whether another page may be begun that may have to be rendered, beside `pages` that are rendered at once.
+    /// Returns whether another page may be begun that may have to be rendered, in addition to `pages` that are rendered
+    /// at once.
     pub fn has_room(&self, pages: usize) -> bool {
         self.pages.len() < pages + WAITING_MAX && self.bytes < WAITING_BYTES_MAX
     }

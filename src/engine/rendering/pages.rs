@@ -19,13 +19,13 @@ use crate::web::url::CanonicalUrl;
 pub struct RenderJob {
     /// Its number, by which what it asks for is known.
     pub number: u64,
-    /// What is done with it.
+    /// Work that is done with it.
     pub work: RenderWork,
     /// The page with its body, and without records.
     pub processed: Box<Processed>,
 }
 
-/// What is done with a page.
+/// Work that is done with a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenderWork {
     /// A browser renders it.
@@ -35,7 +35,7 @@ pub enum RenderWork {
 }
 
 impl Engine {
-    /// Which pages of the site of `url` are rendered, whose requests are made with `settings`.
+    /// Returns which pages of a site are rendered whose requests are made with `settings`.
     pub(in crate::engine) fn render_mode(&self, settings: Option<&RequestSettings>) -> RenderMode {
         match self.renders() {
             true => settings.map_or(self.settings.rendering.mode, |settings| settings.rendering),
@@ -43,12 +43,12 @@ impl Engine {
         }
     }
 
-    /// Whether any page may be rendered.
+    /// True if any page may be rendered.
     pub(in crate::engine) fn renders(&self) -> bool {
         self.settings.rendering.is_on && self.executors.can_render()
     }
 
-    /// Whether the page of `url` is rendered, whose request is made with `settings`.
+    /// Returns whether the page of `url` is to be rendered, whose request is made with `settings`.
     pub(in crate::engine) fn render_wish(&mut self, settings: Option<&RequestSettings>, url: &QueuedUrl) -> RenderWish {
         // what is embedded from elsewhere is no page of its own
         match self.render_mode(settings) {
@@ -59,7 +59,7 @@ impl Engine {
         }
     }
 
-    /// Whether a page may be begun, as far as renderings go.
+    /// True if a page may be begun, as far as renderings go.
     pub(in crate::engine) fn has_room_to_render(&self) -> bool {
         !self.renders() || self.renderings.has_room(self.settings.rendering.pages)
     }
@@ -212,7 +212,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether the page of `url`, which another one embeds, is in the archive already because a rendering asked for it.
+    /// Returns whether the page of `url`, which another one embeds, is in the archive already because a rendering asked
+    /// for it.
     pub(in crate::engine) fn has_as_resource(&self, url: &QueuedUrl) -> Result<bool> {
         let may_be = self.renders() && self.recrawls.is_none();
         if !may_be || url.forced || url.attempts > 0 || url.hops.embeds() == 0 {

@@ -1,4 +1,4 @@
-//! What URLs have in common: patterns, from the closest to the widest.
+//! Patterns of URLs, from the closest to the widest: what the URLs have in common.
 //!
 //! The closest pattern is the path with its varying parts taken out, and the names of its parameters: `/product/17` and
 //! `/product/blue-shirt-of-linen` are one each whatever their number or title. Wider ones leave the last words open:

@@ -1,4 +1,4 @@
-//! How many workers there are where nobody has fixed it: as many as bring something.
+//! The number of workers, where nobody has fixed it: as many as bring something.
 //!
 //! While hosts are ready and all workers are taken, the number grows as long as the rate of requests grows with it.
 //! What ends that is the line or the cores: more requests in flight are then only longer on their way, and what they
@@ -9,7 +9,7 @@
 //! many pages: the time of a window is compared with what the same mix took before.
 //!
 //! It is a search by trials, one after the other, each against the window before it:
-//! - up: so many times the workers, first twice as many, later a quarter more. The trial is kept if at least half of
+//! - up: a multiple of the workers, first twice as many, later a quarter more. The trial is kept if at least half of
 //!   what the step could bring came of it. Otherwise the number goes back to where the rate needs no queue: the new
 //!   rate at the old time of a request, which is the bandwidth-delay product of BBR (Cardwell et al., "BBR:
 //!   Congestion-Based Congestion Control", ACM Queue 2016).
@@ -41,11 +41,11 @@ const WORKERS_MIN: usize = 4;
 const STEP_UP: (f64, f64) = (2.0, 1.25);
 /// The first step down, and the largest one.
 const STEP_DOWN: (f64, f64) = (1.25, 2.0);
-/// Of what a step up could bring at most, so much has to come of it.
+/// Part of what a step up could bring at most that has to come of it.
 const WORTH: f64 = 0.5;
-/// Of the rate, so much may be lost by a step down.
+/// Part of the rate that may be lost by a step down.
 const SPARED: f64 = 0.05;
-/// Of a step up, so much has to come as more bytes a second; and so much may be missing after a step down.
+/// Part of a step up that has to come as more bytes a second; and the part that may be missing after a step down.
 const FLOW_WORTH: f64 = 0.3;
 const FLOW_SPARED: f64 = 0.03;
 /// Workers beside those that the rate needs without a queue: a measurement is not that exact.
@@ -60,12 +60,12 @@ const WINDOW: (Duration, Duration) = (Duration::from_secs(1), Duration::from_sec
 const REQUESTS_LONG: u32 = 2;
 /// Ends of requests that a mean time is made of: for a large step, and for a small one.
 const ENDS: (f64, f64) = (100.0, 400.0);
-/// What a trial changes takes effect within the time of a request, and this.
+/// Shortest time in which what a trial changes takes effect; the time of a request, where that is longer.
 const SETTLED: Duration = Duration::from_millis(100);
 /// Hosts are the bound of a window in which workers were short for less than this share of it.
 const SHORT_SHARE: f64 = 0.5;
 
-/// What is short on the machine.
+/// Resources that are short on the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pressure {
     /// The process could use more cores than there are, or one of its threads more than its core.
@@ -74,7 +74,7 @@ pub struct Pressure {
     pub memory: bool,
 }
 
-/// What a request is for: each kind takes a time of its own.
+/// The purpose of a request: each kind takes a different time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The addresses of a name.
@@ -90,7 +90,7 @@ pub(super) enum Kind {
 struct Ended {
     counts: [f64; 3],
     held_s: [f64; 3],
-    /// What came of answers, and in how many seconds.
+    /// Bytes of answers, and the seconds in which they came.
     bytes: f64,
     span_s: f64,
 }
@@ -105,7 +105,7 @@ impl Ended {
         self.span_s += other.span_s;
     }
 
-    /// How many times as many bytes a second came as `before`, where that is known.
+    /// Returns the bytes a second as a multiple of those of `before`, where that is known.
     fn flow(&self, before: &Ended) -> Option<f64> {
         let per_s = |ended: &Ended| (ended.bytes > 0.0 && ended.span_s > 0.0).then(|| ended.bytes / ended.span_s);
         Some(per_s(self)? / per_s(before)?)
@@ -115,7 +115,8 @@ impl Ended {
         self.counts.iter().sum()
     }
 
-    /// How many times as long as `before` the same mix takes now; 1 where nothing can be compared.
+    /// Returns the time that the same mix takes now, as a multiple of its time in `before`; 1 where nothing can be
+    /// compared.
     fn stretch(&self, before: &Ended) -> f64 {
         let (mut now_s, mut then_s) = (0.0, 0.0);
         for kind in 0..3 {
@@ -162,7 +163,7 @@ struct Trial {
     before: Ended,
 }
 
-/// What is counted at the moment.
+/// Counts of the moment.
 #[derive(Debug, Default)]
 struct Window {
     /// Nothing is counted before.
@@ -203,7 +204,7 @@ impl Controller {
         self.workers
     }
 
-    /// Why there are not more.
+    /// Returns why there are not more.
     pub fn bound(&self) -> WorkersBound {
         self.bound
     }
@@ -213,12 +214,12 @@ impl Controller {
         self.most
     }
 
-    /// From now on this is short.
+    /// Notes what is short from now on.
     pub fn press(&mut self, pressure: Pressure) {
         self.pressure = pressure;
     }
 
-    /// At `now` a request ends that had its worker for `held`, and brought so many bytes.
+    /// Counts a request that ends at `now`, had its worker for `held`, and brought `bytes` bytes.
     pub fn ended(&mut self, kind: Kind, held: Duration, bytes: u64, now: Time) {
         if now >= self.window.since {
             let (held_s, counted_s) = (held.as_secs_f64(), now.since(self.window.since).as_secs_f64());
@@ -230,8 +231,8 @@ impl Controller {
         }
     }
 
-    /// At `now` so many workers are `busy`; `is_short` says whether none is free although a host is ready. Says whether
-    /// the number has changed.
+    /// Takes note that `busy` workers are busy at `now`; `is_short` says whether none is free although a host is ready.
+    /// Returns whether the number has changed.
     pub fn look(&mut self, busy: usize, is_short: bool, now: Time) -> bool {
         let window = &mut self.window;
         if window.is_short && now > window.since {
@@ -276,7 +277,7 @@ impl Controller {
         }
     }
 
-    /// What was measured is of no use for the next trial.
+    /// Forgets what was measured: it is of no use for the next trial.
     fn forget(&mut self) {
         self.trial = None;
         (self.before, self.windows) = (Ended::default(), 0);

@@ -29,14 +29,14 @@ pub(super) struct Hop {
     /// The robots.txt that was asked for first, or the page that asks.
     via: Referrer,
     url: CanonicalUrl,
-    /// Whether a page asks for it that is rendered.
+    /// True if a rendered page asks for it.
     is_of_page: bool,
     addresses: Addresses,
     pub due: Time,
 }
 
 impl Hop {
-    /// Whether it asks for the robots.txt of `origin` on behalf of others than its queue.
+    /// Returns whether it asks for the robots.txt of `origin` on behalf of others than its queue.
     fn is_errand_of(&self, origin: Fingerprint) -> bool {
         matches!(&self.target, Target::Robots { key, for_others: true, .. } if *key == origin)
     }
@@ -50,7 +50,7 @@ enum Addresses {
     Known(Arc<[IpAddr]>),
 }
 
-/// What a hop can do now.
+/// Next step of a hop.
 enum Step {
     Wait,
     Ask,
@@ -59,7 +59,7 @@ enum Step {
 }
 
 impl super::Requests {
-    /// When the first may be asked for of what pages ask for.
+    /// Returns when the first of the requests of pages may be made.
     pub fn next_resource_due(&self) -> Option<Time> {
         let of_pages = self.hops.iter().filter(|hop| hop.is_of_page);
         of_pages.map(|hop| hop.due).min().filter(|&due| due < Time::MAX)
@@ -90,7 +90,7 @@ impl super::Requests {
         errands.for_each(|hop| hop.is_of_page = true);
     }
 
-    /// Those that waited for an answer of name servers look for it where it is kept.
+    /// Lets hops that waited for an answer of name servers look for it where it is kept.
     fn look_at_names(&mut self) {
         let waits = |hop: &&mut Hop| hop.due == Time::MAX && matches!(hop.addresses, Addresses::Unknown);
         self.hops.iter_mut().filter(waits).for_each(|hop| hop.due = Time::ZERO);
@@ -158,7 +158,7 @@ impl Engine {
         Ok(false)
     }
 
-    /// Whether another hop waits for the answer that this one would ask for.
+    /// Returns whether another hop waits for the answer that this one would ask for.
     fn is_asked(&mut self, number: usize) -> bool {
         let (name, host) = (self.requests.hops[number].url.host(), self.requests.hops[number].host);
         let same = |hop: &Hop| hop.host == host && hop.url.host() == name && matches!(hop.addresses, Addresses::Asked);
@@ -213,7 +213,7 @@ impl Engine {
         literal.map(|literal| Arc::from([literal])).or_else(|| self.settings.hosts.get(url.host()))
     }
 
-    /// Who is asked that has these keys.
+    /// The host that is asked, which has these keys.
     fn asked(&self, keys: Keys, host: &str) -> Asked {
         let politeness = self.stores.arrival.frontier.politeness_for(host);
         Asked { origin: keys.origin, name: keys.host, is_foreign: !self.home.shard.owns(keys.domain), politeness }

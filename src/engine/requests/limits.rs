@@ -56,7 +56,7 @@ impl Rates {
         limits.change((requests_per_second, bytes_per_second), machines);
     }
 
-    /// So many machines have equal parts of the limits from now on. One alone has everything.
+    /// Gives equal parts of the limits to `machines` machines from now on. One alone has everything.
     pub fn share(&self, machines: usize) {
         let mut limits = self.lock();
         let rates = limits.rates;
@@ -83,13 +83,13 @@ impl Rates {
     }
 }
 
-/// What is asked for: requests and bytes a second.
+/// Rates that are asked for: requests and bytes a second.
 type PerSecond = (Option<f64>, Option<u64>);
 
 /// Both limits.
 struct Limits {
     clock: Arc<dyn Clock>,
-    /// Of all machines together, and how many these are.
+    /// Rates of all machines together, and the number of machines.
     rates: PerSecond,
     machines: u32,
     requests: Option<Limiter>,

@@ -34,13 +34,13 @@ use auto::Kind;
 use hops::Hop;
 use pool::OwnSlots;
 
-/// What is in progress on the network, and what holds it back.
+/// Requests in progress on the network, and what holds others back.
 pub(super) struct Requests {
     /// Requests and look-ups that are in progress.
     slots: OwnSlots,
     /// Pages among them.
     pages: u64,
-    /// What pages embed, among them.
+    /// Requests among them for what pages embed.
     requisites: u64,
     /// Rates of the whole crawl, and until when they permit nothing.
     rates: Arc<Rates>,
@@ -87,7 +87,7 @@ impl Requests {
         self.is_paused = pause;
     }
 
-    /// Whether somebody has paused the crawl.
+    /// True if somebody has paused the crawl.
     pub fn is_paused(&self) -> bool {
         self.is_paused
     }
@@ -97,7 +97,7 @@ impl Requests {
         self.held_until = number;
     }
 
-    /// Whether nobody holds requests back now that the checkpoint `durable` is durable.
+    /// Returns whether nobody holds requests back now that the checkpoint `durable` is durable.
     pub fn are_wanted(&self, durable: u64) -> bool {
         !self.is_paused && durable >= self.held_until && self.lease.as_ref().is_none_or(|lease| lease.holds())
     }
@@ -108,7 +108,7 @@ impl Requests {
         self.limited_until = Time::ZERO;
     }
 
-    /// Whether one more may begin, as far as slots and rates go: then a slot is reserved for it.
+    /// Returns whether one more may begin, as far as slots and rates go: then a slot is reserved for it.
     pub fn may_begin(&self, now: Time) -> bool {
         now >= self.limited_until && self.slots.reserve(now)
     }
@@ -131,7 +131,7 @@ impl Requests {
         self.slots.stand_back();
     }
 
-    /// How many more may begin that are likely to stay silent.
+    /// Returns how many more may begin that are likely to stay silent.
     pub fn room_for_suspects(&self, now: Time) -> usize {
         self.slots.room_for_suspects(now)
     }
@@ -220,30 +220,30 @@ impl Requests {
         self.pages - self.requisites
     }
 
-    /// Whether most workers of the process have nothing to do.
+    /// True if most workers of the process have nothing to do.
     pub fn are_few(&self, now: Time) -> bool {
         let (busy, workers) = self.slots.busy(now);
         busy < workers / 2
     }
 
-    /// Whether nearly all workers of the process are busy.
+    /// True if nearly all workers of the process are busy.
     pub fn are_many(&self, now: Time) -> bool {
         let (busy, workers) = self.slots.busy(now);
         busy >= workers - workers / 8
     }
 
-    /// Whether no worker of the process is free.
+    /// True if no worker of the process is free.
     pub fn are_all_busy(&self, now: Time) -> bool {
         let (busy, workers) = self.slots.busy(now);
         busy >= workers
     }
 
-    /// Whether the configured rates permitted nothing when a request was wanted, and do not yet.
+    /// True if the configured rates permitted nothing when a request was wanted, and do not yet.
     pub fn are_limited(&self, now: Time) -> bool {
         now < self.limited_until
     }
 
-    /// When the next one may begin, of which the frontier says that it is due at `due`.
+    /// Returns when the next request may begin, of which the frontier says that it is due at `due`.
     pub fn next_due(&self, due: impl FnOnce() -> Option<Time>, now: Time) -> Option<Time> {
         let own = |due: Option<Time>| due.into_iter().chain(self.next_hop_due()).min();
         let next = match self.slots.ask(now) {
@@ -256,23 +256,23 @@ impl Requests {
         next.map(|next| next.max(self.limited_until))
     }
 
-    /// Whether one may be followed now.
+    /// True if a hop may be followed now.
     pub fn has_hop_due(&self, now: Time) -> bool {
         self.next_hop_due().is_some_and(|due| due <= now)
     }
 
-    /// When a hop may be followed.
+    /// Returns when a hop may be followed.
     fn next_hop_due(&self) -> Option<Time> {
         self.hops.iter().map(|hop| hop.due).min().filter(|&due| due < Time::MAX)
     }
 
-    /// What the ids of records are made from that nobody has to know again.
+    /// Returns a seed for the ids of records that nobody has to know again.
     pub fn id_seed(&mut self) -> u128 {
         self.rng.u128(..)
     }
 }
 
-/// Whether it asks for what a page embeds. A job keeps its scope, so that it is the same at its end.
+/// True if it asks for what a page embeds. A job keeps its scope, so that the answer is the same at its end.
 fn is_requisite(job: &FetchJob) -> bool {
     matches!(&job.target, Target::Page { url, .. } if job.scope.is_requisite(url.hops.embeds()))
 }

@@ -43,7 +43,7 @@ struct Shared {
     joined: u32,
 }
 
-/// What the pool knows of an engine.
+/// An engine, as the pool knows it.
 struct Member {
     engine: u32,
     wake: Waker,
@@ -73,7 +73,7 @@ pub(super) struct OwnSlots {
 }
 
 impl SlotPool {
-    /// So many slots, and nobody who uses them.
+    /// A pool with the slots of `options`, and nobody who uses them.
     pub fn new(options: SlotOptions) -> Self {
         let controller = options.workers_most.map(Controller::new);
         let workers = controller.as_ref().map_or(options.workers, Controller::workers);
@@ -82,7 +82,7 @@ impl SlotPool {
         SlotPool { shared: Mutex::new(shared) }
     }
 
-    /// What is short on the machine, from now on.
+    /// Notes what is short on the machine, from now on.
     pub fn press(&self, pressure: Pressure) {
         if let Some(controller) = &mut self.lock().controller {
             controller.press(pressure);
@@ -102,7 +102,7 @@ impl SlotPool {
 }
 
 impl OwnSlots {
-    /// Those of one more engine, which is woken by `wake`.
+    /// The slots of one more engine, which is woken by `wake`.
     pub fn join(pool: Arc<SlotPool>, wake: Waker) -> OwnSlots {
         let mut shared = pool.lock();
         let engine = shared.joined;
@@ -125,7 +125,7 @@ impl OwnSlots {
         self.pool.lock().reserve(self.engine, now)
     }
 
-    /// Whether there is a slot for this engine; otherwise it waits from now on.
+    /// Returns whether there is a slot for this engine; otherwise it waits from now on.
     pub fn ask(&self, now: Time) -> bool {
         self.pool.lock().ask(self.engine, now)
     }
@@ -185,17 +185,17 @@ impl OwnSlots {
         (shared.slots.busy(now), shared.slots.workers())
     }
 
-    /// Whether other engines use the same slots.
+    /// True if other engines use the same slots.
     pub fn are_shared(&self) -> bool {
         self.pool.lock().members.len() > 1
     }
 
-    /// When a slot becomes free without an answer, if that can be.
+    /// Returns when a slot becomes free without an answer, if that can be.
     pub fn free_at(&self, now: Time) -> Option<Time> {
         self.pool.lock().slots.free_at(now)
     }
 
-    /// How many more may begin that are likely to stay silent.
+    /// Returns how many more may begin that are likely to stay silent.
     pub fn room_for_suspects(&self, now: Time) -> usize {
         self.pool.lock().slots.room_for_suspects(now)
     }
@@ -256,7 +256,7 @@ impl Shared {
         granted
     }
 
-    /// Whether there is a slot for `engine`, and one for each engine that comes before it.
+    /// Returns whether there is a slot for `engine`, and one for each engine that comes before it.
     fn may_take(&self, engine: u32, now: Time) -> bool {
         let free = self.free(now);
         if free == 0 || !self.members.iter().any(|other| other.engine != engine && other.waits.is_some()) {
@@ -273,8 +273,8 @@ impl Shared {
         free > self.members.iter().filter(before).count()
     }
 
-    /// Whose turn it is: the lowest comes first. Whether an engine has its equal share already, and since when it
-    /// waits.
+    /// Returns the rank of an engine: the lowest comes first. It is whether the engine has its equal share already, and
+    /// since when it waits.
     fn rank(&self, member: &Member, now: Time) -> (bool, u64) {
         let share = self.slots.workers() / self.members.len();
         let held = self.slots.held(member.engine, now) + usize::from(member.has_reserved);

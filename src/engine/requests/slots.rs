@@ -24,19 +24,19 @@ use crate::frontier::{Contact, HostId};
 const SLOW_FACTOR: f64 = 2.0;
 /// But none is before this time.
 const SLOW_MIN: Duration = Duration::from_millis(30);
-/// By so much the estimate of the median moves with an answer.
+/// Factor by which the estimate of the median moves with an answer.
 const STEP: f64 = 1.05;
 /// A first contact is slow after so long: most hosts that answer have done so by then.
 const STRANGER_SLOW_AFTER: Duration = Duration::from_millis(250);
 /// Bounds of the estimate.
 const USUAL_S: (f64, f64) = (0.001, 60.0);
 
-/// How many requests may be in progress.
+/// Limits of requests in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotOptions {
     /// Requests that are not slow; where their number is found, as many as there are at the start.
     pub workers: usize,
-    /// Up to how many there may be, where their number is found; nothing where it is fixed.
+    /// The most workers that there may be, where their number is found; nothing where it is fixed.
     pub workers_most: Option<usize>,
     /// Requests that are, beside those.
     pub slow: usize,
@@ -68,7 +68,7 @@ pub(super) struct Slots {
     under_way: VecDeque<Running>,
     /// The same of first contacts.
     first_contacts: VecDeque<Running>,
-    /// Those beside them that began as slow ones.
+    /// Further requests that began as slow ones.
     suspects: Vec<Running>,
     /// Numbers of workers that were given back.
     free: BinaryHeap<Reverse<u32>>,
@@ -116,7 +116,8 @@ impl Slots {
         }
     }
 
-    /// How many more may begin that are likely to stay silent. Without places for slow ones they are like all others.
+    /// Returns how many more may begin that are likely to stay silent. Without places for slow ones they are like all
+    /// others.
     pub fn room_for_suspects(&self, now: Time) -> usize {
         let slow = self.options.slow;
         match slow {
@@ -185,7 +186,7 @@ impl Slots {
         of(&self.under_way, self.slow_after()) + of(&self.first_contacts, self.first_contact_slow_after())
     }
 
-    /// When a worker becomes free without an answer, if that can be.
+    /// Returns when a worker becomes free without an answer, if that can be.
     pub fn free_at(&self, now: Time) -> Option<Time> {
         if self.slow(now) >= self.options.slow {
             return None;
@@ -212,7 +213,7 @@ impl Slots {
     }
 }
 
-/// How many of `line` began so long ago.
+/// Counts those in `line` that began at least `after` ago.
 fn late(line: &VecDeque<Running>, now: Time, after: Duration) -> usize {
     line.partition_point(|running| running.began + after <= now)
 }

@@ -1,5 +1,5 @@
-//! What a start asks again although an answer of an earlier run still holds: bad answers, which the operator has reason
-//! to think are bad no longer.
+//! Bad answers of an earlier run that a start asks for again although they still hold: the operator has reason to think
+//! that they are bad no longer.
 //!
 //! | start | why |
 //! |---|---|
@@ -24,7 +24,7 @@ use crate::record::Finish;
 
 const KEY: &str = "anew";
 
-/// As the catalog keeps it.
+/// A recheck as the catalog keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Kept {
     since: Stored,
@@ -38,12 +38,12 @@ pub struct Recheck {
     pub since: Time,
     /// The settings by which names were resolved.
     settings: String,
-    /// Whether these are others than the run before had.
+    /// True if these are others than the run before had.
     pub is_changed: bool,
 }
 
 impl Recheck {
-    /// What the start of a run with `settings` asks again; `force` says that the operator wants it so.
+    /// Returns what the start of a run with `settings` asks again; `force` says that the operator wants it so.
     pub(in crate::engine) fn at_start(
         catalog: &dyn Catalog,
         settings: &str,
@@ -66,7 +66,7 @@ impl Recheck {
     }
 }
 
-/// Whether a seed ended because its name could not be resolved, or only to addresses that were refused.
+/// Returns whether a seed ended because its name could not be resolved, or only to addresses that were refused.
 pub(super) fn is_of_its_name(status: &SeedStatus) -> bool {
     let names = [Failure::NoSuchHost, Failure::Dns, Failure::PrivateAddress].map(|failure| failure.to_string());
     match status {

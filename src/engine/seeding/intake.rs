@@ -17,15 +17,15 @@ use crate::web::seeds::Seed;
 /// Seeds that wait.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Intake {
-    /// Those of this run, and how many of them are in.
+    /// Seeds of this run, and the number of them that are in.
     listed: Vec<u32>,
     taken: usize,
-    /// Of earlier runs.
+    /// Seeds of earlier runs.
     backlog: Range<u32>,
     begun: bool,
     /// Seeds that are fetched again while the crawl goes on, the last one first.
     again: Vec<u32>,
-    /// Whether those of this run are fetched again.
+    /// True if those of this run are fetched again.
     forced: bool,
 }
 
@@ -72,17 +72,17 @@ impl Intake {
         &self.listed
     }
 
-    /// Whether there are seeds that `pump` has to admit.
+    /// True if there are seeds that `pump` has to admit.
     pub fn is_waiting(&self) -> bool {
         self.begun && !self.is_empty()
     }
 
-    /// Whether every seed is in.
+    /// True if every seed is in.
     pub fn is_empty(&self) -> bool {
         self.taken == self.listed.len() && self.backlog.is_empty() && self.again.is_empty()
     }
 
-    /// Whether some of them have to be in, and durable, before any request is made.
+    /// True if some of them have to be in, and durable, before any request is made.
     pub fn holds_requests(&self) -> bool {
         self.is_waiting() && (self.forced || !self.again.is_empty())
     }

@@ -36,12 +36,13 @@ pub(super) struct Seeding {
     pub intake: Intake,
     /// The last round of fetching again.
     pub round: Round,
-    /// What is asked again although a bad answer holds.
+    /// Bad answers that are asked for again although they still hold.
     pub anew: Recheck,
-    /// How the run before left the crawl, and whether it was one with `--force` and did not end in good order.
+    /// The way in which the run before left the crawl, and whether it was one with `--force` and did not end in good
+    /// order.
     past: Past,
     killed_in_round: bool,
-    /// So many lists of the crawl that are fetched again were looked at.
+    /// Number of lists of the crawl that are fetched again and were looked at.
     lists_again: usize,
 }
 
@@ -64,7 +65,7 @@ impl Seeding {
         self.in_round(listed, seeds, goes_on)
     }
 
-    /// Which of the seeds of these numbers the round, which runs, does not have yet.
+    /// Returns which of the seeds of these numbers the round, which runs, does not have yet.
     fn in_round(&self, listed: &[u32], seeds: &SeedTable, goes_on: bool) -> Refetch {
         let round = self.round.number;
         let mut new: Vec<u32> = listed.iter().copied().filter(|&seed| seeds.round_of(seed) != round).collect();
@@ -95,19 +96,19 @@ impl Engine {
         self.seeding.intake.begin()
     }
 
-    /// As [`Engine::admit_listed`], to be fetched again although they were seen.
+    /// Does the same as [`Engine::admit_listed`], for seeds that are to be fetched again although they were seen.
     pub fn refetch_listed(&mut self) -> Result<Refetch> {
         let listed = self.seeding.intake.take_listed();
         self.begin_round(listed)
     }
 
-    /// How this shard would go on with the last round that it knows.
+    /// Returns how this shard would go on with the last round that it knows.
     pub fn round_wanted(&self) -> RoundWanted {
         let Seeding { intake, round, .. } = &self.seeding;
         RoundWanted { number: round.number, goes_on: self.seeding.round_goes_on(intake.listed(), &self.books.seeds) }
     }
 
-    /// As [`Engine::refetch_listed`], in a round that was decided for all shards of the crawl.
+    /// Does the same as [`Engine::refetch_listed`], in a round that was decided for all shards of the crawl.
     pub fn refetch_listed_in(&mut self, decided: RoundWanted) -> Result<Refetch> {
         let listed = self.seeding.intake.take_listed();
         if self.seeding.round.number == decided.number {

@@ -102,7 +102,7 @@ impl SeedList {
         Ok(scan.at())
     }
 
-    /// Whether this shard admits the seed `url`.
+    /// Returns whether this shard admits the seed `url`.
     fn owns(&self, url: &str) -> bool {
         let Some((shard, keys)) = &self.share else { return true };
         CanonicalUrl::parse(url).is_ok_and(|url| shard.owns(keys.keys(&url).domain))
@@ -117,22 +117,22 @@ impl SeedList {
         Ok(())
     }
 
-    /// Whether the list is the crawl's, of which this is a shard.
+    /// True if the list is the crawl's, of which this is a shard.
     pub(in crate::engine) fn is_shared(&self) -> bool {
         self.share.is_some()
     }
 
-    /// Whether another shard admits the seed `number`.
+    /// Returns whether another shard admits the seed `number`.
     pub(in crate::engine) fn is_foreign(&self, number: u32) -> bool {
         self.places.get(number as usize).is_some_and(|place| place.is_foreign())
     }
 
-    /// How many there are.
+    /// Returns the number of seeds.
     pub fn len(&self) -> u32 {
         u32::try_from(self.places.len()).expect("fewer than 4 G seeds")
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
@@ -197,7 +197,7 @@ impl SeedList {
         number
     }
 
-    /// What was listed under `number`, which there is.
+    /// Reads what was listed under `number`, which there is.
     fn listed(&mut self, number: u32) -> Result<ListedSeed> {
         let offset = self.places[number as usize].offset();
         self.file.flush()?;
@@ -212,7 +212,7 @@ impl SeedList {
         }
     }
 
-    /// Whether the line of the seed `number` may mean another URL too.
+    /// Returns whether the line of the seed `number` may mean another URL too.
     pub fn has_fallback(&self, number: u32) -> bool {
         self.places.get(number as usize).is_some_and(|place| place.has_fallback())
     }
@@ -254,7 +254,7 @@ impl SeedList {
         self.durable_bytes = self.durable_bytes.max(bytes);
     }
 
-    /// Where it is.
+    /// The path of the list.
     pub(super) fn path(&self) -> &Path {
         self.file.file().path()
     }

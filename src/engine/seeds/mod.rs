@@ -49,7 +49,7 @@ use crate::web::url::{CanonicalUrl, KeyMaker};
 use packed::{PackedSeed, Stand};
 use records::{Scan, fates_path, find_mark, header, put};
 
-/// What is gathered before it is written.
+/// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// A URL that takes others into scope.
@@ -61,7 +61,7 @@ pub(super) enum Territory {
     Joined(CanonicalUrl),
 }
 
-/// What became of a seed.
+/// The fate of a seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SeedStatus {
     /// Not fetched yet.
@@ -77,13 +77,13 @@ pub enum SeedStatus {
 /// A seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeedRecord {
-    /// In the fetch form.
+    /// The URL in the fetch form.
     pub url: String,
-    /// What is tried when the seed itself cannot be fetched: http for a host named without scheme.
+    /// URL that is tried when the seed itself cannot be fetched: http for a host named without scheme.
     pub fallback: Option<String>,
-    /// What became of it.
+    /// Fate of the seed.
     pub status: SeedStatus,
-    /// Where it redirects.
+    /// Target of its redirect, if it redirects.
     pub redirected_to: Option<String>,
     /// The last round of fetching again that it was put into; 0 for none.
     pub round: u32,
@@ -94,7 +94,7 @@ pub struct SeedRecord {
 pub struct SeedTable {
     list: SeedList,
     fates: Writer,
-    /// Of seeds by number; nothing until there is a round.
+    /// Rounds of the seeds, by number; nothing until there is a round.
     rounds: Vec<u32>,
     /// Length of the list that the checkpoint in progress makes durable.
     cut_bytes: u64,
@@ -164,7 +164,7 @@ impl SeedTable {
         Ok(end)
     }
 
-    /// How many seeds, from the first on, are sure to have been admitted.
+    /// Number of seeds, from the first on, that are sure to have been admitted.
     pub(super) fn admitted(&self) -> u32 {
         self.mark.admitted
     }
@@ -205,7 +205,7 @@ impl SeedTable {
         true
     }
 
-    /// Whether the seed `number` is one of that round and nothing has become of it yet.
+    /// Returns whether the seed `number` is one of that round and nothing has become of it yet.
     pub fn waits_in_round(&self, number: u32, round: u32) -> bool {
         let waits = |place: &PackedSeed| place.stand() == Stand::Waiting;
         round > 0 && self.round_of(number) == round && self.list.place(number).is_some_and(waits)

@@ -1,10 +1,10 @@
-//! What is in memory of each seed, in eight bytes.
+//! A seed in memory, in eight bytes.
 
 use super::SeedStatus;
 
-/// Where in an entry the offset of the record ends and the status of the seed begins.
+/// The bit of an entry at which the offset of the record ends and the status of the seed begins.
 const OFFSET_BITS: u32 = 48;
-/// How a seed stands, as far as the crawl decides by it.
+/// State of a seed, as far as the crawl decides by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stand {
     Waiting = 0,

@@ -12,7 +12,7 @@ use super::records::{Fate, ListedSeed, Scan, fates_path, list_path, open_list, r
 use super::{SeedRecord, SeedStatus};
 use crate::disk::{Disk, DiskFile, Kind, Result};
 
-/// Where the seeds of a crawl lie.
+/// Directories with the seeds of a crawl.
 pub struct SeedPlaces<'a> {
     /// The directory of the list.
     pub list: &'a Path,
@@ -29,7 +29,7 @@ impl fmt::Debug for SeedPlaces<'_> {
 }
 
 impl<'a> SeedPlaces<'a> {
-    /// Those of a crawl of one shard.
+    /// The directories of a crawl of one shard.
     pub fn of(dir: &'a PathBuf) -> Self {
         SeedPlaces { list: dir, fates: slice::from_ref(dir), owner: Box::new(|_| 0) }
     }
@@ -39,11 +39,11 @@ impl<'a> SeedPlaces<'a> {
 #[derive(Debug)]
 pub struct SeedReader {
     list: DiskFile,
-    /// By shard; nothing for one that has noted none yet.
+    /// Fates by shard; nothing for one that has noted none yet.
     fates: Vec<Option<Fates>>,
 }
 
-/// What one shard noted.
+/// Notes of one shard about its seeds.
 #[derive(Debug)]
 struct Fates {
     file: DiskFile,
@@ -53,13 +53,13 @@ struct Fates {
 /// The last words about seeds by number.
 #[derive(Debug)]
 enum Lasts {
-    /// Of a crawl of one shard, which has a word about nearly every seed.
+    /// Words of a crawl of one shard, which has one about nearly every seed.
     Dense(Vec<Last>),
-    /// Of one of several shards.
+    /// Words of one of several shards.
     Sparse(HashMap<u32, Last>),
 }
 
-/// Where the last word about a seed lies, and its round; 0 for none.
+/// Offsets of the last word about a seed, and its round; 0 for none.
 #[derive(Clone, Copy, Debug, Default)]
 struct Last {
     status: u64,
@@ -180,7 +180,7 @@ impl SeedReader {
         self.fates.get(shard)?.as_ref()
     }
 
-    /// What became of the seed `number` that `shard` owns, and where it redirects.
+    /// Returns the fate of the seed `number` that `shard` owns, and the target of its redirect.
     fn outcome(
         &self,
         number: u32,
@@ -259,7 +259,7 @@ pub fn for_each_scope(disk: &Disk, dir: &Path, mut each: impl FnMut(String)) -> 
     Ok(())
 }
 
-/// How many seeds the crawl in `dir` has; `None` where there is no list.
+/// Counts the seeds of the crawl in `dir`; `None` where there is no list.
 pub fn count(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
     let mut count = 0;
     let there = for_each_listed(disk, dir, |number, _| count = u64::from(number) + 1)?;
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
     use crate::disk::Error;
 
-    /// By the number in the host's name: `http://s2.example/` belongs to shard 2.
+    /// Returns the number in the host's name: `http://s2.example/` belongs to shard 2.
     fn owner(url: &str) -> usize {
         url.as_bytes()[8].wrapping_sub(b'0').into()
     }

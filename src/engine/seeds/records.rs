@@ -19,24 +19,24 @@ pub(super) const VERSION: u16 = 1;
 const HEAD_BYTES: usize = 8;
 /// Longest payload: two URLs, and what stands around them.
 const PAYLOAD_BYTES_MAX: usize = 2 * CanonicalUrl::LENGTH_MAX + 64;
-/// What is read at a time.
+/// Bytes that are read at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// A seed as it was listed: a record of `seeds/list`. Its number is its place, from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedSeed {
-    /// In the fetch form.
+    /// The URL in the fetch form.
     pub url: String,
-    /// What is tried when the seed itself cannot be fetched: http for a host named without scheme.
+    /// URL that is tried when the seed itself cannot be fetched: http for a host named without scheme.
     pub fallback: Option<String>,
 }
 
 /// A record of `seeds/fates`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fate {
-    /// What became of the seed of this number.
+    /// Fate of the seed of this number.
     Status(u32, SeedStatus),
-    /// Where it redirects.
+    /// Target of its redirect.
     Redirect(u32, String),
     /// It was put into this round of fetching again: what became of it before is forgotten.
     Round(u32, u32),
@@ -46,7 +46,7 @@ pub enum Fate {
     Cut(Mark),
 }
 
-/// What a checkpoint says of the seeds.
+/// A checkpoint's word about the seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// Number of the checkpoint.
@@ -55,11 +55,11 @@ pub struct Mark {
     pub list_bytes: u64,
     /// Seeds in it.
     pub seeds: u32,
-    /// Of those, how many from the first on were admitted.
+    /// Number of those, from the first on, that were admitted.
     pub admitted: u32,
 }
 
-/// Where the list of the crawl in `dir` lies.
+/// Path of the list of the crawl in `dir`.
 pub fn list_path(dir: &Path) -> PathBuf {
     dir.join(layout::SEEDS).join("list")
 }
@@ -75,13 +75,13 @@ pub(super) fn open_list(disk: &Disk, dir: &Path) -> Result<Option<DiskFile>> {
     }
 }
 
-/// Where the list lies that the shard in `dir` shares with the others; `None` for what cannot be a shard.
+/// Path of the list that the shard in `dir` shares with the others; `None` for what cannot be a shard.
 pub(super) fn shared_list_path(dir: &Path) -> Option<PathBuf> {
     let name = dir.file_name()?.to_str()?;
     name.starts_with("shard-").then(|| list_path(dir.parent().unwrap_or(Path::new(""))))
 }
 
-/// Where the fates of the seeds lie.
+/// Path of the fates of the seeds.
 pub(super) fn fates_path(dir: &Path) -> PathBuf {
     dir.join(layout::SEEDS).join("fates")
 }
@@ -120,7 +120,7 @@ fn is_whole(head: &[u8], payload: &[u8], sum: u32) -> bool {
 /// Goes through the records of a file from the first one to the last that is whole.
 pub(super) struct Scan<'a> {
     file: &'a DiskFile,
-    /// Where the block in memory lies, and what of it was passed.
+    /// Offset of the block in memory, and how much of it was passed.
     from: u64,
     block: Vec<u8>,
     passed: usize,
@@ -139,7 +139,7 @@ impl<'a> Scan<'a> {
         Ok(Scan { file, from, block: Vec::new(), passed: 0, end: file.len()? })
     }
 
-    /// Where the next record begins: behind the last one, where the whole ones end.
+    /// Offset of the next record, after the last one; at the end, the offset at which the whole ones end.
     pub(super) fn at(&self) -> u64 {
         self.from + self.passed as u64
     }
@@ -193,7 +193,8 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Where the fates in `file` that belong to checkpoint `number` end, and its mark; damage where there is no whole one.
+/// Finds the offset at which the fates in `file` that belong to checkpoint `number` end, and its mark; damage where
+/// there is no whole one. `each` gets the fates before it.
 pub(super) fn find_mark(file: &DiskFile, number: u64, mut each: impl FnMut(u64, Fate)) -> Result<(u64, Mark)> {
     let mut scan = Scan::begin(file, Kind::SeedFates)?;
     while let Some((at, fate)) = scan.next::<Fate>()? {

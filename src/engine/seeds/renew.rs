@@ -12,12 +12,12 @@ use super::records::{Fate, Mark, Scan, fates_path, find_mark, header, list_path,
 use super::verify::WholeList;
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Kind, Mode, Result, Writer};
 
-/// What a rebuild has kept of the fates.
+/// Amount of the fates that a rebuild has kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// All of them.
     All,
-    /// Those that could be read.
+    /// Fates that could be read.
     Readable,
 }
 

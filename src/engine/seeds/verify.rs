@@ -5,7 +5,8 @@ use std::path::Path;
 use super::records::{Fate, ListedSeed, Mark, Scan, fates_path, find_mark, open_list};
 use crate::disk::{Disk, DiskFile, Error, Kind, Mode, Result};
 
-/// What is wrong, with what was only being written at a crash: path, offset, what, and whether it is damage.
+/// A finding: path, offset, what is wrong, and whether it is damage. What was only being written at a crash is no
+/// damage.
 pub type Finding = (std::path::PathBuf, u64, String, bool);
 
 /// The whole records of the list.
@@ -25,7 +26,7 @@ impl WholeList {
         Ok(WholeList { bytes: scan.at(), seeds, file_bytes: list.len()? })
     }
 
-    /// What is missing of the list that `mark` counts, if anything is.
+    /// Returns what is missing of the list that `mark` counts, if anything is.
     pub(super) fn lacks(&self, mark: &Mark) -> Option<String> {
         let is_short = self.bytes < mark.list_bytes || self.seeds < mark.seeds;
         is_short.then(|| {

@@ -1,4 +1,4 @@
-//! What is learnt of which pages.
+//! Tests of what is learnt of which pages.
 
 use super::*;
 use crate::engine::route::queued;

@@ -31,7 +31,7 @@ impl fmt::Debug for StoreMerge {
 pub struct StoreMerged(pub(super) Box<dyn BucketMerged>);
 
 impl StoreMerged {
-    /// Whose bucket it is.
+    /// Returns the store whose bucket it is.
     pub fn store(&self) -> StoreName {
         self.0.store()
     }

@@ -46,11 +46,11 @@ const PARTITION_JOBS_MAX: usize = 4;
 pub struct Stores {
     /// Keys of every URL that was ever admitted.
     pub seen: Store<(), QueuedUrl>,
-    /// What may come of one pattern, of URLs that are new.
+    /// Limits of new URLs of one pattern.
     pub patterns: PatternBudget,
-    /// How many pages of an origin say nearly the same.
+    /// Counts of the pages of an origin that say nearly the same.
     pub texts: TextBudget,
-    /// Which parameters of URLs make no other page.
+    /// Parameters of URLs that make no other page.
     pub session_params: SessionParams,
     /// Rules by origin, of origins that are not active.
     pub robots: Store<Robots, QueuedUrl>,
@@ -58,11 +58,11 @@ pub struct Stores {
     pub dns: Store<Addresses, QueuedUrl>,
     /// The visits of pages that are fetched again, where any are.
     pub visits: Option<Store<Visited, QueuedUrl>>,
-    /// Which domains link to which, where supporters are counted.
+    /// Links between domains, where supporters are counted.
     pub support: Option<Store<Pair, Supported>>,
-    /// Whether domains of one network are one supporter.
+    /// True if domains of one network are one supporter.
     pub by_network: bool,
-    /// Whether a supporter counts by its own.
+    /// True if a supporter counts by its own supporters.
     pub by_standing: bool,
     /// The crawl has pages whose links are not counted: the store is new, and they are older.
     pub support_begins_late: bool,
@@ -80,13 +80,13 @@ type AllStores = (
     Option<Store<Pair, Supported>>,
 );
 
-/// What is in progress beside the engine.
+/// Jobs that are in progress while the engine runs.
 struct Jobs {
     pace: Pace,
     is_merging: bool,
     /// Takes and merges of the frontier.
     partitions: usize,
-    /// Whether there were results of merges to hand on when it was tried last.
+    /// True if there were results of merges to hand on when it was tried last.
     is_dispatching: bool,
 }
 
@@ -253,22 +253,22 @@ impl Stores {
         self.robots.known().max(self.dns.known())
     }
 
-    /// Whether a merge is in progress.
+    /// True if a merge is in progress.
     pub fn are_merging(&self) -> bool {
         self.jobs.is_merging
     }
 
-    /// Whether no job is out, neither a merge nor one of the frontier.
+    /// True if no job is out, neither a merge nor one of the frontier.
     pub fn are_idle(&self) -> bool {
         !self.jobs.is_merging && self.jobs.partitions == 0
     }
 
-    /// Whether there were results of merges to hand on when it was tried last.
+    /// True if there were results of merges to hand on when it was tried last.
     pub fn are_dispatching(&self) -> bool {
         self.jobs.is_dispatching
     }
 
-    /// What their layers did, for the snapshot.
+    /// Takes the figures of their layers, for the snapshot.
     pub(super) fn layers(&mut self) -> StoreLayers {
         self.each().map(|store| (store.name(), store.layers())).collect()
     }

@@ -1,4 +1,4 @@
-//! What is kept in each of the stores, and what is done for all of them alike: merges, cuts, files that go.
+//! The values in each of the stores, and the work that is done for all of them alike: merges, cuts, files that go.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::record::layout::StoreName;
 
 /// The values of one of the stores.
 pub(crate) trait StoreValue: Value {
-    /// What travels with a question.
+    /// Data that travels with a question.
     type Asks: Aux;
     /// Their store.
     const STORE: StoreName;
@@ -70,8 +70,8 @@ impl StoreValue for Pair {
     }
 }
 
-/// What a checkpoint has under `key` in the store of these values, where the crawl in `dir` has that store. `each` gets
-/// every question that waits for its answer, and true where the key was stored before it.
+/// Returns what a checkpoint has under `key` in the store of these values, where the crawl in `dir` has that store.
+/// `each` gets every question that waits for its answer, and true where the key was stored before it.
 pub(crate) fn look_up<V: StoreValue>(
     disk: &Disk,
     dir: &Path,
@@ -92,7 +92,7 @@ pub(super) trait AnyStore {
     fn cut(&mut self, arrays: &mut Vec<u8>) -> Result<DrumCut>;
     fn take_unneeded(&mut self) -> Vec<PathBuf>;
     fn repository_bytes(&self) -> u64;
-    /// What its layers did.
+    /// The figures of its layers.
     fn layers(&self) -> Layers;
 }
 

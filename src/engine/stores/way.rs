@@ -60,7 +60,7 @@ pub struct Arrival {
     pub stale: u64,
     /// Pages that were fetched before their time because somebody said that they have changed.
     pub early: u64,
-    /// How deep URLs are by the shortest way, where that matters.
+    /// Depths of URLs by the shortest way, where that matters.
     pub depths: Depths,
 }
 
@@ -84,8 +84,8 @@ impl Stores {
         self.put_forward()
     }
 
-    /// Whether `key` is known to be seen without looking further, for a URL that is not forced: it is counted then, and
-    /// is not admitted.
+    /// Returns whether `key` is known to be seen without looking further, for a URL that is not forced: it is counted
+    /// then, and is not admitted.
     pub fn passes_over(&mut self, key: Fingerprint) -> bool {
         let is_recent = self.seen.is_recent(key);
         self.arrival.duplicate += u64::from(is_recent);
@@ -130,25 +130,25 @@ impl Stores {
     }
 }
 
-/// Where URLs go of which URL-seen has said whether they are new.
+/// Next stage for URLs of which URL-seen has said whether they are new.
 struct BehindSeen<'a> {
     patterns: &'a mut PatternBudget,
     visits: Option<&'a mut Store<Visited, QueuedUrl>>,
     onward: Onward<'a>,
 }
 
-/// Where known URLs go whose visits were looked up.
+/// Next stage for known URLs whose visits were looked up.
 struct BehindVisits<'a> {
     onward: Onward<'a>,
 }
 
-/// Where URLs go that are to be fetched.
+/// Next stage for URLs that are to be fetched.
 struct Onward<'a> {
     robots: &'a mut Store<Robots, QueuedUrl>,
     next: BehindRobots<'a>,
 }
 
-/// Where URLs go that the rules of their origin were looked up for.
+/// Next stage for URLs that the rules of their origin were looked up for.
 struct BehindRobots<'a> {
     dns: &'a mut Store<Addresses, QueuedUrl>,
     arrival: &'a mut Arrival,
@@ -318,7 +318,8 @@ impl BehindRobots<'_> {
     }
 }
 
-/// What an answer about robots.txt says of its host at `now`; that it could not be had up to `anew` is not believed.
+/// Returns what an answer about robots.txt says of its host at `now`. That it could not be had up to `anew` is not
+/// believed.
 pub fn known_by(robots: &Robots, now: Time, anew: Time) -> Known {
     if robots.failing_since().is_some() && robots.told().1.from <= anew {
         return Known::default();

@@ -3,14 +3,14 @@
 use super::checkpoint::SHARDS;
 use super::web::Page;
 
-/// What can happen, and how often.
+/// Events that can happen, and how often.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     pub name: &'static str,
     pub web: &'static [Page],
     pub shards: usize,
     pub nodes: usize,
-    /// By shard: the only node that claims it. All are claimed, and have fetched their seeds, before anything else
+    /// The only node that claims a shard, by shard. All are claimed, and have fetched their seeds, before anything else
     /// happens. Else any node claims any shard at any moment, and nodes are equal.
     pub homes: Option<[usize; SHARDS]>,
     /// Checkpoints of each shard.
@@ -19,38 +19,38 @@ pub struct Bounds {
     pub claims: [u8; SHARDS],
     /// Fetches of each page in one round.
     pub fetches: u8,
-    /// Whether a shard fetches its pages in the order of the web.
+    /// True if a shard fetches its pages in the order of the web.
     pub in_order: bool,
     /// Processes that are killed, machines that lose power, machines that are lost with their disk.
     pub kills: u8,
     pub power_cuts: u8,
     pub losses: u8,
-    /// Whether an owner whose claim is gone may go on, instead of being killed at that moment.
+    /// True if an owner whose claim is gone may go on, instead of being killed at that moment.
     pub deposed: bool,
-    /// Whether leases end by themselves, not with their process only.
+    /// True if leases end by themselves, not with their process only.
     pub expiry: bool,
-    /// Whether the answers of transactions are lost, and transactions doubled and late.
+    /// True if the answers of transactions are lost, and transactions doubled and late.
     pub doubt: bool,
     /// The same for the store: answers are lost, and what was put or deleted is put or deleted again,
     /// while the first sending is still on its way.
     pub store_doubt: bool,
-    /// Whether local checkpoints, objects and deletions are steps of their own.
+    /// True if local checkpoints, objects and deletions are separate steps.
     pub fine: bool,
-    /// Whether puts and deletions of dead processes land later.
+    /// True if puts and deletions of dead processes land later.
     pub late: bool,
-    /// Whether heads are heard of late, and some only with later ones.
+    /// True if heads are heard of late, and some only with later ones.
     pub lag: bool,
     /// Nodes hear of the others by their watch, and of their own commits at once.
     pub own_first: bool,
     pub hand_over: bool,
     pub sweep: bool,
-    /// Whether the registry is lost once, and its heads are taken from the store.
+    /// True if the registry is lost once, and its heads are taken from the store.
     pub recover: bool,
-    /// Whether a list of seeds comes late.
+    /// True if a list of seeds comes late.
     pub list: bool,
-    /// Whether it may come after the end, which it undoes.
+    /// True if it may come after the end, which it undoes.
     pub reopens: bool,
-    /// Whether a round of fetching again is begun.
+    /// True if a round of fetching again is begun.
     pub force: bool,
     /// Pages of the crawl in all; 0 for any number.
     pub quota: u8,
@@ -96,7 +96,7 @@ impl Bounds {
     }
 }
 
-/// What is done wrong: the model has to find each.
+/// Mistakes that the model makes on purpose, and has to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
     /// Links are read as soon as their file is in the store.
@@ -105,13 +105,13 @@ pub enum Mistake {
     PositionBeforeAdmission,
     /// A head is put without a look at the claim.
     HeadWithoutClaim,
-    /// What the head before names is deleted when the manifest is shipped.
+    /// Objects that the head before names are deleted when the manifest is shipped.
     DeletionBeforeCommit,
     /// A sweep keeps what the head before the claimed one names.
     SweepByOldHead,
     /// A sweep deletes whatever is not under the own claim.
     SweepOfAllClaims,
-    /// What is in the archive is replayed, then the notes join the scope.
+    /// Pages of the archive are replayed, then the notes join the scope.
     ReplayBeforeNotes,
     /// Frames are taken whatever notes there are.
     FramesBeforeNotes,

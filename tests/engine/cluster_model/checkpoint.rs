@@ -1,4 +1,4 @@
-//! What a checkpoint holds, and the table in which each content has a number: states name contents by it.
+//! The content of a checkpoint, and the table in which each content has a number: states name contents by it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ const LINKS: usize = 2;
 /// Stands for the revision of the commit that a checkpoint comes with.
 pub const OF_THIS_COMMIT: u8 = u8::MAX;
 
-/// Where a URL stands.
+/// Progress of a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
     #[default]
@@ -29,15 +29,15 @@ pub enum Stage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Url {
     pub stage: Stage,
-    /// Which fetch of it counts, from 0.
+    /// Number of the fetch that counts for it, from 0.
     pub version: u8,
     /// The round of fetching again that it is in.
     pub round: u8,
-    /// By round: the version of the page whose link was taken, plus 1.
+    /// Version of the page whose link was taken, plus 1, by round.
     pub taken: [u8; 2],
-    /// By round: how often it is in the archive.
+    /// Number of its copies in the archive, by round.
     pub copies: [u8; 2],
-    /// Whether a link was taken twice.
+    /// True if a link was taken twice.
     pub is_doubled: bool,
 }
 
@@ -58,7 +58,7 @@ pub struct LinkFile {
     pub has_notes: bool,
     /// The claim in its name.
     pub claim: u8,
-    /// When it was committed.
+    /// Revision at which it was committed.
     pub revision: u8,
 }
 
@@ -78,9 +78,9 @@ impl LinkFile {
 pub struct Checkpoint {
     pub number: u8,
     pub urls: [Url; PAGES],
-    /// By sender: number and frames.
+    /// Number and frames, by sender.
     pub positions: [(u8, u8); SHARDS],
-    /// By number; those that are not kept are empty.
+    /// Link files by number; those that are not kept are empty.
     pub files: [LinkFile; FILES],
     /// The claim in the name of the pack of the checkpoint before, which this one still needs.
     pub pack_before: u8,
@@ -97,7 +97,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// That with which a shard begins.
+    /// The checkpoint with which a shard begins.
     pub fn first(web: &[Page], shard: usize) -> Checkpoint {
         let mut first = Checkpoint::default();
         for (url, page) in first.urls.iter_mut().zip(web) {
@@ -181,7 +181,7 @@ impl Checkpoint {
     }
 }
 
-/// What an object is.
+/// The kind of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
     Pack,
@@ -206,7 +206,7 @@ impl Name {
         (Name::ALL[rest as usize % 3], claim as u8, (rest / 3 + 1) as u8)
     }
 
-    /// Those in `names`.
+    /// Lists the objects in `names` as text.
     pub fn list(names: u64) -> String {
         let text = |bit: u32| {
             let (kind, claim, number) = Name::of(bit);
@@ -241,7 +241,7 @@ impl Contents {
     }
 }
 
-/// Whether `objects` has one of checkpoint `number` of `claim`.
+/// True if `objects` has one of checkpoint `number` of `claim`.
 pub fn of_checkpoint(objects: u64, claim: u8, number: u8) -> bool {
     Name::ALL.iter().any(|name| objects & name.bit(claim, number) != 0)
 }

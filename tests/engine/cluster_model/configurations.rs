@@ -14,7 +14,7 @@ const KILLED: Bounds = Bounds { kills: 1, claims: [2, 1, 1], ..ONE };
 const RECOVERED: Bounds = Bounds { recover: true, claims: [2; 3], ..ONE };
 /// A list of seeds may come after the end; then shards whose engines have ended are claimed again.
 const REOPENED: Bounds = Bounds { web: LATE_LINK, list: true, reopens: true, claims: [2; 3], ..ONE };
-/// What a node has committed itself is known there before what others did earlier.
+/// A node's own commits are known there before what others did earlier.
 const OWN_FIRST: Bounds = Bounds {
     web: AROUND,
     shards: 3,
@@ -33,7 +33,7 @@ const CUT_OFF: Bounds =
     Bounds { nodes: 2, claims: [2, 1, 0], numbers: [2, 1, 0], expiry: true, deposed: true, sweep: true, ..CUT };
 const ASTRAY: Bounds = Bounds { late: true, fine: true, sweep: true, numbers: [2, 1, 1], ..KILLED };
 
-/// Those of every test run.
+/// Configurations of every test run.
 pub const SMALL: &[Bounds] = &[
     Bounds { name: "links there and back, watch lags", lag: true, numbers: [2, 2, 0], ..BACK },
     Bounds { name: "answers lost, doubled, late", doubt: true, ..ONE },
@@ -58,7 +58,7 @@ pub const SMALL: &[Bounds] = &[
     Bounds { name: "store cut, sender killed", doubt: false, kills: 1, claims: [2, 1, 0], numbers: [1, 1, 0], ..CUT },
 ];
 
-/// Those that take longer.
+/// Configurations that take longer.
 pub const LARGE: &[Bounds] = &[
     Bounds { name: "take-over of the sender twice", claims: [3, 1, 0], sweep: true, ..DEPOSED },
     Bounds {

@@ -1,4 +1,4 @@
-//! What an engine does by itself: it fetches, reads links, cuts, notices that its claim is gone.
+//! Moves of an engine by itself: it fetches, reads links, cuts, notices that its claim is gone.
 
 use super::bounds::Mistake;
 use super::checkpoint::{Checkpoint, Name, OF_THIS_COMMIT, Stage};

@@ -77,7 +77,7 @@ impl Model {
         Ok(())
     }
 
-    /// What is admitted is what lies before the position; what lies behind it is there.
+    /// Checks that the links before the position are admitted, each once, and that the files after it are there.
     fn links_take_effect_once(
         &self,
         state: &State,
@@ -147,7 +147,7 @@ impl Model {
         Ok(())
     }
 
-    /// At the end every page that the crawl can come to is stored, and nothing is left to be read.
+    /// Checks that at the end every page that the crawl can come to is stored, and nothing is left to be read.
     fn end_is_true(&self, state: &State) -> Result<(), String> {
         let web = self.bounds.web;
         let url = |at: usize| self.of(state.shards[web[at].owner].head().content).urls[at];

@@ -83,7 +83,7 @@ fn every_mistake_in_the_commit_protocol_is_found() {
     }
 }
 
-/// What this thread has computed so far, where the system tells.
+/// Seconds that this thread has computed so far; 0 where the system does not say.
 fn cpu_seconds() -> f64 {
     let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = schedstat.split(' ').next().and_then(|first| first.parse::<f64>().ok());

@@ -49,15 +49,15 @@ impl Model {
         0..self.bounds.nodes
     }
 
-    /// Whether the end may still be undone.
+    /// True if the end may still be undone.
     pub fn may_reopen(&self, state: &State) -> bool {
         self.bounds.reopens && state.list_at == 0
     }
 
-    /// When the link file of a checkpoint with this head was committed.
+    /// Returns the revision at which the link file of a checkpoint with this head was committed.
     ///
-    /// A manifest has the revision of each file but its own, which is that of its head. Revisions of an earlier era
-    /// mean nothing: that of the recovered head stands for them.
+    /// A manifest has the revision of each file but its own, which has the revision of its head. Revisions of an
+    /// earlier era mean nothing: the revision of the recovered head is taken for them.
     pub fn committed_at(&self, state: &State, head: Head, file: &LinkFile) -> u8 {
         let is_old = self.of(head.content).era != state.era && !self.bounds.makes(Mistake::RevisionsOfOldEra);
         if file.revision == OF_THIS_COMMIT || is_old { head.revision } else { file.revision }
@@ -216,7 +216,7 @@ impl Model {
         state
     }
 
-    /// Whether nothing comes of the transaction, whenever it arrives.
+    /// True if nothing comes of the transaction, whenever it arrives.
     fn is_void(&self, state: &State, transaction: Transaction) -> bool {
         let Transaction { kind, shard, claim, .. } = transaction;
         if kind == Kind::Nothing {
@@ -235,7 +235,7 @@ impl Model {
         !is_awaited && !self.applies(state, transaction)
     }
 
-    /// Whether it would change something if it arrived now.
+    /// True if it would change something if it arrived now.
     pub fn applies(&self, state: &State, transaction: Transaction) -> bool {
         let Transaction { kind, shard, claim, expects, .. } = transaction;
         let shared = &state.shards[shard as usize];
@@ -255,7 +255,7 @@ impl Model {
     }
 }
 
-/// How often `want` was changed.
+/// Number of times that `want` was changed.
 pub fn want(state: &State) -> u8 {
     want_at(state, state.revision)
 }

@@ -1,4 +1,4 @@
-//! What can happen in a state.
+//! Moves that can happen in a state.
 
 use std::fmt;
 
@@ -53,7 +53,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// What happens, what comes of it, and the invariant that it breaks by itself.
+/// A move: its action, the state after it, and the invariant that it breaks by itself.
 pub struct Move {
     pub action: Action,
     pub state: State,

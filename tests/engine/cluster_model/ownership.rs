@@ -54,7 +54,7 @@ impl Moves<'_> {
         }
     }
 
-    /// What happens to a node as a whole.
+    /// Adds the moves of a node as a whole.
     pub fn of_node(&mut self, node: usize) {
         let (bounds, from) = (&self.model.bounds, self.from);
         let runs = from.nodes[node].iter().any(|seat| seat.engine.claim != 0);
@@ -181,7 +181,7 @@ impl Model {
         content
     }
 
-    /// What lies behind the checkpoint is taken in again, in a scope that has all lists and notes first.
+    /// Takes in the pages after the checkpoint again, in a scope that has all lists and notes first.
     fn replayed(
         &self,
         state: &State,

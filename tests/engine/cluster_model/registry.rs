@@ -1,4 +1,4 @@
-//! What happens between the nodes: transactions arrive, leases end, operators act, registries are lost; the quota.
+//! Moves between the nodes: transactions arrive, leases end, operators act, registries are lost; the quota.
 
 use super::bounds::Mistake;
 use super::checkpoint::{Name, OF_THIS_COMMIT};
@@ -153,7 +153,7 @@ impl Moves<'_> {
         }
     }
 
-    /// What an engine asks the registry for beside commits: the end, and pages.
+    /// Adds what an engine asks the registry for apart from commits: the end, and pages.
     pub fn asking(&mut self, node: usize, shard: usize) {
         let engine = self.seat(node, shard).engine;
         let expects = want_at(self.from, engine.known);

@@ -14,7 +14,7 @@ use super::model::Model;
 use super::moves::{Action, Moves};
 use super::state::State;
 
-/// What a search found.
+/// Result of a search.
 #[derive(Debug)]
 pub struct Found {
     pub bounds: Bounds,
@@ -117,7 +117,7 @@ impl Search {
         is_new
     }
 
-    /// What happens from the first state to the move `choice` of the state `at`.
+    /// Returns the actions from the first state to the move `choice` of the state `at`.
     fn trace(&self, mut at: u32, choice: usize) -> Vec<Action> {
         let mut choices = vec![choice];
         while at != 0 {

@@ -103,7 +103,7 @@ impl Moves<'_> {
         }
     }
 
-    /// By mistake: the number is used for another checkpoint.
+    /// Uses the number for another checkpoint, by mistake.
     fn cuts_again(&mut self, node: usize, shard: usize, action: Action) {
         let mut state = *self.from;
         state.nodes[node][shard].engine = self.model.without_cut(&self.seat(node, shard).engine);
@@ -226,7 +226,7 @@ impl Model {
         Transaction { kind: Kind::Commit, shard: shard as u8, claim: engine.claim, expects, content }
     }
 
-    /// What the engine's head names and `shipped` does not.
+    /// Objects that the engine's head names and `shipped` does not.
     fn superseded(&self, shared: &Shared, engine: &Engine, shipped: &Checkpoint) -> u64 {
         self.of(shared.heads[engine.head as usize].content).names() & !shipped.names()
     }
@@ -256,7 +256,7 @@ impl Model {
         }
     }
 
-    /// What the engine has if its checkpoint never was.
+    /// Returns the engine as it would be without its checkpoint under way.
     pub fn without_cut(&self, engine: &Engine) -> Engine {
         let mut work = self.of(engine.work);
         let number = work.number as usize;

@@ -12,7 +12,7 @@ const TRANSACTIONS: usize = 4;
 /// Pages behind a checkpoint at most.
 const ARCHIVED: usize = 3;
 
-/// How far an engine is with a checkpoint.
+/// Progress of an engine with a checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     #[default]
@@ -34,13 +34,13 @@ impl Step {
 pub struct Engine {
     /// Its claim; 0 where there is no engine.
     pub claim: u8,
-    /// What stands for the claim in names.
+    /// Number that names have for the claim.
     pub name: u8,
     /// The number of the head that it knows to be its own.
     pub head: u8,
     /// The number of the head that its claim found.
     pub claimed: u8,
-    /// What it has in memory.
+    /// The checkpoint that it has in memory.
     pub work: Id,
     /// The checkpoint under way; 0 for none.
     pub cut: Id,
@@ -50,9 +50,9 @@ pub struct Engine {
     pub has_swept: bool,
     /// The revision up to which the watch has brought everything.
     pub known: u8,
-    /// By shard: the number of a head that its own node has committed, and the watch has not brought yet.
+    /// Number of a head that its own node has committed, and the watch has not brought yet, by shard.
     pub heard: [u8; SHARDS],
-    /// What was read and is admitted later, by mistake: sender and frame, plus 1.
+    /// Sender and frame, plus 1, of what was read and is admitted later, by mistake.
     pub pending: u8,
     /// Pages that it may fetch in all.
     pub granted: u8,
@@ -81,14 +81,14 @@ pub struct Directory {
     pub archive: [Archived; ARCHIVED],
 }
 
-/// What a node has of a shard.
+/// A node's share in a shard: the engine, and the directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seat {
     pub engine: Engine,
     pub directory: Directory,
 }
 
-/// What the registry has of a checkpoint.
+/// A checkpoint, as the registry has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     pub content: Id,
@@ -97,7 +97,7 @@ pub struct Head {
     pub links_at: u8,
 }
 
-/// What registry and store have of a shard.
+/// A shard, as registry and store have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shared {
     /// The claim that owns it; 0 for none.
@@ -110,7 +110,7 @@ pub struct Shared {
     pub newest: u8,
     /// Objects, by `Name::bit`.
     pub objects: u64,
-    /// What is in them, by claim and number.
+    /// Contents of the objects, by claim and number.
     pub contents: [[Id; NUMBERS + 1]; CLAIMS + 1],
     pub granted: u8,
 }
@@ -121,7 +121,7 @@ impl Shared {
     }
 }
 
-/// What a transaction does.
+/// The kind of a transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     #[default]
@@ -155,7 +155,7 @@ pub struct Late {
     pub shard: u8,
     /// The object, by the place of its bit, plus 1; 0 for nothing.
     pub object: u8,
-    /// What is put; 0 deletes.
+    /// The content that is put; 0 deletes.
     pub content: Id,
 }
 
@@ -164,7 +164,7 @@ pub struct Late {
 pub struct State {
     pub nodes: [[Seat; SHARDS]; NODES],
     pub shards: [Shared; SHARDS],
-    /// By page and round: how often it was fetched.
+    /// Number of times that it was fetched, by page and round.
     pub fetches: [[u8; 2]; PAGES],
     pub in_flight: [Transaction; TRANSACTIONS],
     pub late: Late,
@@ -194,7 +194,7 @@ impl State {
         true
     }
 
-    /// How many copies of it are on their way.
+    /// Number of its copies that are on their way.
     pub fn copies(&self, transaction: Transaction) -> usize {
         self.in_flight.iter().filter(|other| **other == transaction).count()
     }
@@ -254,7 +254,7 @@ fn take(bytes: &[u8], at: &mut usize) -> u64 {
     }
 }
 
-/// What consists of numbers.
+/// A value that consists of numbers.
 trait Numbers {
     fn each(&mut self, visit: &mut impl FnMut(&mut u64));
 }
@@ -265,7 +265,7 @@ impl Numbers for u64 {
     }
 }
 
-/// As what, and back.
+/// Visits a value of each type as a number: the conversion to `u64`, and back.
 macro_rules! number_of {
     ($($of:ty: $to:expr, $from:expr;)*) => {$(
         impl Numbers for $of {

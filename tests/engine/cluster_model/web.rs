@@ -14,15 +14,15 @@ pub struct Page {
     pub owner: usize,
     /// The page that it links to.
     pub link: Option<usize>,
-    /// Whether the crawl begins with it.
+    /// True if the crawl begins with it.
     pub is_seed: bool,
-    /// Whether it stands in the list of seeds that comes late.
+    /// True if it is in the list of seeds that comes late.
     pub is_late_seed: bool,
     /// The scope that its link needs, by bits.
     pub needs: u8,
-    /// Whether nobody can come to it but by that scope: then its link has to be followed.
+    /// True if nobody can come to it but by that scope: then its link has to be followed.
     pub lies_behind: bool,
-    /// Whether it is a seed's redirect, whose target joins the scope of every shard.
+    /// True if it is a seed's redirect, whose target joins the scope of every shard.
     pub is_note: bool,
 }
 

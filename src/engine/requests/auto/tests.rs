@@ -8,7 +8,7 @@ use super::*;
 /// Microseconds.
 type Us = u64;
 
-/// What is crawled, and over what.
+/// The simulated hosts, and the line and core that requests go through.
 #[derive(Clone, Copy, Debug)]
 struct World {
     /// Time of a round trip on the empty line, and how many of them a request needs.
@@ -16,7 +16,7 @@ struct World {
     round_trips: u64,
     /// Mean time that a host thinks: each takes from half of it to one and a half.
     thought_ms: u64,
-    /// What the line takes for a page, on average; and what a core does, one after the other.
+    /// Time that the line takes for a page, on average, and a core, each for one page after the other.
     line_us: u64,
     core_us: u64,
     /// Per thousand of requests, so many lose a packet and wait for it to be sent again; so do those that find the
@@ -45,7 +45,7 @@ const WORLD: World = World {
     most: 4_096,
 };
 
-/// What came of it, in the second half of the time.
+/// The result, in the second half of the time.
 #[derive(Debug)]
 struct Outcome {
     rate: f64,
@@ -55,7 +55,7 @@ struct Outcome {
     bound: WorkersBound,
 }
 
-/// Where a request goes next.
+/// Next stage of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Line,
@@ -67,7 +67,8 @@ struct Run {
     world: World,
     rng: fastrand::Rng,
     controller: Controller,
-    /// When something comes to a stage, when it began, and thousandths of the mean size.
+    /// Time at which something comes to a stage, the stage, the time at which it began, and thousandths of the mean
+    /// size.
     steps: BinaryHeap<Reverse<(Us, Stage, Us, u64)>>,
     line_free: Us,
     core_free: Us,
@@ -112,7 +113,7 @@ impl Run {
         self.steps.push(Reverse((arrives, Stage::Line, now, size as u64)));
     }
 
-    /// What is at `stage` goes on to the next one; says whether a request has ended.
+    /// Moves what is at `stage` on to the next one; returns whether a request has ended.
     fn go_on(&mut self, stage: Stage, (began, size): (Us, u64), now: Us) -> bool {
         let (free, us, next) = match stage {
             Stage::Line => (&mut self.line_free, self.world.line_us, Stage::Core),
@@ -176,7 +177,7 @@ fn crawl(world: World, seconds: u64, seed: u64) -> Outcome {
     Outcome { rate, waited_ms, workers: run.controller.workers(), bound: run.controller.bound() }
 }
 
-/// What hosts, line and cores allow, the least of them.
+/// Returns the requests a second that hosts, line and cores allow, the least of them.
 fn possible(world: World) -> f64 {
     let alone_s = (world.round_trip_ms * world.round_trips + world.thought_ms) as f64 / 1e3
         + (world.line_us + world.core_us) as f64 / 1e6;
@@ -185,7 +186,7 @@ fn possible(world: World) -> f64 {
     (world.most as f64 / alone_s).min(per_s(world.line_us)).min(per_s(world.core_us)).min(hosts)
 }
 
-/// Whether the search has found what `world` permits, with a queue on the line that others hardly see.
+/// Asserts that the search has found what `world` permits, with a queue on the line that others hardly see.
 fn assert_found(world: World, seconds: u64, bound: WorkersBound) -> Outcome {
     let outcome = crawl(world, seconds, 7);
     let share = outcome.rate / possible(world);
