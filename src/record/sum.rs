@@ -194,7 +194,7 @@ impl AddAssign<&Gauges> for Gauges {
 }
 
 impl Gauges {
-    /// Whether anything is left to do.
+    /// True where anything is left to do.
     fn has_work(&self) -> bool {
         self.queued > 0 || self.in_flight > 0 || self.keys_pending > 0
     }
@@ -262,8 +262,8 @@ impl AddAssign<&Layers> for Layers {
 }
 
 impl Finish {
-    /// Why a crawl has ended of which one shard ended by this and another by `other`: a shard that had nothing left
-    /// says nothing of the others.
+    /// Returns the reason for which a crawl ended of which one shard ended by this and another by `other`: a shard that
+    /// had nothing left says nothing of the others.
     pub fn and(self, other: Finish) -> Finish {
         match (self, other) {
             (Finish::Complete, other) => other,
@@ -305,7 +305,7 @@ impl AddAssign<&Snapshot> for Snapshot {
 }
 
 impl Snapshot {
-    /// That of a crawl with these shards; nothing without any.
+    /// Returns the snapshot of a crawl with these shards; `None` without any.
     pub fn sum(shards: impl IntoIterator<Item = Snapshot>) -> Option<Snapshot> {
         shards.into_iter().reduce(|mut sum, shard| {
             sum += &shard;
@@ -342,7 +342,8 @@ impl AddAssign<&Live> for Live {
 }
 
 impl Live {
-    /// That of a crawl with these shards, in their order, each of which is listed in it; nothing without any.
+    /// Returns the state of a crawl with these shards, in their order, each of which is listed in it; `None` without
+    /// any.
     pub fn sum(shards: impl IntoIterator<Item = Live>) -> Option<Live> {
         let listed = shards.into_iter().enumerate().map(|(number, mut live)| {
             live.shards = vec![ShardLive::of(number, &live)];
