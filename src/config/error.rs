@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, where, and what to write instead.
+//! The errors of a configuration: what is wrong, where, and what to write instead.
 
 use std::fmt;
 use std::io;
@@ -31,7 +31,7 @@ impl fmt::Display for SourceLine {
     }
 }
 
-/// Why a configuration cannot be used.
+/// The reason for which a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -48,7 +48,7 @@ pub enum ConfigError {
     Syntax {
         /// Where.
         place: SourceLine,
-        /// What the parser says.
+        /// The message of the parser.
         problem: String,
     },
     /// No section has this name.
@@ -56,7 +56,7 @@ pub enum ConfigError {
     UnknownSection {
         /// Where.
         place: SourceLine,
-        /// What is written there.
+        /// The name that is written there.
         section: String,
         /// The section that was likely meant.
         nearest: Option<String>,
@@ -66,7 +66,7 @@ pub enum ConfigError {
     UnknownKey {
         /// Where.
         place: SourceLine,
-        /// What is written there.
+        /// The key that is written there.
         key: String,
         /// The key that was likely meant, as `section.key`.
         nearest: Option<String>,
@@ -78,9 +78,9 @@ pub enum ConfigError {
         place: SourceLine,
         /// The key, as `section.key`.
         key: String,
-        /// What is written there.
+        /// The value that is written there.
         found: String,
-        /// What should be.
+        /// The type that is expected, in words.
         expected: &'static str,
         /// A line that is right.
         example: String,
@@ -92,7 +92,7 @@ pub enum ConfigError {
         place: SourceLine,
         /// The key, as `section.key`.
         key: String,
-        /// Which limit it breaks.
+        /// The limit that the value breaks, in words.
         problem: String,
     },
 }

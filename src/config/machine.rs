@@ -1,5 +1,6 @@
-//! Which settings are a machine's own, where many machines share a crawl. All others are the crawl's: they decide what
-//! it fetches, how gently and in which form, so they are the same for every machine and fixed when the crawl is made.
+//! The settings that are a machine's own, where many machines share a crawl. All others belong to the crawl: they
+//! decide what it fetches, how gently and in which form, so they are the same for every machine and fixed when the
+//! crawl is made.
 
 use super::{Config, ConfigError, Origin, Origins, SITE};
 
