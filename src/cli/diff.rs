@@ -58,7 +58,7 @@ pub(super) struct DiffArgs {
 /// A version of a URL.
 #[derive(Clone, Copy, Debug)]
 enum Which {
-    /// So many before the newest.
+    /// The version that is this many before the newest.
     Back(u32),
     /// The newest one at this time.
     At(Time),

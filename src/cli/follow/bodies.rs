@@ -25,7 +25,7 @@ impl Bodies {
         Ok(Bodies { dir, unsynced: Vec::new() })
     }
 
-    /// Where `body` lies now.
+    /// Stores `body`, unless it is there already, and returns its path.
     pub fn put(&mut self, body: &[u8]) -> disk::Result<PathBuf> {
         let disk = Disk::real();
         let name = HEXLOWER.encode(&Sha256::digest(body));

@@ -120,7 +120,7 @@ fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-/// What the same lines are always known by.
+/// Returns the id of a batch: the same lines always have the same one.
 fn id(body: &[u8]) -> String {
     format!("batch_{}", HEXLOWER.encode(&Sha256::digest(body)[..16]))
 }
