@@ -19,7 +19,7 @@ pub(super) trait Figures: Send {
     fn exchange(&self, own: &FiguresRecord) -> Result<Vec<FiguresRecord>, ClusterError>;
 }
 
-/// What is asked for.
+/// A question or an order to the registry.
 #[derive(Debug)]
 pub(super) enum Ask {
     /// A claim of the shard.
@@ -30,20 +30,20 @@ pub(super) enum Ask {
     Halt(Arc<Claimed>, HaltedRecord),
     /// The crawl has ended, unless what is wanted has changed since.
     End(Revision, EndRecord),
-    /// What the node tells of itself.
+    /// Figures of the node, to be shown to others.
     Figures(FiguresRecord),
 }
 
-/// What came of it.
+/// The result of an [`Ask`].
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// Of the claim of the shard; nothing where it was not free.
+    /// Result of a claim of the shard; `None` where it was not free.
     Claimed(u32, Result<Option<Claimed>, ClusterError>),
     /// The shard is halted.
     Halted(Result<(), ClusterError>),
     /// The end was asked for.
     Ended,
-    /// What other nodes tell; nothing where there was no answer.
+    /// Figures of other nodes; none where there was no answer.
     Figures(Vec<FiguresRecord>),
 }
 

@@ -120,7 +120,7 @@ fn whole(of_shard: &Identity) -> Identity {
     Identity { sharding, ..of_shard.clone() }
 }
 
-/// What an engine is opened with, to have its checkpoints shipped.
+/// Returns `shipments` in the form in which an engine is opened with them, to have its checkpoints shipped.
 pub(super) fn shipping(shipments: Option<Arc<Shipments>>) -> Option<Arc<dyn Shipping>> {
     shipments.map(|shipments| shipments as Arc<dyn Shipping>)
 }

@@ -15,7 +15,7 @@ use crate::engine::seeds::list_path;
 use crate::record::layout;
 use crate::store::{self, Body, Error, ObjectStore, Part};
 
-/// What the names of the pieces begin with, below the prefix of the crawl.
+/// Beginning of the names of the pieces, below the prefix of the crawl.
 const PREFIX: &str = "seeds/";
 
 /// A piece: where its bytes begin in the list, and where they end.

@@ -64,7 +64,7 @@ impl NodeOrders {
     }
 }
 
-/// Why a node does not do this by itself; nothing where it does.
+/// Returns why a node does not do this by itself; `None` where it does.
 pub(super) fn refusal(command: &Command) -> Option<&'static str> {
     match command {
         Command::Pause {} | Command::Resume {} => Some(

@@ -42,13 +42,13 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Hosts that are told of a shard, at most.
 const HOSTS_MAX: usize = 1_000;
 
-/// Who carries commands out.
+/// The engines and threads that carry commands out.
 pub(super) struct Recipients {
     /// All engines of the crawl.
     pub engines: Vec<Sender<Order>>,
-    /// Who takes seeds in, where it is not the one engine.
+    /// Taker of seeds, where it is not the one engine.
     pub seeds: Option<Sender<SeedsOrder>>,
-    /// Whether they are those of a node of a crawl on many machines.
+    /// True if they belong to a node of a crawl on many machines.
     pub is_node: bool,
 }
 
@@ -56,10 +56,10 @@ pub(super) struct Recipients {
 #[derive(Clone)]
 pub(in crate::crawl) struct Desk(Arc<Shared>);
 
-/// What connections share.
+/// The state that connections share.
 struct Shared {
     to: Recipients,
-    /// Of all shards.
+    /// Directories of all shards.
     dirs: Vec<PathBuf>,
     reloader: Mutex<Reloader>,
     /// The address of the crawl's console, where it has one.
@@ -67,7 +67,7 @@ struct Shared {
 }
 
 impl Desk {
-    /// Where commands to the engines of the crawl are given whose shards lie in `dirs`.
+    /// Makes the desk at which the engines of the crawl get commands; its shards are in `dirs`.
     pub(super) fn new(to: Recipients, reloader: Reloader, dirs: Vec<PathBuf>) -> Desk {
         Desk(Arc::new(Shared { to, dirs, reloader: Mutex::new(reloader), console: OnceLock::new() }))
     }
@@ -253,7 +253,7 @@ async fn add_seeds(seeds: Vec<Seed>, refused: Vec<Refused>, to: &Sender<SeedsOrd
     }
 }
 
-/// What the engine tells, and what lies on disk, which it does not count.
+/// Returns the engine's report, with the bytes on disk, which it does not count.
 async fn status(shared: &Shared) -> Reply {
     let mut reply = order(Action::Status, &shared.to.engines).await;
     if let Some(live) = &mut reply.status {
