@@ -58,7 +58,7 @@ pub(super) enum Over {
 struct Post<'scope> {
     seat: Seat<'scope>,
     claimed: Arc<Claimed>,
-    /// Word that the shard's engine has asked for and waits for.
+    /// Word that the shard's engine waits for after its last report.
     owed: Option<Owed>,
     is_crawling: bool,
     /// Commands to its engine, once that crawls.

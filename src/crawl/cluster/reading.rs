@@ -41,7 +41,7 @@ const KEYS_IN_MEMORY_BYTES: u64 = 256 << 20;
 pub struct StoredCrawl {
     store: Arc<Pinned>,
     object: CrawlObject,
-    /// Checkpoints that the store knows of a crawl on many machines.
+    /// Eras and lists of seeds of a crawl on many machines; `None` for others.
     known: Option<Known>,
     view: Arc<StoreView>,
     /// Path of the crawl in the view: named as the store is, or as the directory with its index.
