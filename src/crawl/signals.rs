@@ -56,7 +56,7 @@ fn hold(kind: SignalKind) -> io::Result<()> {
 
 /// The signals of a process that has no engines at times.
 pub(super) struct Signals {
-    /// What they ask for.
+    /// Events that they ask for.
     pub events: Receiver<Event>,
     /// Kept, so that the channel is open also where signals cannot be handled.
     _asked: Sender<Event>,

@@ -1,4 +1,4 @@
-//! How long what is queued takes at least, by politeness alone: the slowest host decides.
+//! The least time that what is queued takes, by politeness alone: the slowest host decides.
 
 use std::path::Path;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub struct Left {
     /// Until when `host` rests, where that decides.
     #[serde(rename = "rests_until_ms")]
     pub rests_until: Option<Time>,
-    /// Why it rests.
+    /// Reason for which it rests.
     pub why: String,
 }
 
