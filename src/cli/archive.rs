@@ -160,7 +160,7 @@ pub trait Archive {
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>>;
     /// The records of the exchange of a revisit, with the answer in another form; all in gzip.
     fn renewed(&self, entry: &Entry, form: Form) -> anyhow::Result<Vec<StoredRecord>>;
-    /// Both: the records of the exchange, and what was answered.
+    /// Returns the records of the exchange, and the answer.
     fn exchange_and_response(&self, entry: &Entry) -> anyhow::Result<(Vec<StoredRecord>, Response)> {
         Ok((self.exchange(entry)?, self.response(entry)?))
     }

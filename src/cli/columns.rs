@@ -16,7 +16,7 @@ use crate::text::escape::{Escaped, InLine};
 use crate::text::figures::{iso_ms, size};
 use crate::web::url::CanonicalUrl;
 
-/// Between two columns of a table.
+/// Space between two columns of a table.
 const GAP: &str = "  ";
 /// No column of URLs is narrower, whatever the terminal is.
 const URL_MIN: usize = 16;
@@ -80,7 +80,7 @@ impl Told<'_> {
 }
 
 impl Column {
-    /// Those on a terminal, where nobody asks for others.
+    /// Columns on a terminal, where nobody asks for others.
     pub const ON_TERMINAL: [Column; 3] = [Column::Status, Column::Url, Column::Referrer];
 
     fn name(self) -> &'static str {

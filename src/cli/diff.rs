@@ -72,7 +72,7 @@ impl Which {
         until(text).map(Which::At).map_err(|problem| format!("write a number of versions, or {problem}"))
     }
 
-    /// This version of the URL of `newest`.
+    /// Returns this version of the URL of `newest`; `None` where there is none.
     fn of(self, archive: &dyn Archive, newest: Entry) -> anyhow::Result<Option<Entry>> {
         let back = match self {
             Which::At(time) => return as_of(archive, newest, time),

@@ -85,7 +85,7 @@ impl From<&CrawlError> for Exit {
     }
 }
 
-/// Something that the user has to write differently.
+/// A fault of a command line, a file or a setting that the user has to write differently.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(pub String);
@@ -139,7 +139,7 @@ pub(super) fn message(error: &anyhow::Error) -> String {
     message
 }
 
-/// Said where a command does not read a store.
+/// Text for the error where a command does not read a store.
 const NO_STORE: &str = "
 This command needs the directory of a crawl. A store is read by list, get, extract, changes, diff, export, report,
 explain and verify; crawler cluster status shows a crawl on many machines.

@@ -135,7 +135,7 @@ impl LimitArgs {
 /// The state of a crawl directory before the crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Not there, or empty.
+    /// It is missing, or empty.
     New,
     /// It has a crawl.
     Crawl,

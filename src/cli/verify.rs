@@ -14,7 +14,7 @@ use crate::report::Screen;
 use crate::text::escape::Escaped;
 use crate::text::figures::{count, size};
 
-/// Between two words on how far it is, on a terminal and elsewhere.
+/// Time between two reports of the progress, on a terminal and elsewhere.
 const REDRAW: Duration = Duration::from_millis(250);
 const TELL: Duration = Duration::from_secs(10);
 

@@ -13,7 +13,7 @@ use crate::web::login::Sign;
 word! {
     /// The time for which cookies are kept.
     Cookies, "\"off\" or \"session\"", "\"session\"" {
-        /// None is kept, and none is sent.
+        /// Cookies are neither kept nor sent.
         Off = "off",
         /// Cookies are kept as long as the crawl lives.
         Session = "session",

@@ -208,7 +208,7 @@ impl Config {
         agent
     }
 
-    /// These settings as they are written down and passed on: without the secrets in addresses.
+    /// Returns these settings as they are written down and passed on: without the secrets in addresses.
     pub fn without_secrets(&self) -> Config {
         let mut config = self.clone();
         let of_sites = config.site.iter_mut().filter_map(|site| site.proxy.as_mut());

@@ -28,7 +28,7 @@ word! {
         Off = "off",
         /// Intervals follow from how often each page changes.
         Adaptive = "adaptive",
-        /// After the same interval.
+        /// Intervals are the same for all pages.
         Fixed = "fixed",
     }
 }
@@ -36,9 +36,9 @@ word! {
 word! {
     /// The kind of change of a page that counts.
     RecrawlChange, "\"text\" or \"payload\"", "\"text\"" {
-        /// Another text; of what has no text, another payload.
+        /// The text is another one; where a page has no text, the payload.
         Text = "text",
-        /// Another payload.
+        /// The payload is another one.
         Payload = "payload",
     }
 }

@@ -362,7 +362,7 @@ section! {
         pdf: bool = false,
         /// Memory for answers that several pages need.
         cache: Bytes = Bytes::mib(64),
-        /// For how long scripts, style sheets, pictures and fonts are taken from it that do not say so themselves.
+        /// Time for which scripts, style sheets, pictures and fonts are taken from it that do not say so themselves.
         cache_time: Duration = HOUR,
         /// True to use a browser even if it cannot have a sandbox.
         allow_unsandboxed: bool = false,

@@ -126,7 +126,7 @@ site! {
     include: Vec<String>,
     /// Regular expressions: a URL of the site that one of them matches is left out.
     exclude: Vec<String>,
-    /// Before or behind other URLs of the host.
+    /// Place of its URLs among those of the host.
     priority: Priority,
     /// Fields of the head of requests, in place of `fetch.headers`.
     headers: Headers,

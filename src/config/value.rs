@@ -339,7 +339,7 @@ impl Setting for SecretAddress {
         value.as_str().map(SecretAddress::new)
     }
 
-    /// Without its secrets, unlike all others.
+    /// Writes it without its secrets, unlike all other settings.
     fn to_toml(&self) -> String {
         written(&self.to_string())
     }

@@ -11,7 +11,7 @@ use super::{Config, SECTIONS, SITE, SourceLine, each_section};
 /// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody said anything else.
+    /// The default value.
     Default,
     /// A line of a file.
     File(SourceLine),

@@ -26,7 +26,7 @@ pub struct Archives {
 pub type Found = (usize, KeyRecord);
 
 impl Archives {
-    /// Those in `dirs`, of the crawl whose fingerprints `keys` makes.
+    /// Makes the archives in `dirs`, of the crawl whose fingerprints `keys` makes.
     pub fn new(disk: Disk, dirs: impl Into<Arc<CrawlDirs>>, keys: KeyMaker) -> Self {
         let dirs = dirs.into();
         let readers = dirs.shards().iter().map(|_| OnceLock::new()).collect();

@@ -87,7 +87,7 @@ impl Control {
 
 /// The ends at which commands arrive.
 pub(super) struct Incoming {
-    /// For each engine.
+    /// Orders for each engine.
     pub orders: Vec<Orders>,
     /// Seeds for a crawl with more than one.
     pub seeds: Receiver<SeedsOrder>,

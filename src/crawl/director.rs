@@ -258,7 +258,7 @@ impl Director<'_, '_> {
         Ok(())
     }
 
-    /// Has all threads end. Behind an error this goes on until all have heard of it.
+    /// Makes all threads end. After an error this goes on until all have heard of it.
     fn dismiss(self, ended: Result<Ending, CrawlError>) -> Result<Ending, CrawlError> {
         let abandoned: Vec<_> = self.seats.into_iter().map(Seat::abandon).collect();
         // without a seat no word can come any more: engines that are done, and those that wait, end by that

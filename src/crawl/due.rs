@@ -15,7 +15,7 @@ use crate::engine::checkpoint::{self, checkpoint_path};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
-/// Up to when pages are counted together, and how that is called.
+/// Ends of the times in which pages are counted together, and their names.
 const TERMS: [(Duration, &str); 6] = [
     (Duration::ZERO, "now"),
     (HOUR, "within an hour"),

@@ -136,7 +136,7 @@ pub(super) fn workers_most(config: &Config) -> usize {
     }
 }
 
-/// With so many workers the ceiling is at most `memory`; they are not fewer than at the start.
+/// Returns the number of workers with which the ceiling is at most `memory`; it is no less than at the start.
 fn workers_in(config: &Config, memory: u64) -> usize {
     const MANY: usize = 1_000;
     let ceiling = |workers| Ceiling::with_workers(config, workers, threads::cores()).bytes;

@@ -35,7 +35,7 @@ const CONNECTIONS_MAX: usize = 16;
 const HEAD_MAX: Duration = Duration::from_secs(5);
 /// A connection ends after so long, whatever it does.
 const CONNECTION_MAX: Duration = Duration::from_secs(10);
-/// Without files for another connection, it is tried again after this time.
+/// Time after which another connection is tried again, where there was no file for it.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The figures that are handed out.

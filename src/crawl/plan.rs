@@ -35,7 +35,7 @@ const QUEUED: u64 = 40;
 /// A line of crawl.log with two URLs and a seed.
 const LINE: u64 = 330;
 const MILLION: u64 = 1_000_000;
-/// More shards than so many a core are told: the machine may change, and some have more to do than others.
+/// Most shards a core without a warning: the machine may change, and some have more to do than others.
 const SHARDS_A_CORE_MAX: u64 = 4;
 
 /// The consequences of a configuration.

@@ -140,7 +140,7 @@ pub enum CrawlError {
     /// The disk, or what lies on it.
     #[error(transparent)]
     Disk(#[from] disk::Error),
-    /// Something that the user has to write differently.
+    /// The user has to write something differently.
     #[error("{0}")]
     Usage(String),
     /// Not one page could be fetched; why.

@@ -54,7 +54,7 @@ pub(super) struct Work<'a> {
 pub(super) enum Told {
     /// Its head is known to the others.
     Opened(Past),
-    /// This many responses were replayed; and the round in which it would go on to fetch again.
+    /// All responses were replayed: their number, and the round in which it would go on to fetch again.
     Replayed(u64, RoundWanted),
     /// Its seeds are on their way in.
     Admitted(Admitted),
@@ -143,7 +143,7 @@ impl<'scope> Seat<'scope> {
         self.reply.offer(event);
     }
 
-    /// Has the engine end, wherever it is, because another one has failed.
+    /// Makes the engine end, wherever it is, because another one has failed.
     pub fn abandon(self) -> Abandoned<'scope> {
         Abandoned { reply: self.reply, thread: self.thread }
     }

@@ -23,7 +23,7 @@ pub(super) struct ShardDirectory {
     pub is_new: bool,
     disk: Disk,
     catalog: Arc<dyn Catalog>,
-    /// Lock of a shard beside others. In a crawl with one shard it is the lock of the crawl directory.
+    /// Lock of a shard beside others; `None` for the only one, for which the lock of the crawl directory is enough.
     _lock: Option<DirectoryLock>,
 }
 

@@ -88,7 +88,7 @@ pub(super) struct ShardRun {
 pub(super) struct News(Arc<AtomicBool>);
 
 impl News {
-    /// Something has changed; the engine at `reply` is woken, unless it is on its way.
+    /// Notes that something has changed; the engine at `reply` is woken, unless it is on its way.
     pub fn tell(&self, reply: &ReplyTo) {
         if !self.0.swap(true, Ordering::AcqRel) {
             reply.offer(Event::HeadChanged);

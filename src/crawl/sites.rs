@@ -59,7 +59,7 @@ struct Holding {
 #[derive(Debug)]
 struct Compiled {
     treatment: Arc<Treatment>,
-    /// None where it is what is usual.
+    /// Settings of requests; `None` where they are the usual ones.
     request: Option<Arc<RequestSettings>>,
     rank: Rank,
     obeys: bool,

@@ -88,7 +88,7 @@ impl ReadJob {
 pub(super) struct Port {
     /// Its way to them.
     pub executors: ThreadExecutors,
-    /// Their way back.
+    /// The way of events back to the engine.
     pub events: Receiver<Event>,
 }
 

@@ -46,7 +46,7 @@ pub enum Bottleneck {
     Seeds,
     /// All that is known is fetched, and the next page of the recrawl calendar is not due yet.
     Calendar,
-    /// Somebody has paused the crawl.
+    /// The crawl is paused.
     Paused,
     /// The crawl stops.
     Stopping,

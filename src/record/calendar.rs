@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::figures::{count, counted, short, size, span};
 
-/// Less than this is no lateness: a record is given out when its minute is over.
+/// Shortest time that counts as late, in milliseconds: a record is given out when its minute is over.
 const LATE_MIN_MS: u64 = 90_000;
 /// A stretch below this is none.
 const STRETCH_MIN: f64 = 1.005;
@@ -17,17 +17,17 @@ const STRETCH_MIN: f64 = 1.005;
 pub struct VisitCounts {
     /// Pages that were fetched again because they were due, or before that.
     pub visits: u64,
-    /// That were the same.
+    /// Visits that found the page as it was.
     pub same: u64,
     /// Those of `same` that were answered by a 304.
     pub not_modified: u64,
-    /// That had changed.
+    /// Visits that found the page changed.
     pub changed: u64,
-    /// That were not there.
+    /// Visits that did not find the page.
     pub missing: u64,
-    /// That were not there often enough, and are not looked for any more.
+    /// Pages that were missing often enough, and are not looked for any more.
     pub ended: u64,
-    /// That gave no answer about the page.
+    /// Visits that gave no answer about the page.
     pub unanswered: u64,
     /// Bytes of payloads that a 304 made it unnecessary to send.
     pub not_modified_bytes: u64,
@@ -43,9 +43,9 @@ pub struct CalendarFigures {
     pub pages: u64,
     /// Its bytes, on disk and in memory.
     pub bytes: u64,
-    /// Those whose time has come.
+    /// Records whose time has come.
     pub due_now: u64,
-    /// Those whose time comes within a day, those that are due now among them.
+    /// Records whose time comes within a day, those that are due now included.
     pub due_today: u64,
     /// Time until the next page is due, in milliseconds: to the minute if that is within two hours, else to the hour or
     /// day; 0 where one is due now.

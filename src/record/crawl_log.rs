@@ -82,7 +82,7 @@ impl LogLine<'_> {
 /// Settings by which requests were made from a moment on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolitenessNote {
-    /// That moment.
+    /// Moment from which the settings held.
     pub since: Time,
     /// Politeness towards a host, where no setting for a site says otherwise.
     pub politeness: Politeness,

@@ -20,7 +20,7 @@ pub enum Finish {
     StoppedBySignal,
     /// A second signal asked for a stop at once.
     ForcedBySignal,
-    /// Less free space than `crawl.disk_floor`.
+    /// The disk has less free space than `crawl.disk_floor`.
     DiskLow,
     /// `crawler ctl stop` asked for a stop; what was in flight was finished.
     StoppedByControl,

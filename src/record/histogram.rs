@@ -40,7 +40,7 @@ impl Histogram {
         self.sum
     }
 
-    /// For each bound, and for none, how many were no longer.
+    /// Returns for each bound, and last for none, the number of durations that were no longer.
     pub fn cumulative(&self) -> impl Iterator<Item = (Option<f64>, u64)> {
         let bounds = Histogram::BOUNDS_S.iter().copied().map(Some).chain([None]);
         bounds.zip(self.counts.iter().scan(0, |sum, count| {

@@ -129,13 +129,13 @@ pub const BESIDE_CHECKPOINTS: [&str; 3] = [IDENTITY, SETTINGS, dedup::FILE];
 /// The directories that an entry is in. A crawl of one shard has both in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In that of the crawl.
+    /// The directory of the crawl.
     Crawl,
-    /// In those of its shards.
+    /// The directories of its shards.
     Shard,
-    /// In both.
+    /// Both the directory of the crawl and those of its shards.
     Both,
-    /// In those of the shards of a crawl that has several.
+    /// The directories of the shards, in a crawl that has several.
     OneOfSeveral,
 }
 
@@ -163,7 +163,7 @@ pub struct Entry {
     pub place: Place,
     /// The kind of entry that it is.
     pub form: Form,
-    /// Set where nothing but a crawl puts files into it: such a file says that this is no new crawl.
+    /// True where nothing but a crawl puts files into it: such a file says that this is no new crawl.
     pub is_trace: bool,
 }
 

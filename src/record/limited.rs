@@ -16,7 +16,7 @@ const PLACES: usize = 128;
 /// Bytes of a name: a pattern can be as long as a URL.
 const NAME_BYTES_MAX: usize = 200;
 
-/// Somebody of whom URLs were left out.
+/// A host, domain or pattern of which URLs were left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limited {
     /// The limit for which URLs were left out.
@@ -51,7 +51,7 @@ impl LimitedList {
         self.entries.push(Limited { reason, name: name.to_owned(), urls: urls + surplus, surplus });
     }
 
-    /// Those with most URLs left out first.
+    /// Returns the entries, those with most URLs left out first.
     pub fn by_count(&self) -> Vec<&Limited> {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.name.cmp(&b.name)));

@@ -136,7 +136,7 @@ pub fn files(disk: &Disk, path: &Path) -> Result<Vec<DiskFile>> {
 /// A file of a log, with its length up to the end of its last whole line.
 #[derive(Debug)]
 pub struct NamedLog {
-    /// Under the name that it gets when the next one is begun.
+    /// Path of the file, under the name that it gets when the next one is begun.
     pub path: PathBuf,
     /// Path of the file that is still written; it has this name until the next one is begun.
     pub open_path: Option<PathBuf>,

@@ -7,9 +7,9 @@ use crate::clock::Time;
 /// Some of the hosts, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuedHosts {
-    /// That moment.
+    /// Moment at which they were looked at.
     pub as_of: Time,
-    /// Those with the longest queues first.
+    /// The hosts, those with the longest queues first.
     pub hosts: Vec<QueuedHost>,
 }
 

@@ -23,7 +23,7 @@ pub struct Resting {
     /// Time at which the crawl ends although they have URLs: none of them ever answered.
     #[serde(rename = "ends_ms")]
     pub ends: Option<Time>,
-    /// Those that rest longest.
+    /// The hosts that rest longest.
     pub longest: Vec<RestingHost>,
 }
 
@@ -40,7 +40,7 @@ pub struct RestingHost {
 }
 
 impl Resting {
-    /// In a line: how many, who rests longest and why, until when.
+    /// Returns one line: how many hosts rest, which one longest and why, until when.
     pub fn line(&self) -> String {
         let mut line = format!("{} left, all waiting", counted(self.hosts, "host"));
         if let Some(host) = self.longest.first() {

@@ -201,7 +201,8 @@ impl Gauges {
 }
 
 impl Resting {
-    /// These hosts in a crawl whose other shards have no host that rests, and work or none.
+    /// Returns these hosts as part of a crawl whose other shards have no host that rests; `others_work` where they have
+    /// work.
     fn beside(mut self, others_work: bool) -> Resting {
         if others_work {
             (self.is_all, self.ends) = (false, None);
@@ -209,7 +210,7 @@ impl Resting {
         self
     }
 
-    /// These hosts and those of another shard. The crawl ends when both do.
+    /// Returns these hosts and those of another shard. The crawl ends when both do.
     fn and(self, other: &Resting) -> Resting {
         let Resting { hosts, is_all, first, last, ends, longest } = other;
         let mut all: Vec<_> = self.longest.into_iter().chain(longest.iter().cloned()).collect();

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WorkersBound {
-    /// There is a free worker whenever a host is ready and rates permit a request.
+    /// Workers are free whenever a host is ready and rates permit a request.
     Hosts,
-    /// Nothing is found yet: each step so far has made the crawl faster.
+    /// The number is not found yet: each step so far has made the crawl faster.
     Growing,
     /// The line is full.
     Line,

@@ -41,7 +41,7 @@ const RESUMED: Duration = Duration::from_secs(24 * 3_600);
 const BODY_BYTES: Bytes = Bytes::kib(4);
 /// A host that cannot be reached for so long is believed to be gone.
 const GIVE_UP: Duration = Duration::from_secs(120);
-/// More segments than a URL has.
+/// Number of path segments that no URL has.
 const SEGMENTS: usize = 100_000;
 /// Attempts after the first.
 const RETRIES: u8 = 2;
@@ -222,8 +222,8 @@ fn site(own: &Site) -> Site {
     }
 }
 
-/// From here on an interrupt ends the process at once, though the crawl has caught those before: what is written now is
-/// written again by the next audit.
+/// Lets an interrupt end the process at once from here on, though the crawl has caught those before: what is written
+/// now is written again by the next audit.
 fn end_by_interrupt() {
     // where it cannot be heard, the report is written to its end
     let _ = thread::Builder::new().name("interrupt".into()).spawn(|| {

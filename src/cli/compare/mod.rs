@@ -213,11 +213,11 @@ pub(super) fn print(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Step {
-    /// There is none before it.
+    /// No version is before it.
     First,
     /// Its status or its content is another one.
     Changed,
-    /// Both are the same; a 304 says so itself.
+    /// Status and content are the same; a 304 says so itself.
     Unchanged,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Page {
 /// Records as they are written.
 #[derive(Default)]
 pub(super) struct Made {
-    /// Compressed.
+    /// The records, compressed.
     pub bytes: Vec<u8>,
     pub warning: Option<String>,
 }

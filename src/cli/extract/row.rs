@@ -87,9 +87,9 @@ fn holds(field: &Field) -> Type {
 pub(super) struct Keeps {
     /// Languages of the pages, by their names in ISO 639-3; any where there are none.
     pub languages: Vec<String>,
-    /// With at least this many words.
+    /// Least number of words.
     pub words_min: Option<u64>,
-    /// With at most this many words.
+    /// Most words.
     pub words_max: Option<u64>,
 }
 
@@ -121,7 +121,7 @@ pub(super) struct Row {
     pub piece: Option<Piece>,
     /// Warning about the page, if there is any.
     pub warning: Option<String>,
-    /// Set where it is not among the pages that are taken.
+    /// True if it is not among the pages that are taken.
     pub is_left_out: bool,
 }
 

@@ -24,7 +24,7 @@ impl Batch {
         self.lines.len()
     }
 
-    /// Their bytes.
+    /// Number of bytes of the lines.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }

@@ -18,7 +18,7 @@ pub(super) struct Bodies {
 }
 
 impl Bodies {
-    /// Those in `dir`, which is made if need be.
+    /// Opens the bodies in `dir`, which is made if need be.
     pub fn new(dir: &Path) -> anyhow::Result<Bodies> {
         Disk::real().create_dir_all(dir)?;
         let dir = fs::canonicalize(dir).map_err(|e| disk::Error::io("find", dir, e))?;

@@ -26,7 +26,7 @@ pub(super) enum Ask {
     Claim(u32),
     /// The claim is given up.
     Release(Arc<Claimed>),
-    /// Nobody claims the shard from now on.
+    /// The shard is not claimed by anyone from now on.
     Halt(Arc<Claimed>, HaltedRecord),
     /// The crawl has ended, unless what is wanted has changed since.
     End(Revision, EndRecord),
@@ -71,7 +71,7 @@ impl Clerk {
         Ok(Clerk { asks, answers })
     }
 
-    /// Has it done; what comes of it is among the answers.
+    /// Passes `ask` to the thread. Its result is among the answers.
     pub fn ask(&self, ask: Ask) {
         // a thread that has panicked has told; then no answer comes
         let _ = self.asks.send(ask);

@@ -28,7 +28,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// None yet; `list` is that of the node.
+    /// Makes a record of no lists yet; `list` is the one of the node.
     pub fn new(list: SeedList) -> Lists {
         Lists { list, taken: 0, lines: Arc::default(), again: Vec::new() }
     }

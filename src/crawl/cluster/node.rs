@@ -356,7 +356,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
         ledger.iter().for_each(|ledger| ledger.set_machines(nodes));
     }
 
-    /// Has the crawl end, where it is complete or its time is over.
+    /// Lets the crawl end, where it is complete or its time is over.
     fn look_for_the_end(&mut self, known: &View) {
         let late = self.plan.commons.quota.stop().filter(|finish| *finish == Finish::TimeLimit);
         let end = known.is_end().and_then(|_| self.plan.grounds.heads.end(known.known));

@@ -141,7 +141,7 @@ impl Operated {
         Ok(Added { seeds: count, round: list.record.round, had_ended })
     }
 
-    /// Has the node give up its shards.
+    /// Makes the node give up its shards.
     pub fn drain(&self, node: &str) -> Result<(), CrawlError> {
         match self.crawl.drain(node).map_err(CrawlError::Cluster)? {
             true => Ok(()),

@@ -63,7 +63,7 @@ struct Account {
 /// The result of one look around.
 #[derive(Default)]
 struct Round {
-    /// Some shard waits, and the registry has nothing left for it.
+    /// True if some shard waits, and the registry has nothing left for it.
     is_out: bool,
 }
 
@@ -248,7 +248,8 @@ impl Quotas {
         Granted { pages: pages.then_some(granted.pages), bytes: bytes.then_some(granted.bytes) }
     }
 
-    /// Has what the shard has committed, once, where that was not done: the end of the crawl waits for it.
+    /// Asks once for a checkpoint of what the shard has stored, where none has it yet: the end of the crawl waits for
+    /// it.
     fn want_checkpoint(&self, account: &mut Account, used: Used) {
         let is_committed = account.committed.is_some_and(|(pages, _)| pages == used.stored);
         if used.taken == used.stored && !is_committed && account.checkpoint_asked != Some(used.stored) {

@@ -36,7 +36,7 @@ use crate::record::Finish;
 use crate::ship::{ShipOptions, StoreView};
 use crate::store::ObjectStore;
 
-/// Between two sessions.
+/// Pause between two sessions.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Memory of what was read from the store.
 const CACHE_BYTES: usize = 64 << 20;

@@ -34,9 +34,9 @@ use crate::web::seeds::{Seed, parse_seeds};
 const CONNECTIONS_MAX: usize = 16;
 /// A command has to have come, and an answer has to be taken, within this time.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// After the crawl has ended, answers have this time to get away.
+/// Time that answers have to get away after the crawl has ended.
 const GRACE: Duration = Duration::from_secs(1);
-/// Without files for another connection, it is tried again after this time.
+/// Time after which another connection is tried again, where there was no file for it.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Hosts that are told of a shard, at most.
@@ -72,7 +72,7 @@ impl Desk {
         Desk(Arc::new(Shared { to, dirs, reloader: Mutex::new(reloader), console: OnceLock::new() }))
     }
 
-    /// From here on the crawl has a console at this address, which has the token for orders in it.
+    /// Notes that the crawl has a console at this address, which has the token for orders in it.
     pub fn has_console(&self, address: String) {
         let _ = self.0.console.set(address);
     }
@@ -224,7 +224,7 @@ fn forget(acts: &[Act], dirs: &[PathBuf]) -> disk::Result<usize> {
     Ok(new)
 }
 
-/// Has every engine carry `action` out. All of them get actions in the same order, as nothing comes between.
+/// Lets every engine carry out `action`. All of them get actions in the same order, as nothing comes between.
 async fn order(action: Action, engines: &[Sender<Order>]) -> Reply {
     let (asked, answer) = oneshot::channel();
     for (engine, reply) in engines.iter().zip(Answer::of_engines(engines.len(), asked)) {
@@ -243,7 +243,7 @@ async fn answered(answer: oneshot::Receiver<Reply>) -> Reply {
     answer.await.unwrap_or_else(|_| Reply::refused("the crawl ended before the command was done"))
 }
 
-/// Has seeds taken in that are none of a single engine.
+/// Hands over seeds that do not belong to a single engine.
 async fn add_seeds(seeds: Vec<Seed>, refused: Vec<Refused>, to: &Sender<SeedsOrder>) -> Reply {
     let (reply, answer) = oneshot::channel();
     match to.try_send(SeedsOrder { seeds, refused, reply }) {

@@ -176,7 +176,7 @@ pub struct NotChanged {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
-    /// Nobody holds the directory.
+    /// The directory is held by no process.
     #[error("no crawl is running in {}", .0.display())]
     NotRunning(PathBuf),
     /// A process holds the directory but does not listen.

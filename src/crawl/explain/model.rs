@@ -110,11 +110,11 @@ pub struct Recrawl {
     pub last_change: Option<Time>,
     /// Visits that compared it with the one before.
     pub visits: f32,
-    /// Those that found it changed.
+    /// Visits of these that found it changed.
     pub changes: f32,
     /// Days between the first and the last of them.
     pub days: f32,
-    /// From the last visit to the next.
+    /// Time from the last visit to the next, in seconds.
     pub interval_s: Option<u64>,
     /// Estimate of its changes a day, where pages are fetched again.
     pub changes_per_day: Option<f64>,
@@ -189,7 +189,7 @@ pub struct Robots {
     pub crawl_delay_ms: Option<u64>,
     /// True if that is more than `politeness.crawl_delay_max`.
     pub crawl_delay_beyond: bool,
-    /// Since when it cannot be had.
+    /// Time since when it cannot be had.
     #[serde(serialize_with = "moment")]
     pub unreachable_since: Option<Time>,
     /// The fault of the one that came, if one did.
@@ -256,7 +256,7 @@ pub struct Queue {
     pub attempts: u8,
     /// True if it is fetched again: budgets have counted it, and do not hold it back.
     pub is_counted: bool,
-    /// After the last one it is not asked for again before.
+    /// Time before which it is not asked for again after the last attempt.
     #[serde(serialize_with = "moment")]
     pub not_before: Option<Time>,
 }
@@ -271,11 +271,11 @@ pub struct Host {
     /// No request before.
     #[serde(serialize_with = "moment")]
     pub due: Option<Time>,
-    /// Between two requests.
+    /// Time between two requests, in milliseconds.
     pub delay_ms: u64,
     /// Number of times in a row that it was held back.
     pub backoff_level: u8,
-    /// Held back until then.
+    /// Time until which it is held back.
     #[serde(serialize_with = "moment")]
     pub backoff_until: Option<Time>,
     /// Reason for which it is held back.
@@ -284,13 +284,13 @@ pub struct Host {
     pub blame: Option<String>,
     /// Failures in a row.
     pub failures: u32,
-    /// Since when.
+    /// Time since when it fails.
     #[serde(serialize_with = "moment")]
     pub failing_since: Option<Time>,
     /// Reason for which it is given up.
     #[serde(serialize_with = "shown")]
     pub gone: Option<Reason>,
-    /// Until when; nothing where that is for good.
+    /// Time until which it is given up; `None` where that is for good.
     #[serde(serialize_with = "moment")]
     pub gone_until: Option<Time>,
     /// Pages fetched.
@@ -312,7 +312,7 @@ pub struct Host {
 pub struct DomainInRound {
     /// The round that goes on.
     pub number: u32,
-    /// Other domains that link to it; by what each of them is worth, where they count by their standing.
+    /// Number of other domains that link to it, or the sum of what each is worth, where they count by their standing.
     pub supporters: f64,
     /// True if a seed is of it.
     pub is_of_seed: bool,
@@ -369,7 +369,7 @@ pub struct Found {
     pub via: Option<String>,
     /// Number of the seed that it descends from.
     pub seed_number: u32,
-    /// That seed.
+    /// The URL of that seed.
     pub seed: Option<String>,
     /// Attempts before the one that is told of.
     #[serde(skip)]

@@ -26,7 +26,7 @@ pub struct Left {
     pub urls: u64,
     /// Hosts that have URLs that wait.
     pub hosts: u64,
-    /// Until when `host` rests, where that decides.
+    /// Time until which `host` rests, where that decides.
     #[serde(rename = "rests_until_ms")]
     pub rests_until: Option<Time>,
     /// Reason for which it rests.

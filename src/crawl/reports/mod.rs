@@ -114,7 +114,7 @@ pub enum ReportError {
     /// The files that it is made from cannot be read, or a file cannot be written.
     #[error("{0}")]
     Disk(#[from] Error),
-    /// Anyone who it is written to does not take it.
+    /// The output does not take the report.
     #[error("the report cannot be written: {0}")]
     Write(#[from] io::Error),
 }

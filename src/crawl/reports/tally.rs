@@ -19,7 +19,8 @@ use crate::record::PolitenessNote;
 
 /// No Retry-After is kept to for longer.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3_600);
-/// With several connections at once, a request may begin before the crawl has taken in what ended so shortly before.
+/// Time for which a request may begin, with several connections at once, before the crawl has taken in what has just
+/// ended.
 const TAKEN_IN_AFTER: Duration = Duration::from_secs(1);
 /// Time by which the log may be wrong about starts that several connections make.
 const JITTER: Duration = Duration::from_millis(20);
