@@ -169,7 +169,7 @@ impl<'a, 'r> Stores<'a, 'r> {
         self.pages()
     }
 
-    /// Takes the keys that have to be in URL-seen, in their order.
+    /// Takes out the keys that have to be in URL-seen, to be sorted.
     pub(super) fn take_wanted(&mut self) -> Sorter {
         std::mem::replace(&mut self.wanted, Sorter::new(0))
     }
