@@ -46,7 +46,7 @@ pub enum ConfigError {
     /// The file is not TOML.
     #[error("{place}: {problem}")]
     Syntax {
-        /// Where.
+        /// File and line.
         place: SourceLine,
         /// The message of the parser.
         problem: String,
@@ -54,7 +54,7 @@ pub enum ConfigError {
     /// No section has this name.
     #[error("{place}: unknown section [{section}]{}", suggestion(&nearest.as_ref().map(|name| format!("[{name}]"))))]
     UnknownSection {
-        /// Where.
+        /// File and line.
         place: SourceLine,
         /// The name that is written there.
         section: String,
@@ -64,7 +64,7 @@ pub enum ConfigError {
     /// No key has this name.
     #[error("{place}: unknown key {key}{}", suggestion(nearest))]
     UnknownKey {
-        /// Where.
+        /// File and line.
         place: SourceLine,
         /// The key that is written there.
         key: String,
@@ -74,7 +74,7 @@ pub enum ConfigError {
     /// The value has the wrong type or unit.
     #[error("{place}: {key}: expected {expected}, found {found}; write for example: {example}")]
     WrongType {
-        /// Where.
+        /// File and line.
         place: SourceLine,
         /// The key, as `section.key`.
         key: String,
@@ -88,7 +88,7 @@ pub enum ConfigError {
     /// The value is not one that can be run with.
     #[error("{place}: {key}: {problem}")]
     Limit {
-        /// Where.
+        /// File and line.
         place: SourceLine,
         /// The key, as `section.key`.
         key: String,
