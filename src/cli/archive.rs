@@ -18,7 +18,7 @@ pub struct Entry {
     pub url: String,
     /// Status of the answer.
     pub status: u16,
-    /// When it was fetched.
+    /// Time at which it was fetched.
     pub time: Time,
     /// MIME type.
     pub mime: String,
@@ -26,31 +26,31 @@ pub struct Entry {
     pub bytes: u64,
     /// SHA-1 of the payload.
     pub digest_sha1: [u8; 20],
-    /// Whether it is a robots.txt that was fetched for the crawl itself.
+    /// True for a robots.txt that was fetched for the crawl itself.
     pub robots: bool,
-    /// Of a revisit: handle of the version with which its payload is stored.
+    /// Handle of the version with which the payload of a revisit is stored.
     pub payload: Option<u64>,
-    /// Whether its payload is stored in another archive.
+    /// True if its payload is stored in another archive.
     pub external: bool,
     /// Handle of the version before this one.
     pub previous: Option<u64>,
-    /// What the archive knows this version by.
+    /// Number by which the archive knows this version.
     pub handle: u64,
 }
 
 impl Entry {
-    /// Whether it says that the version with status 200 that it refers to is still the page.
+    /// True for a 304 that says that the version with status 200 to which it refers is still the page.
     pub fn is_confirmed(&self) -> bool {
         self.status == 304 && self.payload.is_some()
     }
 
-    /// Whether its payload is stored with another page.
+    /// True if its payload is stored with another page.
     pub fn is_revisit(&self) -> bool {
         self.payload.is_some() || self.external
     }
 }
 
-/// What a server answered.
+/// The answer of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
     /// Status code.
@@ -59,8 +59,8 @@ pub struct Response {
     pub reason: String,
     /// Header fields in the order of the answer.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Of a revisit: the header fields that its body came with. They count where the answer's own say nothing, as after
-    /// a 304.
+    /// Header fields with which the body of a revisit came. They count where the answer's own have nothing, as after a
+    /// 304.
     pub payload_headers: Vec<(Vec<u8>, Vec<u8>)>,
     /// The body as stored, content coding included.
     pub body: Vec<u8>,
@@ -112,13 +112,13 @@ impl From<Answer> for Response {
     }
 }
 
-/// Where the record of an answer lies.
+/// The place of the record of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordLocation {
     /// Name of the value file, as it is when nothing more is written to it; in a crawl of several shards its path below
     /// the crawl directory.
     pub file: String,
-    /// Where the record begins in it.
+    /// Offset of the record in the file.
     pub offset: u64,
     /// Its length there, compressed.
     pub bytes: u64,
@@ -137,17 +137,18 @@ pub trait Archive {
     fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>>;
     /// All versions of all URLs, in the order in which they were stored, shard after shard.
     fn entries(&self) -> Box<dyn Iterator<Item = anyhow::Result<Entry>> + '_>;
-    /// Whether a newer version of the URL is there that does not lead back to `entry`.
+    /// True if there is a newer version of the URL that does not refer back to `entry`.
     fn is_superseded(&self, _: &Entry) -> anyhow::Result<bool> {
         Ok(false)
     }
-    /// What was answered; of a revisit, with the body that it refers to.
+    /// Returns the answer; for a revisit, with the body that it refers to.
     fn response(&self, entry: &Entry) -> anyhow::Result<Response>;
     /// The page as a rendering left it, if it was rendered.
     fn rendered(&self, _: &Entry) -> anyhow::Result<Option<String>> {
         Ok(None)
     }
-    /// What was answered; of a page that was rendered, with what the rendering left in the place of the decoded body.
+    /// Returns the answer as a reader sees it: for a page that was rendered, the decoded body is what the rendering
+    /// left.
     fn shown(&self, entry: &Entry) -> anyhow::Result<Response> {
         let response = self.response(entry)?;
         Ok(match self.rendered(entry)? {
@@ -159,22 +160,22 @@ pub trait Archive {
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>>;
     /// The records of the exchange of a revisit, with the answer in another form; all in gzip.
     fn renewed(&self, entry: &Entry, form: Form) -> anyhow::Result<Vec<StoredRecord>>;
-    /// Both: the records of the exchange, and what was answered.
+    /// Returns the records of the exchange, and the answer.
     fn exchange_and_response(&self, entry: &Entry) -> anyhow::Result<(Vec<StoredRecord>, Response)> {
         Ok((self.exchange(entry)?, self.response(entry)?))
     }
-    /// How the crawl came to `entry`, as the records of the exchange have it.
+    /// Returns how the crawl came to `entry`, as the records of the exchange have it.
     fn history(&self, entry: &Entry) -> anyhow::Result<History> {
         let exchange = self.exchange(entry)?;
         let metadata = exchange.iter().find(|stored| stored.record.kind() == "metadata");
         Ok(metadata.map_or_else(History::default, |stored| History::parse(&stored.record.block)))
     }
-    /// What is stated about the use of a page, as it was recorded when the page was fetched; `None` where that is not
-    /// known, as in archives from before it was recorded.
+    /// Returns what was stated about the use of a page when it was fetched; `None` where that was not recorded, as in
+    /// older archives.
     fn statements(&self, _: &Entry) -> anyhow::Result<Option<Statements>> {
         Ok(None)
     }
-    /// Where the record of the answer lies.
+    /// Returns the place of the record of the answer.
     fn place(&self, entry: &Entry) -> anyhow::Result<RecordLocation>;
 }
 
@@ -210,7 +211,7 @@ impl Damage {
     }
 }
 
-/// Where an answer redirects.
+/// Returns the target of an answer that is a redirect.
 pub(super) fn redirect(url: &CanonicalUrl, status: u16, response: &Response) -> Option<CanonicalUrl> {
     let location = headers::location(&response.headers).filter(|_| (300..400).contains(&status) && status != 304);
     location.and_then(|value| url.join(&value).ok())
@@ -230,9 +231,9 @@ pub(super) mod tests {
     #[derive(Default)]
     pub(in crate::cli) struct FakeArchive {
         pub stored: Vec<(Entry, Response)>,
-        /// Whether reading the entries meets damage at their end.
+        /// True if reading the entries meets damage at their end.
         pub damaged: bool,
-        /// How its records are compressed; gzip where nothing is said.
+        /// Compression of its records; gzip where nothing is said.
         pub compression: Option<Compression>,
     }
 
@@ -263,7 +264,7 @@ pub(super) mod tests {
         }
     }
 
-    /// What makes the keys of the fake archive's crawl.
+    /// Returns the maker of the keys of the fake archive's crawl.
     fn keys() -> &'static KeyMaker {
         static KEYS: OnceLock<KeyMaker> = OnceLock::new();
         KEYS.get_or_init(|| KeyMaker::new(Fingerprinter::random(1), &["utm_*".to_owned()]))

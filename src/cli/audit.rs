@@ -81,7 +81,7 @@ pub(super) struct AuditArgs {
     memory: usize,
 }
 
-/// What makes the command fail.
+/// The findings for which the command fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FailOn {
     Kind(Kind),
@@ -206,7 +206,7 @@ impl AuditArgs {
     }
 }
 
-/// What the user has to change is told as such.
+/// Turns faults that the user can mend into usage errors.
 fn refusal(error: Error) -> anyhow::Error {
     match error {
         Error::Earlier { .. } | Error::Archive(crate::archive::Error::NothingStored(_)) => {

@@ -70,7 +70,7 @@ struct Fingerprints {
     shard: Option<String>,
 }
 
-/// Where lines go, and what was no URL so far.
+/// The output, and whether a line was refused so far because it is no URL.
 struct Printer<'a> {
     keys: KeyMaker,
     crawl: Option<CrawlDirs>,

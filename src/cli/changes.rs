@@ -45,7 +45,7 @@ pub(super) struct ChangesArgs {
     /// Only these kinds of change; may be given several times
     #[arg(long, value_name = "KIND", value_enum)]
     kind: Vec<Kind>,
-    /// Of changed pages only those whose text, title or alternative texts are others
+    /// Show changed pages only if their text, title or alternative texts are others
     #[arg(long)]
     text: bool,
     /// JSON lines: change, url, time, status, before, status_before, text_changed (0 to 1), location
@@ -83,7 +83,7 @@ impl ChangesArgs {
         damage.or(Exit::Done, warnings)
     }
 
-    /// What became of the URL of `newest`.
+    /// Returns what became of the URL of `newest`; `None` where there is nothing to report.
     fn change(&self, archive: &dyn Archive, newest: Entry, since: Time) -> anyhow::Result<Option<Change>> {
         let now = self.selection.version_of(archive, newest)?;
         let Some(now) = now.filter(|now| now.time >= since && self.selection.wants(now)) else { return Ok(None) };

@@ -52,7 +52,7 @@ enum ClusterCommand {
     Recover(RecoverArgs),
 }
 
-/// Where crawls are.
+/// The store and the registry in which crawls are.
 #[derive(Debug, Args)]
 struct Place {
     /// Settings in TOML; store and registry may be there
@@ -66,12 +66,12 @@ struct Place {
     registry: Vec<SecretAddress>,
 }
 
-/// Which crawl, and where it is.
+/// The crawl, and the store and the registry in which it is.
 #[derive(Debug, Args)]
 struct OfCrawl {
     #[command(flatten)]
     place: Place,
-    /// Which crawl, by the first digits of its id, where the store has several
+    /// First digits of the crawl's id, where the store has several
     #[arg(long, value_name = "ID")]
     crawl: Option<String>,
 }
@@ -111,7 +111,7 @@ impl OfCrawl {
     }
 }
 
-/// Where etcd is, with the credentials of the environment that its own tool reads.
+/// Returns the address of etcd, with the credentials of the environment that its own tool reads.
 fn etcd(config: &Config) -> anyhow::Result<EtcdOptions> {
     if config.cluster.registry.is_empty() {
         return Err(UsageError::because(
@@ -200,7 +200,7 @@ struct DrainArgs {
     /// The machine's name
     #[arg(value_name = "NODE")]
     node: String,
-    /// It may have shards again
+    /// Let it have shards again
     #[arg(long)]
     undo: bool,
 }

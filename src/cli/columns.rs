@@ -16,12 +16,12 @@ use crate::text::escape::{Escaped, InLine};
 use crate::text::figures::{iso_ms, size};
 use crate::web::url::CanonicalUrl;
 
-/// Between two columns of a table.
+/// Space between two columns of a table.
 const GAP: &str = "  ";
 /// No column of URLs is narrower, whatever the terminal is.
 const URL_MIN: usize = 16;
 
-/// What is told of a page.
+/// A fact about a page that can be printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Column {
     /// Its URL.
@@ -34,17 +34,17 @@ pub(super) enum Column {
     Mime,
     /// Bytes of its body.
     Bytes,
-    /// When it was fetched.
+    /// Time at which it was fetched.
     Time,
     /// Against the version before: first, changed, unchanged.
     Change,
     /// Links from a seed to it.
     Depth,
-    /// How it was discovered: a letter for each hop from a seed.
+    /// Path of its discovery: a letter for each hop from a seed.
     Hops,
     /// Milliseconds from the start of the request to the end of the answer.
     Duration,
-    /// Where it redirects; empty for all else.
+    /// Target of a redirect; empty for all else.
     Location,
     /// SHA-1 of its body, in Base32.
     Digest,
@@ -68,7 +68,7 @@ impl Told<'_> {
         Ok(self.history.get_or_init(|| history))
     }
 
-    /// Where the answer redirects.
+    /// Returns the target of an answer that is a redirect.
     fn location(&self) -> anyhow::Result<Option<String>> {
         if !(300..400).contains(&self.entry.status) {
             return Ok(None);
@@ -80,7 +80,7 @@ impl Told<'_> {
 }
 
 impl Column {
-    /// Those on a terminal, where nobody asks for others.
+    /// Columns on a terminal, where nobody asks for others.
     pub const ON_TERMINAL: [Column; 3] = [Column::Status, Column::Url, Column::Referrer];
 
     fn name(self) -> &'static str {
@@ -152,7 +152,7 @@ impl Column {
         })
     }
 
-    /// It as a column of a table.
+    /// Returns the column of a table for it.
     pub fn of_table(self) -> table::Column {
         let holds = match self {
             Column::Status | Column::Bytes | Column::Depth | Column::Duration => Type::Integer,
@@ -194,7 +194,7 @@ impl Column {
     }
 }
 
-/// How rows are written.
+/// The columns of rows, and the width for which they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Columns {
     columns: Vec<Column>,
@@ -213,7 +213,7 @@ impl Columns {
         Columns { columns, width }
     }
 
-    /// How many they are.
+    /// Returns the number of columns.
     pub fn count(&self) -> usize {
         self.columns.len()
     }
@@ -270,7 +270,7 @@ impl Columns {
     }
 }
 
-/// As much of a value as there is room for, with a mark where something is missing.
+/// Cuts a value to `columns` characters, with a mark where something is missing.
 fn cut(value: &str, columns: usize) -> String {
     if value.chars().count() <= columns {
         return value.to_owned();

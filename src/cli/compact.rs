@@ -90,7 +90,7 @@ fn would(would: &Compacted) -> String {
     )
 }
 
-/// What was done, in one line.
+/// Returns in one line what was done.
 pub(super) fn was(done: &Compacted) -> String {
     format!(
         "{} pages removed ({} of them forgotten), {} WARC files rewritten, {} freed",

@@ -57,7 +57,7 @@ Examples:
 
 Exit codes: 0 the result is as expected, 1 it is not, 2 the directory cannot be used, 11 stopped by Ctrl-C.")]
 pub(super) struct DemoArgs {
-    /// Where to put the crawl
+    /// Directory for the crawl
     #[arg(long, value_name = "DIR", default_value = "./crawl-demo")]
     dir: PathBuf,
     /// Show the crawl in the browser, and keep the page open at the end until Ctrl-C
@@ -194,7 +194,7 @@ fn as_typed(dir: &Path, aside: PathBuf) -> PathBuf {
     if near.exists() { near } else { aside }
 }
 
-/// Whether an earlier demo made `dir`.
+/// True if an earlier demo made `dir`.
 fn is_demo(dir: &Path) -> bool {
     Disk::real().read(dir.join(MARK_FILE)).is_ok_and(|text| text.starts_with(MARK.as_bytes()))
 }
@@ -211,7 +211,7 @@ fn config(web: &SimWeb) -> String {
     format!("[crawl]\ncontact = \"https://example.org/demo\"\n\n{}", web.config_with(&politeness))
 }
 
-/// What [`config`] promises.
+/// Returns the limits that [`config`] promises to keep.
 fn limits() -> Limits {
     Limits { delay_min: DELAY, slack: SLACK, ..Limits::default() }
 }
@@ -273,7 +273,7 @@ fn first_page(archive: &dyn Archive) -> anyhow::Result<Option<String>> {
     Ok(found)
 }
 
-/// How this program was called: a reader may have built it and not installed it.
+/// Returns the name by which this program was called: a reader may have built it and not installed it.
 fn program() -> String {
     let called = std::env::args_os().next().map(PathBuf::from);
     called.filter(|path| path.components().count() > 1).map_or("crawler".to_owned(), |path| shell_word(&path))

@@ -58,7 +58,7 @@ pub(super) struct DiffArgs {
 /// A version of a URL.
 #[derive(Clone, Copy, Debug)]
 enum Which {
-    /// So many before the newest.
+    /// The version that is this many before the newest.
     Back(u32),
     /// The newest one at this time.
     At(Time),
@@ -72,7 +72,7 @@ impl Which {
         until(text).map(Which::At).map_err(|problem| format!("write a number of versions, or {problem}"))
     }
 
-    /// This version of the URL of `newest`.
+    /// Returns this version of the URL of `newest`; `None` where there is none.
     fn of(self, archive: &dyn Archive, newest: Entry) -> anyhow::Result<Option<Entry>> {
         let back = match self {
             Which::At(time) => return as_of(archive, newest, time),

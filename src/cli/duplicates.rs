@@ -42,7 +42,7 @@ pub(super) struct DuplicatesArgs {
     archive: ArchiveArg,
     #[command(flatten)]
     selection: Selection,
-    /// How alike pages of a group are to its first one, from 0.5 to 1
+    /// Similarity of the pages of a group to its first one, from 0.5 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = share)]
     similarity: f64,
     /// Compare all visible text, not the main content: some five times as fast
@@ -56,7 +56,7 @@ pub(super) struct DuplicatesArgs {
     jsonl: bool,
 }
 
-/// How alike two pages have to be.
+/// Reads the similarity that two pages need, from 0.5 to 1.
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.5..=1.0).contains(share));
     share.ok_or("write a share from 0.5 to 1, such as 0.9".to_owned())
@@ -167,7 +167,7 @@ impl Pages<'_> {
     }
 }
 
-/// What is compared of a page; nothing of one that has no tree within the limits.
+/// Returns the text of a page that is compared; `None` where it has no tree within the limits.
 fn text(response: &Response, whole: bool) -> Option<String> {
     let page = decode(response);
     let main = || main_content(&page, None, Form::Text, TIME_MAX).ok().flatten();

@@ -12,10 +12,10 @@ use crate::record::Finish;
 use crate::store;
 use crate::text::escape::{Escaped, escaped};
 
-/// How the program ends.
+/// The ways in which the program ends; their numbers are its exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// What was asked for is done.
+    /// All that was asked for is done.
     Done = 0,
     /// A fault of the program; for `get`, the URL is not in the archive; for `robots`, a URL is disallowed; for
     /// `ctl`, the crawl refused, or none is running.
@@ -85,7 +85,7 @@ impl From<&CrawlError> for Exit {
     }
 }
 
-/// Something that the user has to write differently.
+/// A fault of a command line, a file or a setting that the user has to write differently.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(pub String);
@@ -121,7 +121,7 @@ pub(super) fn of(error: &anyhow::Error) -> Exit {
     Exit::Internal
 }
 
-/// What is said of an error: every line safe for a terminal, and what to do where the system's word does not tell.
+/// Returns the message of an error: every line is safe for a terminal, with advice where the system's word gives none.
 pub(super) fn message(error: &anyhow::Error) -> String {
     let text = whole(error);
     let mut message = String::from("crawler: ");
@@ -139,14 +139,14 @@ pub(super) fn message(error: &anyhow::Error) -> String {
     message
 }
 
-/// Said where a command does not read a store.
+/// Text for the error where a command does not read a store.
 const NO_STORE: &str = "
 This command needs the directory of a crawl. A store is read by list, get, extract, changes, diff, export, report,
 explain and verify; crawler cluster status shows a crawl on many machines.
 ";
 
-/// What is said of a command line that cannot be read. It quotes words that were typed, or that a script was given:
-/// they are escaped one by one, so that none of them looks like a line of its own.
+/// Returns the message for a command line that cannot be read. It quotes words that were typed, or that a script was
+/// given: they are escaped one by one, so that none of them looks like a line of its own.
 pub(super) fn misread(mut error: clap::Error) -> String {
     let words: Vec<_> = error.context().map(|(kind, word)| (kind, word.clone())).collect();
     for (kind, word) in words {
@@ -178,7 +178,7 @@ fn whole(error: &anyhow::Error) -> String {
     text
 }
 
-/// What to do; a crawl goes on where it was, every other command begins again.
+/// Returns what the user can do: a crawl goes on where it was, every other command begins again.
 fn advice(cause: &(dyn std::error::Error + 'static), of_crawl: bool) -> Option<&'static str> {
     /// EMFILE and ENFILE.
     const OUT_OF_FILES: [i32; 2] = [24, 23];

@@ -132,7 +132,7 @@ pub(super) struct ExtractArgs {
     /// Add the main content of the page, as Markdown: headings, lists, tables, code and links are kept
     #[arg(long, conflicts_with = "select")]
     markdown: bool,
-    /// Of pages whose main texts are nearly the same only the first, as `crawler duplicates` finds them: reads the
+    /// Keep only the first of pages whose main texts are nearly the same, as `crawler duplicates` finds them: reads the
     /// archive twice
     #[arg(
         long,

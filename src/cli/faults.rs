@@ -22,7 +22,7 @@ pub(super) fn cases(text: &str) -> Result<Range<u64>, String> {
     if range.is_empty() { Err(problem()) } else { Ok(range) }
 }
 
-/// On what a crawl runs.
+/// The shards and machines on which a crawl runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Machines {
     /// Its shards.

@@ -44,7 +44,7 @@ pub(super) struct ForgetArgs {
     /// Forget all URLs that begin like this; it needs a scheme and a host with its /
     #[arg(long, value_name = "PREFIX")]
     prefix: Vec<String>,
-    /// Why, for the record
+    /// Reason, for the record
     #[arg(long, value_name = "TEXT", default_value = "")]
     reason: String,
     /// Forget no longer: the URLs may be fetched and shown again
@@ -106,7 +106,7 @@ impl ForgetArgs {
         Ok(Exit::Internal)
     }
 
-    /// What belongs to each of the URLs, and what stands beside it.
+    /// Returns for each of the URLs what belongs to the same page, and the pages that stay.
     fn related(&self) -> anyhow::Result<Vec<Related>> {
         if self.urls.is_empty() {
             return Ok(Vec::new());
@@ -130,7 +130,7 @@ impl ForgetArgs {
         Ok(())
     }
 
-    /// What is to be taken down.
+    /// Returns the acts that take everything down that was asked for.
     fn acts(&self, related: &[Related]) -> anyhow::Result<Vec<Act>> {
         let now = SystemClock::new().now();
         let mut acts = Vec::new();

@@ -1,4 +1,4 @@
-//! What the commands make of an archive's content: trees of pages, lines of an index.
+//! Readers of an archive's content that the commands use, for fuzzing: trees of pages, lines of an index.
 
 use std::time::Duration;
 

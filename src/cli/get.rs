@@ -97,7 +97,7 @@ impl GetArgs {
         Ok(if bytes.is_empty() && missing.is_some() { Exit::Internal } else { Exit::Done })
     }
 
-    /// What was asked for of `entry`.
+    /// Returns the part of `entry` that was asked for.
     fn part(&self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Part> {
         let whole = |bytes| Ok(Part { bytes, missing: None });
         if self.warc {
@@ -205,7 +205,7 @@ const BINARY_TYPES: [&str; 4] = ["image/", "audio/", "video/", "font/"];
 /// Bytes in which a NUL tells that they are no text.
 const PROBE_BYTES: usize = 64 << 10;
 
-/// Whether `bytes` of `entry` are no text.
+/// True if `bytes` of `entry` are no text.
 fn is_binary(entry: &Entry, bytes: &[u8]) -> bool {
     let mime = mime::essence(Some(&entry.mime));
     let of_type = BINARY_TYPES.iter().any(|known| mime.starts_with(known)) && mime != "image/svg+xml";
@@ -225,7 +225,7 @@ mod tests {
         args: GetArgs,
     }
 
-    /// What `get` with `args` prints of a small archive: exit, standard output, standard error.
+    /// Returns what `get` with `args` prints of a small archive: exit, standard output, standard error.
     fn get(args: &[&str], terminal: bool) -> (Exit, Vec<u8>, String) {
         let mut archive = FakeArchive::default();
         archive.page("https://example.com/", 200, "text/html", b"old");

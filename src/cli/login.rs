@@ -139,7 +139,7 @@ fn of_one_page(mut config: Config) -> Config {
     config
 }
 
-/// What a line of crawl.log is about.
+/// Returns a word for the step that a line of crawl.log is about.
 fn step(line: &ReadLine<'_>) -> &'static str {
     match () {
         () if line.has_note("sessionLost") => "turned away",

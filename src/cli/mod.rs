@@ -174,13 +174,13 @@ struct ArchiveArg {
     /// Read the crawl from a store that it ships to, in the place of --dir
     #[arg(long, value_name = "URL", conflicts_with = "dir")]
     store: Option<SecretAddress>,
-    /// Which crawl, by the first digits of its id, where the store has several
+    /// First digits of the crawl's id, where the store has several
     #[arg(long, value_name = "ID", requires = "store")]
     crawl: Option<String>,
 }
 
 impl ArchiveArg {
-    /// That of a crawl directory.
+    /// The archive of a crawl directory.
     fn of(dir: &Path) -> ArchiveArg {
         ArchiveArg { dir: DirArg { dir: dir.to_owned() }, store: None, crawl: None }
     }
@@ -199,7 +199,7 @@ impl ArchiveArg {
         Ok(self.store.as_ref().map(open).transpose()?)
     }
 
-    /// What names it in a command line, and what it is called.
+    /// Returns the option that names it in a command line, and its name.
     fn words(&self) -> (String, String) {
         match &self.store {
             None => (format!("--dir {}", shell_word(&self.dir.dir)), self.dir.dir.display().to_string()),

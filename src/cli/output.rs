@@ -1,4 +1,4 @@
-//! Where what a command writes goes: standard output, or a file that appears when it is whole.
+//! The target of what a command writes: standard output, or a file that appears when it is whole.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -70,7 +70,7 @@ impl Output {
         Some(self.file()?.place().file_name()?.to_string_lossy().into_owned())
     }
 
-    /// Where the file is until it is whole, if it is one.
+    /// Returns the path of the file until it is whole; `None` for standard output.
     pub(super) fn aside(&self) -> Option<&Path> {
         Some(self.file()?.path())
     }
@@ -85,7 +85,7 @@ impl Output {
     }
 }
 
-/// Why the output `path` cannot be made in `dir`, and what to do.
+/// Returns why the output `path` cannot be made in `dir`, and what to do.
 fn refusal(path: &Path, dir: &Path, error: Error) -> anyhow::Error {
     let Error::Io { source, .. } = &error else { return error.into() };
     let (path, dir) = (shown(path), shown(dir));

@@ -1,4 +1,4 @@
-//! What the command line calls: the crawl, and the reader of its archive.
+//! The parts that the command line calls: the crawl, and the reader of its archive.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -50,7 +50,7 @@ struct Container {
     archives: Arc<Archives>,
 }
 
-/// Where in a handle the offset ends and the shard begins.
+/// Bits of a handle that hold the offset; those above hold the shard.
 const OFFSET_BITS: u32 = 48;
 
 fn handle(place: usize, offset: u64) -> u64 {

@@ -36,7 +36,7 @@ pub(super) struct PlanArgs {
     /// Settings in TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where the crawl directory would be
+    /// Directory that the crawl would have
     #[arg(long, value_name = "DIR", default_value = "./crawl")]
     dir: PathBuf,
     /// Average size of a page

@@ -1,4 +1,4 @@
-//! Which entries of the archive are left out by what is stated about their use: a refusal of a use, or a robots
+//! Entries of the archive that are left out by what is stated about their use: a refusal of a use, or a robots
 //! directive; by the page itself, or by the robots.txt of its origin.
 //!
 //! A crawl records that with each page, so that no page has to be read. Where it is not recorded, in archives of older
@@ -20,7 +20,7 @@ const ORIGINS_MAX: usize = 1_000;
 /// Redirects of a robots.txt that the crawl follows.
 const ROBOTS_HOPS_MAX: usize = 5;
 
-/// What an entry is left out by.
+/// The conditions by which an entry is left out.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conditions {
     /// Uses that must not be refused.
@@ -54,7 +54,7 @@ impl StatementFilter {
         is_asked.then(|| StatementFilter { conditions, origins: HashMap::new() })
     }
 
-    /// Whether an entry is left out.
+    /// Returns whether an entry is left out.
     pub(super) fn leaves_out(&mut self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<bool> {
         let stated = match recorded(archive, entry)? {
             Some(stated) => stated,
@@ -63,7 +63,7 @@ impl StatementFilter {
         Ok(!self.conditions.hold(&stated))
     }
 
-    /// What the page and its robots.txt state.
+    /// Returns what the page and its robots.txt state.
     fn read(&mut self, archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Statements> {
         let response = archive.response(entry)?;
         let fields = [&response.headers[..], &response.payload_headers].concat();
@@ -91,7 +91,7 @@ impl StatementFilter {
     }
 }
 
-/// What was recorded with an entry, and with the version that it says is unchanged; nothing unless both have it.
+/// Returns what was recorded with an entry, and with the version that it says is unchanged; `None` unless both have it.
 fn recorded(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Option<Statements>> {
     let Some(mut stated) = archive.statements(entry)? else { return Ok(None) };
     if let Some(payload) = entry.payload.filter(|_| entry.is_confirmed()) {

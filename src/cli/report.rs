@@ -9,7 +9,7 @@ use super::{ArchiveArg, run};
 use crate::crawl::reports::{self, Form, Name};
 use crate::ship::Reads;
 
-/// Said where the seeds cannot be reported.
+/// Message where the seeds cannot be reported.
 const NO_SEEDS: &str = "seeds were added to this crawl while it ran on many machines: several lists are not read from \
                         the store, so the seeds are not reported";
 

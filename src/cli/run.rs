@@ -125,19 +125,19 @@ impl LimitArgs {
         Ok((config, origins))
     }
 
-    /// Those of them that were given.
+    /// The limits that were given.
     fn given(&self) -> GivenLimits {
         let (max_pages, max_time, max_depth) = (self.max_pages, self.max_time, self.max_depth);
         GivenLimits { max_pages, max_time, max_depth, store: self.store.clone(), ..GivenLimits::default() }
     }
 }
 
-/// How a crawl directory stands before the crawl.
+/// The state of a crawl directory before the crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Not there, or empty.
+    /// It is missing, or empty.
     New,
-    /// Of a crawl.
+    /// It has a crawl.
     Crawl,
 }
 
@@ -199,7 +199,7 @@ pub(super) fn run(args: CrawlArgs, commands: &clap::Command, crawl: CrawlFn) -> 
     finish(crawl, request)
 }
 
-/// How much is said, where `verbose` was given so many times.
+/// Returns how much is written to the log; `verbose` is the number of times that the option was given.
 pub(super) fn verbosity(quiet: bool, verbose: u8) -> Verbosity {
     match (quiet, verbose) {
         (true, _) => Verbosity::Quiet,
@@ -257,7 +257,8 @@ fn log_format(text: &str) -> Result<LogFormat, String> {
     }
 }
 
-/// What stands behind `--console`, where that is no address but belongs to the rest of the line.
+/// Reads the address that follows `--console`; an error where the word is no address but belongs to the rest of the
+/// line.
 pub(super) fn console_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         format!("write an address such as {DEFAULT_ADDRESS} behind --console, or put --console at the end of the line")
@@ -299,13 +300,13 @@ pub(super) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     lines::read(source, LINE_BYTES_MAX, SEEDS_BYTES_MAX)
 }
 
-/// Whether any line is neither blank nor a comment. Whether it is a URL, the crawl says, with its number.
+/// True if any line is neither blank nor a comment. The crawl itself checks that it is a URL, and names its number.
 fn has_seed(seeds: &[u8]) -> bool {
     let seeds = seeds.strip_prefix(b"\xef\xbb\xbf").unwrap_or(seeds);
     seeds.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).any(|line| !line.is_empty() && line[0] != b'#')
 }
 
-/// How `dir` stands; a directory with other things in it is refused, so that nothing is written among them.
+/// Returns the state of `dir`; a directory with other things in it is refused, so that nothing is written among them.
 pub(super) fn standing(dir: &Path) -> anyhow::Result<Standing> {
     let list = |e| disk::Error::io("list", dir, e);
     let entries = match fs::read_dir(dir) {

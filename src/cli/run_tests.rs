@@ -1,4 +1,4 @@
-//! What happens between the command line and the crawl.
+//! Tests of the way from the command line to the crawl.
 
 use crate::crawl::CrawlError;
 use std::ffi::OsString;

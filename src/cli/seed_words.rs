@@ -51,12 +51,12 @@ fn check(word: &str, commands: &[&str]) -> anyhow::Result<()> {
     }))
 }
 
-/// Whether `word` can be meant as a URL or a host.
+/// True if `word` can be meant as a URL or a host.
 fn may_be_host(word: &str) -> bool {
     word.contains(['.', ':', '/']) || word.eq_ignore_ascii_case("localhost")
 }
 
-/// What is said of a word that is no URL: the command that it was likely meant to be, or the rule.
+/// Returns the message for a word that is no URL: the command that it was likely meant to be, or the rule.
 fn no_host(word: &str, commands: &[&str]) -> String {
     if commands.contains(&word) {
         return format!(

@@ -1,4 +1,4 @@
-//! Which entries of the archive a command works on: the filters of `list`, `export` and `extract`, in one place.
+//! Entries of the archive that a command works on: the filters of `list`, `export` and `extract`, in one place.
 
 use std::fmt;
 use std::io::Write;
@@ -119,7 +119,7 @@ fn moment(text: &str, day: &str, second: &str) -> Result<Time, String> {
 }
 
 impl Selection {
-    /// Whether `entry` is selected.
+    /// True if `entry` is selected.
     pub(super) fn wants(&self, entry: &Entry) -> bool {
         (self.robots || !entry.robots)
             && any_or_none(&self.status, |range| range.has(entry.status) || entry.is_confirmed() && range.has(200))
@@ -137,14 +137,14 @@ impl Selection {
         }
     }
 
-    /// Whether an entry is an HTML page to be read: one with status 200, unless others are selected by their status.
+    /// True if an entry is an HTML page to be read: one with status 200, unless others are selected by their status.
     pub(super) fn is_page(&self, entry: &Entry) -> bool {
         let is_html = matches!(&*mime::essence(Some(&entry.mime)), "text/html" | "application/xhtml+xml");
         is_html && (entry.status == 200 || entry.is_confirmed() || !self.status.is_empty())
     }
 
-    /// Whether an entry is to be read for what it links to: one with status 200 or a redirect, unless others are
-    /// selected by their status.
+    /// True if an entry is to be read for its links: one with status 200 or a redirect, unless others are selected by
+    /// their status.
     pub(super) fn may_link(&self, entry: &Entry) -> bool {
         matches!(entry.status, 200 | 300..=399) || !self.status.is_empty()
     }
@@ -191,7 +191,7 @@ pub(super) struct Selected<'a> {
     selection: &'a Selection,
     archive: &'a dyn Archive,
     entries: Box<dyn Iterator<Item = anyhow::Result<Entry>> + 'a>,
-    /// Where only the newest versions are wanted: the others.
+    /// Versions that are left out, where only the newest are wanted.
     older: Option<Older>,
     statements: Option<StatementFilter>,
     /// Entries that these have left out so far, until that is said.
@@ -288,7 +288,7 @@ impl Older {
         Ok(())
     }
 
-    /// Whether `handle`, which is greater than the one asked for before, is of an older version.
+    /// Returns whether `handle`, which is greater than the one asked for before, is of an older version.
     fn has(&mut self, handle: u64) -> anyhow::Result<bool> {
         while self.next.is_some_and(|next| next < handle) {
             self.advance()?;
@@ -329,7 +329,7 @@ mod tests {
         archive
     }
 
-    /// What `args` select: the places of the entries in the archive.
+    /// Returns what `args` select: the places of the entries in the archive.
     fn selected(args: &[&str]) -> Vec<u64> {
         let cli = Cli::try_parse_from([&["x"], args].concat()).unwrap();
         let mut handles = Vec::new();

@@ -142,7 +142,7 @@ pub struct SimulateArgs {
     /// Number of networks (/24) that a farm is in.
     #[arg(long, default_value_t = 1, value_name = "N", requires = "farms")]
     pub farm_networks: usize,
-    /// Where to write seeds, configuration, expected result and log.
+    /// Directory for seeds, configuration, expected result and log.
     #[arg(long, default_value = "./simweb", value_name = "DIR")]
     pub out: PathBuf,
     /// End after this many seconds instead of with Ctrl-C.
@@ -233,8 +233,8 @@ impl SimulateArgs {
         ))
     }
 
-    /// What the configuration promises. Times are counted in milliseconds, and those between the requests of two hosts
-    /// by the client, so that the server may see them some milliseconds shorter.
+    /// Returns the limits that the configuration promises to keep. Times are counted in milliseconds, and those between
+    /// the requests of two hosts by the client, so that the server may see them some milliseconds shorter.
     fn limits(&self, expected: &Expected) -> Limits {
         let (back_off_s, robots_back_off_s) = if self.is_polite() { (60, 300) } else { (1, 1) };
         let millisecond = Duration::from_millis(1);
@@ -336,7 +336,7 @@ fn wait(seconds: Option<u64>) -> anyhow::Result<()> {
     })
 }
 
-/// What the log says of the crawls that were made, in a few lines.
+/// Returns in a few lines what the log says of the crawls that were made.
 fn judgement(log: &[Request], expected: &Expected, port: u16) -> String {
     let requested: BTreeSet<String> = log.iter().map(|request| request.url(port)).collect();
     let forbidden =
@@ -365,7 +365,7 @@ fn judgement(log: &[Request], expected: &Expected, port: u16) -> String {
     )
 }
 
-/// What was promised and not kept, and how the crawl went over time.
+/// Returns the limits that were not kept, and the crawl over time.
 fn politeness(log: &[Request], limits: &Limits) -> String {
     let violations = judge(log, limits);
     let mut text = format!("offences against politeness       {}\n", violations.len());

@@ -56,7 +56,7 @@ pub(super) struct StatusArgs {
     estimate: bool,
 }
 
-/// So much of log and queue is read for the time left without being asked to.
+/// Bytes of log and queue that are read for the time left without being asked to.
 const ESTIMATE_BYTES: u64 = 32 << 20;
 
 /// All that is told.
@@ -65,18 +65,18 @@ struct Told<'a> {
     /// The figures: of this moment where the crawl tells them, else of the last checkpoint.
     #[serde(flatten)]
     snapshot: &'a Snapshot,
-    /// Whether a process is at work.
+    /// True if a process is at work.
     running: bool,
-    /// Why that process was not asked, or did not answer.
+    /// Reason for which that process was not asked, or did not answer.
     silent: Option<&'static str>,
-    /// Whether the figures are of this moment.
+    /// True if the figures are of this moment.
     is_live: bool,
-    /// What the crawl does, where it tells.
+    /// Phase of the crawl, where it reports that.
     phase: Option<Doing>,
     pid: Option<u32>,
     /// The number of the last checkpoint, where the crawl tells.
     checkpoint: Option<u64>,
-    /// When the last checkpoint was made; nothing before the first one.
+    /// Time at which the last checkpoint was made; `None` before the first one.
     checkpointed_ms: Option<Time>,
     /// Rates of the last seconds, where they are.
     rates: Option<Rates>,
@@ -89,7 +89,7 @@ struct Told<'a> {
 }
 
 impl<'a> Told<'a> {
-    /// Of the last checkpoint.
+    /// The figures of the last checkpoint.
     fn stored(snapshot: &'a Snapshot) -> Told<'a> {
         Told {
             snapshot,
@@ -107,7 +107,7 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// Of this moment; the last checkpoint was made at `checkpointed`, if not by this process.
+    /// The figures of this moment. The last checkpoint was made at `checkpointed`, if not by this process.
     fn live(live: &'a Live, checkpointed: Option<Time>) -> Told<'a> {
         Told {
             running: true,
@@ -171,7 +171,7 @@ impl StatusArgs {
     }
 }
 
-/// What is known of a crawl in `dir` that ended before its first checkpoint.
+/// Describes a crawl in `dir` that ended before its first checkpoint.
 fn ended(dir: &Path) -> String {
     // what cannot be read the next start says, and `verify`
     let stored =
@@ -184,7 +184,7 @@ fn ended(dir: &Path) -> String {
     format!("a crawl was started, and ended; run the same command again: {archive}")
 }
 
-/// What a crawl in `dir` said of itself, as `crawler status` shows it.
+/// Returns what a crawl in `dir` reports of itself, as `crawler status` shows it.
 pub(super) fn text_of(live: &Live, dir: &Path) -> anyhow::Result<String> {
     let disk = Disk::real();
     let stored = CrawlDirs::open(&disk, dir)?.snapshot(&disk)?;
@@ -202,7 +202,7 @@ fn left(dir: &Path, is_wanted: bool) -> anyhow::Result<Option<Left>> {
     Ok(if is_wanted || is_short { Some(reports::left(dir)?) } else { None })
 }
 
-/// Why there are no figures of this moment.
+/// Returns why there are no figures of this moment.
 fn why_silent(error: &AskError) -> &'static str {
     match error {
         AskError::NotListening(_) => "it is starting or ending, or cannot be controlled",

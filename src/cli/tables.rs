@@ -1,4 +1,4 @@
-//! Where a table goes and in which format: the options of every command that prints one.
+//! The output and the format of a table: the options of every command that prints one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::exit::UsageError;
 use super::output::Output;
 use crate::table::{Column, Format, Sink, Table};
 
-/// What commands that print a table take.
+/// The options of commands that print a table.
 #[derive(Debug, Args)]
 pub(super) struct TableArgs {
     /// Output file; it appears when it is complete. - is standard output

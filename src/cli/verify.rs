@@ -14,7 +14,7 @@ use crate::report::Screen;
 use crate::text::escape::Escaped;
 use crate::text::figures::{count, size};
 
-/// Between two words on how far it is, on a terminal and elsewhere.
+/// Time between two reports of the progress, on a terminal and elsewhere.
 const REDRAW: Duration = Duration::from_millis(250);
 const TELL: Duration = Duration::from_secs(10);
 
@@ -123,14 +123,14 @@ fn summed_up(summary: &Summary, rebuilt: Option<u64>) -> String {
     text
 }
 
-/// How fast it went.
+/// Returns the number of bytes, the time, and the speed.
 fn speed(bytes: u64, took: Duration) -> String {
     let megabytes = bytes as f64 / 1e6;
     let seconds = took.as_secs_f64().max(1e-6);
     format!("{megabytes:.1} MB in {seconds:.2} s: {:.1} MB/s", megabytes / seconds)
 }
 
-/// How far it is: a line that is redrawn on a terminal, elsewhere one now and then.
+/// Shows how far the check is: by a line that is redrawn on a terminal, elsewhere by one now and then.
 fn progress(screen: Screen, quiet: bool) -> impl FnMut(u64, u64) {
     let every = if screen.is_terminal() { REDRAW } else { TELL };
     let mut told = Instant::now();

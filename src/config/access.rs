@@ -1,4 +1,4 @@
-//! What a site asks for before it lets anyone in: names and passwords, tokens, cookies, a login by form.
+//! The settings with which a site lets the crawler in: names and passwords, tokens, cookies, a login by form.
 //!
 //! Whatever is secret is not written here but referred to ([`super::reference`]).
 
@@ -11,11 +11,11 @@ use super::value::{Setting, inline_table};
 use crate::web::login::Sign;
 
 word! {
-    /// Whether cookies are kept.
+    /// The time for which cookies are kept.
     Cookies, "\"off\" or \"session\"", "\"session\"" {
-        /// None is kept, and none is sent.
+        /// Cookies are neither kept nor sent.
         Off = "off",
-        /// As long as the crawl lives.
+        /// Cookies are kept as long as the crawl lives.
         Session = "session",
     }
 }
@@ -57,17 +57,17 @@ fn reference(value: &str, file: &str) -> String {
 }
 
 impl Auth {
-    /// What the password is, as a reference.
+    /// Returns the reference to the password; empty for none.
     pub fn password(&self) -> String {
         reference(&self.password, &self.password_file)
     }
 
-    /// What the token is, as a reference; empty for none.
+    /// Returns the reference to the token; empty for none.
     pub fn token(&self) -> String {
         reference(&self.bearer, &self.bearer_file)
     }
 
-    /// What is wrong with it.
+    /// Returns what is wrong with the settings; `None` where they can be used.
     pub(super) fn problem(&self) -> Option<String> {
         let Auth { user, password, password_file, bearer, bearer_file } = self;
         let both = |one: &String, other: &String| !one.is_empty() && !other.is_empty();
@@ -160,7 +160,7 @@ impl Setting for Sign {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Login {
-    /// Where the form is found; or where the JSON goes to.
+    /// The URL of the page with the form, or the one that the JSON is sent to.
     pub url: String,
     /// A selector of the form, where the page has several.
     pub form: String,
@@ -168,9 +168,9 @@ pub struct Login {
     pub fields: Headers,
     /// Members of the JSON, in place of a form.
     pub json: Headers,
-    /// How it is known that the login has succeeded.
+    /// The sign by which a login is known to have succeeded.
     pub success: Sign,
-    /// How it is known from a page that a new login is needed.
+    /// The sign on a page by which it is known that a new login is needed.
     pub lost: Sign,
 }
 
@@ -192,7 +192,7 @@ impl Login {
         Some(login)
     }
 
-    /// What is wrong with it.
+    /// Returns what is wrong with the login; `None` where it can be used.
     pub(super) fn problem(&self) -> Option<String> {
         let url = url::Url::parse(&self.url).ok().filter(|url| url.has_host() && url.scheme().starts_with("http"));
         if url.is_none() {

@@ -123,7 +123,8 @@ fn site(config: &Config, table: &Site) -> Checked {
     of_all(&there)
 }
 
-/// What is secret is only said where it is known who hears it.
+/// Checks the secrets of a table: they may only be sent where it is known who receives them, so not to URLs found by a
+/// pattern.
 fn access(table: &Site, is_whole: bool) -> Checked {
     let wrong = |key: &str, problem: Option<String>| {
         let limit = |problem| Limit { key: format!("{SITE}.{key}"), problem, site: None };
@@ -140,7 +141,8 @@ fn access(table: &Site, is_whole: bool) -> Checked {
     wrong("login", logins().find_map(|login| unheard(table, login)))
 }
 
-/// Why the pages behind `login` never hear of it, where its own URL is of a host of `table` and may hear no secret.
+/// Returns why the secrets of `table` never reach `login`: its URL is of a host of the table, but not one that may
+/// receive secrets.
 fn unheard(table: &Site, login: &Login) -> Option<String> {
     let url = url::Url::parse(&login.url).ok()?;
     let host = url.host_str()?.trim_matches(['[', ']']);
@@ -383,7 +385,7 @@ fn names_and_addresses(config: &Config) -> Checked {
     require(problem.is_none(), "dns.hosts", problem.unwrap_or_default())
 }
 
-/// Whether `text` is `ADDRESS/BITS`, or an address alone.
+/// True if `text` is `ADDRESS/BITS`, or an address alone.
 fn is_cidr(text: &str) -> bool {
     let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
     let bits_max = match address.parse() {

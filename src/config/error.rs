@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, where, and what to write instead.
+//! The errors of a configuration: what is wrong, where, and what to write instead.
 
 use std::fmt;
 use std::io;
@@ -31,7 +31,7 @@ impl fmt::Display for SourceLine {
     }
 }
 
-/// Why a configuration cannot be used.
+/// The reason for which a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -46,17 +46,17 @@ pub enum ConfigError {
     /// The file is not TOML.
     #[error("{place}: {problem}")]
     Syntax {
-        /// Where.
+        /// File and line.
         place: SourceLine,
-        /// What the parser says.
+        /// The message of the parser.
         problem: String,
     },
     /// No section has this name.
     #[error("{place}: unknown section [{section}]{}", suggestion(&nearest.as_ref().map(|name| format!("[{name}]"))))]
     UnknownSection {
-        /// Where.
+        /// File and line.
         place: SourceLine,
-        /// What is written there.
+        /// The name that is written there.
         section: String,
         /// The section that was likely meant.
         nearest: Option<String>,
@@ -64,9 +64,9 @@ pub enum ConfigError {
     /// No key has this name.
     #[error("{place}: unknown key {key}{}", suggestion(nearest))]
     UnknownKey {
-        /// Where.
+        /// File and line.
         place: SourceLine,
-        /// What is written there.
+        /// The key that is written there.
         key: String,
         /// The key that was likely meant, as `section.key`.
         nearest: Option<String>,
@@ -74,13 +74,13 @@ pub enum ConfigError {
     /// The value has the wrong type or unit.
     #[error("{place}: {key}: expected {expected}, found {found}; write for example: {example}")]
     WrongType {
-        /// Where.
+        /// File and line.
         place: SourceLine,
         /// The key, as `section.key`.
         key: String,
-        /// What is written there.
+        /// The value that is written there.
         found: String,
-        /// What should be.
+        /// The type that is expected, in words.
         expected: &'static str,
         /// A line that is right.
         example: String,
@@ -88,11 +88,11 @@ pub enum ConfigError {
     /// The value is not one that can be run with.
     #[error("{place}: {key}: {problem}")]
     Limit {
-        /// Where.
+        /// File and line.
         place: SourceLine,
         /// The key, as `section.key`.
         key: String,
-        /// Which limit it breaks.
+        /// The limit that the value breaks, in words.
         problem: String,
     },
 }

@@ -32,7 +32,8 @@ impl Hosts {
         self.0.iter().map(move |(name, list)| (name.as_str(), parsed(list)))
     }
 
-    /// What is wrong with them where only the public internet and `allow` may be connected to.
+    /// Returns what is wrong with the addresses where only the public internet and `allow` may be connected to; `None`
+    /// where all may be used.
     pub(super) fn problem(&self, allow: &[String]) -> Option<String> {
         let ranges: Vec<_> = allow.iter().filter_map(|range| FromStr::from_str(range).ok()).collect();
         let guard = AddressGuard::new(&ranges);

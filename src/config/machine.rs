@@ -1,5 +1,6 @@
-//! Which settings are a machine's own, where many machines share a crawl. All others are the crawl's: they decide what
-//! it fetches, how gently and in which form, so they are the same for every machine and fixed when the crawl is made.
+//! The settings that are a machine's own, where many machines share a crawl. All others belong to the crawl: they
+//! decide what it fetches, how gently and in which form, so they are the same for every machine and fixed when the
+//! crawl is made.
 
 use super::{Config, ConfigError, Origin, Origins, SITE};
 
@@ -35,8 +36,8 @@ fn is_own(key: &str) -> bool {
 }
 
 impl Config {
-    /// These settings, those of a crawl, as they are on a machine with the file of `own`; and the keys in that file
-    /// that are the crawl's and say something else there, with their places.
+    /// Returns these settings, which are a crawl's, as they are on a machine with the file of `own`; and the keys in
+    /// that file that are the crawl's and say something else there, with their places.
     pub fn on_machine(&self, own: &Config, origins: &Origins) -> Result<(Config, Vec<String>), ConfigError> {
         let (mut text, mut section, mut ignored) = (String::new(), String::new(), Vec::new());
         for ((key, of_crawl), (_, of_machine)) in self.entries().into_iter().zip(own.entries()) {

@@ -1,4 +1,4 @@
-//! What follows from `crawl.memory`: the settings of memory that nobody has set.
+//! The settings of memory that follow from `crawl.memory` where nobody has set them.
 //!
 //! They are in proportion to it, and their defaults are those of a crawl with 8 GiB. How many requests may be in
 //! progress beside that is found while the crawl runs, within what is left of `crawl.memory` (`crawl::memory`).

@@ -51,45 +51,45 @@ use section::Section;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
-    /// Who crawls, and how far.
+    /// Name of the crawler, and limits of the crawl.
     pub crawl: Crawl,
-    /// How servers can know that it is this crawler that asks.
+    /// Signatures and names by which servers can recognise this crawler.
     #[serde(default)]
     pub identity: Identity,
-    /// Which URLs belong to the crawl.
+    /// Rules for the URLs that belong to the crawl.
     pub scope: Scope,
-    /// How gently servers are asked.
+    /// Delays and rates that spare servers.
     pub politeness: Politeness,
-    /// How much a host or domain may take.
+    /// Most that a host or domain may take.
     pub budget: Budget,
-    /// How a page is fetched.
+    /// Limits and options of fetching a page.
     pub fetch: Fetch,
-    /// Which pages are rendered by a browser, and how.
+    /// Pages that are rendered by a browser, and the limits of that.
     #[serde(default)]
     pub render: Render,
-    /// What robots.txt means here.
+    /// Treatment of robots.txt and of what it names.
     pub robots: Robots,
-    /// How names become addresses.
+    /// Resolution of names to addresses.
     pub dns: Dns,
-    /// Which addresses outside of the public internet may be fetched.
+    /// Addresses outside of the public internet that may be fetched.
     pub network: Network,
     /// The stores of URLs seen, robots and DNS.
     pub drum: Drum,
-    /// What stands before the stores in memory.
+    /// Memory in front of the stores: the LRU and the Bloom filter.
     pub seen: Seen,
     /// The queue.
     pub frontier: Frontier,
     /// The page store.
     pub container: Container,
-    /// How the archive stays fresh.
+    /// Visits that keep the archive fresh.
     #[serde(default)]
     pub recrawl: Recrawl,
-    /// How it survives its machine.
+    /// Settings by which the crawl survives its machine, and shares it with others.
     #[serde(default)]
     pub cluster: Cluster,
-    /// What is told while it runs.
+    /// Output while the crawl runs: logs, metrics, console.
     pub report: Report,
-    /// What holds for some hosts or URLs only, in the order in which it counts.
+    /// Settings for some hosts or URLs only, in the order in which they count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub site: Vec<Site>,
 }
@@ -195,7 +195,7 @@ impl Config {
         check::limits(self).map_err(|limit| limit.error(&HashMap::new(), "the configuration"))
     }
 
-    /// What is sent as `User-Agent`: `NAME/VERSION (+CONTACT)`.
+    /// Returns the value of `User-Agent`: `NAME/VERSION (+CONTACT)`.
     pub fn user_agent(&self) -> String {
         let mut agent = self.crawl.user_agent.clone();
         if !agent.contains('/') {
@@ -208,7 +208,7 @@ impl Config {
         agent
     }
 
-    /// These settings as they are written down and passed on: without the secrets in addresses.
+    /// Returns these settings as they are written down and passed on: without the secrets in addresses.
     pub fn without_secrets(&self) -> Config {
         let mut config = self.clone();
         let of_sites = config.site.iter_mut().filter_map(|site| site.proxy.as_mut());
@@ -219,7 +219,7 @@ impl Config {
         config
     }
 
-    /// What holds for all sites.
+    /// Returns the settings that hold for all sites: without the `[[site]]` tables.
     pub fn without_sites(&self) -> Config {
         let Config {
             crawl,

@@ -22,31 +22,31 @@ use crate::frontier::FrontierOptions;
 const HOUR: Duration = Duration::from_secs(3_600);
 
 word! {
-    /// Whether pages are visited again, and when.
+    /// The mode by which pages are visited again, if at all.
     RecrawlMode, "\"off\", \"adaptive\" or \"fixed\"", "\"adaptive\"" {
         /// Each page is fetched once.
         Off = "off",
-        /// By how often each page changes.
+        /// Intervals follow from how often each page changes.
         Adaptive = "adaptive",
-        /// After the same interval.
+        /// Intervals are the same for all pages.
         Fixed = "fixed",
     }
 }
 
 word! {
-    /// What counts as a change of a page.
+    /// The kind of change of a page that counts.
     RecrawlChange, "\"text\" or \"payload\"", "\"text\"" {
-        /// Another text; of what has no text, another payload.
+        /// The text is another one; where a page has no text, the payload.
         Text = "text",
-        /// Another payload.
+        /// The payload is another one.
         Payload = "payload",
     }
 }
 
 section! {
-    /// How the archive stays fresh.
+    /// Visits that keep the archive fresh.
     Recrawl {
-        /// Whether pages are visited again, and when.
+        /// Mode by which pages are visited again, if at all.
         mode: RecrawlMode = RecrawlMode::Off,
         /// Shortest interval.
         min: Duration = HOUR,
@@ -56,7 +56,7 @@ section! {
         interval: Duration = HOUR * 24 * 7,
         /// Time that one more visit has to keep a copy fresh, in mode `adaptive`.
         gain: Duration = HOUR,
-        /// What counts as a change.
+        /// Kind of change that counts.
         change: RecrawlChange = RecrawlChange::Text,
         /// Share of a host's requests for pages that are due again, while it has new ones.
         share: f64 = f64::from(FrontierOptions::default().due_share),
@@ -114,7 +114,7 @@ impl RecrawlSettings {
 }
 
 impl Recrawl {
-    /// What holds where `settings` do: no pattern counts there.
+    /// Returns these settings with `settings` in their place where set. It has no patterns: none counts there.
     pub fn with(&self, settings: &RecrawlSettings) -> Recrawl {
         Recrawl {
             mode: settings.mode.unwrap_or(self.mode),
@@ -149,7 +149,7 @@ impl Setting for RecrawlSettings {
 pub struct RecrawlPattern {
     /// The regular expression.
     pub include: String,
-    /// What holds for them.
+    /// The settings that hold for them.
     #[serde(flatten)]
     pub settings: RecrawlSettings,
 }

@@ -54,7 +54,7 @@ fn pieces(value: &str) -> Result<Vec<Piece<'_>>, String> {
     Ok(pieces)
 }
 
-/// Whether `value` refers to anything; an error says what is wrong with its writing.
+/// Returns whether `value` refers to anything; an error says what is wrong with its writing.
 pub fn refers(value: &str) -> Result<bool, String> {
     Ok(pieces(value)?.iter().any(|piece| !matches!(piece, Piece::Text(_))))
 }

@@ -1,4 +1,4 @@
-//! What a section of the configuration is: a struct whose keys are listed once, with types and defaults.
+//! A section of the configuration: a struct whose keys are listed once, with types and defaults.
 
 use toml::de::DeValue;
 

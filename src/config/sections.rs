@@ -36,19 +36,19 @@ words! {
 }
 
 section! {
-    /// How servers can know that it is this crawler that asks.
+    /// Signatures and names by which servers can recognise this crawler.
     Identity {
         /// File with the private key that requests are signed with, made by `crawler identity init`; empty for none.
         key_file: String = String::new(),
         /// The origin that serves the public key, such as `https://bot.example`.
         signature_agent: String = String::new(),
-        /// How `Signature-Agent` names it.
+        /// Form in which `Signature-Agent` names it.
         signature_agent_form: AgentForm = AgentForm::Dictionary,
-        /// Whether requests are signed, where there is a key.
+        /// True to sign requests, where there is a key.
         sign: bool = true,
         /// Time for which a signature holds.
         expires: Duration = MINUTE * 5,
-        /// What of a request a signature covers.
+        /// Parts of a request that a signature covers.
         components: Vec<Component> = vec![Component::Authority],
         /// The mailbox of the person behind the crawl, sent as `From`; empty for none.
         from: String = String::new(),
@@ -56,7 +56,7 @@ section! {
 }
 
 word! {
-    /// Who may read a crawl directory that is made; the umask takes away more.
+    /// Users who may read a crawl directory that is made; the umask takes away more.
     ReadableBy, "\"owner\", \"group\" or \"all\"", "\"owner\"" {
         /// Its owner alone (0700).
         Owner = "owner",
@@ -68,11 +68,11 @@ word! {
 }
 
 section! {
-    /// Who crawls, and how far.
+    /// Name of the crawler, and limits of the crawl.
     Crawl {
         /// Name of the crawler, `NAME` or `NAME/VERSION`; see [`super::Config::user_agent`].
         user_agent: String = "crawler".to_owned(),
-        /// Where a webmaster reaches the person behind the crawl: a URL or an address; empty for none.
+        /// URL or address at which a webmaster reaches the person behind the crawl; empty for none.
         contact: String = String::new(),
         /// Pages that are stored before the crawl ends.
         max_pages: Option<u64> = None,
@@ -88,7 +88,7 @@ section! {
         memory: Option<Bytes> = None,
         /// Free space below which the crawl stops cleanly.
         disk_floor: Bytes = Bytes::gib(2),
-        /// Who may read a crawl directory that is made.
+        /// Users who may read a crawl directory that is made.
         readable_by: ReadableBy = ReadableBy::Owner,
         /// Shards of a crawl that is made, each with an engine thread of its own. Fixed when a crawl is created.
         shards: usize = 1,
@@ -112,15 +112,15 @@ words! {
 }
 
 section! {
-    /// Which URLs belong to the crawl.
+    /// Rules for the URLs that belong to the crawl.
     Scope {
-        /// What the seeds take in.
+        /// Part of the web that the seeds take in.
         mode: ScopeMode = ScopeOptions::default().mode,
         /// Regular expressions: a URL that one of them matches is taken in too.
         include: Vec<String> = ScopeOptions::default().include,
         /// Regular expressions: a URL that one of them matches is left out, whatever else holds.
         exclude: Vec<String> = ScopeOptions::default().exclude,
-        /// Where what pages embed may lie.
+        /// Places from which pages may embed what they need.
         requisites: Requisites = ScopeOptions::default().requisites,
         /// Embeds in a row from a page to what it needs.
         requisite_hops: u8 = ScopeOptions::default().requisite_hops,
@@ -136,19 +136,19 @@ section! {
         max_urls_per_pattern: Option<u64> = Some(20_000),
         /// Pages of one host that may say nearly the same before the links of more of them are not followed.
         max_pages_per_text: Option<u64> = None,
-        /// Whether parameters of URLs that make no other page, such as session ids, are learnt and their URLs left out.
+        /// True to learn parameters of URLs that make no other page, such as session ids, and to leave their URLs out.
         learn_session_params: bool = true,
         /// Redirects in a row.
         max_redirects: usize = ScopeOptions::default().max_redirects,
-        /// Whether a seed that redirects to another domain takes that domain into scope.
+        /// True to take another domain into scope where a seed redirects there.
         follow_seed_redirects: bool = true,
         /// Query parameters that do not make a different page: session ids and tracking. For the key only.
         strip_query_params: Vec<String> = STRIP_QUERY_PARAMS.iter().map(|&name| name.to_owned()).collect(),
-        /// Whether pages that name no icon have the one that browsers ask for: `/favicon.ico` of their origin.
+        /// True to give pages that name no icon the one that browsers ask for: `/favicon.ico` of their origin.
         favicon: bool = true,
-        /// Whether strings in scripts that look like file names are taken for URLs.
+        /// True to take strings in scripts that look like file names for URLs.
         script_files: bool = false,
-        /// Whether links in navigation, header, footer and sidebar of a page come behind its other links.
+        /// True to put links in navigation, header, footer and sidebar of a page behind its other links.
         content_first: bool = false,
         /// Attributes of pages from which scripts load pictures.
         lazy_attributes: Vec<String> = LAZY_ATTRIBUTES.iter().map(|&name| name.to_owned()).collect(),
@@ -180,9 +180,9 @@ const STRIP_QUERY_PARAMS: [&str; 20] = [
 ];
 
 word! {
-    /// What becomes of a host whose robots.txt asks for more than `politeness.crawl_delay_max`.
+    /// Treatment of a host whose robots.txt asks for more than `politeness.crawl_delay_max`.
     CrawlDelayBeyond, "\"cap\" or \"skip\"", "\"cap\"" {
-        /// It is asked every `crawl_delay_max`.
+        /// The host is asked every `crawl_delay_max`.
         Cap = "cap",
         /// Nothing is fetched of it.
         Skip = "skip",
@@ -196,7 +196,7 @@ impl CrawlDelayBeyond {
 }
 
 section! {
-    /// How gently servers are asked.
+    /// Delays and rates that spare servers.
     Politeness {
         /// Shortest time between the end of a request and the next one to the same host.
         delay_min: Duration = frontier::Politeness::default().delay_min,
@@ -206,15 +206,15 @@ section! {
         delay_factor: f64 = frontier::Politeness::default().delay_factor,
         /// Longest `Crawl-delay` of a robots.txt that is kept to as it is written.
         crawl_delay_max: Duration = frontier::Politeness::default().crawl_delay_max,
-        /// What becomes of hosts that ask for more.
+        /// Treatment of hosts that ask for more.
         crawl_delay_beyond: CrawlDelayBeyond = CrawlDelayBeyond::of(frontier::Politeness::default().skip_beyond),
         /// Requests to one host at the same time.
         connections_per_host: usize = frontier::Politeness::default().connections_per_host,
         /// Shortest time between two requests to the same address, whatever the hosts.
         delay_per_ip: Duration = frontier::Politeness::default().delay_per_ip,
-        /// How long a host may be dead, or its robots.txt unreachable, before its URLs are given up.
+        /// Time for which a host may be dead, or its robots.txt unreachable, before its URLs are given up.
         give_up: Duration = FrontierOptions::default().give_up,
-        /// How long the crawl goes on when only hosts are left that never answered.
+        /// Time for which the crawl goes on when only hosts are left that never answered.
         linger: Duration = MINUTE * 10,
         /// Requests a second of the whole crawl.
         requests_per_second: Option<f64> = None,
@@ -224,7 +224,7 @@ section! {
 }
 
 section! {
-    /// How much a host or domain may take.
+    /// Most that a host or domain may take.
     Budget {
         /// Pages of one host.
         pages_per_host: Option<u64> = frontier::Budget::default().pages_per_host,
@@ -232,7 +232,7 @@ section! {
         pages_per_domain: Option<u64> = frontier::Budget::default().pages_per_domain,
         /// Bytes received from one host.
         bytes_per_host: Option<Bytes> = frontier::Budget::default().bytes_per_host.map(Bytes),
-        /// Whether pages of a domain in a round follow from the domains that link to it.
+        /// Cases in which pages of a domain in a round follow from the domains that link to it.
         by_supporters: BySupporters = BySupporters::Auto,
         /// Pages of a domain in a round to which nobody is known to link.
         round_pages_min: u64 = RoundBudgets::default().pages_min,
@@ -240,17 +240,17 @@ section! {
         round_pages_max: u64 = RoundBudgets::default().pages_max,
         /// Domains with most supporters.
         round_top_domains: u64 = RoundBudgets::default().top_domains,
-        /// Whether all domains of one network (/24, /48) are one supporter.
+        /// True to count all domains of one network (/24, /48) as one supporter.
         supporters_by_network: bool = true,
-        /// Whether a supporter counts by its own, in quarters.
+        /// True to count a supporter by its own supporters, in quarters.
         supporters_by_standing: bool = true,
     }
 }
 
 word! {
-    /// Whether budgets follow from supporters.
+    /// Cases in which budgets follow from supporters.
     BySupporters, "\"auto\", \"on\" or \"off\"", "\"auto\"" {
-        /// Where the scope is `any`.
+        /// Only where the scope is `any`.
         Auto = "auto",
         /// Always.
         On = "on",
@@ -260,7 +260,7 @@ word! {
 }
 
 section! {
-    /// How a page is fetched.
+    /// Limits and options of fetching a page.
     Fetch {
         /// Requests in flight at the same time, all hosts together: a number, or as many as bring something.
         workers: Workers = Workers::Auto,
@@ -282,11 +282,11 @@ section! {
         spool_max: Bytes = Bytes::gib(1),
         /// Attempts after the first one failed.
         retries: u8 = 3,
-        /// Whether HTTP/2 is offered to servers.
+        /// True to offer HTTP/2 to servers.
         http2: bool = true,
         /// Languages that answers are wanted in; empty for any.
         accept_language: String = String::new(),
-        /// Whether cookies that servers set are sent back to them.
+        /// Treatment of cookies that servers set: dropped, or sent back to them.
         cookies: Cookies = Cookies::Off,
         /// More fields of the head of every request.
         headers: Headers = Headers::default(),
@@ -314,11 +314,11 @@ words! {
 }
 
 word! {
-    /// Whether a picture is taken of pages that are rendered.
+    /// Pictures that are taken of pages that are rendered.
     Pictures, "\"off\", \"window\" or \"page\"", "\"window\"" {
         /// None.
         Off = "off",
-        /// What a window shows.
+        /// The part that a window shows.
         Window = "window",
         /// The whole page.
         Page = "page",
@@ -326,9 +326,9 @@ word! {
 }
 
 section! {
-    /// Which pages are rendered by a browser, and how.
+    /// Pages that are rendered by a browser, and the limits of that.
     Render {
-        /// Which pages.
+        /// Pages that are rendered.
         mode: RenderMode = RenderMode::Off,
         /// The browser; empty for the first one on `PATH`.
         program: String = String::new(),
@@ -348,47 +348,47 @@ section! {
         delay: Duration = RenderSettings::default().pace.delay,
         /// Requests of pages to one host at the same time.
         connections_per_host: usize = RenderSettings::default().pace.connections,
-        /// Whether robots.txt is asked about what pages need.
+        /// True to ask robots.txt about what pages need.
         obey_robots: bool = true,
         /// Steps to the end of a page that grows there.
         scroll: usize = 0,
-        /// What banners that ask for consent are told.
+        /// Answer to banners that ask for consent.
         consent: Consent = Consent::Off,
         /// CSS selectors of what is clicked until it is gone or changes nothing.
         click: Vec<String> = Vec::new(),
-        /// Whether a picture is taken.
+        /// Picture that is taken of a page.
         screenshot: Pictures = Pictures::Off,
-        /// Whether the page is printed as PDF.
+        /// True to print the page as PDF.
         pdf: bool = false,
         /// Memory for answers that several pages need.
         cache: Bytes = Bytes::mib(64),
-        /// For how long scripts, style sheets, pictures and fonts are taken from it that do not say so themselves.
+        /// Time for which scripts, style sheets, pictures and fonts are taken from it that do not say so themselves.
         cache_time: Duration = HOUR,
-        /// Whether a browser that cannot have a sandbox is used all the same.
+        /// True to use a browser even if it cannot have a sandbox.
         allow_unsandboxed: bool = false,
     }
 }
 
 section! {
-    /// What robots.txt means here.
+    /// Treatment of robots.txt and of what it names.
     Robots {
-        /// Whether its rules are kept to. Turn this off for servers of your own only.
+        /// True to keep to its rules. Turn this off only for your own servers.
         obey: bool = true,
         /// Time that an answer holds.
         cache: Duration = HOUR * 24,
         /// Bytes of a robots.txt that are read.
         max_bytes: Bytes = Bytes::kib(500),
-        /// Whether the sitemaps that it names are read.
+        /// True to read the sitemaps that it names.
         sitemaps: bool = true,
         /// Sitemaps that are taken from one robots.txt.
         max_sitemaps: usize = 1_000,
-        /// Whether links marked `nofollow` are left alone.
+        /// True to leave links marked `nofollow` alone.
         respect_nofollow: bool = true,
     }
 }
 
 section! {
-    /// How names become addresses.
+    /// Resolution of names to addresses.
     Dns {
         /// Name servers, as `web::name_server` reads them; empty for the system's.
         nameservers: Vec<String> = Vec::new(),
@@ -406,7 +406,7 @@ section! {
 }
 
 section! {
-    /// Which addresses outside of the public internet may be fetched.
+    /// Addresses outside of the public internet that may be fetched.
     Network {
         /// CIDRs, such as `127.0.0.0/8`.
         allow: Vec<String> = Vec::new(),
@@ -432,7 +432,7 @@ section! {
 }
 
 section! {
-    /// What stands before the stores in memory.
+    /// Memory in front of the stores: the LRU and the Bloom filter.
     Seen {
         /// Keys in the LRU of URLs seen.
         lru_entries: usize = FrontOptions::default().lru_entries,
@@ -466,17 +466,17 @@ section! {
     Container {
         /// Size at which a new WARC file is begun.
         segment_bytes: Bytes = Bytes(ContainerOptions::default().segment_bytes),
-        /// How records are compressed.
+        /// Compression of records.
         compression: Compression = ContainerOptions::default().compression,
-        /// Whether requests are archived beside their responses.
+        /// True to archive requests with their responses.
         request_records: bool = true,
-        /// Whether secrets are left out of archived requests and answers.
+        /// True to leave secrets out of archived requests and answers.
         redact_secrets: bool = true,
         /// Memory of the index of payloads, 8 bytes each; what it knows is not stored again. 0 stores everything.
         digest_memory: Bytes = Bytes::of(ContainerOptions::default().digest_memory),
         /// Memory of entries of the index that wait for a checkpoint; what fills it makes the checkpoint come early.
         slot_memory: Bytes = Bytes::of(ContainerOptions::default().slot_memory),
-        /// Which versions of a URL stay: all, a number of the newest ones, or those of an age.
+        /// Versions of a URL that stay: all, a number of the newest ones, or those of an age.
         keep: Keep = Keep::All,
         /// Crawl directories and CDXJ files of earlier archives: payloads that they have are not stored again.
         dedup_against: Vec<String> = Vec::new(),
@@ -484,21 +484,21 @@ section! {
 }
 
 section! {
-    /// How a crawl survives its machine.
+    /// Settings by which a crawl survives its machine, and shares it with others.
     Cluster {
-        /// Where checkpoints are shipped to: `s3://`, `gs://`, `az://` or `file://`; or `off`.
+        /// Address of the store that checkpoints are shipped to: `s3://`, `gs://`, `az://` or `file://`; or `off`.
         store: SecretAddress = SecretAddress::new("off"),
         /// Time between two checkpoints of a crawl that ships them: what the loss of a machine repeats at most.
         commit_interval: Duration = MINUTE,
-        /// How long a store may be away before no more requests are made.
+        /// Time for which a store may be away before no more requests are made.
         behind_max: Duration = MINUTE * 10,
         /// Members of the etcd that says which machine owns a shard: `http://host:2379`; none for one machine.
         registry: Vec<SecretAddress> = Vec::new(),
         /// The name of this machine among the others; empty for its host name.
         name: String = String::new(),
-        /// How many shards this machine takes in relation to others; 0 for as many as it has cores.
+        /// Share of the shards that this machine takes in relation to others; 0 for its number of cores.
         weight: usize = 0,
-        /// How long a machine that is not heard of keeps its shards.
+        /// Time after which a machine that is not heard of loses its shards.
         lease: Duration = Duration::from_secs(20),
         /// Bytes a second that are sent to the store.
         bytes_per_second: Option<Bytes> = None,
@@ -506,7 +506,7 @@ section! {
 }
 
 word! {
-    /// How log and progress are written to standard error.
+    /// Form in which log and progress are written to standard error.
     LogFormat, "\"text\" or \"json\"", "\"text\"" {
         /// Lines for people, and on a terminal a display.
         Text = "text",
@@ -516,11 +516,11 @@ word! {
 }
 
 section! {
-    /// What is told while it runs.
+    /// Output while the crawl runs: logs, metrics, console.
     Report {
         /// Time between two lines of progress where standard error is not a terminal.
         interval: Duration = Duration::from_secs(10),
-        /// How log and progress are written to standard error.
+        /// Form in which log and progress are written to standard error.
         log_format: LogFormat = LogFormat::Text,
         /// Size at which crawl.log and skipped.jsonl get a number and are started again.
         log_bytes: Option<Bytes> = Some(Bytes::gib(1)),

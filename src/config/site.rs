@@ -32,7 +32,7 @@ use crate::engine::RenderMode;
 use crate::signature::AgentForm;
 use crate::web::secret::SecretAddress;
 
-/// Which keys of a table are settings of hosts as a whole, not of single URLs.
+/// Keys of a table that are settings of hosts as a whole, not of single URLs.
 pub(super) const HOST_KEYS: [&str; 11] = [
     "delay_min",
     "delay_max",
@@ -95,7 +95,7 @@ site! {
         host,
         /// Names, each with all that are below it.
         domain,
-        /// What URLs start with.
+        /// Beginnings of URLs.
         prefix,
         /// Regular expressions for URLs.
         pattern,
@@ -126,7 +126,7 @@ site! {
     include: Vec<String>,
     /// Regular expressions: a URL of the site that one of them matches is left out.
     exclude: Vec<String>,
-    /// Before or behind other URLs of the host.
+    /// Place of its URLs among those of the host.
     priority: Priority,
     /// Fields of the head of requests, in place of `fetch.headers`.
     headers: Headers,
@@ -195,7 +195,7 @@ const PLACES: [(&str, &str); 27] = [
     ("cookies", "fetch"),
 ];
 
-/// Whether `key` is the one of a section that `own` stands for; that of `[recrawl]` stands for all of it.
+/// Returns whether the key `own` of a table sets `key`, which is in `section`; `recrawl` sets all of `[recrawl]`.
 fn is_at(key: &str, section: &str, own: &str) -> bool {
     // the mode of renderings is a table's `render`
     let is_own = |name: &str| name == own || own == "recrawl" || own == "render" && name == "mode";
@@ -209,7 +209,7 @@ impl Site {
         written.filter(|key| !["host", "domain", "prefix", "pattern"].contains(key)).collect()
     }
 
-    /// Whether it has anything that only its own origins may hear.
+    /// True where the table has anything that only its own origins may receive.
     pub fn has_secrets(&self) -> bool {
         !self.secret_keys().is_empty()
     }
@@ -226,7 +226,7 @@ impl Site {
         settings.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key).collect()
     }
 
-    /// It on one line, as the table behind `number` others.
+    /// Returns the table on one line, as the one that follows `number` others.
     pub fn line(&self, number: usize) -> String {
         let written = self.written().into_iter().map(|(key, value)| format!("{key} = {value}"));
         format!("[[site]] {}: {}", number + 1, written.collect::<Vec<_>>().join(", "))
@@ -294,11 +294,11 @@ mod explicit {
 pub enum Priority {
     /// Before all others.
     High,
-    /// By depth, as URLs without this setting.
+    /// Place by depth, as URLs without this setting.
     Normal,
     /// Behind all others.
     Low,
-    /// So many places behind the first.
+    /// This many places behind the first.
     #[serde(untagged)]
     Rank(u8),
 }

@@ -63,17 +63,17 @@ impl fmt::Display for Bytes {
 pub(super) struct Mismatch {
     pub expected: &'static str,
     pub example: &'static str,
-    /// Whether what was found may be a secret.
+    /// True if the value that was found may be a secret.
     pub is_secret: bool,
 }
 
 /// A type that a key can have.
 pub(super) trait Setting: Sized {
-    /// What to write, in words.
+    /// Values that can be written, in words.
     const EXPECTED: &'static str;
-    /// What to write, in TOML.
+    /// Example of a value, in TOML.
     const EXAMPLE: &'static str;
-    /// Whether a value may have a secret in it, and is not repeated.
+    /// True if a value may have a secret in it: then messages do not repeat it.
     const IS_SECRET: bool = false;
 
     /// The value, where it has this type.
@@ -235,13 +235,13 @@ whole_number!(u16, "a whole number from 0 to 65535");
 whole_number!(u64, "a whole number");
 whole_number!(usize, "a whole number");
 
-/// How many workers there are.
+/// The number of workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Workers {
-    /// As many as the crawl finds to be of use.
+    /// The number that the crawl finds to be of use.
     Auto,
-    /// So many.
+    /// A number that is written.
     #[serde(untagged)]
     Fixed(usize),
 }
@@ -281,7 +281,7 @@ impl Setting for Keep {
     }
 }
 
-/// Which versions an archive keeps: `all`, a number of versions such as `3`, or an age such as `90d`.
+/// Reads which versions an archive keeps: `all`, a number of versions such as `3`, or an age such as `90d`.
 pub fn parse_keep(text: &str) -> Option<Keep> {
     match text.trim() {
         "all" => Some(Keep::All),
@@ -339,7 +339,7 @@ impl Setting for SecretAddress {
         value.as_str().map(SecretAddress::new)
     }
 
-    /// Without its secrets, unlike all others.
+    /// Writes it without its secrets, unlike all other settings.
     fn to_toml(&self) -> String {
         written(&self.to_string())
     }

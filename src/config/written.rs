@@ -8,16 +8,16 @@ use std::fmt;
 use super::section::Section;
 use super::{Config, SECTIONS, SITE, SourceLine, each_section};
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody said anything else.
+    /// The default value.
     Default,
     /// A line of a file.
     File(SourceLine),
     /// An option of the command line.
     CommandLine(&'static str),
-    /// It follows from `crawl.memory`.
+    /// A value that follows from `crawl.memory`.
     Memory,
 }
 
@@ -32,12 +32,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Where the values of a configuration come from.
+/// The origins of the values of a configuration, by key.
 #[derive(Clone, Debug, Default)]
 pub struct Origins(HashMap<String, Origin>);
 
 impl Origins {
-    /// Those of the keys that a file has, and of those that follow from `crawl.memory` in it.
+    /// Returns the origins of the keys that a file has, and of those that follow from `crawl.memory` in it.
     pub(super) fn of_file(places: HashMap<String, SourceLine>, derived: Vec<&'static str>) -> Self {
         let places = places.into_iter().map(|(key, place)| (key, Origin::File(place)));
         Origins(places.chain(derived.into_iter().map(|key| (key.to_owned(), Origin::Memory))).collect())
@@ -48,7 +48,7 @@ impl Origins {
         self.0.insert(key.to_owned(), Origin::CommandLine(option));
     }
 
-    /// Where the value of `key` comes from.
+    /// Returns the origin of the value of `key`.
     pub fn of(&self, key: &str) -> Origin {
         self.0.get(key).cloned().unwrap_or(Origin::Default)
     }

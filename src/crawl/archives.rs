@@ -26,7 +26,7 @@ pub struct Archives {
 pub type Found = (usize, KeyRecord);
 
 impl Archives {
-    /// Those in `dirs`, of the crawl whose fingerprints `keys` makes.
+    /// Makes the archives in `dirs`, of the crawl whose fingerprints `keys` makes.
     pub fn new(disk: Disk, dirs: impl Into<Arc<CrawlDirs>>, keys: KeyMaker) -> Self {
         let dirs = dirs.into();
         let readers = dirs.shards().iter().map(|_| OnceLock::new()).collect();
@@ -102,8 +102,8 @@ impl Archives {
         Ok(found.map(|record| (place, record)))
     }
 
-    /// Whether another shard has a newer version of this answer to a request for robots.txt. Within a shard each
-    /// version names the one before.
+    /// Returns whether another shard has a newer version of this answer to a request for robots.txt. Within a shard
+    /// each version names the one before.
     pub fn is_superseded(&self, place: usize, record: &KeyRecord) -> Result<bool> {
         if !record.robots || !self.dirs.is_sharded() {
             return Ok(false);
@@ -125,8 +125,8 @@ impl Archives {
     }
 }
 
-/// Whether nothing was ever stored in the crawl of one shard in `dir`: a file that is missing is not made yet then, and
-/// not lost.
+/// True if nothing was ever stored in the crawl of one shard in `dir`: then a file that is missing was not made yet,
+/// and is not lost.
 pub fn has_no_page(disk: &Disk, dir: &Path) -> bool {
     let keys = disk.open_if_there(dir.join(layout::PAGES).join("key.dat"));
     matches!(keys.and_then(|keys| keys.map_or(Ok(0), |keys| keys.len())), Ok(length) if length <= HEADER_BYTES)

@@ -28,7 +28,7 @@ const ATTEMPTS_MAX: u32 = 50;
 /// Faults with one checkpoint that are taken for those of a file that is gone because a later one has come.
 const FAULTS_MAX: u32 = 3;
 
-/// What was copied.
+/// Numbers of what was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackedUp {
     /// Shards of the crawl.
@@ -127,7 +127,7 @@ fn copy_rest(disk: &Disk, dirs: &CrawlDirs, made: &Path) -> Result<Copying, Craw
     Ok(copying)
 }
 
-/// Whether another shard knew of a later checkpoint of the shard at `place` than was copied.
+/// True if another shard knew of a later checkpoint of the shard at `place` than was copied.
 fn is_behind(shards: &[ShardCopy], place: usize) -> bool {
     let mut others = shards.iter().enumerate().filter(|(other, _)| *other != place);
     others.any(|(_, other)| other.heads.get(place).is_some_and(|&known| known > shards[place].named.number))
@@ -206,7 +206,7 @@ fn bring(disk: &Disk, from: &Path, copying: &mut Copying, attempts: &mut u32) ->
     )))
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 enum Brought {
     To(Box<Named>),
     /// A compaction changed the archive meanwhile.

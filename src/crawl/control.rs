@@ -85,13 +85,14 @@ impl Control {
     }
 }
 
-/// What comes of commands.
+/// The ends at which commands arrive.
 pub(super) struct Incoming {
-    /// For each engine.
+    /// Orders for each engine.
     pub orders: Vec<Orders>,
     /// Seeds for a crawl with more than one.
     pub seeds: Receiver<SeedsOrder>,
-    /// Where others of this process give commands. Without any, and without the socket, no command can come.
+    /// The desk at which others of this process give commands. Without any, and without the socket, no command can
+    /// come.
     pub desk: Desk,
 }
 
@@ -125,7 +126,7 @@ pub(super) fn ask_within(
 /// A crawl that runs tells its figures within this time, or is told by its last checkpoint.
 pub const LIVE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How the crawl in `dir` stands at this moment, if it tells within `patience`.
+/// Returns the state of the crawl in `dir` at this moment, if it answers within `patience`.
 pub fn live(dir: &Path, patience: Duration) -> Result<Live, wire::AskError> {
     let reply = wire::ask(dir, &wire::Command::Status {}, patience)?;
     reply.status.map(|live| *live).ok_or_else(|| wire::AskError::NoAnswer(dir.to_owned()))

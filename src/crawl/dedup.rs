@@ -57,7 +57,7 @@ fn missing(path: &Path) -> CrawlError {
     CrawlError::Usage(format!("container.dedup_against: {}: no crawl directory or CDXJ file is there", path.display()))
 }
 
-/// What the settings name, as it is now; what is gone as it was.
+/// Returns the archives that the settings name, as they are now; one that is gone is returned as it was.
 fn sources(named: &[String], known: &[Source], disk: &Disk, dir: &Path) -> Result<Vec<Source>, CrawlError> {
     let own = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     let mut sources: Vec<Source> = Vec::new();

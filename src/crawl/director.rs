@@ -41,7 +41,7 @@ const COPY_EVERY: Duration = Duration::from_secs(5);
 /// Engines that have to end are told so again after this time.
 const TELL_AGAIN: Duration = Duration::from_millis(20);
 
-/// What the engines of the crawl are run with.
+/// The things with which the engines of the crawl are run.
 pub(super) struct Plan<'a> {
     pub request: &'a CrawlRequest,
     pub process: ProcessOptions,
@@ -50,7 +50,7 @@ pub(super) struct Plan<'a> {
     /// The seeds file, whose lines the list has.
     pub seeds: Arc<[u8]>,
     pub list: SeedList,
-    /// Where their checkpoints go that have to survive the machine.
+    /// Target of checkpoints that have to survive the machine.
     pub shipments: Option<Arc<Shipments>>,
 }
 
@@ -167,7 +167,8 @@ impl Director<'_, '_> {
         Ok(all)
     }
 
-    /// What was told; nothing comes any more when all threads have ended, which they do not before they are done.
+    /// Returns what a thread has reported; an error when all threads have ended, which they do not before they are
+    /// done.
     fn heard(&self, heard: Option<Heard>) -> Result<Told, CrawlError> {
         heard.map_or_else(
             || Err(CrawlError::Internal("the threads of all shards have ended".to_owned())),
@@ -229,7 +230,7 @@ impl Director<'_, '_> {
         }
     }
 
-    /// What the engines have put down, once all have.
+    /// Returns what the engines have put down, once all have.
     fn posted(&self) -> Option<Vec<Posted>> {
         self.seats.iter().map(|seat| seat.board.read()).collect()
     }
@@ -257,7 +258,7 @@ impl Director<'_, '_> {
         Ok(())
     }
 
-    /// Has all threads end. Behind an error this goes on until all have heard of it.
+    /// Makes all threads end. After an error this goes on until all have heard of it.
     fn dismiss(self, ended: Result<Ending, CrawlError>) -> Result<Ending, CrawlError> {
         let abandoned: Vec<_> = self.seats.into_iter().map(Seat::abandon).collect();
         // without a seat no word can come any more: engines that are done, and those that wait, end by that

@@ -29,7 +29,7 @@ pub(super) struct Directory {
     _lock: DirectoryLock,
 }
 
-/// Whether there is a crawl in `dir`, or what is left of one.
+/// True if there is a crawl in `dir`, or what is left of one.
 pub(super) fn is_begun(disk: &Disk, dir: &Path) -> bool {
     mend::is_begun(disk, dir) || Identity::copy_path(dir).exists() || dir.join(layout::IDENTITY_MADE).exists()
 }

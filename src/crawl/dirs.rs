@@ -25,7 +25,7 @@ pub struct CrawlDirs {
     dirs: Vec<PathBuf>,
     /// The shard of the first one; as many follow as there are directories.
     first: Shard,
-    /// Whether the crawl was not wholly made yet when this was found, so that shards may be missing.
+    /// True if the crawl was not wholly made yet when this was found, so that shards may be missing.
     is_being_made: bool,
     /// Makes the fingerprints of the crawl, if its identity can be read; always where there are several directories.
     keys: Option<KeyMaker>,
@@ -94,7 +94,7 @@ impl CrawlDirs {
         &self.dirs
     }
 
-    /// Whether there are several.
+    /// True if there are several.
     pub fn is_sharded(&self) -> bool {
         self.dirs.len() > 1
     }
@@ -135,15 +135,15 @@ impl CrawlDirs {
         CanonicalUrl::parse(url).map_or(0, |url| self.place_of_url(&url))
     }
 
-    /// Where the page that named a queued URL has its key record: the place of the directory, and the offset in its
-    /// key.dat. Nothing for a seed, and where that directory is not looked at.
+    /// Returns the place of the key record of the page that named a queued URL: the place of the directory, and the
+    /// offset in its key.dat. `None` for a seed, and where that directory is not looked at.
     pub fn referrer(&self, via: u64) -> Option<(usize, u64)> {
         let (shard, offset) = self.first.named_by(via)?;
         let place = shard.checked_sub(self.first.index())? as usize;
         (place < self.dirs.len()).then_some((place, offset))
     }
 
-    /// Where the seeds lie.
+    /// Returns the places of the seeds.
     pub fn seeds(&self) -> SeedPlaces<'_> {
         SeedPlaces { list: self.home(), fates: &self.dirs, owner: Box::new(|url| self.place_of_text(url)) }
     }
@@ -153,7 +153,7 @@ impl CrawlDirs {
         Ok(Snapshot::sum(self.snapshots(disk)?.into_iter().flatten()))
     }
 
-    /// Those of each shard; nothing for one that has made none yet.
+    /// Reads the snapshot of each shard; `None` for one that has made none yet.
     pub fn snapshots(&self, disk: &Disk) -> Result<Vec<Option<Snapshot>>> {
         self.dirs.iter().map(|dir| Snapshot::read(disk, dir)).collect()
     }
@@ -164,12 +164,12 @@ impl CrawlDirs {
     }
 }
 
-/// Whether this is the identity of a crawl of several shards as a whole.
+/// True if this is the identity of a crawl of several shards as a whole.
 fn is_whole_of_several(identity: &Identity) -> bool {
     identity.sharding.is_some_and(|sharding| sharding.shard.is_none())
 }
 
-/// Whether this is the identity of one shard beside others.
+/// True if this is the identity of one shard beside others.
 fn is_part(identity: &Identity) -> bool {
     identity.sharding.is_some_and(|sharding| sharding.shard.is_some())
 }

@@ -1,5 +1,5 @@
-//! What a recrawl calendar asks of a crawl: the pages that will be due in the next hours and days, and the visits that
-//! the settings want of so many pages. Records are counted by their slots; none is read.
+//! The demands of a recrawl calendar: the pages that will be due in the next hours and days, and the visits that the
+//! settings want of a number of pages. Records are counted by their slots; none is read.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::engine::checkpoint::{self, checkpoint_path};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
-/// Up to when pages are counted together, and how that is called.
+/// Ends of the times in which pages are counted together, and their names.
 const TERMS: [(Duration, &str); 6] = [
     (Duration::ZERO, "now"),
     (HOUR, "within an hour"),
@@ -32,18 +32,18 @@ const PAGES: u64 = 1_000_000;
 pub struct DueIn {
     /// The time in words.
     pub term: &'static str,
-    /// How many.
+    /// Number of these pages.
     pub pages: u64,
 }
 
 /// Visits that the settings want.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Needs {
-    /// Of so many pages.
+    /// Number of pages that are visited.
     pub pages: u64,
     /// Visits a day if every page has the longest interval; in mode `fixed`, the interval.
     pub visits_per_day_least: f64,
-    /// If every page has the shortest one.
+    /// Visits a day if every page has the shortest interval.
     pub visits_per_day_most: f64,
 }
 

@@ -1,4 +1,4 @@
-//! How a crawl tells that it has ended, and what it went on from when it began.
+//! The reports of a crawl at its end, and of what it went on from when it began.
 
 use super::runtime::Runtime;
 use super::shard_run::ShardRun;
@@ -7,7 +7,7 @@ use crate::engine::Past;
 use crate::record::{Doing, Finish, Gauges, Oddities, Statistics};
 use crate::report::{closing, closing_json};
 
-/// What is known of an engine that is done.
+/// The state of an engine that is done.
 pub(super) struct Ending {
     pub finish: Finish,
     statistics: Statistics,
@@ -17,14 +17,14 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// That of the engine of `run`.
+    /// Returns the ending of the engine of `run`.
     pub fn of(run: &mut ShardRun, finish: Finish) -> Ending {
         let engine = &mut run.engine;
         let (statistics, gauges) = (engine.statistics(), engine.gauges());
         Ending { finish, statistics, gauges, doing: engine.doing(), oddities: engine.oddities().clone() }
     }
 
-    /// That of a crawl of which another shard has ended so.
+    /// Returns the ending of a crawl of which another shard has ended as `other`.
     pub fn and(mut self, other: Ending) -> Ending {
         let Ending { finish, statistics, gauges, doing, oddities } = other;
         self.finish = self.finish.and(finish);

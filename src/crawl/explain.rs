@@ -42,7 +42,7 @@ use state::State;
 /// A crawl that runs says within this time whether it is paused, or is not asked further.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What may still let in a URL that is out of scope, where embeds may follow each other so often.
+/// Returns what may still let in a URL that is out of scope, where `hops_max` embeds may follow each other.
 fn embedded(hops_max: impl std::fmt::Display) -> String {
     format!(
         "a link does not take it in; it would be fetched if a page of the crawl embedded it, directly or over at most \
@@ -361,7 +361,7 @@ impl Gatherer<'_> {
         Ok(())
     }
 
-    /// Whether `named_by` named the URL, found by `hops` at `depth`, as a sitemap: not as an entry of one.
+    /// Returns whether `named_by` named the URL, found by `hops` at `depth`, as a sitemap: not as an entry of one.
     fn names_sitemap(&self, named_by: &CanonicalUrl, hops: &Hops, depth: u16) -> Result<bool, Error> {
         Ok(match hops.sitemaps() {
             0 => false,
@@ -540,7 +540,7 @@ fn host_of(host: &HostLook, state: &State, options: &FrontierOptions) -> model::
     }
 }
 
-/// What holds a host back, with the cause where it is known.
+/// Returns what holds a host back, with the cause where it is known.
 fn because(what: &str, blame: Option<HostFault>) -> String {
     blame.map_or(what.to_owned(), |blame| format!("{what}: {blame}"))
 }

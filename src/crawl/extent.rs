@@ -1,4 +1,5 @@
-//! Which URLs a crawl takes in, told beside it: its scope by the settings of its last run, with all of its seeds.
+//! The URLs that a crawl takes in, found out beside it: its scope by the settings of its last run, with all of its
+//! seeds.
 //!
 //! Nothing is written and no lock is taken. Memory is that of the scope in the crawl itself: a name for each domain,
 //! host or directory of a seed.
@@ -16,7 +17,7 @@ use crate::record::layout;
 use crate::web::scope::{Rule, Scope};
 use crate::web::url::CanonicalUrl;
 
-/// What belongs to a crawl, and by which settings.
+/// The scope of a crawl, and the settings that define it.
 #[derive(Debug)]
 pub struct Extent {
     /// The settings of its last run, without the names and passwords of proxies.
@@ -24,13 +25,13 @@ pub struct Extent {
     /// Query parameters that do not distinguish its URLs.
     pub strip_query_params: Vec<String>,
     scope: Scope,
-    /// By shard.
+    /// Lists of what is forgotten, by shard.
     forgotten: Vec<ForgottenList>,
     dirs: CrawlDirs,
 }
 
 impl Extent {
-    /// That of the crawl in `dir`.
+    /// Reads the extent of the crawl in `dir`.
     pub fn read(dir: &Path) -> Result<Extent, CrawlError> {
         let disk = Disk::real();
         let dirs = CrawlDirs::open(&disk, dir)?;
@@ -58,8 +59,8 @@ impl Extent {
         Ok(Extent { config, strip_query_params: identity.strip_query_params, scope: scope.finish(), forgotten, dirs })
     }
 
-    /// Whether `url` is none of the crawl's, because no seed and no pattern takes it in. What the operator excluded or
-    /// had removed is not meant by that.
+    /// True if `url` does not belong to the crawl because no seed and no pattern takes it in. What the operator
+    /// excluded or had removed is not meant by that.
     pub fn is_outside(&self, url: &CanonicalUrl) -> bool {
         let is_forgotten = || self.forgotten[self.dirs.place_of_url(url)].covers(url.as_str());
         matches!(self.scope.explain(url, 0, 0).rule, Rule::Nothing(_)) && !is_forgotten()

@@ -6,7 +6,8 @@ use crate::engine::checkpoint::Checkpoint;
 use crate::record::layout::StoreName;
 use crate::record::{Finish, Gauges, Snapshot, State, StoreBytes, StoreLayers};
 
-/// Those of `checkpoint`, of a crawl that was created then. Figures of the moment that no checkpoint keeps are 0.
+/// Makes the snapshot of `checkpoint`, of a crawl that was `created` then. Figures of the moment that no checkpoint
+/// keeps are 0.
 pub(super) fn of_checkpoint(checkpoint: &Checkpoint, created: Time) -> Snapshot {
     let state = match checkpoint.finish.filter(|_| checkpoint.clean) {
         None => State::Running,

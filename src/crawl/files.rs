@@ -1,4 +1,4 @@
-//! How the open files that the system allows are shared out: to requests, to idle connections, and a reserve for the
+//! The shares of the open files that the system allows: for requests, for idle connections, and a reserve for the
 //! crawl's own files.
 //!
 //! A crawl that ran out of them could write no more, and would end. So the soft limit is raised to the hard one, and
@@ -13,7 +13,7 @@ use crate::config::{Config, Workers};
 
 /// Files of the crawl itself at most: archive, stores, merges, takes, logs, catalog, metrics, control, the runtime.
 const RESERVE: usize = 160;
-/// Those of each shard beyond the first: its archive, stores, catalog, logs, the link files that it writes and reads.
+/// Files of each shard beyond the first: its archive, stores, catalog, logs, the link files that it writes and reads.
 const RESERVE_SHARD: usize = 32;
 const PER_REQUEST: usize = 2;
 /// Workers that are ever found: more of them need more memory than they bring. At 300 ms a request, these make 13,000
@@ -22,7 +22,7 @@ pub(super) const WORKERS_MOST: usize = 4_096;
 /// Connections without a request that are kept at most.
 pub(super) const IDLE_CONNECTIONS_MAX: usize = 8_192;
 
-/// What of the limit goes to whom.
+/// The parts of the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shares {
     workers: usize,
@@ -86,7 +86,7 @@ pub(super) fn fit(config: &mut Config, limit: usize) -> Result<(usize, Vec<Strin
     Ok((shares.idle, lowered))
 }
 
-/// What is kept for the files of a crawl of so many shards.
+/// Returns the number of files that are kept for a crawl with this number of shards.
 fn reserve(shards: usize) -> usize {
     RESERVE + (shards - 1) * RESERVE_SHARD
 }

@@ -1,4 +1,4 @@
-//! What is told of a crawl while it runs: the display, the warnings, the metrics, and answers to `crawler status`.
+//! The figures of a crawl while it runs: the display, the warnings, the metrics, and answers to `crawler status`.
 //!
 //! The engine's thread looks at itself here a few times a second, between two events; each of several puts what it sees
 //! on a board, and the thread that has none adds that up. Anyone who asks gets the same figures, made by the same hands
@@ -25,7 +25,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Time that a rate covers.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// What looks at an engine while it runs.
+/// A view of an engine while it runs.
 pub(super) trait View {
     /// Looks at it, if it is time to. It is called between two events.
     fn look(&mut self, engine: &mut Engine, now: Time);
@@ -33,7 +33,7 @@ pub(super) trait View {
     fn sampler(&self) -> &Sampler;
 }
 
-/// What looks at the only engine of a crawl.
+/// The view of the only engine of a crawl.
 pub(super) struct Observer<'a> {
     sampler: Sampler,
     teller: Teller,
@@ -43,7 +43,7 @@ pub(super) struct Observer<'a> {
 }
 
 impl<'a> Observer<'a> {
-    /// That of a crawl that takes no more memory than `ceiling`, and makes its requests in `slots`.
+    /// Makes the view of a crawl that takes no more memory than `ceiling`, and makes its requests in `slots`.
     pub fn new(
         ceiling: u64,
         slots: Arc<SlotPool>,
@@ -77,7 +77,7 @@ impl View for Observer<'_> {
     }
 }
 
-/// What tells people how a crawl goes: the display and the warnings. It tells the slots, too, what the machine is short
+/// Shows people how a crawl goes, by the display and the warnings. It also informs the slots what the machine is short
 /// of.
 pub(super) struct Teller {
     warnings: Warnings,
@@ -87,7 +87,7 @@ pub(super) struct Teller {
 }
 
 impl Teller {
-    /// That of a crawl that makes its requests in `slots`.
+    /// Makes the teller of a crawl that makes its requests in `slots`.
     pub fn new(slots: Arc<SlotPool>) -> Teller {
         Teller { warnings: Warnings::default(), slots, lookout: Lookout::new(), look_due: Time::ZERO }
     }
@@ -119,7 +119,7 @@ pub(super) struct Board {
     hosts_wanted: Arc<AtomicUsize>,
 }
 
-/// What a shard has put down.
+/// The figures that a shard has put down.
 #[derive(Clone)]
 pub(super) struct Posted {
     pub live: Live,
@@ -128,7 +128,7 @@ pub(super) struct Posted {
 }
 
 impl Board {
-    /// What was put down last, if anything was.
+    /// Returns what was put down last, if anything was.
     pub fn read(&self) -> Option<Posted> {
         self.posted.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -139,7 +139,7 @@ impl Board {
     }
 }
 
-/// What looks at the engine of one shard beside others.
+/// The view of the engine of one shard beside others.
 pub(super) struct ShardObserver {
     sampler: Sampler,
     board: Board,
@@ -147,7 +147,7 @@ pub(super) struct ShardObserver {
 }
 
 impl ShardObserver {
-    /// That of a process that takes no more memory than `ceiling`; what it sees is put down on `board`.
+    /// Makes the view of a process that takes no more memory than `ceiling`. What it sees is put down on `board`.
     pub fn new(ceiling: u64, board: Board) -> ShardObserver {
         ShardObserver { sampler: Sampler::new(ceiling), board, due: Time::ZERO }
     }
@@ -174,7 +174,8 @@ impl View for ShardObserver {
     }
 }
 
-/// What makes figures of a moment of those that the engine has: the seconds before it, and the memory ceiling.
+/// Makes figures of a moment from those of the engine: it adds the rates of the seconds before it, and the memory
+/// ceiling.
 pub(super) struct Sampler {
     ceiling: u64,
     due: Time,
@@ -182,7 +183,7 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Of a crawl that takes no more memory than `ceiling`.
+    /// Makes the sampler of a crawl that takes no more memory than `ceiling`.
     pub fn new(ceiling: u64) -> Sampler {
         Sampler { ceiling, due: Time::ZERO, samples: VecDeque::new() }
     }
@@ -208,7 +209,7 @@ impl Sampler {
         Rates { pages: rate(0), requests: rate(1), bytes: rate(2) }
     }
 
-    /// How the crawl stands at this moment.
+    /// Returns the state of the crawl at this moment.
     pub fn live(&self, engine: &mut Engine) -> Live {
         let mut live = engine.live();
         live.rates = self.rates(&live.figures.statistics, live.figures.updated);
@@ -217,7 +218,7 @@ impl Sampler {
     }
 }
 
-/// What rates are told of: pages, requests, bytes.
+/// Returns the counts of which rates are computed: pages, requests, bytes.
 fn counts(statistics: &Statistics) -> [u64; 3] {
     [statistics.pages_stored, statistics.requests, statistics.bytes_received]
 }

@@ -1,4 +1,4 @@
-//! What the machine has: its memory, and what of memory and cores is short while a crawl runs.
+//! The machine's memory, and what of memory and cores is short while a crawl runs.
 //!
 //! Read from /proc, as often as somebody asks; where it does not tell, nothing is short.
 
@@ -11,7 +11,7 @@ use crate::engine::Pressure;
 
 /// Threads that run or wait to run for this share of all cores' time could use more of it.
 const CORES_FULL: f64 = 0.9;
-/// So much of the memory has to be available, or it is short.
+/// Part of the memory, one in this number, that has to be available, or memory is short.
 const MEMORY_LEFT: u64 = 16;
 
 /// Memory of the machine, or of the container that this process runs in.
@@ -29,23 +29,23 @@ fn meminfo(text: &str, name: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What looks at this process from time to time.
+/// Looks at this process from time to time.
 #[derive(Debug)]
 pub(super) struct Lookout {
     cores: usize,
     looked: Instant,
-    /// Of each thread: for how long it ran, and waited for a core while it could have run, in nanoseconds.
+    /// Nanoseconds for which each thread ran, and for which it waited for a core while it could have run.
     threads: HashMap<String, (u64, u64)>,
 }
 
 impl Lookout {
-    /// What looks at it from now on.
+    /// Makes the lookout, which looks from now on.
     pub fn new() -> Lookout {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Lookout { cores, looked: Instant::now(), threads: threads() }
     }
 
-    /// What is short since it was looked at last.
+    /// Returns what was short since the last look.
     pub fn look(&mut self) -> Pressure {
         let elapsed = self.looked.elapsed();
         let before = std::mem::replace(&mut self.threads, threads());
@@ -56,7 +56,7 @@ impl Lookout {
     }
 }
 
-/// Whether all threads together could have used more than the cores, or one of them more than its own.
+/// Returns whether all threads together could have used more than the cores, or one of them more than its own.
 fn cores_are_full(
     before: &HashMap<String, (u64, u64)>,
     now: &HashMap<String, (u64, u64)>,

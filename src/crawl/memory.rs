@@ -1,4 +1,4 @@
-//! How much memory a crawl takes at most: the sum of its bounded parts, computed from the configuration.
+//! The most memory that a crawl takes: the sum of its bounded parts, computed from the configuration.
 //!
 //! Every part that can grow with what servers send has a bound in its own module; here they are added up, so that
 //! `crawler status` can say before the machine does. It is a ceiling, not an estimate: what a usual crawl takes is a
@@ -26,21 +26,21 @@ const MIB: u64 = 1 << 20;
 const PROGRAM: u64 = 48 * MIB;
 /// The catalog of a crawl of one shard: its cache with all that stands around it.
 const CATALOG: u64 = 32 * MIB;
-/// That of a shard beside others, whose cache is small.
+/// The catalog of a shard beside others: its cache is small.
 const CATALOG_OF_SHARD: u64 = 4 * MIB;
 /// Links to other shards that wait for their file, and links from others that wait for the engine.
 const EXCHANGE: u64 = 4 * MIB;
 /// A sketch of patterns or texts, and its copy for a checkpoint.
 const PATTERNS: u64 = 4 * MIB;
-/// Of a connection in use: the head or what an HTTP/2 server sends ahead, and TLS.
+/// A connection in use: the head or what an HTTP/2 server sends ahead, and TLS.
 const CONNECTION: u64 = 640 * KIB;
-/// Of one that is kept without a request.
+/// A connection that is kept without a request.
 const IDLE_CONNECTION: u64 = 32 * KIB;
 /// A key and a value of a front, without what the value holds.
 const FRONT_ENTRY: u64 = 72;
-/// Of a link beside its text.
+/// A link beside its text.
 const LINK: u64 = 64;
-/// Of a seed: its places in the table of each shard, and what stands around its name in the scope.
+/// A seed: its places in the table of each shard, and what its name takes in the scope.
 const SEED_PLACES: u64 = 64;
 const SEED_SCOPE: u64 = 80;
 /// Decoded text as it was, in UTF-8 (three bytes for one at worst), and what was taken out of it.
@@ -54,7 +54,7 @@ const MEMORY_QUARTERS: u64 = 3;
 /// A part of the ceiling.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
-    /// What it is for.
+    /// Name of the part: what the memory is for.
     pub name: &'static str,
     /// The keys of the configuration that decide about it.
     pub keys: &'static str,
@@ -136,7 +136,7 @@ pub(super) fn workers_most(config: &Config) -> usize {
     }
 }
 
-/// With so many workers the ceiling is at most `memory`; they are not fewer than at the start.
+/// Returns the number of workers with which the ceiling is at most `memory`; it is no less than at the start.
 fn workers_in(config: &Config, memory: u64) -> usize {
     const MANY: usize = 1_000;
     let ceiling = |workers| Ceiling::with_workers(config, workers, threads::cores()).bytes;
@@ -150,7 +150,7 @@ fn part(name: &'static str, keys: &'static str, bytes: u64) -> Part {
     Part { name, keys, bytes }
 }
 
-/// Those of one shard, by its share of the settings.
+/// Returns the parts of one shard, by its share of the settings.
 fn stores(config: &Config) -> Vec<Part> {
     let (drum, seen, front) = (&config.drum, &config.seen, share::host_front(config, config.crawl.shards));
     let buckets = drum.buckets as u64;

@@ -35,14 +35,14 @@ const CONNECTIONS_MAX: usize = 16;
 const HEAD_MAX: Duration = Duration::from_secs(5);
 /// A connection ends after so long, whatever it does.
 const CONNECTION_MAX: Duration = Duration::from_secs(10);
-/// Without files for another connection, it is tried again after this time.
+/// Time after which another connection is tried again, where there was no file for it.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What is handed out.
+/// The figures that are handed out.
 #[derive(Default)]
 struct Figures {
     live: Mutex<Option<Arc<Live>>>,
-    /// Of a node of a crawl on many machines, its name.
+    /// Name of the node, in a crawl on many machines.
     node: String,
 }
 
@@ -91,7 +91,7 @@ impl Endpoint {
         Ok(Endpoint { open: Some(Open { shared, file, stop, thread }) })
     }
 
-    /// Whether anybody listens to what is put down.
+    /// True if anybody listens to what is put down.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()
     }

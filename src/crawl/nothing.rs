@@ -1,4 +1,4 @@
-//! Why a crawl has fetched nothing at all, and what to do about it.
+//! The reasons for which a crawl has fetched nothing at all, and what to do about them.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::outcome::{Failure, Reason};
 use crate::record::Statistics;
 use crate::report::closing::shell_word;
 
-/// What stood in the way of every page, a line of advice for each kind of it, and the command that shows the reason for
+/// Returns what prevented every page, a line of advice for each kind of it, and the command that shows the reason for
 /// each seed.
 pub(super) fn why(statistics: &Statistics, dir: &Path) -> String {
     let failures = statistics.failures.iter().map(|(failure, count)| format!("{failure} ({count})"));

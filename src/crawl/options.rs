@@ -72,7 +72,7 @@ pub fn key_maker(dir: &Path) -> Result<KeyMaker, CrawlError> {
     Ok(identity.key_maker())
 }
 
-/// Which addresses may be connected to.
+/// Returns the guard of the addresses that may be connected to.
 pub(super) fn guard(config: &Config) -> Result<AddressGuard, CrawlError> {
     let parse =
         |text: &String| text.parse::<Cidr>().map_err(|e| CrawlError::Usage(format!("network.allow: {text}: {e}")));
@@ -95,7 +95,7 @@ pub(super) fn identity(
     Ok((identity, is_new))
 }
 
-/// What a crawl gets its polynomial and its id from.
+/// Returns a random number, from which a crawl gets its polynomial and its id.
 pub(super) fn random() -> u128 {
     let mut random = [0; 16];
     getrandom::fill(&mut random).expect("the operating system has randomness");
@@ -140,7 +140,7 @@ pub(super) fn fetch(config: &Config, dir: &Path) -> Result<FetchOptions, CrawlEr
     })
 }
 
-/// What signs requests, with the key in `identity.key_file`.
+/// Returns the signer of requests, with the key in `identity.key_file`; `None` where there is no key.
 pub(super) fn signer(config: &Config) -> Result<Option<Arc<Signer>>, CrawlError> {
     let identity = &config.identity;
     if identity.key_file.is_empty() {
@@ -285,15 +285,15 @@ fn container(config: &Config, crawl_id: u128) -> ContainerOptions {
     }
 }
 
-/// What decides which addresses a name has: where it is another than in the run before, bad answers are asked for
-/// again.
+/// Returns the settings that decide which addresses a name has: where they are others than in the run before, bad
+/// answers are asked for again.
 fn name_settings(config: &Config) -> String {
     let (dns, allow) = (&config.dns, &config.network.allow);
     let hosts = if dns.hosts.0.is_empty() { String::new() } else { format!(" {:?}", dns.hosts.0) };
     format!("{:?} {allow:?}{hosts}", dns.nameservers)
 }
 
-/// How many requests may be in progress.
+/// Returns the number of requests that may be in progress.
 pub(super) fn slots(config: &Config) -> SlotOptions {
     let fetch = &config.fetch;
     let (workers, workers_most) = match fetch.workers {
@@ -335,7 +335,7 @@ pub(super) fn settings(config: &Config) -> Settings {
     }
 }
 
-/// Who may read the crawl directory, if it is made.
+/// Returns the users who may read the crawl directory, if it is made.
 pub(super) fn readers(config: &Config) -> Readers {
     match config.crawl.readable_by {
         config::ReadableBy::Owner => Readers::Owner,
@@ -344,7 +344,7 @@ pub(super) fn readers(config: &Config) -> Readers {
     }
 }
 
-/// Whether checkpoints are shipped to a store.
+/// True if checkpoints are shipped to a store.
 pub(super) fn ships(config: &Config) -> bool {
     config.cluster.store != "off"
 }
@@ -381,7 +381,7 @@ pub(super) fn frontier(config: &Config, partitions: usize) -> FrontierOptions {
     }
 }
 
-/// How supporters of domains are counted, and what they are worth.
+/// Returns how supporters of domains are counted, and what they are worth.
 pub(super) fn support(config: &Config) -> SupportOptions {
     let budget = &config.budget;
     let shards = config.crawl.shards.max(1) as u64;

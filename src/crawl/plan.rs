@@ -1,5 +1,5 @@
-//! What a configuration implies before anything is fetched: rates that politeness allows, memory, disk, and what an
-//! operator should think about again. Nothing is asked of the network.
+//! The consequences of a configuration before anything is fetched: rates that politeness allows, memory, disk, and what
+//! an operator should think about again. Nothing is asked of the network.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::web::warc::Compression;
 
 /// Times that servers may take for an answer; the rates of each are told.
 const ANSWERS: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
-/// Of a page: heads of request and response and the metadata record, compressed.
+/// Bytes of a page for the heads of request and response and the metadata record, compressed.
 const HEADS: u64 = 1_200;
 /// HTML shrinks to about a quarter.
 const COMPRESSION: u64 = 4;
@@ -35,10 +35,10 @@ const QUEUED: u64 = 40;
 /// A line of crawl.log with two URLs and a seed.
 const LINE: u64 = 330;
 const MILLION: u64 = 1_000_000;
-/// More shards than so many a core are told: the machine may change, and some have more to do than others.
+/// Most shards a core without a warning: the machine may change, and some have more to do than others.
 const SHARDS_A_CORE_MAX: u64 = 4;
 
-/// What follows.
+/// The consequences of a configuration.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
     /// Seeds that can be crawled.
@@ -66,7 +66,7 @@ pub struct Plan {
     /// Visits that `[recrawl]` wants, where pages are fetched again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recrawl: Option<Needs>,
-    /// What to think about again.
+    /// Warnings: settings to think about again.
     pub warnings: Vec<String>,
 }
 
@@ -85,21 +85,21 @@ pub struct RateBound {
     /// Requests a second to all of them.
     #[serde(rename = "requests_per_second")]
     pub all: f64,
-    /// What sets the limit.
+    /// The setting or rule that sets the limit.
     pub by: &'static str,
 }
 
 /// Disk of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct DiskPart {
-    /// What it is.
+    /// Name of the part.
     pub name: &'static str,
     /// Bytes.
     pub bytes: u64,
 }
 
 impl Plan {
-    /// What `config` implies for these seeds in `dir`, with pages of `page_bytes` on average.
+    /// Computes what `config` implies for these seeds in `dir`, with pages of `page_bytes` on average.
     pub fn of(config: &Config, seeds: &[Seed], problems: &SeedProblems, dir: &Path, page_bytes: u64) -> Plan {
         let hosts: HashSet<&str> = seeds.iter().map(|seed| seed.url.host()).collect();
         let domains: HashSet<&str> = seeds.iter().map(|seed| seed.url.registrable_domain()).collect();

@@ -9,7 +9,7 @@ use crate::engine::RecrawlOptions;
 use crate::web::expression::bounded_regex;
 use crate::web::site::SiteMatch;
 
-/// How the engine fetches pages again. Where it does not, it keeps the calendar that there is.
+/// Returns how the engine fetches pages again. Where it does not, it keeps the calendar that there is.
 pub(super) fn options(request: &CrawlRequest) -> Result<RecrawlOptions, CrawlError> {
     let config = &request.config;
     let schedule = schedule(config)?;
@@ -60,7 +60,7 @@ fn pattern_rule(config: &Config, pattern: &RecrawlPattern) -> Result<Rule, Crawl
     Ok(rule(format!("recrawl.patterns: {}", pattern.include), vec![SiteMatch::Pattern(include)], &there))
 }
 
-/// What holds for the URLs of `include`, as it is `there`.
+/// Returns the rule for the URLs of `include`, which has the settings that hold `there`.
 fn rule(name: String, include: Vec<SiteMatch>, there: &Recrawl) -> Rule {
     Rule {
         name,

@@ -1,4 +1,9 @@
-//! What an operator may mean besides a URL that is to be forgotten: other spellings of its page, and pages beside it.
+//! URLs that an operator may mean besides one that is to be forgotten: other spellings of its page, and pages beside
+//! it.
+//!
+//! Two URLs with the same key form are the same page for a crawl, and the archive has it in the spelling that was met
+//! first, or in several. People who ask for a removal know none of that, so all of them go. What is another page by the
+//! crawl's rules stays, and is named in the answer: the same URL with the other scheme, and the target of a redirect.
 //!
 //! Two URLs with the same key form are the same page for a crawl, and the archive has it in the spelling that was met
 //! first, or in several. People who ask for a removal know none of that, so all of them go. What is another page by the
@@ -13,7 +18,7 @@ use crate::disk::{Disk, Result};
 use crate::engine::Identity;
 use crate::web::url::CanonicalUrl;
 
-/// What belongs to a URL, and what stands beside it.
+/// The URLs of the same page, and other pages that may be meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Related {
     /// Other spellings of the same page.
@@ -30,7 +35,7 @@ pub struct Relatives {
 }
 
 impl Relatives {
-    /// Those of the crawl in `dir`.
+    /// Opens the archive of the crawl in `dir`.
     pub fn open(dir: &Path) -> std::result::Result<Relatives, CrawlError> {
         let disk = Disk::real();
         let dirs = CrawlDirs::open(&disk, dir)?;
@@ -44,7 +49,7 @@ impl Relatives {
         Ok(Relatives { archives: Archives::new(disk, dirs, keys), forgotten })
     }
 
-    /// Those of `url`: in the archive, and among what is forgotten already.
+    /// Returns the relatives of `url`: in the archive, and among what is forgotten already.
     pub fn of(&self, url: &CanonicalUrl) -> Result<Related> {
         let keys = self.archives.keys();
         let (key_text, key) = (keys.key_text(url), keys.keys(url).key);
@@ -86,7 +91,7 @@ impl Relatives {
         Ok(beside)
     }
 
-    /// Where a redirect leads.
+    /// Returns the target of a redirect.
     fn target(&self, url: &CanonicalUrl, (place, record): &Found) -> Result<Option<CanonicalUrl>> {
         let Some(reader) = self.archives.reader(*place)?.filter(|_| (300..400).contains(&record.status)) else {
             return Ok(None);

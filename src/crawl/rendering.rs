@@ -12,12 +12,13 @@ use crate::frontier::RequisitePace;
 use crate::process::ProcessOptions;
 use crate::render::RenderExecutorOptions;
 
-/// Which pages are rendered by the sections of `config`.
+/// Returns the mode that the sections of `config` set: which pages are rendered.
 pub(super) fn mode(config: &Config) -> RenderMode {
     config.render.mode
 }
 
-/// Whether a page is rendered by a crawl with this mode that has learnt this of its pattern; nothing where none is.
+/// Says whether a page is rendered by a crawl with this mode that has learnt this of its pattern; `None` where no page
+/// is.
 pub(super) fn explained(mode: RenderMode, learnt: Option<RenderVerdict>) -> Option<&'static str> {
     match (mode, learnt) {
         (RenderMode::Off, _) => None,
@@ -32,7 +33,7 @@ pub(super) fn explained(mode: RenderMode, learnt: Option<RenderVerdict>) -> Opti
     }
 }
 
-/// Whether any page may be.
+/// True if any page may be rendered.
 fn is_wanted(config: &Config) -> bool {
     let of_sites = config.site.iter().filter_map(|site| site.render);
     of_sites.chain([config.render.mode]).any(|mode| mode != RenderMode::Off)
@@ -59,7 +60,7 @@ pub(super) fn browser(config: &Config) -> Result<Option<Program>, CrawlError> {
     }
 }
 
-/// How the engine decides about renderings.
+/// Returns the settings by which the engine decides about renderings.
 pub(super) fn settings(config: &Config) -> RenderSettings {
     let render = &config.render;
     RenderSettings {
@@ -72,7 +73,7 @@ pub(super) fn settings(config: &Config) -> RenderSettings {
     }
 }
 
-/// How the executor renders with `program`.
+/// Returns the options by which the executor renders with `program`.
 pub(super) fn executor(config: &Config, program: Program, process: ProcessOptions) -> RenderExecutorOptions {
     let render = &config.render;
     let screenshot = match render.screenshot {

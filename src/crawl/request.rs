@@ -1,4 +1,4 @@
-//! What a crawl is asked to do, and why it may not be done.
+//! The request to run a crawl, and the reasons for which it may not be run.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use crate::report::{Mode, Progress, Screen};
 use crate::shard::Shard;
 use crate::web::secret::SecretAddress;
 
-/// How much is said.
+/// The amount that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
     /// Errors only.
     Quiet,
     /// Progress, notices and warnings.
     Normal,
-    /// What the program does and why, too.
+    /// Notices of what the program does and why, too.
     Verbose,
     /// Everything, that of the libraries too.
     Loud,
@@ -79,17 +79,17 @@ pub struct CrawlRequest {
     pub seeds: Vec<u8>,
     /// The crawl directory: one of a crawl, an empty one, or none yet.
     pub dir: PathBuf,
-    /// Whether the listed URLs are fetched although they were seen before.
+    /// True to fetch the listed URLs although they were seen before.
     pub force: bool,
-    /// Whether the crawl ends when no page is due, where pages are fetched again.
+    /// True to end the crawl when no page is due, where pages are fetched again.
     pub until_fresh: bool,
-    /// Where the closing statistics go as JSON too; `-` for standard output.
+    /// File for the closing statistics as JSON; `-` for standard output.
     pub json_path: Option<PathBuf>,
-    /// How much is said.
+    /// Amount that is logged.
     pub verbosity: Verbosity,
     /// The last warnings of the process, where a console shows them.
     pub warnings: Option<RecentWarnings>,
-    /// Where progress and the closing statistics go; the log goes there already.
+    /// Screen for progress and the closing statistics; the log goes there already.
     pub screen: Screen,
 }
 
@@ -108,17 +108,17 @@ impl CrawlRequest {
         Progress::on(self.screen.clone(), mode, self.config.report.interval)
     }
 
-    /// Whether the log is written as JSON.
+    /// True if the log is written as JSON.
     pub fn logs_json(&self) -> bool {
         self.config.report.log_format == LogFormat::Json
     }
 
-    /// What messages call the place that the seeds are from.
+    /// Returns the name by which messages call the place that the seeds are from.
     pub fn seeds_name(&self) -> String {
         self.seeds_path.as_deref().map_or_else(|| "command line".to_owned(), |path| path.display().to_string())
     }
 
-    /// What the closing statistics say of this run.
+    /// Returns the facts about this run that the closing statistics name.
     pub fn closing(&self) -> Closing<'_> {
         let GivenLimits { max_pages, max_time, max_depth, ref store, .. } = self.limits;
         Closing {
@@ -133,14 +133,14 @@ impl CrawlRequest {
     }
 }
 
-/// Why a crawl could not be run to an end of its own.
+/// The reason for which a crawl could not be run to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CrawlError {
     /// The disk, or what lies on it.
     #[error(transparent)]
     Disk(#[from] disk::Error),
-    /// Something that the user has to write differently.
+    /// The user has to write something differently.
     #[error("{0}")]
     Usage(String),
     /// Not one page could be fetched; why.

@@ -37,7 +37,7 @@ pub fn compact(dir: &Path, keep: Option<Keep>, tell: &mut Tell<'_>) -> Result<Co
     Ok(done)
 }
 
-/// What [`compact`] would do; beside a running crawl, by its last checkpoint.
+/// Returns what [`compact`] would do; beside a running crawl, by its last checkpoint.
 pub fn estimate(dir: &Path, keep: Option<Keep>) -> Result<Compacted, CrawlError> {
     let disk = Disk::real();
     let dirs = CrawlDirs::open(&disk, dir)?;
@@ -63,7 +63,7 @@ pub fn forget(dir: &Path, acts: &[Act]) -> Result<usize, CrawlError> {
     Ok(new)
 }
 
-/// What was ever forgotten in the crawl in `dir`, or taken back.
+/// Returns what was ever forgotten in the crawl in `dir`, or taken back.
 pub fn forgotten(dir: &Path) -> Result<ForgottenList, CrawlError> {
     let disk = Disk::real();
     let dirs = CrawlDirs::open(&disk, dir)?;
@@ -104,8 +104,8 @@ fn archives(dirs: &CrawlDirs) -> impl Iterator<Item = PathBuf> {
     dirs.shards().iter().map(|dir| dir.join(layout::PAGES))
 }
 
-/// What the last checkpoint of the shard in `dir` notes; nothing before the first one. A crawl that was killed has to
-/// take in first what lies behind it.
+/// Returns the archive's state in the last checkpoint of the shard in `dir`; `None` before the first one. A crawl that
+/// was killed has to take in first what was stored after it.
 fn noted(disk: &Disk, dir: &Path) -> Result<Option<ContainerState>, CrawlError> {
     let catalog = SledCatalog::open(&dir.join(layout::CATALOG))?;
     let Some(checkpoint) = checkpoint::Last::load(disk, &catalog, dir)?.and_then(|last| last.checkpoint) else {

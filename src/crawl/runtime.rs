@@ -1,5 +1,5 @@
-//! What a process has once, however many engines it has: clock, threads with the signals, display, metrics endpoint,
-//! console, control socket.
+//! The parts that a process has once, however many engines it has: clock, threads with the signals, display, metrics
+//! endpoint, console, control socket.
 //!
 //! It knows no crawl directory from the inside, and an engine only by its port. What a shard has once is in
 //! [`super::directory`].
@@ -29,7 +29,7 @@ pub(super) struct Runtime {
     control: Option<Control>,
 }
 
-/// What the network threads may do: connections that stay open without a request, and where to.
+/// Limits of the network threads: connections that stay open without a request, and addresses that may be connected to.
 pub(super) struct Network {
     pub idle_max: usize,
     pub guard: AddressGuard,

@@ -25,10 +25,10 @@ use crate::shard::Shard;
 use crate::web::seeds::SeedLines;
 use crate::web::url::KeyMaker;
 
-/// What the fault says by which an engine ends because another one has failed.
+/// Message of the fault by which an engine ends because another one has failed.
 const ABANDONED: &str = "another shard of the crawl has failed";
 
-/// What an engine is run with.
+/// The things with which an engine is run.
 pub(super) struct Work<'a> {
     pub request: &'a CrawlRequest,
     /// Among how many shards the memory of the process is divided.
@@ -36,7 +36,7 @@ pub(super) struct Work<'a> {
     pub directory: Arc<ShardDirectory>,
     pub keys: Arc<KeyMaker>,
     pub clock: Arc<dyn Clock>,
-    /// What all engines of the process share.
+    /// Resources that all engines of the process share.
     pub commons: Commons,
     pub process: ProcessOptions,
     /// The most memory that the process takes.
@@ -44,28 +44,28 @@ pub(super) struct Work<'a> {
     /// The seeds file, whose lines are numbered by now.
     pub seeds: Arc<[u8]>,
     pub exchange: ExchangeOptions,
-    /// Where its checkpoints go that have to survive the machine.
+    /// Target of its checkpoints that have to survive the machine.
     pub shipping: Option<Arc<dyn Shipping>>,
-    /// Of the other shards.
+    /// News of the other shards.
     pub news: News,
 }
 
-/// What an engine tells.
+/// A report of an engine to the director.
 pub(super) enum Told {
     /// Its head is known to the others.
     Opened(Past),
-    /// So many responses were replayed; and how it would go on with rounds of fetching again.
+    /// All responses were replayed: their number, and the round in which it would go on to fetch again.
     Replayed(u64, RoundWanted),
     /// Its seeds are on their way in.
     Admitted(Admitted),
-    /// It is done.
+    /// The engine is done.
     Done(Box<Ending>),
 }
 
 /// The thread of which shard tells, and what; or why it has ended.
 pub(super) type Heard = (Shard, Result<Told, CrawlError>);
 
-/// What the director says to an engine that has told something.
+/// The answer of the director to a report of an engine.
 pub(super) enum Word {
     /// All have opened.
     Replay,
@@ -90,7 +90,7 @@ struct Line {
     words: Receiver<Word>,
 }
 
-/// Why an engine's thread ends before the crawl does.
+/// The reason for which an engine's thread ends before the crawl does.
 enum Broken {
     Fault(CrawlError),
     /// The director has no word for it.
@@ -143,7 +143,7 @@ impl<'scope> Seat<'scope> {
         self.reply.offer(event);
     }
 
-    /// Has the engine end, wherever it is, because another one has failed.
+    /// Makes the engine end, wherever it is, because another one has failed.
     pub fn abandon(self) -> Abandoned<'scope> {
         Abandoned { reply: self.reply, thread: self.thread }
     }
@@ -156,7 +156,7 @@ pub(super) struct Abandoned<'scope> {
 }
 
 impl Abandoned<'_> {
-    /// Whether it has ended.
+    /// True if it has ended.
     pub fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }

@@ -1,4 +1,7 @@
-//! What the tables of sites refer to, looked up: passwords, tokens, cookies of files, logins.
+//! The values to which the tables of sites refer: passwords, tokens, cookies of files, logins.
+//!
+//! They are looked up at the start of a crawl and whenever its settings are read again, and are in memory only. A table
+//! whose secrets cannot be had is an error then, and not when the first request needs them.
 //!
 //! It is looked up at the start of a crawl and whenever its settings are read again, and is in memory only. A table
 //! whose secrets cannot be had is an error then, and not when the first request needs them.
@@ -22,7 +25,7 @@ use crate::web::url::CanonicalUrl;
 #[derive(Debug, Default)]
 pub(super) struct Secrets {
     of_tables: BTreeMap<TableNumber, OfTable>,
-    /// Those of all files.
+    /// Cookies of all files.
     pub cookies: Vec<FileCookie>,
 }
 

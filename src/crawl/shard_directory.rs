@@ -1,5 +1,5 @@
-//! What a shard has once: lock, catalog, identity, logs, and the engine that is opened with them. Of a crawl with one
-//! shard it is the crawl directory itself.
+//! The parts that a shard has once: lock, catalog, identity, logs, and the engine that is opened with them. In a crawl
+//! with one shard its directory is the crawl directory itself.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct ShardDirectory {
     pub is_new: bool,
     disk: Disk,
     catalog: Arc<dyn Catalog>,
-    /// Of one beside others: the lock of the crawl directory is that of a crawl with one.
+    /// Lock of a shard beside others; `None` for the only one, for which the lock of the crawl directory is enough.
     _lock: Option<DirectoryLock>,
 }
 
@@ -61,8 +61,8 @@ impl ShardDirectory {
         Ok(ShardDirectory { dir, identity, is_new, disk, catalog, _lock: Some(lock) })
     }
 
-    /// What its engine is opened with, which has `commons` in common with the others of the process; it is one of so
-    /// many `at_once`.
+    /// Returns what its engine is opened with. It has `commons` in common with the others of the process, and is one of
+    /// `at_once`.
     pub fn opening(
         &self,
         request: &CrawlRequest,

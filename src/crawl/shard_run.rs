@@ -22,17 +22,17 @@ const EVENTS_PER_PUMP: usize = 64;
 /// A long start says how far it is this often.
 const TELL: Duration = Duration::from_secs(2);
 
-/// How the seeds of a run are admitted.
+/// The way in which the seeds of a run are admitted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Admission {
     /// As they are listed: those that are known already are passed over.
     Listed,
-    /// To be fetched again, in this round of the whole crawl; in a crawl of one shard its engine decides which one that
-    /// is.
+    /// The seeds are fetched again, in this round of the whole crawl; in a crawl of one shard its engine decides which
+    /// round that is.
     Again(Option<RoundWanted>),
 }
 
-/// What became of that.
+/// The result of an [`Admission`].
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Admitted {
     /// The names of so many seeds are resolved again.
@@ -42,7 +42,7 @@ pub(super) enum Admitted {
 }
 
 impl Admitted {
-    /// That of two shards, or of more of which these are two.
+    /// Returns the result of two shards, or of more of which these are two.
     pub fn and(self, other: Admitted) -> Admitted {
         match (self, other) {
             (Admitted::Listed(one), Admitted::Listed(other)) => Admitted::Listed(one + other),
@@ -82,13 +82,13 @@ pub(super) struct ShardRun {
     news: News,
 }
 
-/// Whether something has changed that all shards hear of, since the engine looked last. Its event only wakes the
-/// engine: where there is no place for it, nothing is lost, and of many changes it hears once.
+/// A flag that is set while a change that concerns all shards was not looked at by the engine yet. Its event only wakes
+/// the engine: where there is no place for it, nothing is lost, and of many changes it hears once.
 #[derive(Clone, Default)]
 pub(super) struct News(Arc<AtomicBool>);
 
 impl News {
-    /// Something has changed; the engine at `reply` is woken, unless it is on its way.
+    /// Notes that something has changed; the engine at `reply` is woken, unless it is on its way.
     pub fn tell(&self, reply: &ReplyTo) {
         if !self.0.swap(true, Ordering::AcqRel) {
             reply.offer(Event::HeadChanged);
@@ -205,19 +205,19 @@ fn tell_progress(says: impl Fn(u64, u64) -> String) -> impl FnMut(u64, u64) {
     }
 }
 
-/// Of the Bloom filters' rebuild.
+/// Reports the progress of the Bloom filters' rebuild.
 fn tell_keys() -> impl FnMut(u64, u64) {
     tell_progress(|done, total| format!("reading the URLs seen before: {done} of {total} keys"))
 }
 
-/// Of sending links again.
+/// Reports the progress of sending links again.
 fn tell_resend() -> impl FnMut(u64, u64) {
     tell_progress(|done, total| {
         format!("sending the links of archived pages to other shards again: {done} of {total} pages")
     })
 }
 
-/// Of what is read in the archive.
+/// Reports the progress of reading the archive at the start.
 fn tell_reads() -> impl FnMut(StartReads, u64, u64) {
     let mut told = Instant::now();
     move |reads, done, total| {

@@ -1,4 +1,4 @@
-//! What one shard gets of the settings of the process.
+//! The share of the settings of the process that one shard gets.
 //!
 //! Memory is configured for the process, and its shards have equal parts of it. No part is so small that a shard could
 //! not work with it: with all of them at their floors a shard takes some 20 MiB, and then the process takes more than
@@ -19,7 +19,7 @@ const HOST_BLOOM_BYTES: usize = 8 << 20;
 const BUCKETS_MIN: usize = 64;
 const BUCKET_BYTES_MIN: u64 = 16 << 10;
 const MERGE_BYTES_MIN: u64 = 4 << 20;
-/// What stands before the stores.
+/// Least sizes of the fronts of the stores: the LRU caches and the Bloom filters.
 const LRU_ENTRIES_MIN: usize = 4 << 10;
 const HOST_LRU_ENTRIES_MIN: usize = 1 << 10;
 const BLOOM_BYTES_MIN: u64 = 256 << 10;
@@ -39,8 +39,8 @@ fn part_of_count(whole: usize, shards: usize, floor: usize) -> usize {
     (whole / shards).max(floor).min(whole)
 }
 
-/// How many of `shards` a machine may come to run, whose weight is `own` beside machines with those of `others`: its
-/// part where the heaviest of the others is gone. It runs `held` of them by now.
+/// Returns the most of `shards` that a machine may come to run, whose weight is `own` beside machines with those of
+/// `others`: its part where the heaviest of the others is gone. It runs `held` of them by now.
 pub(super) fn shards_at_once(shards: usize, own: u32, others: impl Iterator<Item = u32>, held: usize) -> usize {
     let (own, others) = (u64::from(own.max(1)), others.map(u64::from).collect::<Vec<_>>());
     let rest = others.iter().sum::<u64>() - others.iter().max().unwrap_or(&0);
@@ -75,7 +75,7 @@ pub(super) fn of_one_of(config: &Config, shards: usize) -> Config {
     share
 }
 
-/// What stands before the stores of robots and DNS of one of so many shards in this process.
+/// Returns the sizes of the fronts of the stores of robots and DNS, for one of this number of shards in this process.
 pub(super) fn host_front(config: &Config, shards: usize) -> FrontOptions {
     FrontOptions {
         lru_entries: part_of_count(HOST_LRU_ENTRIES, shards, HOST_LRU_ENTRIES_MIN),

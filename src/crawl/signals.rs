@@ -24,12 +24,12 @@ const STOPPED: i32 = 11;
 /// Exit code of a stop that a second signal forced.
 const FORCED: i32 = 13;
 
-/// From here on a write beyond the limit of file sizes fails with EFBIG, where the signal would end the process.
+/// Makes a write beyond the limit of file sizes fail with EFBIG from here on, where the signal would end the process.
 pub(crate) fn survive_file_limit() -> io::Result<()> {
     hold(SignalKind::from_raw(Signal::XFSZ.as_raw()))
 }
 
-/// From here on SIGUSR1 does not end the process; [`listen`] heeds it.
+/// Keeps SIGUSR1 from ending the process from here on; [`listen`] heeds it.
 pub(crate) fn survive_checkpoint_signal() -> io::Result<()> {
     hold(SignalKind::user_defined1())
 }
@@ -56,7 +56,7 @@ fn hold(kind: SignalKind) -> io::Result<()> {
 
 /// The signals of a process that has no engines at times.
 pub(super) struct Signals {
-    /// What they ask for.
+    /// Events that they ask for.
     pub events: Receiver<Event>,
     /// Kept, so that the channel is open also where signals cannot be handled.
     _asked: Sender<Event>,
@@ -73,12 +73,12 @@ impl Signals {
         Ok(Signals { events, _asked: asked, is_up })
     }
 
-    /// Somebody takes the events in.
+    /// Notes that somebody takes the events in.
     pub fn take_in(&self) {
         self.is_up.store(true, Ordering::Release);
     }
 
-    /// Nobody does for the time being: there is nothing that would have to be stopped.
+    /// Notes that nobody takes the events in for the time being: there is nothing that would have to be stopped.
     pub fn stand_by(&self) {
         self.is_up.store(false, Ordering::Release);
     }

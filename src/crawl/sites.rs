@@ -26,17 +26,17 @@ use crate::web::scope::SiteScope;
 use crate::web::site::{SiteIndex, SiteMatch, TableNumber};
 use crate::web::url::CanonicalUrl;
 
-/// So many lists of tables are kept compiled; regular expressions may hold together in any way.
+/// Lists of tables that are kept compiled; regular expressions may hold together in any way.
 const COMPILED_MAX: usize = 4_096;
 
 /// The tables of a crawl.
 #[derive(Debug)]
 pub struct SiteTables {
-    /// What holds for all.
+    /// Settings that hold for all sites.
     config: Config,
     index: SiteIndex,
     usual: Arc<RequestSettings>,
-    /// Whether requests were made with something else when the process began.
+    /// True if requests were made with other settings when the process began.
     is_changed: bool,
     /// Signs requests where the settings say so.
     signer: Option<Arc<Signer>>,
@@ -55,11 +55,11 @@ struct Holding {
     confided: Vec<TableNumber>,
 }
 
-/// What a list of tables comes to.
+/// The settings that follow from a list of tables.
 #[derive(Debug)]
 struct Compiled {
     treatment: Arc<Treatment>,
-    /// None where it is what is usual.
+    /// Settings of requests; `None` where they are the usual ones.
     request: Option<Arc<RequestSettings>>,
     rank: Rank,
     obeys: bool,
@@ -197,8 +197,8 @@ impl Sites for SiteTables {
     }
 }
 
-/// What `config` says of the delays and connections of hosts, as far as tables say anything of them: an excerpt from
-/// which `overlaid` makes the same.
+/// Returns what `config` says of the delays and connections of hosts, as far as tables set any: an excerpt from which
+/// `overlaid` makes the same.
 fn told(config: &Config) -> String {
     let politeness = |site: &Site| Site {
         host: site.host.clone(),
@@ -225,7 +225,8 @@ pub fn index(config: &Config) -> Result<SiteIndex, CrawlError> {
     Ok(SiteIndex::new(tables))
 }
 
-/// Why the secrets of table `number`, which holds for `url`, are not sent there, if it has any and that is so.
+/// Returns why the secrets of table `number`, which holds for `url`, are not sent there; `None` where they are, or
+/// where it has none.
 pub fn withheld(config: &Config, index: &SiteIndex, number: TableNumber, url: &CanonicalUrl) -> Option<String> {
     let keys = config.site[usize::from(number)].secret_keys();
     if keys.is_empty() || index.names_origin(number, url.plain()) {
@@ -247,7 +248,7 @@ pub fn overlaid(config: &Config, numbers: &[TableNumber]) -> Config {
     there
 }
 
-/// Which URLs a table holds for.
+/// Returns the rules for the URLs that a table holds for.
 pub(super) fn matches(key: &str, site: &Site) -> Result<Vec<SiteMatch>, CrawlError> {
     let bare = |name: &String| Box::from(name.trim_matches(['[', ']']));
     let hosts = site.host.iter().map(|name| Ok(SiteMatch::Host(bare(name))));
@@ -264,7 +265,7 @@ pub(super) fn matches(key: &str, site: &Site) -> Result<Vec<SiteMatch>, CrawlErr
     hosts.chain(domains).chain(prefixes).chain(patterns).collect()
 }
 
-/// What the tables say of the scope.
+/// Returns what the tables say of the scope.
 pub(super) fn scopes(config: &Config) -> Result<Vec<SiteScope>, CrawlError> {
     let scope = |site: &Site| {
         let (include, exclude, max_depth) = (site.include.clone(), site.exclude.clone(), site.max_depth);
@@ -273,7 +274,7 @@ pub(super) fn scopes(config: &Config) -> Result<Vec<SiteScope>, CrawlError> {
     config.site.iter().map(scope).collect()
 }
 
-/// What requests are made with by the sections of `config`, signed by `signer` where they say so.
+/// Returns the settings of requests by the sections of `config`, signed by `signer` where they say so.
 pub(super) fn request(config: &Config, signer: Option<&Arc<Signer>>) -> RequestSettings {
     let (fetch, identity) = (&config.fetch, &config.identity);
     let from = (!identity.from.is_empty()).then(|| ("from".to_owned(), identity.from.clone()));

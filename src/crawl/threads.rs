@@ -54,10 +54,10 @@ pub(super) struct Threads {
     workers: usize,
 }
 
-/// What the engines send their jobs to.
+/// The threads to which the engines send their jobs.
 struct Shared {
     fetcher: Fetcher,
-    /// Where pages are rendered.
+    /// Renderer of pages, in a crawl that renders any.
     renderer: Option<Renderer>,
     merges: Workers<StoreMerge>,
     partitions: Workers<PartitionJob>,
@@ -69,7 +69,7 @@ struct Shared {
     rests: Workers<HoldSync>,
 }
 
-/// What is read beside an engine that is in no hurry for it.
+/// A job of reading beside an engine that is in no hurry for it.
 enum ReadJob {
     Links(LinkJob),
     Calendar(SlotRead),
@@ -84,11 +84,11 @@ impl ReadJob {
     }
 }
 
-/// What one engine has of the threads.
+/// The ends by which one engine uses the threads.
 pub(super) struct Port {
     /// Its way to them.
     pub executors: ThreadExecutors,
-    /// Their way back.
+    /// The way of events back to the engine.
     pub events: Receiver<Event>,
 }
 
@@ -161,7 +161,7 @@ impl Threads {
         Port { executors, events }
     }
 
-    /// What signals ask for is asked of all of these, from now on.
+    /// Sends what signals ask for to all of these engines, from now on.
     pub(super) fn listen(&self, engines: Vec<ReplyTo>) -> Result<(), CrawlError> {
         signals::listen(engines, self.are_up.clone()).map_err(no_thread)
     }
@@ -186,8 +186,8 @@ impl Threads {
     }
 }
 
-/// What a crawl ends with: an error that only follows from another gives way to the fault that a thread has reported,
-/// and that waits among the `events`.
+/// Returns the error with which a crawl ends: one that only follows from another gives way to the fault that a thread
+/// has reported, and that waits among the `events`.
 pub(super) fn cause(error: CrawlError, events: &Receiver<Event>) -> CrawlError {
     let CrawlError::Disk(fault) = &error else { return error };
     if !fault.is_secondary() {
@@ -224,7 +224,7 @@ fn checkpoint(
     })
 }
 
-/// Why a process cannot go on that gets no thread more.
+/// Returns the error of a process that gets no more threads, and so cannot go on.
 pub(super) fn no_thread(error: std::io::Error) -> CrawlError {
     CrawlError::Internal(format!("cannot start a thread: {error}"))
 }
@@ -247,7 +247,7 @@ impl CheapReports {
         CheapReports { every, written: Mutex::new(None) }
     }
 
-    /// Whether it is time to write them, which is done then.
+    /// Returns whether it is time to write them. If so, they count as written now.
     fn are_due(&self) -> bool {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let are_due = written.is_none_or(|written| written.elapsed() >= self.every);

@@ -1,9 +1,9 @@
-//! How settings treat hosts: delays, connections, budgets.
+//! The treatment of hosts by settings: delays, connections, budgets.
 
 use crate::config::{self, Config};
 use crate::frontier::{Budget, Politeness, Treatment};
 
-/// How hosts are treated by `config`.
+/// Returns how hosts are treated by `config`.
 pub(super) fn of(config: &Config) -> Treatment {
     let politeness = &config.politeness;
     Treatment {

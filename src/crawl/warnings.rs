@@ -1,4 +1,4 @@
-//! What the operator hears of once in a run: a disk that fills, a clock that is set or was asleep, seeds with
+//! Warnings that the operator gets once in a run: a disk that fills, a clock that is set or was asleep, seeds with
 //! passwords, a depth that was raised too late, hosts that rest where nothing else is left.
 //!
 //! That no contact is set is said before the crawl begins, and that a Crawl-delay is longer than what is kept to, where
@@ -46,7 +46,7 @@ impl Warnings {
         }
     }
 
-    /// What was not told before.
+    /// Returns the warnings that were not given before.
     fn news(&mut self, now: Time, system: Time, (free, floor): (u64, u64)) -> impl Iterator<Item = String> {
         let (disk, clock) = (of_disk(free, floor), of_clock(now, system));
         let once = |told: &mut bool, warning: Option<String>| {
@@ -58,7 +58,7 @@ impl Warnings {
     }
 }
 
-/// Whether the clock was set back since the shards of the crawl were written last.
+/// Warns if the clock was set back since the shards of the crawl were written last.
 pub(super) fn look_at_past(shards: &[Snapshot], now: Time) {
     let Some(updated) = shards.iter().map(|snapshot| snapshot.updated).max() else { return };
     let ahead = updated.since(now);
@@ -109,7 +109,7 @@ impl SeedUsers {
     }
 }
 
-/// Whether links that were too deep by the settings of the last run are not any more: nothing finds them again.
+/// Warns if links that were too deep by the settings of the last run are not any more: nothing finds them again.
 pub(super) fn look_at_depth(shards: &[Snapshot], before: Option<&Config>, request: &CrawlRequest) {
     let Some(before) = before else { return };
     let dropped = shards.iter().filter_map(|snapshot| snapshot.statistics.dropped.get(&Reason::Depth)).sum();

@@ -1,4 +1,4 @@
-//! What limits a crawl at this moment: one value, told in one phrase by the display, `status` and the console.
+//! The limit of a crawl at this moment: one value, shown in the same words by the display, `status` and the console.
 //!
 //! It is read off gauges of one moment and decides nothing. The rules, in their order: a crawl that makes no requests
 //! is limited by the cause of that; where hosts are ready, by what keeps their requests back (configured rates,
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Constraints, Doing, Gauges, Live, WorkersBound};
 
-/// What limits a crawl.
+/// The limit of a crawl: the one cause for which it makes no more requests at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bottleneck {
@@ -46,7 +46,7 @@ pub enum Bottleneck {
     Seeds,
     /// All that is known is fetched, and the next page of the recrawl calendar is not due yet.
     Calendar,
-    /// Somebody has paused the crawl.
+    /// The crawl is paused.
     Paused,
     /// The crawl stops.
     Stopping,
@@ -77,12 +77,12 @@ impl Bottleneck {
         Bottleneck::Nothing,
     ];
 
-    /// What limits the crawl that `live` tells of.
+    /// Returns the limit of the crawl whose state is `live`.
     pub fn of_live(live: &Live) -> Bottleneck {
         Bottleneck::of(live.phase, &live.figures.gauges)
     }
 
-    /// What limits a crawl that is `doing` this and stands like that.
+    /// Returns the limit of a crawl in the phase `doing` with these gauges.
     pub fn of(doing: Doing, gauges: &Gauges) -> Bottleneck {
         match doing {
             Doing::Crawling => {}
@@ -100,7 +100,7 @@ impl Bottleneck {
         Bottleneck::of_ready(gauges).unwrap_or_else(|| Bottleneck::of_waiting(gauges))
     }
 
-    /// What keeps the requests of hosts that are ready back; nothing where there is no such host, or one that became
+    /// Returns what keeps back the requests of hosts that are ready; `None` where no host is ready, or where one became
     /// ready only now.
     fn of_ready(gauges: &Gauges) -> Option<Bottleneck> {
         let Constraints { workers_busy, rate_limited, lookups, .. } = gauges.constraints;
@@ -125,7 +125,7 @@ impl Bottleneck {
         })
     }
 
-    /// What a crawl waits for in which no host is ready.
+    /// Returns what a crawl without ready hosts waits for.
     fn of_waiting(gauges: &Gauges) -> Bottleneck {
         let Constraints { merging, refilling, seeding, lookups, disk_wait, .. } = gauges.constraints;
         let waits_for_merge = merging || gauges.keys_pending > 0;

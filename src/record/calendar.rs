@@ -1,4 +1,5 @@
-//! How the recrawl calendar of a crawl stands: what is due, how fresh the archive is, what visits have found.
+//! The state of the recrawl calendar of a crawl: pages that are due, how fresh the archive is, and what visits have
+//! found.
 
 use std::time::Duration;
 
@@ -6,65 +7,65 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::figures::{count, counted, short, size, span};
 
-/// Less than this is no lateness: a record is given out when its minute is over.
+/// Shortest time that counts as late, in milliseconds: a record is given out when its minute is over.
 const LATE_MIN_MS: u64 = 90_000;
 /// A stretch below this is none.
 const STRETCH_MIN: f64 = 1.005;
 
-/// What visits found so far: pages that were fetched again.
+/// Results of the visits so far. A visit is a page that was fetched again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VisitCounts {
     /// Pages that were fetched again because they were due, or before that.
     pub visits: u64,
-    /// That were the same.
+    /// Visits that found the page as it was.
     pub same: u64,
-    /// Of these, by a 304.
+    /// Those of `same` that were answered by a 304.
     pub not_modified: u64,
-    /// That had changed.
+    /// Visits that found the page changed.
     pub changed: u64,
-    /// That were not there.
+    /// Visits that did not find the page.
     pub missing: u64,
-    /// That were not there often enough, and are not looked for any more.
+    /// Pages that were missing often enough, and are not looked for any more.
     pub ended: u64,
-    /// That gave no answer about the page.
+    /// Visits that gave no answer about the page.
     pub unanswered: u64,
     /// Bytes of payloads that a 304 made it unnecessary to send.
     pub not_modified_bytes: u64,
 }
 
-/// How a calendar stands.
+/// Figures of a recrawl calendar at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CalendarFigures {
-    /// Whether pages are fetched again now; where not, the calendar is only kept.
+    /// True while pages are fetched again. If false, the calendar is only kept.
     pub is_on: bool,
     /// Records in it: pages that wait for their next visit. A page that was fetched before its time has two of them
     /// until the older one is read.
     pub pages: u64,
     /// Its bytes, on disk and in memory.
     pub bytes: u64,
-    /// Those whose time has come.
+    /// Records whose time has come.
     pub due_now: u64,
-    /// Those whose time comes within a day, those that are due now among them.
+    /// Records whose time comes within a day, those that are due now included.
     pub due_today: u64,
-    /// How long it takes until the next one is due, to the minute if that is within two hours, else to the hour or day;
-    /// 0 where one is due now.
+    /// Time until the next page is due, in milliseconds: to the minute if that is within two hours, else to the hour or
+    /// day; 0 where one is due now.
     pub next_due_ms: Option<u64>,
-    /// By how much the oldest one is late that is due and was not queued yet.
+    /// Time since the oldest page became due that was not queued yet, in milliseconds.
     pub late_ms: u64,
-    /// By how much the last visits started later than they were due, on average.
+    /// Mean time from when the last visits were due to their start, in milliseconds.
     pub lag_ms: u64,
-    /// By which factor intervals are longer than they should be, because more is due than can be visited.
+    /// Factor by which intervals are longer than they should be, because more is due than can be visited.
     pub stretch: f64,
     /// Mean age of the newest versions: time since the last visit that had an answer; by a sample of the pages.
     pub mean_age_ms: Option<u64>,
     /// The part of the pages that are probably still as the last visit found them; by the same sample.
     pub freshness: Option<f64>,
-    /// What visits have found.
+    /// Results of the visits.
     pub visits: VisitCounts,
 }
 
 impl CalendarFigures {
-    /// Whether the crawl has nothing else to do than to wait for a page of it.
+    /// True where the crawl has nothing else to do than to wait for a page of the calendar.
     pub fn is_waiting(&self) -> bool {
         self.is_on && self.pages > 0
     }
@@ -94,7 +95,7 @@ impl CalendarFigures {
         parts.join("  ")
     }
 
-    /// Whether intervals are longer than they should be.
+    /// True where intervals are longer than they should be.
     pub fn is_stretched(&self) -> bool {
         self.stretch >= STRETCH_MIN
     }

@@ -1,5 +1,5 @@
-//! What holds a crawl back, and what its end may come by: the part of its gauges that [`Bottleneck`](super::Bottleneck)
-//! and [`TimeLeft`](super::TimeLeft) are told from.
+//! Constraints that hold a crawl back, and limits at which it may end: the part of its gauges from which
+//! [`Bottleneck`](super::Bottleneck) and [`TimeLeft`](super::TimeLeft) are computed.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub struct CrawlLimits {
     pub time_s: Option<u64>,
 }
 
-/// What keeps requests back, as far as only the engine knows it.
+/// Causes that keep requests back and that only the engine knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Constraints {
     /// Every worker of the process has a request in flight.
@@ -46,7 +46,7 @@ pub struct Constraints {
 pub struct DiskWait {
     /// Milliseconds from now on.
     pub ms: u64,
-    /// Whether they rest, which takes longer than any delay.
+    /// True if the hosts rest, which takes longer than any delay.
     pub is_rest: bool,
 }
 
@@ -70,7 +70,7 @@ impl fmt::Display for DiskWait {
 }
 
 impl Constraints {
-    /// Those of a crawl of which other shards have `other`.
+    /// Returns the constraints of a crawl with one shard more, whose constraints are `other`.
     pub(super) fn and(self, other: &Constraints) -> Constraints {
         let Constraints {
             workers_busy,

@@ -28,7 +28,7 @@ pub const SAME_TEXT: &str = "sameText";
 /// One attempt, as a line tells it.
 #[derive(Clone, Debug, Default)]
 pub struct LogLine<'a> {
-    /// When the attempt ended.
+    /// Time at which the attempt ended.
     pub time: Time,
     /// Status of the answer, or the code of the failure or reason.
     pub status: i32,
@@ -44,7 +44,7 @@ pub struct LogLine<'a> {
     pub mime: &'a str,
     /// Number of the worker.
     pub worker: u32,
-    /// When the request began, and how long it took; `None` where none was made.
+    /// Begin and duration of the request; `None` where none was made.
     pub fetched: Option<(Time, Duration)>,
     /// SHA-1 of the payload.
     pub sha1: Option<[u8; 20]>,
@@ -82,11 +82,11 @@ impl LogLine<'_> {
 /// Settings by which requests were made from a moment on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PolitenessNote {
-    /// That moment.
+    /// Moment from which the settings held.
     pub since: Time,
-    /// How a host is treated.
+    /// Politeness towards a host, where no setting for a site says otherwise.
     pub politeness: Politeness,
-    /// Of settings that hold for some hosts only, those that say how they are treated: an excerpt of the configuration.
+    /// Excerpt of the configuration: those of the settings for single sites that say how their hosts are treated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sites: Option<serde_json::Value>,
 }
@@ -100,12 +100,12 @@ pub struct CrawlLog {
 }
 
 impl CrawlLog {
-    /// Where the log of the crawl in `dir` lies.
+    /// Returns the path of the log of the crawl in `dir`.
     pub fn path(dir: &Path) -> PathBuf {
         dir.join(layout::LOGS).join("crawl.log")
     }
 
-    /// Where the settings lie by which the requests in it were made.
+    /// Returns the path of the settings by which the requests in the log were made.
     pub fn notes_path(dir: &Path) -> PathBuf {
         dir.join(layout::LOGS).join("politeness.jsonl")
     }

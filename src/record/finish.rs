@@ -1,10 +1,10 @@
-//! Why a session of a crawl ended.
+//! The reasons for which a session of a crawl ends.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a session of a crawl ended.
+/// The reason for which a session of a crawl ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finish {
@@ -20,7 +20,7 @@ pub enum Finish {
     StoppedBySignal,
     /// A second signal asked for a stop at once.
     ForcedBySignal,
-    /// Less free space than `crawl.disk_floor`.
+    /// The disk has less free space than `crawl.disk_floor`.
     DiskLow,
     /// `crawler ctl stop` asked for a stop; what was in flight was finished.
     StoppedByControl,
@@ -33,7 +33,7 @@ pub enum Finish {
 }
 
 impl Finish {
-    /// Whether the same command line has something left to do.
+    /// True where the same command line has something left to do.
     pub fn can_resume(self) -> bool {
         self != Finish::Complete
     }

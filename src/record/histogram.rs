@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Durations by their length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Histogram {
-    /// How many were no longer than each of [`Histogram::BOUNDS_S`] and longer than the one before; the last one counts
-    /// those that were longer than all.
+    /// Number of durations that were no longer than each of [`Histogram::BOUNDS_S`] and longer than the one before; the
+    /// last one counts those that were longer than all.
     counts: Vec<u64>,
     #[serde(rename = "sum_s", with = "super::seconds")]
     sum: Duration,
@@ -40,7 +40,7 @@ impl Histogram {
         self.sum
     }
 
-    /// For each bound, and for none, how many were no longer.
+    /// Returns for each bound, and last for none, the number of durations that were no longer.
     pub fn cumulative(&self) -> impl Iterator<Item = (Option<f64>, u64)> {
         let bounds = Histogram::BOUNDS_S.iter().copied().map(Some).chain([None]);
         bounds.zip(self.counts.iter().scan(0, |sum, count| {
@@ -50,7 +50,7 @@ impl Histogram {
     }
 }
 
-/// Those of another shard.
+/// Adds the durations of another shard.
 impl AddAssign<&Histogram> for Histogram {
     fn add_assign(&mut self, other: &Histogram) {
         let Histogram { counts, sum } = other;

@@ -1,4 +1,4 @@
-//! What a crawl directory consists of: the one list of its stores, directories and files.
+//! The content of a crawl directory: the one list of its stores, directories and files.
 //!
 //! Opening, checkpoints, `verify`, `--rebuild` and copies to a store of objects go over this list, and so does the test
 //! of the table in docs/FORMATS.md. The names are written here and nowhere else, but for those within a directory,
@@ -28,7 +28,7 @@ pub enum StoreName {
     Dns,
     /// The visits of pages that are fetched again.
     Visits,
-    /// Which domains link to which.
+    /// Links from domain to domain.
     Support,
 }
 
@@ -116,7 +116,7 @@ pub const METRICS_ADDRESS: &str = "metrics.address";
 pub const CONSOLE_ADDRESS: &str = "console.address";
 /// The shipped checkpoint that counts, of a shard in a store.
 pub const SHIPPED: &str = "shipped.json";
-/// What a node has seen of the registry.
+/// The registry as a node last saw it.
 pub const REGISTRY: &str = "registry.json";
 /// Checkpoints, with their number behind this.
 pub const CHECKPOINT_PREFIX: &str = "checkpoint.g";
@@ -126,20 +126,20 @@ pub const RESTS_PREFIX: &str = "rests.g";
 /// Files of the directory of a crawl that a copy of it has too, though no checkpoint names them, where they are there.
 pub const BESIDE_CHECKPOINTS: [&str; 3] = [IDENTITY, SETTINGS, dedup::FILE];
 
-/// Which directories an entry is in. A crawl of one shard has both in one.
+/// The directories that an entry is in. A crawl of one shard has both in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In that of the crawl.
+    /// The directory of the crawl.
     Crawl,
-    /// In those of its shards.
+    /// The directories of its shards.
     Shard,
-    /// In both.
+    /// Both the directory of the crawl and those of its shards.
     Both,
-    /// In those of the shards of a crawl that has several.
+    /// The directories of the shards, in a crawl that has several.
     OneOfSeveral,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A file.
@@ -159,11 +159,11 @@ pub enum Form {
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
-    /// Where it is.
+    /// The directories that it is in.
     pub place: Place,
-    /// What it is.
+    /// The kind of entry that it is.
     pub form: Form,
-    /// Set where nothing but a crawl puts files into it: such a file says that this is no new crawl.
+    /// True where nothing but a crawl puts files into it: such a file says that this is no new crawl.
     pub is_trace: bool,
 }
 

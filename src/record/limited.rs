@@ -1,4 +1,4 @@
-//! Who ran into a limit: the hosts, domains and patterns of which most URLs were left out.
+//! Names that ran into a limit: the hosts, domains and patterns of which most URLs were left out.
 //!
 //! A bounded list, whatever the number of names: the Space-Saving summary (Metwally, Agrawal and El Abbadi 2005). Every
 //! name of which more than one part in [`PLACES`] of all URLs was left out is in it, and a count is never too low;
@@ -16,16 +16,16 @@ const PLACES: usize = 128;
 /// Bytes of a name: a pattern can be as long as a URL.
 const NAME_BYTES_MAX: usize = 200;
 
-/// Somebody of whom URLs were left out.
+/// A host, domain or pattern of which URLs were left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limited {
-    /// Which limit that was.
+    /// The limit for which URLs were left out.
     pub reason: Reason,
     /// The origin, the registrable domain, or origin and pattern.
     pub name: String,
     /// URLs left out.
     pub urls: u64,
-    /// By how much that may be too high.
+    /// Most by which `urls` may be too high.
     pub surplus: u64,
 }
 
@@ -51,7 +51,7 @@ impl LimitedList {
         self.entries.push(Limited { reason, name: name.to_owned(), urls: urls + surplus, surplus });
     }
 
-    /// Those with most URLs left out first.
+    /// Returns the entries, those with most URLs left out first.
     pub fn by_count(&self) -> Vec<&Limited> {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.name.cmp(&b.name)));
@@ -59,7 +59,7 @@ impl LimitedList {
     }
 }
 
-/// That of another shard: a name is in one shard alone, so its count stays as good as it was.
+/// Adds the list of another shard: a name is in one shard alone, so its count stays as good as it was.
 impl AddAssign<&LimitedList> for LimitedList {
     fn add_assign(&mut self, other: &LimitedList) {
         let LimitedList { entries } = other;

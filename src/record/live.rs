@@ -1,5 +1,5 @@
-//! How a crawl that runs stands at this moment: what `crawler status`, `crawler ctl status` and the metrics tell, all
-//! of it made in one place, so that no two of them differ.
+//! The state of a running crawl at this moment, as `crawler status`, `crawler ctl status` and the metrics show it. All
+//! of it is made in one place, so that no two of them differ.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use super::Histogram;
 use super::Snapshot;
 use crate::clock::Time;
 
-/// What a crawl does. A crawl of several shards does what that one does which is least far.
+/// The phase of a crawl. Where its shards are in different phases, the earliest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Doing {
-    /// It makes requests.
+    /// Requests are made.
     Crawling,
-    /// It makes none until `crawler ctl resume`.
+    /// No requests are made until `crawler ctl resume`.
     Paused,
-    /// It lets requests in progress finish, and ends.
+    /// Requests in progress may finish, then the crawl ends.
     Stopping,
-    /// It makes its last checkpoint.
+    /// The last checkpoint is being made.
     Closing,
     /// Its last checkpoint is durable.
     Done,
@@ -29,7 +29,7 @@ impl Doing {
     /// All of them.
     pub const ALL: [Doing; 5] = [Doing::Crawling, Doing::Paused, Doing::Stopping, Doing::Closing, Doing::Done];
 
-    /// What it means for anyone who looks at it.
+    /// Returns the phase in words for the user.
     pub fn meaning(self) -> &'static str {
         match self {
             Doing::Crawling => "crawling",
@@ -57,20 +57,20 @@ impl fmt::Display for Doing {
 /// A crawl that runs, at this moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Live {
-    /// What it does.
+    /// Phase of the crawl.
     pub phase: Doing,
     /// Its process.
     pub pid: u32,
     /// The last checkpoint that is durable; 0 before the first one.
     pub checkpoint: u64,
-    /// When the last checkpoint of this process became durable.
+    /// Time at which the last checkpoint of this process became durable.
     #[serde(rename = "checkpointed_ms")]
     pub checkpointed: Option<Time>,
     /// Rates over the last moments.
     pub rates: Rates,
     /// The most memory that the configuration lets it take.
     pub memory_ceiling_bytes: u64,
-    /// How long requests took, in the life of the process.
+    /// Durations of requests, in the life of the process.
     pub durations: Histogram,
     /// The figures, as a checkpoint of this moment would have them.
     pub figures: Snapshot,
@@ -84,11 +84,11 @@ pub struct Live {
 pub struct ShardLive {
     /// Its number, from 0 on.
     pub shard: u32,
-    /// What it does.
+    /// Phase of the shard.
     pub phase: Doing,
     /// Its last checkpoint that is durable; 0 before the first one.
     pub checkpoint: u64,
-    /// When its last checkpoint of this process became durable.
+    /// Time at which its last checkpoint of this process became durable.
     #[serde(rename = "checkpointed_ms")]
     pub checkpointed: Option<Time>,
     /// Rates over the last moments.
@@ -136,7 +136,7 @@ impl ShardLive {
     }
 }
 
-/// What happens in a second.
+/// Events per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rates {
     /// Pages stored.

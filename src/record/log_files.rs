@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::{Disk, DiskFile, Mode, Result, Writer};
 
-/// What is gathered before it is written.
+/// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
-/// What is read at a time.
+/// Bytes that are read at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 /// No line of ours is longer; what is passes for no line.
 pub const LINE_BYTES_MAX: usize = 2 << 20;
-/// How often a reader begins again because a file was started again meanwhile.
+/// Times that a reader begins again because a file was started again meanwhile.
 const LOOKS: usize = 20;
 /// Digits of a number in a name, at least.
 const DIGITS: usize = 5;
@@ -28,7 +28,7 @@ pub struct LogFile {
     path: PathBuf,
     writer: Writer,
     bytes_max: u64,
-    /// Of the file that is started again next.
+    /// Number that the current file gets in its name when the next one is begun.
     number: u64,
 }
 
@@ -136,9 +136,9 @@ pub fn files(disk: &Disk, path: &Path) -> Result<Vec<DiskFile>> {
 /// A file of a log, with its length up to the end of its last whole line.
 #[derive(Debug)]
 pub struct NamedLog {
-    /// Under the name that it gets when the next one is begun.
+    /// Path of the file, under the name that it gets when the next one is begun.
     pub path: PathBuf,
-    /// Where it lies until then, if it is written.
+    /// Path of the file that is still written; it has this name until the next one is begun.
     pub open_path: Option<PathBuf>,
     /// The length that counts.
     pub bytes: u64,
@@ -169,7 +169,8 @@ pub fn named(disk: &Disk, path: &Path) -> Result<Vec<NamedLog>> {
     Ok(Vec::new())
 }
 
-/// Where the last whole line of the file ends; nothing where that is far before its end.
+/// Returns the position of the end of the last whole line; 0 where that is more than [`LINE_BYTES_MAX`] before the end
+/// of the file.
 pub fn whole_lines(file: &DiskFile) -> Result<u64> {
     let len = file.len()?;
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX).min(LINE_BYTES_MAX)];

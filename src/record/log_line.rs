@@ -13,7 +13,7 @@ pub struct ReadLine<'a> {
     pub status: i32,
     /// Bytes of the body; `None` where nothing came.
     pub bytes: Option<u64>,
-    /// What was asked for.
+    /// The URL that was asked for.
     pub url: &'a str,
     /// Its discovery path; `-` for a seed.
     pub hops: &'a str,
@@ -23,7 +23,7 @@ pub struct ReadLine<'a> {
     pub mime: &'a str,
     /// Number of the worker.
     pub worker: u32,
-    /// When the request began, and how long it took; `None` where none was made.
+    /// Begin and duration of the request; `None` where none was made.
     pub fetched: Option<(Time, Duration)>,
     /// Digest of the payload, in Base32.
     pub sha1: Option<&'a str>,
@@ -55,12 +55,12 @@ impl<'a> ReadLine<'a> {
         Some(ReadLine { status, bytes, url, hops, via, mime, worker, fetched, sha1, annotations })
     }
 
-    /// Whether `note` is among the annotations.
+    /// True if `note` is among the annotations.
     pub fn has_note(&self, note: &str) -> bool {
         self.annotations.split(',').any(|word| word == note)
     }
 
-    /// Why there was no answer, in the most detail that the annotations have: it comes last.
+    /// Returns why there was no answer, in the most detail that the annotations have: the cause is the last of them.
     pub fn cause(&self) -> Option<Cause> {
         let is_last = |cause: &Cause| {
             let before = self.annotations.strip_suffix(&*field(&cause.to_string()));
@@ -69,7 +69,7 @@ impl<'a> ReadLine<'a> {
         Cause::ALL.into_iter().find(is_last)
     }
 
-    /// What stands behind `name:` among the annotations.
+    /// Returns the text after `name:` among the annotations.
     pub fn annotation(&self, name: &str) -> Option<&'a str> {
         self.annotations.split(',').find_map(|note| note.strip_prefix(name)?.strip_prefix(':'))
     }
@@ -79,18 +79,18 @@ impl<'a> ReadLine<'a> {
         Duration::try_from_secs_f64(self.annotation(name)?.parse().ok()?).ok()
     }
 
-    /// Whether the request was made for the sake of another one: for a robots.txt, for where one redirects, or for a
-    /// login.
+    /// True if the request was made for the sake of another one: for a robots.txt, for the target of its redirect, or
+    /// for a login.
     pub fn is_prerequisite(&self) -> bool {
         self.hops.trim_end_matches('R').ends_with('P')
     }
 
-    /// Whether it was a step of a login.
+    /// True if the request was a step of a login.
     pub fn is_login(&self) -> bool {
         self.has_note("login")
     }
 
-    /// Whether the request was for a robots.txt, or for where one redirects.
+    /// True if the request was for a robots.txt, or for the target of its redirect.
     pub fn is_robots(&self) -> bool {
         self.is_prerequisite() && !self.is_login()
     }

@@ -1,5 +1,8 @@
-//! What a site does that a crawler cannot follow, so that pages are missing although nothing failed: told once for a
-//! host.
+//! Behaviour of sites that a crawler cannot follow, so that pages are missing although nothing failed. It is reported
+//! once for each host.
+//!
+//! Bounded, whatever the web does: a fixed number of hosts of each kind is kept by name, the others are counted. The
+//! record lasts as long as the process: a crawl that goes on later reports what it meets itself.
 //!
 //! Bounded, whatever the web does: so many hosts of each kind are told by name, the others are counted. Of the life of
 //! the process: a crawl that goes on tells what it meets itself.
@@ -13,13 +16,13 @@ use crate::text::figures::count;
 
 /// Hosts of each kind that are told.
 const HOSTS_TOLD: usize = 16;
-/// Of those in the closing lines.
+/// Names of hosts of each kind that the closing lines show.
 const HOSTS_SHOWN: usize = 3;
 
 /// A kind of site that shows less to a crawler than to a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Oddity {
-    /// It redirects to itself, or to where the visitor came from, and sets a cookie.
+    /// A redirect to the same URL, or to the page before it, with a cookie.
     CookieWall,
     /// A seed answers that it wants a name and a password.
     Login,
@@ -38,7 +41,7 @@ impl fmt::Display for Oddity {
 }
 
 impl Oddity {
-    /// What it means for the crawl.
+    /// Returns what the oddity means for the crawl.
     fn meaning(self) -> &'static str {
         match self {
             Oddity::CookieWall => {
@@ -57,7 +60,7 @@ impl Oddity {
     }
 }
 
-/// What was met.
+/// The oddities that were met.
 #[derive(Clone, Debug, Default)]
 pub struct Oddities {
     met: BTreeMap<Oddity, Met>,
@@ -80,7 +83,7 @@ impl Oddities {
         Some(format!("{oddity}: {}: {}", Escaped(url), oddity.meaning()))
     }
 
-    /// Whether `oddity` was met on one host at most: the first is a warning, the others are information.
+    /// True where `oddity` was met on one host at most: the first is a warning, the others are information.
     pub fn is_first(&self, oddity: Oddity) -> bool {
         self.met.get(&oddity).is_none_or(|met| met.hosts.len() <= 1)
     }
@@ -97,7 +100,7 @@ impl Oddities {
     }
 }
 
-/// What another shard has met.
+/// Adds the oddities of another shard.
 impl AddAssign<&Oddities> for Oddities {
     fn add_assign(&mut self, other: &Oddities) {
         for (&oddity, Met { urls, hosts }) in &other.met {

@@ -7,9 +7,9 @@ use crate::clock::Time;
 /// Some of the hosts, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuedHosts {
-    /// That moment.
+    /// Moment at which they were looked at.
     pub as_of: Time,
-    /// Those with the longest queues first.
+    /// The hosts, those with the longest queues first.
     pub hosts: Vec<QueuedHost>,
 }
 
@@ -20,13 +20,13 @@ pub struct QueuedHost {
     pub host: String,
     /// URLs that wait, those in flight included.
     pub queued: u64,
-    /// What it does or waits for, in a word or two.
+    /// State of the host in a word or two: what it does or waits for.
     pub state: String,
     /// No request before.
     pub next_request: Option<Time>,
     /// Time between two requests to it.
     pub delay_ms: u64,
-    /// Why it brings nothing; empty where it does.
+    /// Reason for which the host brings nothing; empty where it brings pages.
     pub reason: String,
     /// Pages fetched of it.
     pub pages: u64,
@@ -37,7 +37,7 @@ pub struct QueuedHost {
 }
 
 impl QueuedHosts {
-    /// Those of all shards of a crawl, `limit` of them; nothing where there is no shard.
+    /// Returns the first `limit` hosts of all shards of a crawl; `None` where there is no shard.
     pub fn of_shards(shards: impl IntoIterator<Item = QueuedHosts>, limit: usize) -> Option<QueuedHosts> {
         let mut all = shards.into_iter().reduce(|mut all, shard| {
             all.as_of = all.as_of.min(shard.as_of);

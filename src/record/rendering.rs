@@ -1,4 +1,4 @@
-//! What renderings came to.
+//! Results of rendering pages.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::text::figures::count;
 pub struct RenderFigures {
     /// Pages that were rendered.
     pub pages: u64,
-    /// Of those, pages that showed more links or text than without.
+    /// Those of `pages` that showed more links or text than without rendering.
     pub showed_more: u64,
     /// Pages whose rendering failed: they are stored as they came.
     pub failed: u64,
@@ -23,12 +23,12 @@ pub struct RenderFigures {
 }
 
 impl RenderFigures {
-    /// Whether there is nothing to tell.
+    /// True where there is nothing to report.
     pub fn are_none(&self) -> bool {
         *self == RenderFigures::default()
     }
 
-    /// It in words.
+    /// Returns the figures in words.
     pub fn line(&self) -> String {
         let RenderFigures { pages, showed_more, failed, resources, refused, .. } = self;
         format!(

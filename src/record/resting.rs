@@ -10,20 +10,20 @@ use crate::text::figures::{count, counted, date};
 /// Hosts with URLs that rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resting {
-    /// How many they are, as far as they are in memory.
+    /// Number of the hosts that are in memory.
     pub hosts: u64,
-    /// Whether nothing else is left.
+    /// True if the crawl has nothing else left.
     pub is_all: bool,
-    /// When the first of them is asked again.
+    /// Time at which the first of them is asked again.
     #[serde(rename = "first_ms")]
     pub first: Option<Time>,
-    /// When the last of them is asked again.
+    /// Time at which the last of them is asked again.
     #[serde(rename = "last_ms")]
     pub last: Option<Time>,
-    /// When the crawl ends although they have URLs: none of them ever answered.
+    /// Time at which the crawl ends although they have URLs: none of them ever answered.
     #[serde(rename = "ends_ms")]
     pub ends: Option<Time>,
-    /// Those that rest longest.
+    /// The hosts that rest longest.
     pub longest: Vec<RestingHost>,
 }
 
@@ -32,15 +32,15 @@ pub struct Resting {
 pub struct RestingHost {
     /// `scheme://host:port`.
     pub host: String,
-    /// Why.
+    /// Reason of the rest.
     pub why: String,
-    /// When it is asked again.
+    /// Time at which the host is asked again.
     #[serde(rename = "until_ms")]
     pub until: Time,
 }
 
 impl Resting {
-    /// In a line: how many, who rests longest and why, until when.
+    /// Returns one line: how many hosts rest, which one longest and why, until when.
     pub fn line(&self) -> String {
         let mut line = format!("{} left, all waiting", counted(self.hosts, "host"));
         if let Some(host) = self.longest.first() {

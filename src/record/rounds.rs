@@ -1,4 +1,4 @@
-//! How the rounds stand in which domains have their budgets, in a crawl whose budgets follow from supporters.
+//! Figures of the rounds in which domains have their budgets, in a crawl whose budgets follow from supporters.
 
 use std::ops::AddAssign;
 
@@ -12,9 +12,9 @@ use crate::text::figures::{count, date, fraction, size};
 pub struct RoundFigures {
     /// 1, 2, 3, ...; of several shards, which have rounds of their own, the latest.
     pub number: u32,
-    /// When it began, in milliseconds.
+    /// Begin of the round, in milliseconds.
     pub begun_ms: u64,
-    /// From so many supporters on a domain has the most pages; 0 while nobody knows.
+    /// Number of supporters from which on a domain has the most pages; 0 while it is not known.
     pub limit: f64,
     /// Pages of a domain without supporters.
     pub pages_min: u64,
@@ -22,7 +22,7 @@ pub struct RoundFigures {
     pub pages_max: u64,
     /// Hosts in memory that wait for the next round.
     pub resting_hosts: u64,
-    /// Whether anything waits for it, in memory or on disk.
+    /// True if hosts or URLs wait for the next round, in memory or on disk.
     pub has_resting: bool,
     /// Pairs of domains of which one links to the other.
     pub pairs: u64,

@@ -26,7 +26,7 @@ struct SkippedEntry<'a> {
 }
 
 impl SkippedLog {
-    /// Where the log of the crawl in `dir` lies.
+    /// Returns the path of the log of the crawl in `dir`.
     pub fn path(dir: &Path) -> PathBuf {
         dir.join(layout::LOGS).join("skipped.jsonl")
     }

@@ -17,13 +17,13 @@ use crate::disk::{Disk, Error, Result};
 /// Longest file that is read: some hundred counters need a hundredth of it.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// How a crawl stands.
+/// State of a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// A process is at work; or it was killed.
     Running,
-    /// It ended with work left; the same command line goes on.
+    /// The crawl ended with work left; the same command line goes on.
     Stopped,
     /// No URL is left.
     Finished,
@@ -48,7 +48,7 @@ pub struct StoreBytes {
     pub catalog: u64,
 }
 
-/// How the layers of a store answered since the process began, and what its merges moved.
+/// Answers of the layers of a store since the process began, and what its merges moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layers {
     /// Questions that the LRU answered.
@@ -57,7 +57,7 @@ pub struct Layers {
     pub bloom_negatives: u64,
     /// Questions that were left to the DRUM.
     pub bloom_positives: u64,
-    /// Those of them whose key the DRUM found to be new.
+    /// Questions left to the DRUM whose key it found to be new.
     pub bloom_false_positives: u64,
     /// Memory of the Bloom filter.
     pub bloom_bytes: u64,
@@ -103,28 +103,28 @@ impl StoreBytes {
 /// The layers of the stores.
 pub type StoreLayers = BTreeMap<StoreName, Layers>;
 
-/// What `status` shows.
+/// Figures that `status` shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Version of this format.
     pub version: u16,
-    /// How the crawl stands.
+    /// State of the crawl.
     pub state: State,
-    /// Why the last session ended, where it has.
+    /// Reason for which the last session ended, if it has.
     pub finish: Option<Finish>,
-    /// When the crawl was created.
+    /// Time at which the crawl was created.
     #[serde(rename = "started_ms")]
     pub started: Time,
-    /// When these figures were taken.
+    /// Time at which these figures were taken.
     #[serde(rename = "updated_ms")]
     pub updated: Time,
-    /// What has happened.
+    /// Counts of what has happened.
     pub statistics: Statistics,
-    /// How things stood.
+    /// Gauges at the time of the snapshot.
     pub gauges: Gauges,
-    /// What lies on disk.
+    /// Bytes on disk.
     pub stores: StoreBytes,
-    /// Which layer of the stores answered.
+    /// Answers of each layer of the stores.
     #[serde(default)]
     pub layers: StoreLayers,
 }

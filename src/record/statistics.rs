@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{CalendarFigures, Constraints, CrawlLimits, LimitedList, RenderFigures, Resting, RoundFigures, Workers};
 use crate::outcome::{Failure, Reason};
 
-/// What has happened, counted over all sessions. The engine owns it; a checkpoint keeps it.
+/// Counts of what has happened over all sessions. The engine owns them; a checkpoint keeps them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statistics {
     /// Pages in the archive, revisits and what pages embed included.
@@ -25,7 +25,7 @@ pub struct Statistics {
     pub failures: BTreeMap<Failure, u64>,
     /// URLs that were never requested, by reason.
     pub dropped: BTreeMap<Reason, u64>,
-    /// Of whom URLs were left out for a budget or a trap rule.
+    /// Hosts, domains and patterns of which URLs were left out for a budget or a trap rule.
     pub limited: LimitedList,
     /// Links found on pages.
     pub links_found: u64,
@@ -66,22 +66,22 @@ pub struct Statistics {
     /// Crawl time of all sessions together.
     #[serde(rename = "elapsed_s", with = "super::seconds")]
     pub elapsed: Duration,
-    /// What checkpoints cost.
+    /// Costs of checkpoints.
     #[serde(default)]
     pub checkpoints: CheckpointCosts,
     /// Ends of URLs that are not in the archive.
     #[serde(default)]
     pub ends: Ends,
-    /// Of the pages in the archive, those that others embed: style sheets, pictures, fonts, frames. With
-    /// `scope.requisites = "scope"` none is told apart.
+    /// Pages in the archive that others embed: style sheets, pictures, fonts, frames. Always 0 with `scope.requisites =
+    /// "scope"`, where they are not distinguished.
     #[serde(default)]
     pub requisites_stored: u64,
-    /// Of the other pages in the archive, redirects.
+    /// Redirects among the other pages in the archive.
     #[serde(default)]
     pub redirects_stored: u64,
 }
 
-/// How URLs ended that were admitted and did not come into the archive. [`Statistics::dropped`] also counts links that
+/// Ends of URLs that were admitted and did not come into the archive. [`Statistics::dropped`] also counts links that
 /// were never admitted, and [`Statistics::failures`] attempts: neither says how many URLs ended so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ends {
@@ -93,7 +93,7 @@ pub struct Ends {
     pub dropped: u64,
 }
 
-/// What checkpoints cost. A checkpoint has the costs of those before it: its own are known when it is durable.
+/// Costs of checkpoints. A checkpoint has the costs of those before it: its own are known when it is durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointCosts {
     /// Checkpoints that became durable.
@@ -136,7 +136,7 @@ impl Statistics {
         self.pages_stored.saturating_sub(self.requisites_stored)
     }
 
-    /// Those of them that `crawl.max_pages` counts: a redirect leads to a page, and is none.
+    /// Returns the number of pages that `crawl.max_pages` counts: a redirect leads to a page, and is none.
     pub fn counted_pages(&self) -> u64 {
         self.pages().saturating_sub(self.redirects_stored)
     }
@@ -185,7 +185,7 @@ impl Statistics {
     }
 }
 
-/// How things stand at this moment.
+/// Gauges: the state of a crawl at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Gauges {
     /// URLs queued to be fetched.
@@ -214,13 +214,13 @@ pub struct Gauges {
     /// Workers, where the crawl finds their number itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<Workers>,
-    /// What keeps requests back.
+    /// Causes that keep requests back.
     #[serde(default)]
     pub constraints: Constraints,
-    /// What the whole crawl is limited to.
+    /// Limits of the whole crawl.
     #[serde(default)]
     pub limits: CrawlLimits,
-    /// How long the longest queue of a host in memory takes at its delay.
+    /// Time that the longest queue of a host in memory takes at its delay, in milliseconds.
     #[serde(default)]
     pub longest_queue_ms: u64,
     /// The recrawl calendar, of a crawl that has one.

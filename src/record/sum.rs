@@ -194,14 +194,15 @@ impl AddAssign<&Gauges> for Gauges {
 }
 
 impl Gauges {
-    /// Whether anything is left to do.
+    /// True where anything is left to do.
     fn has_work(&self) -> bool {
         self.queued > 0 || self.in_flight > 0 || self.keys_pending > 0
     }
 }
 
 impl Resting {
-    /// These hosts in a crawl whose other shards have no host that rests, and work or none.
+    /// Returns these hosts as part of a crawl whose other shards have no host that rests; `others_work` where they have
+    /// work.
     fn beside(mut self, others_work: bool) -> Resting {
         if others_work {
             (self.is_all, self.ends) = (false, None);
@@ -209,7 +210,7 @@ impl Resting {
         self
     }
 
-    /// These hosts and those of another shard. The crawl ends when both do.
+    /// Returns these hosts and those of another shard. The crawl ends when both do.
     fn and(self, other: &Resting) -> Resting {
         let Resting { hosts, is_all, first, last, ends, longest } = other;
         let mut all: Vec<_> = self.longest.into_iter().chain(longest.iter().cloned()).collect();
@@ -262,8 +263,8 @@ impl AddAssign<&Layers> for Layers {
 }
 
 impl Finish {
-    /// Why a crawl has ended of which one shard ended by this and another by `other`: a shard that had nothing left
-    /// says nothing of the others.
+    /// Returns the reason for which a crawl ended of which one shard ended by this and another by `other`: a shard that
+    /// had nothing left says nothing of the others.
     pub fn and(self, other: Finish) -> Finish {
         match (self, other) {
             (Finish::Complete, other) => other,
@@ -305,7 +306,7 @@ impl AddAssign<&Snapshot> for Snapshot {
 }
 
 impl Snapshot {
-    /// That of a crawl with these shards; nothing without any.
+    /// Returns the snapshot of a crawl with these shards; `None` without any.
     pub fn sum(shards: impl IntoIterator<Item = Snapshot>) -> Option<Snapshot> {
         shards.into_iter().reduce(|mut sum, shard| {
             sum += &shard;
@@ -342,7 +343,8 @@ impl AddAssign<&Live> for Live {
 }
 
 impl Live {
-    /// That of a crawl with these shards, in their order, each of which is listed in it; nothing without any.
+    /// Returns the state of a crawl with these shards, in their order, each of which is listed in it; `None` without
+    /// any.
     pub fn sum(shards: impl IntoIterator<Item = Live>) -> Option<Live> {
         let listed = shards.into_iter().enumerate().map(|(number, mut live)| {
             live.shards = vec![ShardLive::of(number, &live)];

@@ -1,9 +1,9 @@
-//! How long a crawl takes from now on, as far as that is known while it runs: cheap enough to be told every second.
+//! The time that a crawl still takes, as far as that is known while it runs: cheap enough to be computed every second.
 //!
-//! Of what is queued it is known how long it takes at the pace of the last seconds, and how long the longest queue of
-//! a host in memory takes at its delay. What links will add is not known, nor what hosts on disk have: so the time for
-//! the queue is one that rises while new links are found. A limit of the crawl may come first. `crawler status
-//! --estimate` reads log and queue, and knows more.
+//! Known are the time that all queued URLs take at the pace of the last seconds, and the time that the longest queue of
+//! a host in memory takes at its delay. Not known is what links will add, nor what hosts on disk have: so the time for
+//! the queue rises while new links are found. A limit of the crawl may come first. `crawler status --estimate` reads
+//! log and queue, and knows more.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::text::figures::{short, span};
 /// Slower than this no pace is told from standing still.
 const PACE_MIN: f64 = 0.01;
 
-/// What the crawl is expected to end by.
+/// The event by which the crawl is expected to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// So many URLs that are queued now are done.
+    /// This many URLs that are queued now are done.
     Queue(u64),
     /// `crawl.max_pages`.
     Pages(u64),
@@ -25,17 +25,18 @@ pub enum Until {
     Time,
 }
 
-/// How long it takes, and until what.
+/// The time left, and the event at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeLeft {
-    /// About so long.
+    /// Approximate time until then.
     pub time: Duration,
-    /// What comes first.
+    /// The event that comes first.
     pub until: Until,
 }
 
 impl TimeLeft {
-    /// That of a crawl that stands like this, and stores so many pages a second; `None` where nothing is known.
+    /// Returns the time left for a crawl with these figures that stores `pages_per_second`; `None` where nothing is
+    /// known.
     pub fn of(statistics: &Statistics, gauges: &Gauges, pages_per_second: f64) -> Option<TimeLeft> {
         let at_pace = |pages: u64| {
             let seconds = pages as f64 / pages_per_second;

@@ -4,13 +4,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What bounds the number of workers, where that is found by the crawl itself.
+/// The bound on the number of workers, where the crawl finds that number itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WorkersBound {
-    /// There is a free worker whenever a host is ready and rates permit a request.
+    /// Workers are free whenever a host is ready and rates permit a request.
     Hosts,
-    /// Nothing is found yet: each step so far has made the crawl faster.
+    /// The number is not found yet: each step so far has made the crawl faster.
     Growing,
     /// The line is full.
     Line,
@@ -33,7 +33,7 @@ impl WorkersBound {
         WorkersBound::Ceiling,
     ];
 
-    /// What it means for anyone who looks at it.
+    /// Returns the bound in words for the user.
     pub fn meaning(self) -> &'static str {
         match self {
             WorkersBound::Hosts => "as many as there are hosts ready",
@@ -63,11 +63,11 @@ impl fmt::Display for WorkersBound {
 /// The workers of a crawl that finds their number itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workers {
-    /// So many there are.
+    /// Workers that there are now.
     pub now: u64,
-    /// So many there may be.
+    /// Most workers that there may be.
     pub most: u64,
-    /// Why there are not more.
+    /// Reason for which there are not more.
     pub bound: WorkersBound,
 }
 

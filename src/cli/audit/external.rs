@@ -37,11 +37,11 @@ use crate::web::scope::{Requisites, ScopeMode};
 
 /// An unfinished check that is younger goes on.
 const RESUMED: Duration = Duration::from_secs(24 * 3_600);
-/// Of an answer only status and head are of interest.
+/// Bytes that are kept of a body: only status and head of an answer are of interest.
 const BODY_BYTES: Bytes = Bytes::kib(4);
 /// A host that cannot be reached for so long is believed to be gone.
 const GIVE_UP: Duration = Duration::from_secs(120);
-/// More segments than a URL has.
+/// Number of path segments that no URL has.
 const SEGMENTS: usize = 100_000;
 /// Attempts after the first.
 const RETRIES: u8 = 2;
@@ -50,7 +50,7 @@ const RETRIES: u8 = 2;
 pub(super) struct Check<'a> {
     /// The audited crawl.
     pub dir: &'a Path,
-    /// Where the files of the audit go.
+    /// Directory for the files of the audit.
     pub output: &'a Path,
     /// Settings in the place of those of the last run.
     pub config: Option<&'a Path>,
@@ -106,7 +106,7 @@ impl Check<'_> {
         self.output.join("external-seeds.txt")
     }
 
-    /// Whether an unfinished check goes on. What is left of one that does not is removed.
+    /// Returns whether an unfinished check goes on. The files of one that does not are removed.
     fn make_room(&self) -> anyhow::Result<bool> {
         let place = self.place();
         if run::standing(&place)? == Standing::New {
@@ -201,7 +201,7 @@ fn settings(own: &Config, strip_query_params: &[String]) -> Config {
     config
 }
 
-/// Of what is said of a site what others than its owner may say, too.
+/// Returns those settings of a site that also hold where others than its owner are asked.
 fn site(own: &Site) -> Site {
     Site {
         obey: None,
@@ -222,8 +222,8 @@ fn site(own: &Site) -> Site {
     }
 }
 
-/// From here on an interrupt ends the process at once, though the crawl has caught those before: what is written now is
-/// written again by the next audit.
+/// Lets an interrupt end the process at once from here on, though the crawl has caught those before: what is written
+/// now is written again by the next audit.
 fn end_by_interrupt() {
     // where it cannot be heard, the report is written to its end
     let _ = thread::Builder::new().name("interrupt".into()).spawn(|| {

@@ -1,4 +1,4 @@
-//! What `crawler cluster status` prints.
+//! The output of `crawler cluster status`.
 
 use std::fmt::Write;
 
@@ -9,12 +9,12 @@ use crate::crawl::cluster::Look;
 use crate::exchange::Idle;
 use crate::text::figures::{count, size};
 
-/// How the crawl stands, as lines or as one JSON object.
+/// Returns the state of the crawl, as lines or as one JSON object.
 pub(super) fn status(look: &Look, as_json: bool) -> String {
     if as_json { object(look) } else { table(look) }
 }
 
-/// What is said where all machines were told to do this, and the crawl stood like `before`.
+/// Returns the message for an order to all machines, where the crawl was in the state `before`.
 pub(super) fn wanted(state: State, before: &View) -> String {
     if let Some(end) = before.end {
         return format!("the crawl has ended: {}; new seeds let it go on: crawler cluster add-seeds", end.finish);
@@ -51,7 +51,7 @@ fn state(view: &View) -> &'static str {
     }
 }
 
-/// What all machines together tell of themselves.
+/// Returns the sum of the figures of all machines.
 fn sum(figures: &[(String, FiguresRecord)]) -> FiguresRecord {
     figures.iter().fold(FiguresRecord::default(), |sum, (_, of)| FiguresRecord {
         hungry: [sum.hungry, of.hungry.clone()].concat(),

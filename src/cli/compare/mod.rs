@@ -1,4 +1,4 @@
-//! What became of a URL from one moment to another, for `changes` and `diff`; from one version to the next, for `list`.
+//! Changes of a URL: from one moment to another for `changes` and `diff`, from one version to the next for `list`.
 //!
 //! Two versions of it are compared, of one archive or of two. Which kind of change it is follows from their statuses
 //! and digests, which the index has; a page is read only where its digest is another one.
@@ -17,7 +17,7 @@ use crate::web::url::CanonicalUrl;
 
 pub(super) use texts::{Texts, lines_of, source_of, unified};
 
-/// What became of a URL.
+/// A kind of change of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
@@ -51,7 +51,7 @@ impl Kind {
     }
 }
 
-/// How a version stands, by its status.
+/// The state of a URL in a version, by its status.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Page,
@@ -84,7 +84,7 @@ impl Version<'_> {
         self.archive.response(self.entry)
     }
 
-    /// Where it redirects to.
+    /// Returns the target of a redirect; as it was sent where it is no URL.
     fn location(&self) -> anyhow::Result<Option<String>> {
         let response = self.response()?;
         let Some(location) = response.header("location").map(String::from_utf8_lossy) else { return Ok(None) };
@@ -93,28 +93,28 @@ impl Version<'_> {
     }
 }
 
-/// What became of a URL, and what is known of it: a line of `changes`.
+/// A change of a URL and what is known of it: a line of `changes`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Change {
     change: Kind,
     url: String,
-    /// When it was found so.
+    /// Time at which it was found so.
     time: Option<String>,
     status: Option<u16>,
-    /// When it was as before for the last time.
+    /// Last time at which it was as before.
     before: Option<String>,
     status_before: Option<u16>,
     /// The share of the words that are other ones, between 0 and 1.
     text_changed: Option<f64>,
-    /// Where it redirects to.
+    /// Target of a redirect.
     location: Option<String>,
-    /// Whether readers see another text.
+    /// True if readers see another text.
     #[serde(skip)]
     has_other_text: bool,
 }
 
 impl Change {
-    /// What became of a URL of which `before` and `now` are the versions; nothing of one that is no page and was none.
+    /// Compares the versions `before` and `now` of a URL; `None` where neither is a page.
     pub(super) fn between(before: Option<Version<'_>>, now: Option<Version<'_>>) -> anyhow::Result<Option<Change>> {
         let mut change = match (&before, &now) {
             (None, None) => return Ok(None),
@@ -134,7 +134,7 @@ impl Change {
         self.change
     }
 
-    /// Whether it is more than other bytes: every change but one of a page whose text is as it was, or that has none.
+    /// True if more than bytes have changed: every change but one of a page whose text is as it was, or that has none.
     pub(super) fn is_of_text(&self) -> bool {
         self.change != Kind::Changed || self.has_other_text
     }
@@ -208,21 +208,21 @@ pub(super) fn print(
     Ok(())
 }
 
-/// How a version compares with the one before it, by status and digest alone: no page is read. A redirect to another
-/// place with the same body counts as unchanged here.
+/// The change from the version before, by status and digest alone: no page is read. A redirect to another place with
+/// the same body counts as unchanged here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Step {
-    /// There is none before it.
+    /// No version is before it.
     First,
     /// Its status or its content is another one.
     Changed,
-    /// Both are the same; a 304 says so itself.
+    /// Status and content are the same; a 304 says so itself.
     Unchanged,
 }
 
 impl Step {
-    /// That of `entry`.
+    /// Returns the step from the version before to `entry`.
     pub(super) fn to(archive: &dyn Archive, entry: &Entry) -> anyhow::Result<Step> {
         let Some(before) = archive.previous(entry)? else { return Ok(Step::First) };
         let told = |entry: &Entry| (if entry.is_confirmed() { 200 } else { entry.status }, entry.digest_sha1);

@@ -41,14 +41,14 @@ pub(in crate::cli) struct Texts {
 }
 
 impl Texts {
-    /// What readers see of two versions; nothing where one of them is no text.
+    /// Returns what readers see of two versions; `None` where one of them is no text.
     pub(in crate::cli) fn of(before: &Version<'_>, now: &Version<'_>) -> anyhow::Result<Option<Texts>> {
         let Some(before) = lines_of(before.entry, &before.response()?) else { return Ok(None) };
         let Some(now) = lines_of(now.entry, &now.response()?) else { return Ok(None) };
         Ok(Some(Texts { before, now }))
     }
 
-    /// Whether they are other texts, and not the same in other bytes.
+    /// True if the texts differ, not only the bytes.
     pub(in crate::cli) fn differ(&self) -> bool {
         self.before != self.now
     }
@@ -69,7 +69,7 @@ impl Texts {
     }
 }
 
-/// What a reader sees of a version, in lines, if that can be told.
+/// Returns the text that a reader sees of a version, in lines; `None` where that is not known.
 pub(in crate::cli) fn lines_of(entry: &Entry, response: &Response) -> Option<String> {
     let content_type = response.content_type();
     if !is_html(content_type.as_deref(), &response.decoded) {

@@ -1,4 +1,4 @@
-//! Whether a crawl of a synthetic web is right: what is in its archive, and what it asked the servers for.
+//! The verdict on a crawl of a synthetic web: what is in its archive, and what it asked the servers for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::text::figures::count;
 /// URLs and offences of a kind that are named.
 const NAMED: usize = 5;
 
-/// What differs from a right crawl, each kind by name.
+/// The differences from a right crawl, each kind by name.
 #[derive(Debug)]
 pub(super) struct Verdict {
     expected: usize,
@@ -59,7 +59,7 @@ impl Verdict {
         })
     }
 
-    /// Whether nothing differs.
+    /// True if nothing differs.
     pub fn is_right(&self) -> bool {
         !self.damaged && self.kinds().iter().all(|(_, found)| found.is_empty())
     }

@@ -311,7 +311,7 @@ fn until(time: Time, now: Time) -> String {
     format!("in {} ({})", span(time.since(now) + Duration::from_millis(999)), date(time))
 }
 
-/// When an answer was learnt and until when it holds.
+/// Returns how old an answer is, and until when it holds.
 fn term(learnt: Option<Time>, expires: Option<Time>, fresh: bool, now: Time) -> String {
     let age = learnt.map(|learnt| format!("{} old", span(now.since(learnt))));
     let end = expires.map(|time| match fresh {

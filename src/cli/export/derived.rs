@@ -21,26 +21,26 @@ pub(super) struct Page {
     /// The records of its exchange, that of the answer last.
     pub exchange: Vec<StoredRecord>,
     pub response: Response,
-    /// Where the record of the answer lies.
+    /// Place of the record of the answer.
     pub place: RecordLocation,
 }
 
 /// Records as they are written.
 #[derive(Default)]
 pub(super) struct Made {
-    /// Compressed.
+    /// The records, compressed.
     pub bytes: Vec<u8>,
     pub warning: Option<String>,
 }
 
-/// What is made of pages.
+/// An export whose records are made from pages.
 pub(super) struct Derivation<'a> {
     pub common: &'a Common,
-    /// Whether it is made of all versions of a URL.
+    /// True to make records of all versions of a URL.
     pub all: bool,
-    /// What the name of a file without one ends with.
+    /// End of the name of a file that was given none.
     pub suffix: &'static str,
-    /// Of which entries.
+    /// Entries of which records are made.
     pub wants: fn(&Selection, &Entry) -> bool,
     pub make: fn(&Page, &mut Encoder) -> Made,
 }

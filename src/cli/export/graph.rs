@@ -46,7 +46,7 @@ pub(super) struct GraphArgs {
     /// Directory for the files; it is made if it is not there
     #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
-    /// What the vertices are
+    /// Kind of the vertices
     #[arg(long, value_enum, default_value = "host")]
     level: Vertices,
     /// Memory for sorting and for the states of a pass
@@ -54,7 +54,7 @@ pub(super) struct GraphArgs {
     memory: usize,
 }
 
-/// What a vertex stands for.
+/// The kind of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Vertices {
     /// A host name

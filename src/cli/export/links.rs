@@ -78,7 +78,7 @@ struct LinkRow<'a> {
     to: Option<Option<Value>>,
 }
 
-/// What the columns say of the page that links stand on, and of where they lead.
+/// The columns for the page that has a link, and for the target of the link.
 struct Told {
     columns: Option<Columns>,
     target_columns: Option<Columns>,
@@ -190,7 +190,7 @@ impl Told {
         Told { columns: of(&args.columns), target_columns: of(&args.target_columns) }
     }
 
-    /// What stands behind each link of a page: the end of its line, or the fields of its object.
+    /// Returns the text that follows each link of a page: the end of its line, or the fields of its object.
     fn of_source(
         &self,
         archive: &dyn Archive,
@@ -290,7 +290,8 @@ struct Listed {
 }
 
 impl Listed {
-    /// Those of the answer at `url`, if it is such a file. Of a text it is asked by which hops it was found.
+    /// Returns the entries of the answer at `url`; `None` where it is no such file. `hops`, by which it was found, is
+    /// asked only for a text.
     fn of(
         url: &CanonicalUrl,
         response: &Response,
@@ -323,7 +324,7 @@ impl Listed {
     }
 }
 
-/// What is known of an answer before it is looked at. What a sheet of a wrong type names was found if a page embeds it,
+/// Returns what is known of an answer before it is read. URLs in a sheet of a wrong type are found if a page embeds it,
 /// which is not known here.
 pub(super) fn stated<'a>(url: &'a CanonicalUrl, content_type: Option<&'a str>) -> Stated<'a> {
     Stated { content_type, nosniff: false, path: url.path(), embedded: true }

@@ -66,7 +66,7 @@ enum What {
     Urls(urls::UrlsArgs),
     /// The links of selected pages as a graph: source, target, kind, text
     Links(links::LinksArgs),
-    /// Which host or domain links to which, and their centrality
+    /// The links between hosts or domains as a graph, and their centrality
     Graph(graph::GraphArgs),
     /// The text of pages, as Common Crawl's WET files
     Wet(wet::WetArgs),
@@ -74,7 +74,7 @@ enum What {
     Wat(wat::WatArgs),
 }
 
-/// What all exports take.
+/// The options that all exports have.
 #[derive(Debug, Args)]
 struct Common {
     #[command(flatten)]

@@ -13,7 +13,7 @@ use crate::web::warc::has_request;
 
 /// A page as other programs are to have it.
 pub(super) struct Replayable {
-    /// With the status that they are told.
+    /// The entry, with the status that other programs see.
     pub entry: Entry,
     /// The entry that has the payload of a revisit, where that is in this archive.
     pub original: Option<Entry>,

@@ -38,7 +38,7 @@ impl Spellings {
         Spellings { scans: Scans::new(), lines: Sorter::new(memory), any: false }
     }
 
-    /// Whether there is any to look up.
+    /// True if there is any to look up.
     pub(super) fn any(&self) -> bool {
         self.any
     }
@@ -135,7 +135,7 @@ impl Spellings {
     }
 }
 
-/// Whether the answer of `entry` may name URLs: a page, a sheet, another document that does, or a redirect.
+/// True if the answer of `entry` may name URLs: a page, a sheet, another document that does, or a redirect.
 pub(super) fn may_name_urls(entry: &Entry) -> bool {
     let may_be_document = || {
         let url = CanonicalUrl::parse(&entry.url);

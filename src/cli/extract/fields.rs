@@ -31,7 +31,7 @@ use crate::web::expression::bounded_regex;
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Keys of a field's table.
 const KEYS: &str = "css, attr, html, absolute, header, fact, json-ld, regex, type and all";
-/// What a field begins with on the command line that is a path into JSON-LD.
+/// Begin of a field on the command line that is a path into JSON-LD.
 const JSON_LD: &str = "json-ld:";
 
 /// One field: where its values are, and what is taken of them.
@@ -39,15 +39,15 @@ const JSON_LD: &str = "json-ld:";
 pub(super) struct Field {
     pub name: String,
     pub source: Source,
-    /// What is taken of a value: the first group of each match, or the match where there is no group.
+    /// Part that is taken of a value: the first group of each match, or the match where there is no group.
     pub regex: Option<Regex>,
     /// All that match, as a list, not the first alone.
     pub all: bool,
-    /// What the value is taken for.
+    /// Type as which the value is read.
     pub holds: Holds,
 }
 
-/// Where the values of a field are.
+/// The place of the values of a field.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
     /// Elements of the page.
@@ -58,11 +58,11 @@ pub(super) enum Source {
     Page,
     /// A fact of the page, which has a type of its own.
     Fact(Fact),
-    /// What is in the JSON-LD of the page at a path of names.
+    /// Values in the JSON-LD of the page at a path of names.
     JsonLd(Vec<String>),
 }
 
-/// What is taken of an element.
+/// The part that is taken of an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Text,
@@ -173,7 +173,7 @@ impl Keys {
     }
 }
 
-/// What is wrong with a field, and where in the file.
+/// A fault of a field, and its place in the file.
 struct Wrong {
     at: Range<usize>,
     problem: String,

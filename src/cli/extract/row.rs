@@ -1,4 +1,4 @@
-//! What is taken of one page: the rows of a table.
+//! The rows of a table that are taken from one page.
 
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ pub(super) const VALUES_BYTES_MAX: usize = 16 << 20;
 /// Columns that no field may be named like.
 pub(super) const COLUMNS: [&str; 5] = ["url", "title", "text", "main", "markdown"];
 
-/// What is taken of each page.
+/// The values that are taken from each page.
 pub(super) enum Wanted {
     /// All elements of one selector. Nothing is written of a page that has none.
     Values(Field),
@@ -71,7 +71,7 @@ impl Wanted {
     }
 }
 
-/// What the column of a field holds.
+/// Returns the type of the column of a field.
 fn holds(field: &Field) -> Type {
     match field.source {
         Source::Fact(Fact::Words) => Type::Integer,
@@ -82,14 +82,14 @@ fn holds(field: &Field) -> Type {
     }
 }
 
-/// Which pages are taken, by what their text shows.
+/// The pages that are taken, by what their text shows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keeps {
-    /// Of these languages, by their names in ISO 639-3; of any where there are none.
+    /// Languages of the pages, by their names in ISO 639-3; any where there are none.
     pub languages: Vec<String>,
-    /// With at least this many words.
+    /// Least number of words.
     pub words_min: Option<u64>,
-    /// With at most this many words.
+    /// Most words.
     pub words_max: Option<u64>,
 }
 
@@ -106,7 +106,7 @@ impl Keeps {
     }
 }
 
-/// What is taken, how it is written, and how long a page may take.
+/// The values that are taken, the pages, the form of the output, and the time that a page may take.
 pub(super) struct Plan {
     pub wanted: Wanted,
     pub keeps: Keeps,
@@ -114,14 +114,14 @@ pub(super) struct Plan {
     pub time_max: Duration,
 }
 
-/// What became of a page.
+/// The result of a page.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Row {
     /// Its rows, if it has any.
     pub piece: Option<Piece>,
-    /// What there is to say of the page.
+    /// Warning about the page, if there is any.
     pub warning: Option<String>,
-    /// Set where it is not among the pages that are taken.
+    /// True if it is not among the pages that are taken.
     pub is_left_out: bool,
 }
 
@@ -131,15 +131,15 @@ struct Page<'a> {
     text: &'a str,
     response: &'a Response,
     url: &'a str,
-    /// What its references are resolved against, once a field asks for it.
+    /// URL against which its references are resolved, once a field asks for it.
     base: OnceCell<Option<Url>>,
-    /// What a reader sees, likewise.
+    /// Text that a reader sees, likewise.
     seen: OnceCell<String>,
     /// Its JSON-LD, likewise.
     json_ld: OnceCell<Json>,
 }
 
-/// What is left of a page's limits.
+/// The rest of a page's limits.
 struct Limits {
     started: Instant,
     time_max: Duration,
@@ -248,7 +248,7 @@ impl Limits {
         }
     }
 
-    /// What a field is, in the order of the page: the first alone, or all that the limits allow.
+    /// Returns the values of a field, in the order of the page: the first alone, or all that the limits allow.
     fn values(&mut self, page: &Page<'_>, field: &Field) -> Vec<String> {
         let mut values = Vec::new();
         match &field.source {
@@ -348,7 +348,8 @@ impl Page<'_> {
     }
 }
 
-/// What the references of the page at `url` are resolved against: its first `base` with an `href`, else its URL.
+/// Returns the URL against which references of the page at `url` are resolved: its first `base` with an `href`, else
+/// its own.
 fn base(page: &Html, url: &str) -> Option<Url> {
     let own = Url::parse(url).ok()?;
     let stated = base_of(page).and_then(|base| own.join(base).ok());

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use crate::table::{Type, Value};
 use crate::web::sitemap::Written;
 
-/// What the value of a field is taken for.
+/// The type as which the value of a field is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Holds {
     /// The text as it is.

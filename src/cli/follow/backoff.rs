@@ -1,4 +1,4 @@
-//! How long to wait before what has failed is tried again.
+//! Waits before what has failed is tried again.
 
 use std::time::Duration;
 

@@ -24,7 +24,7 @@ impl Batch {
         self.lines.len()
     }
 
-    /// Their bytes.
+    /// Number of bytes of the lines.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }
@@ -50,7 +50,7 @@ impl Batch {
 #[derive(Debug)]
 pub(super) struct Failure {
     pub why: String,
-    /// How long the other side asks to be left alone.
+    /// Time for which the other side asks to be left alone.
     pub wait: Option<Duration>,
 }
 

@@ -18,14 +18,14 @@ pub(super) struct Bodies {
 }
 
 impl Bodies {
-    /// Those in `dir`, which is made if need be.
+    /// Opens the bodies in `dir`, which is made if need be.
     pub fn new(dir: &Path) -> anyhow::Result<Bodies> {
         Disk::real().create_dir_all(dir)?;
         let dir = fs::canonicalize(dir).map_err(|e| disk::Error::io("find", dir, e))?;
         Ok(Bodies { dir, unsynced: Vec::new() })
     }
 
-    /// Where `body` lies now.
+    /// Stores `body`, unless it is there already, and returns its path.
     pub fn put(&mut self, body: &[u8]) -> disk::Result<PathBuf> {
         let disk = Disk::real();
         let name = HEXLOWER.encode(&Sha256::digest(body));

@@ -15,9 +15,9 @@ use std::process::{Command, Stdio};
 use super::super::exit::UsageError;
 use super::batch::{Batch, Failure};
 
-/// What stands for the URL.
+/// Characters in whose place the URL is put.
 const URL: &str = "{}";
-/// What to write in the place of a script that has the URL in it.
+/// Advice for a command whose script would have the URL in it.
 const SAFELY: &str = "a URL can have anything in it, and what reads the word would obey it. Write {} as a word of its \
                       own, and let a script take it as an argument: sh -c 'COMMAND \"$1\"' sh {}";
 
@@ -69,7 +69,7 @@ impl EachPage {
     }
 }
 
-/// Whether the URL is what a shell is to run: `sh -c {}`.
+/// True if the URL would be run by a shell: `sh -c {}`.
 fn is_script(words: &[String]) -> bool {
     let is_shell = words.iter().any(|word| word.ends_with("sh"));
     let asks = |option: &String| option.starts_with('-') && !option.starts_with("--") && option.ends_with('c');

@@ -31,7 +31,7 @@ use crate::web::url::CanonicalUrl;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(super) enum Field {
-    /// What no other line has: shard and offset
+    /// Shard and offset, which no other line has
     Place,
     /// The URL that was requested
     Url,
@@ -41,11 +41,11 @@ pub(super) enum Field {
     Mime,
     /// Bytes of the body as it was sent
     Bytes,
-    /// When the request began
+    /// Start of the request
     Time,
     /// SHA-1 of the body as it was sent
     Digest,
-    /// Whether the body is that of an earlier answer
+    /// True if the body is that of an earlier answer
     Revisit,
     /// Links from a seed
     Depth,
@@ -53,7 +53,7 @@ pub(super) enum Field {
     Via,
     /// Kinds of the hops from the seed
     Hops,
-    /// Whether the body was cut short
+    /// True if the body was cut short
     Truncated,
     /// Number of the seed
     Seed,
@@ -63,7 +63,7 @@ pub(super) enum Field {
     DurationMs,
     /// Content-Type as it was stated
     ContentType,
-    /// Where it redirects
+    /// Target of a redirect
     Redirect,
     /// Header fields: pairs of name and value
     Headers,
@@ -75,9 +75,9 @@ pub(super) enum Field {
     Links,
     /// The body, content coding removed, in Base64
     Body,
-    /// Where --bodies has put it
+    /// Path at which --bodies has put it
     BodyPath,
-    /// Where its WARC record lies: file, offset, bytes
+    /// Place of its WARC record: file, offset, bytes
     Warc,
     /// All but text, links, body, body_path and warc
     All,
@@ -124,7 +124,7 @@ pub(super) struct Lines {
     scans: Scans,
 }
 
-/// What a line takes of a page beside its entry.
+/// Parts of a page that a line needs beside its entry.
 #[derive(Default)]
 struct Content {
     history: History,
@@ -258,7 +258,7 @@ impl Lines {
     }
 }
 
-/// Whether a fault is of a page and not of the disk.
+/// True if a fault is of a page and not of the disk.
 fn is_of_page(fault: &Error) -> bool {
     matches!(fault, Error::Disk(disk::Error::Damaged { .. }) | Error::Elsewhere { .. })
 }
@@ -278,7 +278,7 @@ fn texts(response: &Response, with_text: bool) -> (Option<String>, Option<String
     catch_unwind(AssertUnwindSafe(read)).ok().flatten().unwrap_or_default()
 }
 
-/// Where an answer redirects, as an address.
+/// Returns the address to which an answer redirects.
 fn redirects_to(page: &Page, response: &Response) -> Option<String> {
     let url = CanonicalUrl::parse(page.url()).ok()?;
     redirect(&url, page.status(), response).map(|target| target.as_str().to_owned())

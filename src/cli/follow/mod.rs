@@ -39,7 +39,7 @@ use bodies::Bodies;
 use line::{Field, Lines};
 use target::Target;
 
-/// How often a crawl is looked at for more.
+/// Time between two looks at a crawl for more.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Lines of a batch, unless it is said.
 const BATCH_LINES: usize = 1_000;
@@ -84,14 +84,14 @@ pub(super) struct FollowArgs {
     dir: DirArg,
     #[command(flatten)]
     selection: Selection,
-    /// Where to begin: start, end (what is stored from now on), or behind the places of earlier lines, separated by
+    /// Place to begin at: start, end (what is stored from now on), or behind the places of earlier lines, separated by
     /// commas, one for each shard
     #[arg(long, value_name = "PLACE", default_value = "start", value_parser = From::parse)]
     from: From,
     /// File that keeps how far lines were delivered. If it is there, --from does not count
     #[arg(long, value_name = "FILE")]
     cursor: Option<PathBuf>,
-    /// What each line has, in this order, separated by commas
+    /// Fields of each line, in this order, separated by commas
     #[arg(long, value_enum, value_name = "FIELD", value_delimiter = ',')]
     fields: Vec<Field>,
     /// Write bodies to files below this directory, named by their digests, and have body_path in lines
@@ -124,7 +124,7 @@ fn lines_of_batch(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|lines| (1..=100_000).contains(lines)).ok_or("write a number from 1 to 100000".to_owned())
 }
 
-/// Where to begin without a cursor file.
+/// The place to begin at without a cursor file.
 #[derive(Clone, Debug)]
 enum From {
     End,

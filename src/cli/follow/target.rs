@@ -1,4 +1,4 @@
-//! Where batches of lines go, and trying again until they have arrived.
+//! Targets of batches of lines, and trying again until they have arrived.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::text::escape::Escaped;
 use crate::text::figures::brief;
 use crate::web::secret::SecretAddress;
 
-/// Where batches go.
+/// The target of batches.
 pub(super) enum Target {
     /// Standard output.
     Output,
@@ -38,7 +38,7 @@ impl Target {
         Ok(Target::Webhook(Box::new(Webhook::new(url, secret)?), retries))
     }
 
-    /// Whether lines are delivered one by one.
+    /// True if lines are delivered one by one.
     pub fn takes_single_lines(&self) -> bool {
         matches!(self, Target::EachPage(..))
     }

@@ -38,7 +38,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of a secret.
 const SECRET_MIN: usize = 16;
 const SECRET_MAX: u64 = 4 << 10;
-/// Before a secret that is written in Base64.
+/// Prefix of a secret that is written in Base64.
 const ENCODED: &str = "whsec_";
 
 /// A web server that gets batches.
@@ -120,7 +120,7 @@ fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-/// What the same lines are always known by.
+/// Returns the id of a batch: the same lines always have the same one.
 fn id(body: &[u8]) -> String {
     format!("batch_{}", HEXLOWER.encode(&Sha256::digest(body)[..16]))
 }

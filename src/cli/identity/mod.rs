@@ -99,7 +99,7 @@ impl KeysArg {
         Ok(keys)
     }
 
-    /// Where the `number`-th key is, from 1 on.
+    /// Returns the path of the `number`-th key, from 1 on.
     fn key_path(&self, number: usize) -> PathBuf {
         self.dir.join(if number == 1 { "key.pem".to_owned() } else { format!("key-{number}.pem") })
     }
@@ -123,7 +123,7 @@ fn authority(agent: &str) -> anyhow::Result<&str> {
     agent.strip_prefix("https://").ok_or_else(|| UsageError::because("--agent must be an https origin"))
 }
 
-/// What is to be done with a new key directory.
+/// Returns instructions for serving a new key directory.
 fn serving(keys: &KeysArg, agent: &str) -> String {
     let agent = if agent.is_empty() { "https://YOUR-BOT.example" } else { agent };
     format!(

@@ -30,10 +30,10 @@ pub(super) struct PageArgs {
     /// An address that requests come from; several may be named
     #[arg(long, value_name = "IP")]
     address: Vec<IpAddr>,
-    /// What the bot is for
+    /// Purpose of the bot
     #[arg(long, value_name = "TEXT", default_value = "")]
     about: String,
-    /// Where the page goes, in place of standard output
+    /// File for the page, in place of standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -65,7 +65,7 @@ fn html(text: &str) -> String {
     escaped
 }
 
-/// What leads to `contact`: a web page, or an address to write to.
+/// Returns a link to `contact`, which is a web page, or an address to write to.
 fn link(contact: &str) -> String {
     let target = match contact {
         url if url.starts_with("https://") || url.starts_with("http://") => Some(url.to_owned()),
@@ -104,7 +104,7 @@ fn page(config: &Config, about: &str, addresses: &[IpAddr]) -> String {
     )
 }
 
-/// How the bot is kept away, and how gently it asks.
+/// Describes how to keep the bot away, and how gently it asks.
 fn robots(config: &Config, name: &str) -> String {
     let politeness = &config.politeness;
     let delay = politeness.delay_min.as_secs_f64();
@@ -124,7 +124,7 @@ fn robots(config: &Config, name: &str) -> String {
     if config.robots.obey { [head, obeyed, &rules, &again, &waits].concat() } else { waits }
 }
 
-/// How requests are told from those of others.
+/// Describes how to distinguish its requests from those of others.
 fn signed(config: &Config) -> String {
     let agent = html(&config.identity.signature_agent);
     format!(

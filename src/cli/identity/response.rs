@@ -23,10 +23,10 @@ pub(super) struct ResponseArgs {
     /// The https origin that serves the key directory
     #[arg(long, value_name = "URL")]
     agent: String,
-    /// How long the signatures hold
+    /// Time for which the signatures hold
     #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = duration)]
     valid: Duration,
-    /// How the fields are written
+    /// Form of the fields
     #[arg(long, value_enum, default_value = "fields")]
     form: Form,
 }

@@ -21,7 +21,7 @@ Example:
 pub(super) struct RotateArgs {
     #[command(flatten)]
     keys: KeysArg,
-    /// How long earlier keys still hold
+    /// Time for which earlier keys still hold
     #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = duration)]
     overlap: Duration,
 }

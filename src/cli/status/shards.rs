@@ -11,14 +11,14 @@ use crate::crawl::dirs::CrawlDirs;
 use crate::record::{Doing, Live, ShardLive, Snapshot};
 use crate::text::figures::{count, size, span};
 
-/// What is told of a shard.
+/// The figures of a shard.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ShardRow {
     /// Its number.
     shard: u32,
-    /// What it does, where the crawl tells.
+    /// Its phase, where the crawl reports that.
     phase: Option<Doing>,
-    /// When its last checkpoint was made; nothing before the first one.
+    /// Time at which its last checkpoint was made; `None` before the first one.
     checkpointed_ms: Option<Time>,
     pages_stored: u64,
     requests: u64,

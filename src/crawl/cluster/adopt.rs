@@ -16,7 +16,7 @@ use crate::shard::Shard;
 use crate::ship::{Archive, newest, restore};
 use crate::store::ObjectStore;
 
-/// What was made.
+/// The directory that was made.
 #[derive(Clone, Debug)]
 pub struct Adopted {
     /// The settings of the crawl, as the store has them.

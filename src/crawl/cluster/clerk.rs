@@ -19,31 +19,31 @@ pub(super) trait Figures: Send {
     fn exchange(&self, own: &FiguresRecord) -> Result<Vec<FiguresRecord>, ClusterError>;
 }
 
-/// What is asked for.
+/// A question or an order to the registry.
 #[derive(Debug)]
 pub(super) enum Ask {
     /// A claim of the shard.
     Claim(u32),
     /// The claim is given up.
     Release(Arc<Claimed>),
-    /// Nobody claims the shard from now on.
+    /// The shard is not claimed by anyone from now on.
     Halt(Arc<Claimed>, HaltedRecord),
     /// The crawl has ended, unless what is wanted has changed since.
     End(Revision, EndRecord),
-    /// What the node tells of itself.
+    /// Figures of the node, to be shown to others.
     Figures(FiguresRecord),
 }
 
-/// What came of it.
+/// The result of an [`Ask`].
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// Of the claim of the shard; nothing where it was not free.
+    /// Result of a claim of the shard; `None` where it was not free.
     Claimed(u32, Result<Option<Claimed>, ClusterError>),
     /// The shard is halted.
     Halted(Result<(), ClusterError>),
     /// The end was asked for.
     Ended,
-    /// What other nodes tell; nothing where there was no answer.
+    /// Figures of other nodes; none where there was no answer.
     Figures(Vec<FiguresRecord>),
 }
 
@@ -71,7 +71,7 @@ impl Clerk {
         Ok(Clerk { asks, answers })
     }
 
-    /// Has it done; what comes of it is among the answers.
+    /// Passes `ask` to the thread. Its result is among the answers.
     pub fn ask(&self, ask: Ask) {
         // a thread that has panicked has told; then no answer comes
         let _ = self.asks.send(ask);

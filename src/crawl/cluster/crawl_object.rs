@@ -1,4 +1,4 @@
-//! What a store knows of a crawl as a whole: its identity and its settings, without secrets.
+//! The object by which a store knows a crawl as a whole: its identity and its settings, without secrets.
 //!
 //! ```text
 //! crawls/<id>.json      identity, settings
@@ -24,11 +24,11 @@ const BYTES_MAX: u64 = 4 << 20;
 /// A crawl in a store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct CrawlObject {
-    /// Which crawl it is.
+    /// Identity of the crawl.
     pub identity: Identity,
     /// Its settings, without secrets.
     pub config: Config,
-    /// Whether machines share it by a registry: then no machine works on it alone.
+    /// True if machines share it by a registry: then no machine works on it alone.
     #[serde(default)]
     pub shared: bool,
 }
@@ -41,7 +41,7 @@ struct Listed {
 }
 
 impl CrawlObject {
-    /// What the names of its objects begin with.
+    /// Returns the prefix of the names of its objects.
     pub fn prefix(&self) -> String {
         prefix(self.identity.id)
     }

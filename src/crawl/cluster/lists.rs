@@ -15,20 +15,20 @@ use crate::node::Eras;
 use crate::store::{self, Body, ObjectStore};
 use crate::web::seeds::{Seed, SeedLines};
 
-/// What the names of lists end with.
+/// End of the names of lists.
 pub(super) const SUFFIX: &str = ".txt";
 
 /// The lists that this node has taken in.
 pub(super) struct Lists {
     list: SeedList,
     taken: u32,
-    /// Of all lists; the shards of the node share them.
+    /// Lines of all lists; the shards of the node share them.
     lines: Arc<[u8]>,
     again: Vec<Again>,
 }
 
 impl Lists {
-    /// None yet; `list` is that of the node.
+    /// Makes a record of no lists yet; `list` is the one of the node.
     pub fn new(list: SeedList) -> Lists {
         Lists { list, taken: 0, lines: Arc::default(), again: Vec::new() }
     }
@@ -55,7 +55,7 @@ impl Lists {
         Ok(has_news)
     }
 
-    /// How many lists were taken in.
+    /// Returns the number of lists that were taken in.
     pub fn taken(&self) -> u32 {
         self.taken
     }

@@ -49,8 +49,8 @@ fn open_store(config: &Config) -> Result<Arc<dyn ObjectStore>, CrawlError> {
     store::open(config.cluster.store.expose(), &StoreOptions::default()).map_err(refused)
 }
 
-/// Has the checkpoints of the crawl of `request`, whose directory was opened, shipped from now on; nothing where they
-/// stay on this machine.
+/// Begins to ship the checkpoints of the crawl of `request`, whose directory was opened; `None` where they stay on this
+/// machine.
 pub(super) fn begin(request: &CrawlRequest, directory: &Directory) -> Result<Option<Arc<Shipments>>, CrawlError> {
     if !options::ships(&request.config) {
         return Ok(None);
@@ -83,8 +83,8 @@ pub(super) fn begin(request: &CrawlRequest, directory: &Directory) -> Result<Opt
     Ok(Some(Arc::new(shipments)))
 }
 
-/// Has what the list of the seeds of the crawl in `root` has by now in the store, where the crawl has several shards;
-/// before any of them admits it.
+/// Puts what the list of the seeds of the crawl in `root` has by now into the store, where the crawl has several
+/// shards; before any of them admits it.
 pub(super) fn ship_seeds(shipments: &Shipments, root: &Path) -> Result<(), CrawlError> {
     let prefix = prefix(shipments.crawl());
     seeds::ship(shipments.store(), &prefix, (&Disk::real(), root), options::random()).map_err(refused)
@@ -120,7 +120,7 @@ fn whole(of_shard: &Identity) -> Identity {
     Identity { sharding, ..of_shard.clone() }
 }
 
-/// What an engine is opened with, to have its checkpoints shipped.
+/// Returns `shipments` in the form in which an engine is opened with them, to have its checkpoints shipped.
 pub(super) fn shipping(shipments: Option<Arc<Shipments>>) -> Option<Arc<dyn Shipping>> {
     shipments.map(|shipments| shipments as Arc<dyn Shipping>)
 }

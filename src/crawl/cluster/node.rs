@@ -37,14 +37,14 @@ use crate::shard::Shard;
 
 /// The thread that directs looks around this often.
 const TICK: Duration = Duration::from_millis(250);
-/// What the assignment wants is asked for this often.
+/// Time between two looks at the shards that the assignment gives to this node.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 /// Figures are told and read this often.
 const FIGURES_EVERY: Duration = Duration::from_secs(10);
 /// A node that is to stop waits this long for an etcd that does not answer its last heads.
 const HEADS_WAIT: Duration = Duration::from_secs(1);
 
-/// How a session ends.
+/// The ways in which a session ends.
 pub(super) enum Over {
     /// The crawl has ended, or the node was asked to stop.
     Finished(Finish, Option<Box<Ending>>),
@@ -58,13 +58,13 @@ pub(super) enum Over {
 struct Post<'scope> {
     seat: Seat<'scope>,
     claimed: Arc<Claimed>,
-    /// It has told something and waits for this word.
+    /// Word that the shard's engine waits for after its last report.
     owed: Option<Owed>,
     is_crawling: bool,
     /// Commands to its engine, once that crawls.
     orders: Option<EngineOrders>,
     is_paused: bool,
-    /// It is to be given up.
+    /// True if the shard is to be given up.
     is_leaving: bool,
 }
 
@@ -87,9 +87,10 @@ pub(super) struct Node<'env, 'scope> {
     watcher: &'env Watcher,
     teller: Teller,
     ending: Option<Ending>,
-    /// Why this node stops, and since when.
+    /// Reason for which this node stops, and the time since when.
     stopping: Option<(StopBy, Instant)>,
-    /// Whether the clerk has not answered yet: to claims, to the end, to figures.
+    /// Claims that the clerk has not answered yet. The next two fields are true while it has not answered the end and
+    /// the figures.
     claiming: Vec<u32>,
     is_ending: bool,
     is_telling: bool,
@@ -172,7 +173,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
         }
     }
 
-    /// Whether nothing is left to direct.
+    /// Returns how the session ended, if nothing is left to direct.
     fn is_over(&mut self) -> Option<Over> {
         let end = self.plan.grounds.ownership.heads().end;
         let low = self.plan.commons.quota.stop().filter(|finish| *finish == Finish::DiskLow);
@@ -348,14 +349,14 @@ impl<'env, 'scope> Node<'env, 'scope> {
         }
     }
 
-    /// So many nodes make requests: this one has its part of what the crawl may do in a second.
+    /// Sets the number of nodes that make requests: this one has its part of what the crawl may do in a second.
     fn share_with(&self, nodes: usize) {
         let Commons { rates, ledger, .. } = &self.plan.commons;
         rates.share(nodes);
         ledger.iter().for_each(|ledger| ledger.set_machines(nodes));
     }
 
-    /// Has the crawl end, where it is complete or its time is over.
+    /// Lets the crawl end, where it is complete or its time is over.
     fn look_for_the_end(&mut self, known: &View) {
         let late = self.plan.commons.quota.stop().filter(|finish| *finish == Finish::TimeLimit);
         let end = known.is_end().and_then(|_| self.plan.grounds.heads.end(known.known));

@@ -1,4 +1,4 @@
-//! What operators do to a crawl on many machines: they make it, look at it, and say what all nodes have to do.
+//! Orders of operators to a crawl on many machines: they make it, look at it, and say what all nodes have to do.
 
 use std::sync::Arc;
 
@@ -60,18 +60,18 @@ pub fn refuse_another(config: &Config) -> Result<(), CrawlError> {
     }
 }
 
-/// How a crawl stands.
+/// The state of a crawl.
 #[derive(Clone, Debug, Default)]
 pub struct Look {
     /// Its id.
     pub id: String,
     /// Its era: how often it was recovered.
     pub era: u32,
-    /// What etcd has of it.
+    /// State of the crawl in etcd.
     pub view: View,
-    /// What nodes tell of themselves, by name.
+    /// Figures that the nodes report of themselves, by name.
     pub figures: Vec<(String, FiguresRecord)>,
-    /// What its limits leave that no shard has.
+    /// Rest of its limits that no shard has.
     pub left: QuotaRecord,
 }
 
@@ -82,7 +82,7 @@ pub struct Added {
     pub seeds: u64,
     /// The round in which they are fetched again; 0: those that are known are passed over.
     pub round: u32,
-    /// Whether the crawl had ended before.
+    /// True if the crawl had ended before.
     pub had_ended: bool,
 }
 
@@ -110,7 +110,7 @@ impl Operated {
         self.object.id()
     }
 
-    /// How it stands, and what the nodes tell of themselves.
+    /// Returns the state of the crawl, and what the nodes report of themselves.
     pub fn look(&self) -> Result<Look, CrawlError> {
         let (view, figures) = (self.crawl.view(), self.crawl.figures());
         let (view, figures) = (view.map_err(CrawlError::Cluster)?, figures.map_err(CrawlError::Cluster)?);
@@ -118,7 +118,8 @@ impl Operated {
         Ok(Look { id: self.id(), era: self.era, view, figures, left })
     }
 
-    /// What all nodes have to do from now on; how the crawl stood before. One that has ended needs no orders.
+    /// Sets what all nodes have to do from now on, and returns the state of the crawl before. One that has ended needs
+    /// no orders.
     pub fn want(&self, state: State) -> Result<View, CrawlError> {
         let view = self.crawl.view().map_err(CrawlError::Cluster)?;
         if view.end.is_none() {
@@ -140,7 +141,7 @@ impl Operated {
         Ok(Added { seeds: count, round: list.record.round, had_ended })
     }
 
-    /// Has the node give up its shards.
+    /// Makes the node give up its shards.
     pub fn drain(&self, node: &str) -> Result<(), CrawlError> {
         match self.crawl.drain(node).map_err(CrawlError::Cluster)? {
             true => Ok(()),

@@ -1,4 +1,4 @@
-//! What the engines of a node are run with.
+//! The things with which the engines of a node are run.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::node::Grounds;
 use crate::process::ProcessOptions;
 use crate::web::url::KeyMaker;
 
-/// What the engines of a node are run with.
+/// The things with which the engines of a node are run.
 pub(super) struct Plan<'a> {
     pub request: &'a CrawlRequest,
     pub grounds: Grounds,

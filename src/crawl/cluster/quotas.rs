@@ -31,13 +31,13 @@ use crate::exchange::Idle;
 
 /// The thread looks around this often, and asks again where nothing was left.
 const TICK: Duration = Duration::from_secs(1);
-/// Where nothing is left, all nodes together ask about so many times a second.
+/// Questions a second of all nodes together, where nothing is left.
 const ASKS_PER_SECOND: u32 = 10;
 
-/// What the shards of this node may have.
+/// The shares of the crawl's limits that the shards of this node have.
 pub(super) struct Quotas {
     ownership: Arc<dyn Ownership>,
-    /// Which limits there are.
+    /// True for each limit that there is: pages, bytes.
     limited: (bool, bool),
     accounts: Mutex<BTreeMap<u32, Account>>,
     bell: (Sender<()>, Receiver<()>),
@@ -50,20 +50,20 @@ struct Account {
     claimed: Arc<Claimed>,
     allowance: Arc<Allowance>,
     reply: ReplyTo,
-    /// Whether it is known what was granted.
+    /// True if it is known what was granted.
     is_known: bool,
-    /// Of the last head of this claim: pages, and what was left to do.
+    /// Pages at the last head of this claim, and what was left to do then.
     committed: Option<(u64, Idle)>,
     /// A checkpoint was asked for when it had so many pages.
     checkpoint_asked: Option<u64>,
-    /// What it has kept, where the answer to a give-back is missing.
+    /// The grant that it has kept, where the answer to a give-back is missing.
     in_doubt: Option<GrantRecord>,
 }
 
-/// What one look around has shown.
+/// The result of one look around.
 #[derive(Default)]
 struct Round {
-    /// Some shard waits, and the registry has nothing left for it.
+    /// True if some shard waits, and the registry has nothing left for it.
     is_out: bool,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Debug for Quotas {
 }
 
 impl Quotas {
-    /// Of a crawl whose limits leave this; `None` where it has none.
+    /// Makes the shares of a crawl whose limits have this `left`; `None` where it has no limits.
     pub fn new(ownership: Arc<dyn Ownership>, left: QuotaRecord) -> Option<Arc<Quotas>> {
         let limited = (left.pages.is_some(), left.bytes.is_some());
         let (accounts, bell) = (Mutex::default(), bounded(1));
@@ -102,7 +102,7 @@ impl Quotas {
         self.ring();
     }
 
-    /// What the engine of the shard may have from now on: nothing, until it is known what was granted.
+    /// Returns what the engine of the shard may have from now on: nothing, until it is known what was granted.
     pub fn open(&self, claimed: &Arc<Claimed>, reply: ReplyTo) -> Arc<Allowance> {
         let bell = self.bell.0.clone();
         // one that is full has rung
@@ -242,13 +242,14 @@ impl Quotas {
         account.reply.offer(Event::SlotFree);
     }
 
-    /// What was granted, of the limits that there are.
+    /// Returns what was granted of the limits that there are.
     fn limits(&self, granted: GrantRecord) -> Granted {
         let (pages, bytes) = self.limited;
         Granted { pages: pages.then_some(granted.pages), bytes: bytes.then_some(granted.bytes) }
     }
 
-    /// Has what the shard has committed, once, where that was not done: the end of the crawl waits for it.
+    /// Asks once for a checkpoint of what the shard has stored, where none has it yet: the end of the crawl waits for
+    /// it.
     fn want_checkpoint(&self, account: &mut Account, used: Used) {
         let is_committed = account.committed.is_some_and(|(pages, _)| pages == used.stored);
         if used.taken == used.stored && !is_committed && account.checkpoint_asked != Some(used.stored) {

@@ -41,10 +41,10 @@ const KEYS_IN_MEMORY_BYTES: u64 = 256 << 20;
 pub struct StoredCrawl {
     store: Arc<Pinned>,
     object: CrawlObject,
-    /// Of a crawl on many machines.
+    /// Eras and lists of seeds of a crawl on many machines; `None` for others.
     known: Option<Known>,
     view: Arc<StoreView>,
-    /// Where the view has it: named as the store is, or as the directory with its index.
+    /// Path of the crawl in the view: named as the store is, or as the directory with its index.
     dir: PathBuf,
     index: Option<TempDir>,
     /// The checkpoints that are shown, by shard.
@@ -80,7 +80,7 @@ impl StoredCrawl {
         Ok(crawl)
     }
 
-    /// Whether a shard has a newer checkpoint by now than when this was opened.
+    /// Returns whether a shard has a newer checkpoint by now than when this was opened.
     pub fn has_gone_on(&self) -> Result<bool, CrawlError> {
         for (shard, shown) in self.shards().zip(&self.shown) {
             if self.newest(shard)?.as_ref().map(stamp_of) > *shown {
@@ -135,7 +135,7 @@ impl StoredCrawl {
         if shard.is_whole() { self.dir.clone() } else { self.dir.join(shard.dir_name()) }
     }
 
-    /// Where the store is.
+    /// Returns the address of the store.
     pub fn address(&self) -> String {
         self.store.address()
     }

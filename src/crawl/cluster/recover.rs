@@ -30,7 +30,8 @@ use crate::shard::SUFFIXES;
 use crate::ship::{Manifest, StoreView};
 use crate::store::ObjectStore;
 
-/// What a node of an earlier era has sent to a store that is no directory has taken effect after this time.
+/// Time after which everything that a node of an earlier era has sent to a store, other than a directory, has taken
+/// effect.
 const SETTLED: Duration = Duration::from_secs(30);
 /// Memory of what was read from the store.
 const CACHE_BYTES: usize = 8 << 20;
@@ -106,7 +107,7 @@ pub fn recover(
     Ok(Recovered { id: object.id(), era, shards, restored, pages, lists: known.lists.len() })
 }
 
-/// What etcd has of each era up to this one.
+/// Returns what etcd has of each era up to this one.
 fn remains(etcd: &EtcdOptions, id: &str, newest: u32) -> Result<Vec<(u32, Remains)>, CrawlError> {
     let mut all = Vec::new();
     for era in 0..=newest {
@@ -157,7 +158,8 @@ fn greatest_revision(store: &dyn ObjectStore, object: &CrawlObject, known: &Know
     Ok(greatest)
 }
 
-/// What the crawl goes on from: the newest whole checkpoint of each shard, which has read nothing in the new era.
+/// Returns the state from which the crawl goes on: the newest whole checkpoint of each shard, which has read nothing in
+/// the new era.
 fn beginning(store: &Arc<dyn ObjectStore>, object: &CrawlObject, known: &Known) -> Result<Beginning, CrawlError> {
     let names = object.names();
     let (mut heads, mut granted) = (Vec::new(), Vec::new());

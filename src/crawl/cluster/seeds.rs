@@ -15,7 +15,7 @@ use crate::engine::seeds::list_path;
 use crate::record::layout;
 use crate::store::{self, Body, Error, ObjectStore, Part};
 
-/// What the names of the pieces begin with, below the prefix of the crawl.
+/// Beginning of the names of the pieces, below the prefix of the crawl.
 const PREFIX: &str = "seeds/";
 
 /// A piece: where its bytes begin in the list, and where they end.
@@ -39,8 +39,8 @@ fn parse(below: &str, name: &str) -> Option<Piece> {
     (from < to).then(|| Piece { from, to, name: name.to_owned() })
 }
 
-/// Those that follow each other from the beginning. Of several from one place on the longest counts: a process that was
-/// killed behind it has put the same bytes, and some more have come since.
+/// Returns the pieces that follow each other from the beginning. Of several that begin at one place the longest counts:
+/// a process that was killed after it had put one has put the same bytes, and some more have come since.
 fn chain(mut all: Vec<Piece>) -> Vec<Piece> {
     all.sort_by(|one, other| (one.from, other.to, &one.name).cmp(&(other.from, one.to, &other.name)));
     let mut chain: Vec<Piece> = Vec::new();

@@ -1,4 +1,4 @@
-//! What the directory of a node knows of the registry: kept from one process to the next.
+//! The state of the registry as the directory of a node knows it: kept from one process to the next.
 //!
 //! etcd never goes back. Where it is at an earlier revision than one that this node has seen, its data was put back
 //! from a backup, and it may give epochs away a second time; so a node refuses it, also after a restart.
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::disk::{Disk, Error, Result};
 use crate::record::layout;
 
-/// What is kept.
+/// The state that is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Seen {
     /// The era in which the rest was seen: another one has another etcd.
@@ -22,7 +22,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// What was seen from `dir` in this era.
+    /// Reads what was seen in this era from the file in `dir`.
     pub fn read(disk: &Disk, dir: &Path, era: u32) -> Result<Seen> {
         let (path, none) = (path(dir), Seen { era, ..Seen::default() });
         match disk.read(&path) {

@@ -36,17 +36,17 @@ use crate::record::Finish;
 use crate::ship::{ShipOptions, StoreView};
 use crate::store::ObjectStore;
 
-/// Between two sessions.
+/// Pause between two sessions.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Memory of what was read from the store.
 const CACHE_BYTES: usize = 64 << 20;
 
-/// What a node is started with, beside its request.
+/// The request with which a node is started.
 #[derive(Debug)]
 pub struct NodeRequest {
     /// The settings, the directory.
     pub crawl: CrawlRequest,
-    /// Where etcd is.
+    /// Address of etcd, with the credentials for it.
     pub etcd: EtcdOptions,
     /// The first digits of the crawl's id, where the store has several.
     pub id: Option<String>,
@@ -94,7 +94,7 @@ pub fn take_part(mut request: NodeRequest) -> Result<Finish, CrawlError> {
     }
 }
 
-/// What is said of a node that had no shard when it ended.
+/// Returns the message for a node that had no shard when it ended.
 fn without_shards(finish: Finish) -> String {
     match finish {
         Finish::StoppedByControl => {

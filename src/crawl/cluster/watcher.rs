@@ -14,9 +14,9 @@ use crate::crawl::threads::no_thread;
 use crate::exchange::UpTo;
 use crate::node::Grounds;
 
-/// It looks around this often.
+/// Time between two looks around.
 const TICK: Duration = Duration::from_millis(250);
-/// At the end of a node it is waited for this long, where the store does not answer it.
+/// Time for which the end of a node waits for the thread, where the store does not answer it.
 const END_WAIT: Duration = Duration::from_secs(1);
 
 /// The thread, and what it has taken in.

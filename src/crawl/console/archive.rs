@@ -79,7 +79,7 @@ fn chain(archives: &Archives, url: &CanonicalUrl, count: usize) -> Result<Vec<Fo
     Ok(versions)
 }
 
-/// What the version with this number brought.
+/// Returns the content of the version with this number.
 pub(super) fn page(dir: &Path, url: &CanonicalUrl, number: usize) -> Result<Content, Problem> {
     let archives = open(dir)?;
     let missing = || Problem::Missing("this version of the URL is not in the archive".to_owned());

@@ -6,7 +6,7 @@ use crate::console::Problem;
 use crate::crawl::dirs::CrawlDirs;
 use crate::disk::{self, Disk};
 
-/// What the disk says.
+/// Turns a fault of the disk into a problem of the console.
 pub(super) fn fault(error: disk::Error) -> Problem {
     Problem::Fault(error.to_string())
 }

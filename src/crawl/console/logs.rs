@@ -8,7 +8,7 @@ use crate::disk::Disk;
 use crate::record::log_files::last_lines;
 use crate::record::{CrawlLog, ReadLine};
 
-/// What is read of all logs together, and of each at least.
+/// Bytes that are read of all logs together, and least and most that are read of each.
 const BYTES_MAX: usize = 4 << 20;
 const BYTES_EACH: (usize, usize) = (64 << 10, 1 << 20);
 

@@ -59,7 +59,7 @@ impl OwnConsole {
         Ok(OwnConsole { open: Some(Open { console, source, file }) })
     }
 
-    /// From here on questions and orders go to the engines by `desk`.
+    /// Sends questions and orders to the engines by `desk` from here on.
     pub fn connect(&self, desk: &Desk) {
         if let Some(open) = &self.open {
             desk.has_console(open.console.url());

@@ -1,4 +1,4 @@
-//! What follows from figures alone: budgets that were met, memory, disk.
+//! The parts of the console that follow from figures alone: budgets that were met, memory, disk.
 
 use std::fs;
 use std::path::Path;
@@ -46,7 +46,7 @@ fn limit(reason: Reason, config: &Config) -> Option<u64> {
     }
 }
 
-/// What the crawl in `dir` takes, of which `live` tells.
+/// Returns the memory and the disk space that the crawl in `dir` takes; `live` has its figures.
 pub(super) fn disk_use(dir: &Path, live: Option<&Live>) -> DiskUse {
     let free_bytes = Disk::real().free_bytes(dir).unwrap_or(0);
     let Some(live) = live else { return DiskUse { free_bytes, ..DiskUse::default() } };

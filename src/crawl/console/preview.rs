@@ -1,4 +1,4 @@
-//! What a browser is given of an archived page or picture: nothing in it loads or connects by itself.
+//! The form in which a browser gets an archived page or picture: nothing in it loads or connects by itself.
 //!
 //! The policy of the answer (`console::answer`) forbids loading, but a browser resolves the name of a frame, or of a
 //! `link` that wants to be connected to early, and connects, before it asks the policy. So no such element may come to

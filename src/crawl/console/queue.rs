@@ -77,7 +77,7 @@ fn keep_longest(counted: &mut HashMap<Box<str>, u64>, count: usize) {
     counted.extend(ranked);
 }
 
-/// What the checkpoint knows of the hosts; nothing where that cannot be read.
+/// Returns what the checkpoint knows of the hosts; nothing where that cannot be read.
 fn looks(
     disk: &Disk,
     dirs: &CrawlDirs,

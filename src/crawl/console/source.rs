@@ -42,7 +42,7 @@ pub(super) struct CrawlSource {
 }
 
 impl CrawlSource {
-    /// That of the crawl in `dir`; `warnings` are those of this process, where it is the crawl's.
+    /// Makes the source for the crawl in `dir`. `warnings` are those of this process, where it is the crawl's.
     pub fn new(dir: PathBuf, way: Way, warnings: Option<RecentWarnings>) -> CrawlSource {
         CrawlSource {
             dir,

@@ -1,5 +1,5 @@
-//! How the crawl in a directory stands, by the word of the engines of this process, another process, or the last
-//! checkpoint.
+//! The state of the crawl in a directory, as the engines of this process, another process, or the last checkpoint
+//! report it.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -26,14 +26,14 @@ pub(super) enum Way {
     Socket,
 }
 
-/// How a crawl stands.
+/// The state of a crawl.
 #[derive(Clone, Debug)]
 pub(super) struct Standing {
-    /// Whether a process works on it.
+    /// True if a process works on it.
     pub running: bool,
     /// The figures: of this moment where `is_live`, else of the last checkpoint.
     pub live: Option<Live>,
-    /// Whether the crawl answered.
+    /// True if the crawl answered.
     pub is_live: bool,
 }
 
@@ -68,12 +68,12 @@ impl Way {
         Ok(runtime.block_on(desk.ask(command.clone(), patience)))
     }
 
-    /// Whether a process works on the crawl in `dir`.
+    /// True if a process works on the crawl in `dir`.
     fn is_running(&self, dir: &Path) -> bool {
         matches!(self, Way::Own(_)) || DirectoryLock::is_held(dir)
     }
 
-    /// How the crawl in `dir` stands.
+    /// Returns the state of the crawl in `dir`.
     pub fn standing(&self, dir: &Path) -> Result<Standing, Problem> {
         let mut running = self.is_running(dir);
         if running {
@@ -123,7 +123,7 @@ fn stored(dir: &Path, running: bool) -> Result<Option<Live>, Problem> {
 }
 
 impl Standing {
-    /// Why it does not crawl, where it does not: a word and a phrase.
+    /// Returns why it does not crawl, where it does not: a word and a phrase.
     pub fn stillness(&self) -> Option<(&'static str, String)> {
         let figures = self.live.as_ref().map(|live| &live.figures);
         Some(match (self.running, figures) {

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 /// Rows of an answer; the others are summed up in one more.
 const ROWS_MAX: usize = 200;
 
-/// What is archived below `under` by the crawl in `dir`; `index` is kept from question to question.
+/// Returns what is archived below `under` by the crawl in `dir`; `index` is kept from question to question.
 pub(super) fn below(dir: &Path, index: &Mutex<Option<TreeIndex>>, under: &str) -> Result<Tree, Problem> {
     let archives = archive::open(dir)?;
     let shards = archives.dirs().shards().len();

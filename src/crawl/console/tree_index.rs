@@ -1,4 +1,4 @@
-//! What is archived, summed up by domain, host and path: read once from key.dat, in bounded memory.
+//! Sums of what is archived, by domain, host and path: read once from key.dat, in bounded memory.
 //!
 //! key.dat is in the order of fetching, so that any question about a prefix would read all of it. It is append-only:
 //! what was read stays right, and later questions read on from there. Memory is bounded by [`NODES_MAX`] nodes, of
@@ -31,7 +31,7 @@ const RECORDS_PER_LOOK: u64 = 4_096;
 /// The node above all domains.
 pub(super) const ROOT: u32 = 0;
 
-/// What is archived at and below a node.
+/// Sums of what is archived at and below a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sums {
     pub pages: u64,
@@ -52,11 +52,11 @@ impl Sums {
 pub(super) struct Node {
     /// All of it.
     pub all: Sums,
-    /// What lies below it and has no node.
+    /// Sums of what is below it and has no node.
     pub rest: Sums,
-    /// What is archived at its own address.
+    /// Sums of what is archived at its own address.
     pub own: Sums,
-    /// How many nodes are right below it.
+    /// Number of nodes right below it.
     pub children: u32,
 }
 
@@ -70,21 +70,21 @@ struct HostNodes {
 /// The tree, as far as the archive was read.
 #[derive(Debug)]
 pub(super) struct TreeIndex {
-    /// When the crawl was created: another one in the same directory has another tree.
+    /// Time at which the crawl was created: another one in the same directory has another tree.
     created: u64,
     nodes: Vec<Node>,
     by_name: HashMap<(u32, Box<str>), u32>,
     paths: usize,
-    /// By origin, those that have nodes.
+    /// The origins that have nodes.
     hosts: HashMap<Box<str>, HostNodes>,
-    /// Of each shard: the last record that was read.
+    /// The last record of each shard that was read.
     read: Vec<Option<u64>>,
     /// Records that were read.
     pub records: u64,
 }
 
 impl TreeIndex {
-    /// That of a crawl of so many shards which was created then; nothing is read yet.
+    /// Makes the tree of a crawl with this number of shards that was `created` then; nothing is read yet.
     pub fn new(created: u64, shards: usize) -> TreeIndex {
         TreeIndex {
             created,
@@ -97,7 +97,7 @@ impl TreeIndex {
         }
     }
 
-    /// Whether it is that of this crawl.
+    /// True if the tree belongs to this crawl.
     pub fn is_of(&self, created: u64, shards: usize) -> bool {
         (self.created, self.read.len()) == (created, shards)
     }

@@ -63,7 +63,7 @@ impl Gathered {
     }
 }
 
-/// What all shards of a crawl answer, at least one.
+/// Returns the answer of all shards of a crawl together; there is at least one.
 fn sum(mut replies: Vec<Reply>) -> Reply {
     if let Some(refused) = replies.iter().position(|reply| !reply.ok) {
         return replies.swap_remove(refused);

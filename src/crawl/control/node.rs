@@ -16,7 +16,7 @@ const NO_SHARD: &str = "this node crawls no shard at the moment";
 pub(in crate::crawl) struct EngineOrders(Sender<Order>);
 
 impl EngineOrders {
-    /// For an engine that begins, which gets the other end.
+    /// Makes the way to an engine that begins, which gets the other end.
     pub(in crate::crawl) fn new() -> (EngineOrders, Orders) {
         let (to, orders) = bounded(ORDERS_WAITING);
         (EngineOrders(to), Orders::new(orders))
@@ -64,7 +64,7 @@ impl NodeOrders {
     }
 }
 
-/// Why a node does not do this by itself; nothing where it does.
+/// Returns why a node does not do this by itself; `None` where it does.
 pub(super) fn refusal(command: &Command) -> Option<&'static str> {
     match command {
         Command::Pause {} | Command::Resume {} => Some(

@@ -201,7 +201,7 @@ fn take_seeds(engine: &mut Engine, seeds: Vec<Seed>, refused: Vec<Refused>) -> R
     Ok(SeedsTaken { added, known: count - added, refused })
 }
 
-/// With a line that is no seed the rest is taken all the same, but it is not all done.
+/// Returns the reply about seeds. If one line is no seed the others are taken all the same, but the command has failed.
 fn tell_seeds(taken: SeedsTaken) -> Reply {
     let count = |number: u64, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
     let mut message = count(taken.added, "seed added", "seeds added");

@@ -30,7 +30,7 @@ pub(super) struct Reloader {
     current: Config,
     /// The identity that the threads of the process were started with.
     begun_as: config::Identity,
-    /// What signs requests; why it could not be had.
+    /// The signer of requests, or the reason for which there is none.
     signer: Result<Option<Arc<Signer>>, String>,
 }
 
@@ -79,7 +79,7 @@ impl Reloader {
         Ok(Reload { reconfiguration: Box::new(reconfiguration), settings, effective, signer })
     }
 
-    /// It has taken effect: it is logged, and kept as the settings that later questions are answered by.
+    /// Logs a reload that has taken effect, and keeps it as the settings by which later questions are answered.
     pub(super) fn took_effect(&mut self, reload: Reload) -> SettingsChanged {
         let Reload { settings, effective, signer, .. } = reload;
         for Change { key, old, new } in &settings.changed {
@@ -148,8 +148,8 @@ fn effective(current: &Config, new: &Config) -> Config {
     }
 }
 
-/// What `config` comes to, by which requests are signed by `signer`; `is_other` where the identity is not that with
-/// which the process began.
+/// Returns what `config` changes in an engine, with requests signed by `signer`; `is_other` where the identity is not
+/// the one with which the process began.
 fn reconfiguration(
     config: &Config,
     signer: Option<Arc<Signer>>,
@@ -182,7 +182,7 @@ fn differences(old: &Config, new: &Config) -> Vec<Change> {
     keys.chain(sites).collect()
 }
 
-/// How many tables of sites there are, as a value.
+/// Returns the number of tables of sites in words, as the value of a setting.
 fn tables(config: &Config) -> String {
     format!("{} tables", config.site.len())
 }

@@ -34,21 +34,21 @@ use crate::web::seeds::{Seed, parse_seeds};
 const CONNECTIONS_MAX: usize = 16;
 /// A command has to have come, and an answer has to be taken, within this time.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// After the crawl has ended, answers have this time to get away.
+/// Time that answers have to get away after the crawl has ended.
 const GRACE: Duration = Duration::from_secs(1);
-/// Without files for another connection, it is tried again after this time.
+/// Time after which another connection is tried again, where there was no file for it.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Hosts that are told of a shard, at most.
 const HOSTS_MAX: usize = 1_000;
 
-/// Who carries commands out.
+/// The engines and threads that carry commands out.
 pub(super) struct Recipients {
     /// All engines of the crawl.
     pub engines: Vec<Sender<Order>>,
-    /// Who takes seeds in, where it is not the one engine.
+    /// Taker of seeds, where it is not the one engine.
     pub seeds: Option<Sender<SeedsOrder>>,
-    /// Whether they are those of a node of a crawl on many machines.
+    /// True if they belong to a node of a crawl on many machines.
     pub is_node: bool,
 }
 
@@ -56,10 +56,10 @@ pub(super) struct Recipients {
 #[derive(Clone)]
 pub(in crate::crawl) struct Desk(Arc<Shared>);
 
-/// What connections share.
+/// The state that connections share.
 struct Shared {
     to: Recipients,
-    /// Of all shards.
+    /// Directories of all shards.
     dirs: Vec<PathBuf>,
     reloader: Mutex<Reloader>,
     /// The address of the crawl's console, where it has one.
@@ -67,12 +67,12 @@ struct Shared {
 }
 
 impl Desk {
-    /// Where commands to the engines of the crawl are given whose shards lie in `dirs`.
+    /// Makes the desk at which the engines of the crawl get commands; its shards are in `dirs`.
     pub(super) fn new(to: Recipients, reloader: Reloader, dirs: Vec<PathBuf>) -> Desk {
         Desk(Arc::new(Shared { to, dirs, reloader: Mutex::new(reloader), console: OnceLock::new() }))
     }
 
-    /// From here on the crawl has a console at this address, which has the token for orders in it.
+    /// Notes that the crawl has a console at this address, which has the token for orders in it.
     pub fn has_console(&self, address: String) {
         let _ = self.0.console.set(address);
     }
@@ -224,7 +224,7 @@ fn forget(acts: &[Act], dirs: &[PathBuf]) -> disk::Result<usize> {
     Ok(new)
 }
 
-/// Has every engine carry `action` out. All of them get actions in the same order, as nothing comes between.
+/// Lets every engine carry out `action`. All of them get actions in the same order, as nothing comes between.
 async fn order(action: Action, engines: &[Sender<Order>]) -> Reply {
     let (asked, answer) = oneshot::channel();
     for (engine, reply) in engines.iter().zip(Answer::of_engines(engines.len(), asked)) {
@@ -243,7 +243,7 @@ async fn answered(answer: oneshot::Receiver<Reply>) -> Reply {
     answer.await.unwrap_or_else(|_| Reply::refused("the crawl ended before the command was done"))
 }
 
-/// Has seeds taken in that are none of a single engine.
+/// Hands over seeds that do not belong to a single engine.
 async fn add_seeds(seeds: Vec<Seed>, refused: Vec<Refused>, to: &Sender<SeedsOrder>) -> Reply {
     let (reply, answer) = oneshot::channel();
     match to.try_send(SeedsOrder { seeds, refused, reply }) {
@@ -253,7 +253,7 @@ async fn add_seeds(seeds: Vec<Seed>, refused: Vec<Refused>, to: &Sender<SeedsOrd
     }
 }
 
-/// What the engine tells, and what lies on disk, which it does not count.
+/// Returns the engine's report, with the bytes on disk, which it does not count.
 async fn status(shared: &Shared) -> Reply {
     let mut reply = order(Action::Status, &shared.to.engines).await;
     if let Some(live) = &mut reply.status {

@@ -82,7 +82,7 @@ fn connect_at_once(path: PathBuf) -> io::Result<UnixStream> {
     Ok(stream)
 }
 
-/// Whether `path` itself is a socket; nothing where nothing is.
+/// Returns whether `path` itself is a socket; `None` where there is nothing.
 fn is_socket(path: &Path) -> io::Result<Option<bool>> {
     match fs::symlink_metadata(path) {
         Ok(found) => Ok(Some(found.file_type().is_socket())),

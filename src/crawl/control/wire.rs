@@ -1,4 +1,4 @@
-//! What goes over the socket: one line of JSON there, one line of JSON back, then it is closed.
+//! The format of the messages on the socket: one line of JSON there, one line of JSON back, then it is closed.
 //!
 //! ```text
 //! {"command":"add-seeds","seeds":["https://example.com/"]}
@@ -26,7 +26,7 @@ const REPLY_BYTES_MAX: usize = 16 << 20;
 /// A command is sent, and one that needs no checkpoint is answered, within this time.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a crawl is told. Those without words have braces, for serde to refuse words that they do not know.
+/// A command to a crawl. Those without words have braces, for serde to refuse words that they do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Command {
@@ -34,7 +34,7 @@ pub enum Command {
     Status {},
     /// Tell which hosts in memory have the longest queues.
     Hosts {
-        /// How many of them, of each shard.
+        /// Most hosts of each shard.
         limit: usize,
     },
     /// Make no new requests.
@@ -48,7 +48,7 @@ pub enum Command {
     },
     /// Forget these URLs, or no longer: they are taken down as the list of what is forgotten has them.
     Forget {
-        /// What is forgotten, or taken back.
+        /// The acts by which URLs are forgotten, or taken back.
         acts: Vec<Act>,
     },
     /// Make a checkpoint; answered when it is durable.
@@ -78,29 +78,29 @@ impl Command {
         }
     }
 
-    /// Whether its answer waits for the disk, for as long as that takes.
+    /// True if its answer waits for the disk, for as long as that takes.
     fn waits(&self) -> bool {
         matches!(self, Command::AddSeeds { .. } | Command::Checkpoint {})
     }
 }
 
-/// What a crawl answers.
+/// The answer of a crawl.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
-    /// Whether it is done.
+    /// True if the command was carried out.
     pub ok: bool,
-    /// What was done, or why not.
+    /// Text that says what was done, or why not.
     pub message: String,
-    /// How the crawl stands (`status`).
+    /// State of the crawl (`status`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Box<Live>>,
     /// The hosts (`hosts`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<QueuedHosts>,
-    /// What became of the seeds (`add-seeds`).
+    /// Results for the seeds (`add-seeds`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeds: Option<SeedsTaken>,
-    /// What the configuration changed (`reload`).
+    /// Changes of the configuration (`reload`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<SettingsChanged>,
     /// The checkpoint that is durable now and has it (`checkpoint`, `add-seeds`).
@@ -112,18 +112,18 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// It is done.
+    /// The answer to a command that was carried out.
     pub fn done(message: impl Into<String>) -> Reply {
         Reply { ok: true, message: message.into(), ..Reply::default() }
     }
 
-    /// It is not done.
+    /// The answer to a command that was not carried out.
     pub fn refused(why: impl Into<String>) -> Reply {
         Reply { message: why.into(), ..Reply::default() }
     }
 }
 
-/// What became of seeds.
+/// The results for seeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeedsTaken {
     /// Seeds that are new.
@@ -139,11 +139,11 @@ pub struct SeedsTaken {
 pub struct Refused {
     /// The start of the line.
     pub seed: String,
-    /// What is wrong with it.
+    /// Fault of the line.
     pub why: String,
 }
 
-/// What a configuration changed.
+/// The changes that a configuration made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingsChanged {
     /// Settings that are in effect now.
@@ -157,9 +157,9 @@ pub struct SettingsChanged {
 pub struct Change {
     /// `section.key`.
     pub key: String,
-    /// What it was, as the file would have it.
+    /// Value before, as the file would have it.
     pub old: String,
-    /// What it is.
+    /// Value now.
     pub new: String,
 }
 
@@ -168,15 +168,15 @@ pub struct Change {
 pub struct NotChanged {
     /// `section.key`.
     pub key: String,
-    /// Why.
+    /// Reason for which it stays.
     pub why: String,
 }
 
-/// Why there is no answer.
+/// The reason for which there is no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
-    /// Nobody holds the directory.
+    /// The directory is held by no process.
     #[error("no crawl is running in {}", .0.display())]
     NotRunning(PathBuf),
     /// A process holds the directory but does not listen.
@@ -199,7 +199,7 @@ pub enum AskError {
     Io {
         /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }

@@ -1,4 +1,5 @@
-//! What the archive knows of a URL: its versions, how it was found, where it redirects, its origin's robots.txt.
+//! The archive's part of an explanation of a URL: its versions, how it was found, its redirects, its origin's
+//! robots.txt.
 
 use std::collections::BTreeSet;
 
@@ -74,8 +75,8 @@ impl Archive {
         Ok(self.newest(url)?.map(|found| found.record.url).filter(|fetched| fetched != url.as_str()))
     }
 
-    /// Where the newest version of `url` says that its links are not to be followed, as `agent` reads it. At most
-    /// `decoded_max` bytes of it are looked at.
+    /// Returns by which means the newest version of `url` says that its links are not to be followed, as `agent` reads
+    /// it. At most `decoded_max` bytes of it are looked at.
     pub(super) fn nofollow(&self, url: &CanonicalUrl, agent: &str, decoded_max: usize) -> Result<Option<&'static str>> {
         let Some(Record { record, reader, .. }) = self.newest(url)? else { return Ok(None) };
         if !(200..300).contains(&record.status) {
@@ -163,7 +164,7 @@ impl Archive {
         })
     }
 
-    /// How the newest version of `url` was found, as its metadata record says.
+    /// Returns how the newest version of `url` was found, as its metadata record says.
     pub(super) fn found(&self, url: &CanonicalUrl) -> Result<Option<Found>> {
         let Some(Record { record, reader, .. }) = self.newest(url)? else { return Ok(None) };
         let exchange = reader.exchange(&record)?;
@@ -212,7 +213,7 @@ impl Archive {
         }
     }
 
-    /// Where the answer of a record of `url` redirects.
+    /// Returns the URL to which the answer of a record of `url` redirects.
     fn location(url: &CanonicalUrl, Record { record, reader, .. }: &Record<'_>) -> Result<Option<CanonicalUrl>> {
         if !(300..400).contains(&record.status) || record.status == 304 {
             return Ok(None);

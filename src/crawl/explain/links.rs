@@ -1,4 +1,4 @@
-//! Whether a URL was found by another shard and not read yet by the one that owns it: what lies in the link files
+//! Links to a URL that another shard has found and the one that owns it has not read yet: those in the link files
 //! behind the positions of the newest checkpoint.
 
 use crate::crawl::dirs::CrawlDirs;

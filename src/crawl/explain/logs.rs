@@ -30,7 +30,7 @@ pub(super) fn attempt(disk: &Disk, dir: &Path, url: &str) -> Result<Option<Strin
     Ok(line.map(|line| String::from_utf8_lossy(&line).into_owned()))
 }
 
-/// Whether a line of logs/crawl.log says that the links of its page are not followed, because it is one of many that
+/// True if a line of logs/crawl.log says that the links of its page are not followed, because it is one of many that
 /// say nearly the same.
 pub(super) fn is_one_of_many(line: &str) -> bool {
     let notes = line.rsplit(' ').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is told of a URL: plain values, as JSON has them and a report for people is made from.
+//! The explanation of a URL: plain values, as JSON has them and a report for people is made from.
 
 use std::fmt::Display;
 
@@ -14,82 +14,82 @@ use crate::text::figures::iso_ms;
 pub struct Explanation {
     /// The whole in one sentence.
     pub verdict: String,
-    /// As it is requested.
+    /// The URL as it is requested.
     pub url: String,
-    /// As it is known: differences of spelling are gone.
+    /// Form by which it is known: differences of spelling are gone.
     pub key_form: String,
-    /// As indexes of web archives sort it.
+    /// Form by which indexes of web archives sort it.
     pub surt: String,
     /// `scheme://host:port`.
     pub origin: String,
     /// The registrable domain.
     pub domain: String,
-    /// By the crawl's own polynomial.
+    /// Fingerprints by the crawl's own polynomial.
     pub fingerprints: Fingerprints,
     /// The shard that owns it; nothing where the crawl has only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shard: Option<String>,
-    /// How the crawl stands.
+    /// State of the crawl.
     pub crawl: Standing,
     /// The `[[site]]` tables that hold for it, in the order in which they count.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<String>,
-    /// Whether it is rendered, and why.
+    /// Decision about rendering it, with the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rendering: Option<&'static str>,
     /// The proxy that it is fetched by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
-    /// Whether it belongs to the crawl.
+    /// Decision of the scope about it.
     pub scope: Scope,
-    /// Whether its origin lets it be fetched.
+    /// Decision of its origin's robots.txt about it.
     pub robots: Robots,
-    /// Where its host is.
+    /// Addresses of its host.
     pub dns: Dns,
-    /// Whether URL-seen knows it.
+    /// State of the URL in URL-seen.
     pub seen: Seen,
-    /// Where it is queued.
+    /// Its place in the queue.
     pub queue: Option<Queue>,
-    /// How it stands in the recrawl calendar, where it was visited and the crawl has one.
+    /// Its state in the recrawl calendar, where it was visited and the crawl has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recrawl: Option<Recrawl>,
-    /// How its host stands.
+    /// State of its host.
     pub host: Option<Host>,
-    /// How its domain stands in the round that goes on, where budgets follow from supporters.
+    /// State of its domain in the round that goes on, where budgets follow from supporters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<DomainInRound>,
     /// Its versions in the archive, the newest first.
     pub versions: Vec<Version>,
     /// The spelling in which it was fetched, where that is another one of the same key form.
     pub fetched_as: Option<String>,
-    /// Why its own links are not followed; nothing where they are, or where that is not known.
+    /// Reason for which its own links are not followed; `None` where they are, or where that is not known.
     pub nofollow: Option<&'static str>,
-    /// How it was found.
+    /// The way in which it was found.
     pub found: Option<Found>,
     /// As what the newest version lists URLs, if it is a sitemap or a feed.
     pub listing: Option<&'static str>,
-    /// Where it redirects, hop by hop, as the archive has it.
+    /// Its redirects, hop by hop, as the archive has them.
     pub redirects_to: Vec<Hop>,
-    /// What redirected to it, the nearest first.
+    /// URLs that redirected to it, the nearest first.
     pub redirected_from: Vec<Hop>,
     /// The newest line of logs/skipped.jsonl about it.
     pub skipped: Option<Skipped>,
     /// The last line of logs/crawl.log about it.
     pub crawl_log: Option<String>,
-    /// What could not be told, and why.
+    /// Facts that could not be found out, with the reasons.
     pub notes: Vec<String>,
 }
 
 /// The four fingerprints of a URL in hexadecimal.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Fingerprints {
-    /// Of the key form.
+    /// Fingerprint of the key form.
     pub key: String,
-    /// Of the origin.
+    /// Fingerprint of the origin.
     pub origin: String,
-    /// Of the host.
+    /// Fingerprint of the host.
     pub host: String,
-    /// Of the registrable domain.
+    /// Fingerprint of the registrable domain.
     pub domain: String,
 }
 
@@ -99,69 +99,69 @@ pub struct Recrawl {
     /// `calendar`: it waits there; `queued`: it is due, and on its way to the queue or in it; `ended`: it was missing
     /// too often, or does not belong to the crawl any more.
     pub place: &'static str,
-    /// When it is due.
+    /// Time at which it is due.
     #[serde(serialize_with = "moment")]
     pub due: Option<Time>,
-    /// When it was visited last with an answer.
+    /// Time of the last visit with an answer.
     #[serde(serialize_with = "always")]
     pub last_visit: Time,
-    /// When it was found changed the last time, at first when it was fetched first; known of one that waits.
+    /// Time of the last visit that found it changed, at first of the first fetch; known of a page that waits.
     #[serde(serialize_with = "moment")]
     pub last_change: Option<Time>,
     /// Visits that compared it with the one before.
     pub visits: f32,
-    /// Those that found it changed.
+    /// Visits of these that found it changed.
     pub changes: f32,
     /// Days between the first and the last of them.
     pub days: f32,
-    /// From the last visit to the next.
+    /// Time from the last visit to the next, in seconds.
     pub interval_s: Option<u64>,
-    /// How often it changes by estimate, where pages are fetched again.
+    /// Estimate of its changes a day, where pages are fetched again.
     pub changes_per_day: Option<f64>,
-    /// By which factor that may be wrong.
+    /// Factor by which that may be wrong.
     pub changes_factor: Option<f64>,
-    /// By which factor all intervals are longer than they should be.
+    /// Factor by which all intervals are longer than they should be.
     pub stretch: Option<f64>,
     /// Visits in a row that found no page.
     pub missing_visits: Option<u8>,
     /// The first of them.
     #[serde(serialize_with = "moment")]
     pub missing_since: Option<Time>,
-    /// Why its interval is what it is.
+    /// Reasons for its interval.
     pub why: String,
 }
 
 /// A crawl at the moment of asking.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Standing {
-    /// Whether a process works on it.
+    /// True if a process works on it.
     pub running: bool,
-    /// Whether it was read from a store: then it is not known whether a process works on it.
+    /// True if it was read from a store: then it is not known whether a process works on it.
     pub in_store: bool,
-    /// What that process does, where it tells.
+    /// Phase of that process, where it reports one.
     pub phase: Option<Doing>,
-    /// Why it ended, where it ended in good order.
+    /// Reason of its end, where it ended in good order.
     #[serde(serialize_with = "shown")]
     pub finish: Option<Finish>,
     /// The checkpoint that queue, stores and hosts are told of.
     pub checkpoint: Option<u64>,
-    /// When that was made.
+    /// Time of that checkpoint.
     #[serde(serialize_with = "moment")]
     pub as_of: Option<Time>,
-    /// When the question was asked.
+    /// Time at which the question was asked.
     #[serde(serialize_with = "always")]
     pub now: Time,
-    /// Where the settings come from.
+    /// Origin of the settings.
     pub settings: String,
 }
 
 /// The word of the scope.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Scope {
-    /// Why it does not belong to the crawl; nothing where it does.
+    /// Reason for which it does not belong to the crawl; `None` where it does.
     #[serde(serialize_with = "shown")]
     pub refused: Option<Reason>,
-    /// What decides.
+    /// The rule that decides.
     pub rule: String,
     /// The seed that takes it in.
     pub seed: Option<String>,
@@ -175,9 +175,9 @@ pub struct Scope {
 /// The word of robots.txt.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Robots {
-    /// Whether it may be fetched by the rules that are known; nothing where none are.
+    /// True if it may be fetched by the rules that are known; `None` where none are.
     pub allowed: Option<bool>,
-    /// Whether the crawl asks it.
+    /// True if the crawl obeys robots.txt there.
     pub obeyed: bool,
     /// The rule that decides: the line where the file is at hand, else the pattern.
     pub rule: Option<String>,
@@ -187,20 +187,20 @@ pub struct Robots {
     pub group: Option<String>,
     /// The delay that is asked for.
     pub crawl_delay_ms: Option<u64>,
-    /// Whether that is more than `politeness.crawl_delay_max`.
+    /// True if that is more than `politeness.crawl_delay_max`.
     pub crawl_delay_beyond: bool,
-    /// Since when it cannot be had.
+    /// Time since when it cannot be had.
     #[serde(serialize_with = "moment")]
     pub unreachable_since: Option<Time>,
     /// The fault of the one that came, if one did.
     pub unreachable_because: Option<String>,
-    /// When the rules were learnt.
+    /// Time at which the rules were learnt.
     #[serde(serialize_with = "moment")]
     pub learnt: Option<Time>,
-    /// When they have to be asked for again.
+    /// Time at which they have to be asked for again.
     #[serde(serialize_with = "moment")]
     pub expires: Option<Time>,
-    /// Whether they hold now.
+    /// True if they hold now.
     pub fresh: bool,
     /// The newest one in the archive: when and with which status it came.
     pub archived: Option<Version>,
@@ -211,24 +211,24 @@ pub struct Robots {
 pub struct Dns {
     /// `found`, `no such host`, `private address`, `no answer`; nothing where nobody asked.
     pub answer: Option<&'static str>,
-    /// Where the host is.
+    /// Addresses of the host.
     pub addresses: Vec<String>,
-    /// Whether the settings say so (`dns.hosts`), and nobody is asked.
+    /// True if the settings give the addresses (`dns.hosts`), and nobody is asked.
     pub by_settings: bool,
-    /// When that was learnt.
+    /// Time at which that was learnt.
     #[serde(serialize_with = "moment")]
     pub learnt: Option<Time>,
-    /// When it has to be asked for again.
+    /// Time at which it has to be asked for again.
     #[serde(serialize_with = "moment")]
     pub expires: Option<Time>,
-    /// Whether it holds now.
+    /// True if it holds now.
     pub fresh: bool,
 }
 
 /// The word of URL-seen.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Seen {
-    /// Whether the URL was admitted before the checkpoint; nothing where there is none.
+    /// True if the URL was admitted before the checkpoint; `None` where there is none.
     pub seen: Option<bool>,
     /// Questions about it that wait for a merge.
     pub waiting: u64,
@@ -254,9 +254,9 @@ pub struct Queue {
     pub depth: u16,
     /// Attempts made so far.
     pub attempts: u8,
-    /// Whether it is fetched again: budgets have counted it, and do not hold it back.
+    /// True if it is fetched again: budgets have counted it, and do not hold it back.
     pub is_counted: bool,
-    /// After the last one it is not asked for again before.
+    /// Time before which it is not asked for again after the last attempt.
     #[serde(serialize_with = "moment")]
     pub not_before: Option<Time>,
 }
@@ -264,33 +264,33 @@ pub struct Queue {
 /// The state of a host.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Host {
-    /// Whether it was in memory.
+    /// True if it was in memory.
     pub active: bool,
     /// URLs of it that are queued.
     pub queued: u64,
     /// No request before.
     #[serde(serialize_with = "moment")]
     pub due: Option<Time>,
-    /// Between two requests.
+    /// Time between two requests, in milliseconds.
     pub delay_ms: u64,
-    /// How often it was held back in a row.
+    /// Number of times in a row that it was held back.
     pub backoff_level: u8,
-    /// Held back until then.
+    /// Time until which it is held back.
     #[serde(serialize_with = "moment")]
     pub backoff_until: Option<Time>,
-    /// Why.
+    /// Reason for which it is held back.
     pub backoff_reason: Option<String>,
-    /// Why it brings nothing, since its last answer.
+    /// Reason for which it has brought nothing since its last answer.
     pub blame: Option<String>,
     /// Failures in a row.
     pub failures: u32,
-    /// Since when.
+    /// Time since when it fails.
     #[serde(serialize_with = "moment")]
     pub failing_since: Option<Time>,
-    /// Why it is given up.
+    /// Reason for which it is given up.
     #[serde(serialize_with = "shown")]
     pub gone: Option<Reason>,
-    /// Until when; nothing where that is for good.
+    /// Time until which it is given up; `None` where that is for good.
     #[serde(serialize_with = "moment")]
     pub gone_until: Option<Time>,
     /// Pages fetched.
@@ -312,9 +312,9 @@ pub struct Host {
 pub struct DomainInRound {
     /// The round that goes on.
     pub number: u32,
-    /// Other domains that link to it; by what each of them is worth, where they count by their standing.
+    /// Number of other domains that link to it, or the sum of what each is worth, where they count by their standing.
     pub supporters: f64,
-    /// Whether a seed is of it.
+    /// True if a seed is of it.
     pub is_of_seed: bool,
     /// Pages that it may have in this round.
     pub pages_max: u64,
@@ -325,7 +325,7 @@ pub struct DomainInRound {
 }
 
 impl DomainInRound {
-    /// Whether its URLs wait for the next round.
+    /// True if its URLs wait for the next round.
     pub fn rests(&self) -> bool {
         self.pages >= self.pages_max || self.robots >= self.pages_max
     }
@@ -334,7 +334,7 @@ impl DomainInRound {
 /// A version in the archive.
 #[derive(Clone, Debug, Serialize)]
 pub struct Version {
-    /// When it was asked for.
+    /// Time of the request.
     #[serde(serialize_with = "always")]
     pub time: Time,
     /// Status of the answer.
@@ -345,20 +345,20 @@ pub struct Version {
     pub bytes: u64,
     /// The value file.
     pub file: String,
-    /// Where the record lies in it.
+    /// Offset of the record in it.
     pub offset: u64,
-    /// Whether its body is stored with another page.
+    /// True if its body is stored with another page.
     pub revisit: bool,
     /// Offset of its key record.
     #[serde(skip)]
     pub record: u64,
-    /// Whether the body was cut short.
+    /// True if the body was cut short.
     pub truncated: bool,
-    /// Whether the page as a browser has left it is stored beside.
+    /// True if the page as a browser has left it is stored too.
     pub rendered: bool,
 }
 
-/// How a URL was found.
+/// The way in which a URL was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Found {
     /// The discovery path: L link, R redirect, E embedded.
@@ -369,7 +369,7 @@ pub struct Found {
     pub via: Option<String>,
     /// Number of the seed that it descends from.
     pub seed_number: u32,
-    /// That seed.
+    /// The URL of that seed.
     pub seed: Option<String>,
     /// Attempts before the one that is told of.
     #[serde(skip)]
@@ -388,9 +388,9 @@ pub struct Hop {
 /// A line of logs/skipped.jsonl.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// Why.
+    /// Reason for which the URL was skipped.
     pub reason: String,
-    /// What decided.
+    /// The rule that decided.
     pub rule: String,
 }
 

@@ -18,12 +18,12 @@ use crate::frontier::QueuedUrl;
 use crate::record::layout;
 use crate::text::figures::{date, rate, span};
 
-/// What a checkpoint knows of a page's visits.
+/// Visits of a page, as a checkpoint knows them.
 pub(super) struct Visits {
     visited: Visited,
     /// Its record in the calendar; `None` where it has none, because it is queued or ended.
     waiting: Option<Past>,
-    /// What the schedule had learnt.
+    /// State of the schedule: what it had learnt.
     learnt: Vec<u8>,
     host: Fingerprint,
 }
@@ -59,7 +59,7 @@ pub(super) fn read(
 }
 
 impl Visits {
-    /// What is told of `url`, by the settings in `config`.
+    /// Returns the recrawl part of the explanation of `url`, by the settings in `config`.
     pub(super) fn told(&self, url: &str, config: &Config) -> std::result::Result<model::Recrawl, CrawlError> {
         let Visits { visited, waiting, .. } = self;
         let history = waiting.as_ref().map_or(visited.history, |past| past.history);
@@ -93,7 +93,7 @@ impl Visits {
     }
 }
 
-/// Why the interval is what it is: the first of the reasons that decide, then what moved it.
+/// Returns the reasons for the interval: the first of those that decide, then what moved it.
 fn why(url: &str, past: &Past, options: &ScheduleOptions, schedule: &Schedule, host: Fingerprint) -> String {
     let kind = if past.is_map { PageKind::Map } else { PageKind::Page };
     let (mode, bounds) = schedule.rule_of(url, kind);

@@ -1,4 +1,4 @@
-//! What the newest checkpoint knows of a URL: URL-seen, the robots and DNS stores, the queue of its host.
+//! The newest checkpoint's part of an explanation of a URL: URL-seen, the robots and DNS stores, the queue of its host.
 //!
 //! A crawl that runs deletes what its next checkpoint does not name. Anyone who meets that begins again with the newest
 //! one, a bounded number of times.
@@ -15,13 +15,13 @@ use crate::frontier::{Look, QueuedUrl, Wanted, look};
 use crate::record::layout;
 use crate::web::url::Keys;
 
-/// How often it is begun again.
+/// Times that reading begins again.
 const TRIES: usize = 10;
 
-/// What a checkpoint says.
+/// The state of a URL in a checkpoint.
 pub(super) struct State {
     pub checkpoint: Checkpoint,
-    /// Whether URL-seen has the URL, and how many questions about it wait.
+    /// True if URL-seen has the URL. `waiting` is the number of questions about it that wait.
     pub seen: bool,
     pub waiting: u64,
     /// The URL on its way to the queue, and the store whose answer it waits for.
@@ -29,13 +29,13 @@ pub(super) struct State {
     pub robots: Option<Robots>,
     pub addresses: Option<Addresses>,
     pub look: Look,
-    /// What is known of its visits.
+    /// Visits of its page.
     pub visits: Option<Visits>,
     /// Its page was found in the archive at the last start, and its URL was not met again since.
     pub replayed: bool,
-    /// What was learnt of pages that are rendered.
+    /// State of rendering: what was learnt of pages that are rendered.
     pub rendering: RenderState,
-    /// How far the links of other shards are read.
+    /// Positions up to which the links of other shards are read.
     pub exchange: ExchangeState,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn read(disk: &Disk, dir: &Path, keys: Keys) -> Result<Option<State>>
     }
 }
 
-/// Whether `error` may come from files that a newer checkpoint than `id` has replaced.
+/// Returns whether `error` may come from files that a newer checkpoint than `id` has replaced.
 fn is_superseded(disk: &Disk, dir: &Path, error: &Error, id: (u64, Time)) -> Result<bool> {
     if error.is_not_found() {
         return Ok(true);

@@ -12,7 +12,7 @@ use crate::outcome::{Failure, Reason, Verdict, judge_answer, words_of_status};
 use crate::record::{Doing, ReadLine};
 use crate::text::figures::{count, date, fraction, size, span};
 
-/// What is known besides the explanation.
+/// Facts that the verdict needs beside the explanation.
 pub(super) struct Facts<'a> {
     pub config: &'a Config,
     /// Length of key.dat at the checkpoint: what lies behind was stored after it.
@@ -66,8 +66,8 @@ fn dropped(told: &Explanation, skipped: &Skipped, now: Time) -> String {
     text
 }
 
-/// Whether the newest version ended the URL although the checkpoint has it queued: it was stored after that, and not to
-/// be asked for again.
+/// True if the newest version ended the URL although the checkpoint has it queued: it was stored after that, and is not
+/// to be asked for again.
 fn ended(newest: &Version, queue: &Queue, facts: &Facts<'_>) -> bool {
     let later = facts.key_bytes.is_none_or(|key_bytes| newest.record >= key_bytes);
     let retries = facts.config.fetch.retries;
@@ -95,7 +95,7 @@ fn fetched(told: &Explanation, newest: &Version) -> String {
     text
 }
 
-/// When a page that was fetched is visited next.
+/// Says when a page that was fetched is visited next.
 fn next_visit(recrawl: &Recrawl, now: Time) -> Option<String> {
     if recrawl.place == "ended" {
         return Some(
@@ -177,7 +177,7 @@ fn waits_for_round(round: &DomainInRound) -> String {
     format!("waits for round {}: its domain {supporters}, {used}", round.number + 1)
 }
 
-/// Why all URLs of a host are dropped, if it is given up.
+/// Says why all URLs of a host are dropped, if it is given up.
 fn given_up_host(host: &Host, now: Time) -> Option<String> {
     if let Some(reason) = host.gone.filter(|_| host.gone_until.is_none_or(|until| until > now)) {
         let until = host.gone_until.map_or("for good".to_owned(), |until| format!("until {}", date(until)));
@@ -204,7 +204,7 @@ fn used_up(host: &Host) -> Option<String> {
     Some(format!("{budget} is used up"))
 }
 
-/// What robots.txt forbids.
+/// Says which rule of robots.txt forbids the URL, if one does.
 fn by_robots(told: &Explanation) -> Option<String> {
     let robots = &told.robots;
     if !robots.obeyed || robots.allowed != Some(false) {
@@ -218,7 +218,7 @@ fn by_robots(told: &Explanation) -> Option<String> {
     })
 }
 
-/// What the crawl would refuse now, if it met the URL.
+/// Says why the crawl would refuse the URL if it met it now; `None` where it would not.
 fn forbidden(told: &Explanation, now: Time) -> Option<String> {
     if let Some(reason) = told.scope.refused {
         return Some(format!("never: {reason}: {}", told.scope.rule));
@@ -260,7 +260,7 @@ fn given_up(told: &Explanation) -> String {
     }
 }
 
-/// What the code of an attempt in crawl.log means: failures, of which some share a code, or a status.
+/// Returns the meaning of the code of an attempt in crawl.log: failures, of which some share a code, or a status.
 fn words_of_code(code: i32) -> String {
     let failures = Failure::ALL.into_iter().filter(|failure| failure.code() == code);
     let failures: Vec<String> = failures.map(|failure| failure.to_string()).collect();

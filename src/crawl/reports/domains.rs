@@ -28,7 +28,7 @@ use crate::web::url::{CanonicalUrl, KeyMaker};
 const SORTER_BYTES: usize = 32 << 20;
 /// Origins that are not looked at again when they come up once more.
 const ORIGINS_REMEMBERED: usize = 100_000;
-/// How often a checkpoint is replaced while it is read before that is told.
+/// Times that a checkpoint may be replaced while it is read before that is reported.
 const TRIES: usize = 20;
 
 const KIND_TOTALS: u8 = 0;
@@ -39,9 +39,9 @@ const KIND_NAME: u8 = 1;
 struct Row {
     /// Its name; its fingerprint after `#` where nobody knows that.
     domain: String,
-    /// By what each is worth, where they count by their standing.
+    /// Number of its supporters, or the sum of what each is worth, where they count by their standing.
     supporters: f64,
-    /// Whether a seed is of it.
+    /// True if a seed is of it.
     seed: bool,
     /// Pages that it may have in a round; nothing where supporters are not counted.
     budget: Option<u64>,
@@ -51,7 +51,7 @@ struct Row {
     round_pages: u64,
     round_robots: u64,
     queued: u64,
-    /// Whether what is queued waits for the next round.
+    /// True if what is queued waits for the next round.
     rests: bool,
 }
 

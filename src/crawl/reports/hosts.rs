@@ -51,7 +51,7 @@ pub struct Totals {
     pub violations: u64,
     /// URLs that wait.
     pub remaining: u64,
-    /// What of the queue could not be read.
+    /// Faults by which parts of the queue could not be read.
     pub faults: Vec<String>,
 }
 
@@ -161,7 +161,7 @@ fn rank(row: &HostRow) -> Vec<u8> {
 struct Notes<'a> {
     dirs: &'a CrawlDirs,
     by_shard: Vec<Vec<PolitenessNote>>,
-    /// By the number of the shard and of the note: what holds for some hosts only.
+    /// Settings for some hosts only, by the numbers of the shard and of the note.
     of_sites: BTreeMap<(usize, usize), (Config, SiteIndex)>,
 }
 
@@ -181,7 +181,7 @@ impl Notes<'_> {
         Ok(Notes { dirs, by_shard, of_sites })
     }
 
-    /// Those of the shard that owns the host of this name, as they held for it.
+    /// Returns the notes of the shard that owns the host of this name, as they held for it.
     fn of(&self, host: &str) -> Cow<'_, [PolitenessNote]> {
         let is_sharded = self.dirs.is_sharded();
         let place = if is_sharded { self.dirs.place_of_text(&format!("http://{host}/")) } else { 0 };

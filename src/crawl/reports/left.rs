@@ -1,4 +1,4 @@
-//! How long what is queued takes at least, by politeness alone: the slowest host decides.
+//! The least time that what is queued takes, by politeness alone: the slowest host decides.
 
 use std::path::Path;
 use std::time::Duration;
@@ -26,10 +26,10 @@ pub struct Left {
     pub urls: u64,
     /// Hosts that have URLs that wait.
     pub hosts: u64,
-    /// Until when `host` rests, where that decides.
+    /// Time until which `host` rests, where that decides.
     #[serde(rename = "rests_until_ms")]
     pub rests_until: Option<Time>,
-    /// Why it rests.
+    /// Reason for which it rests.
     pub why: String,
 }
 

@@ -45,23 +45,23 @@ pub use left::{Left, left, left_reads};
 pub(super) use remaining::for_each_host as for_each_queued_host;
 pub use tally::HostRow;
 
-/// What of logs and queue is read at the end of a crawl, at most. Four times as much took 7 to 12 s.
+/// Most bytes of logs and queue that are read at the end of a crawl. Four times as much took 7 to 12 s.
 const AT_THE_END_BYTES: u64 = 64 << 20;
 /// Hosts in a file of the report, at most; a pipe gets all of them.
 const HOSTS_IN_FILE: usize = 10_000;
-/// What is read of the seeds at a checkpoint, at most: some ten thousand of them.
+/// Most bytes of the seeds that are read at a checkpoint: some ten thousand of them.
 const AT_CHECKPOINTS_BYTES: u64 = 2 << 20;
 const BUFFER_BYTES: usize = 256 << 10;
 /// Columns of hosts in their table; a longer one moves the rest of its line.
 const HOST_COLUMNS: usize = 40;
 
-/// What is told in the place of figures before there are any.
+/// Line in the place of figures before there are any.
 const NO_CHECKPOINT: &str = "no checkpoint yet: there are no figures\n";
 
 /// A report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// How the crawl stands, in all.
+    /// The state of the crawl as a whole.
     Crawl,
     /// A row a host: how it was treated.
     Hosts,
@@ -98,7 +98,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// How a report is written.
+/// The form in which a report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A table for people.
@@ -107,23 +107,23 @@ pub enum Form {
     Json,
 }
 
-/// Why a report could not be written.
+/// The reason for which a report could not be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// What it is made of cannot be read, or a file cannot be written.
+    /// The files that it is made from cannot be read, or a file cannot be written.
     #[error("{0}")]
     Disk(#[from] Error),
-    /// Anyone who it is written to does not take it.
+    /// The output does not take the report.
     #[error("the report cannot be written: {0}")]
     Write(#[from] io::Error),
 }
 
-/// Where a report goes.
+/// The target of a report.
 struct Out<'a> {
     to: &'a mut dyn Write,
     form: Form,
-    /// Whether it is of a crawl in a store: whether one runs is not known then.
+    /// True for a report on a crawl in a store: then it is not known whether one runs.
     is_of_store: bool,
     /// Rows of hosts, at most; none where there is no limit.
     hosts_max: Option<usize>,
@@ -179,7 +179,7 @@ fn write_out(name: Name, (disk, dir): (&Disk, &Path), mut out: Out<'_>, is_alone
     }
 }
 
-/// Where the report `name` of the crawl in `dir` lies.
+/// Returns the path of the report `name` of the crawl in `dir`.
 pub fn path(dir: &Path, name: Name) -> PathBuf {
     dir.join(layout::REPORTS).join(format!("{name}.txt"))
 }
@@ -321,7 +321,7 @@ fn write_hosts(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> Result<(), R
     out.text(format_args!("{}", tail(&totals)))
 }
 
-/// What stands below the table of hosts.
+/// Returns the text below the table of hosts.
 fn tail(totals: &Totals) -> String {
     let gap = totals.gap_min_ms.map_or("none".to_owned(), |gap| format!("{gap} ms"));
     let (asked, broken) = totals.retry_after;

@@ -15,7 +15,7 @@ use crate::frontier::verify::Check;
 use crate::record::layout;
 use crate::record::origin_of;
 
-/// How often a partition is begun again.
+/// Times that a partition is begun again.
 const TRIES: usize = 20;
 
 /// Calls `each` with hosts and how many of their URLs wait; a host may come several times. Says what of the queue could
@@ -33,12 +33,12 @@ pub(in crate::crawl) fn for_each_host(
     Ok(progress.faults)
 }
 
-/// How far the queue is read.
+/// The place up to which the queue is read.
 #[derive(Default)]
 struct Progress {
     /// The partition that comes next; behind all of them is the active side.
     part: usize,
-    /// How often that was begun.
+    /// Times that this partition was begun.
     tries: usize,
     faults: Vec<String>,
 }

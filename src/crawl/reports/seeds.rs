@@ -45,7 +45,7 @@ impl Counts {
         }
     }
 
-    /// In words.
+    /// Returns the counts in words.
     pub fn text(&self) -> String {
         let Counts { seeds, answered, failed, left_out, waiting } = self;
         format!("{seeds}: {answered} answered, {failed} failed, {left_out} left out, {waiting} waiting")

@@ -12,7 +12,7 @@ use crate::record::{Snapshot, State};
 use crate::report::closing::{Table, figures};
 use crate::text::figures::{date, size};
 
-/// What is told as one JSON object.
+/// The summary as one JSON object.
 #[derive(Serialize)]
 struct Told<'a> {
     #[serde(flatten)]

@@ -19,9 +19,10 @@ use crate::record::PolitenessNote;
 
 /// No Retry-After is kept to for longer.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3_600);
-/// With several connections at once, a request may begin before the crawl has taken in what ended so shortly before.
+/// Time for which a request may begin, with several connections at once, before the crawl has taken in what has just
+/// ended.
 const TAKEN_IN_AFTER: Duration = Duration::from_secs(1);
-/// By so much the log may be wrong about starts that several connections make.
+/// Time by which the log may be wrong about starts that several connections make.
 const JITTER: Duration = Duration::from_millis(20);
 /// Gaps below are counted by the millisecond, others to one part in 512.
 const EXACT_MS: u64 = 1_024;
@@ -39,17 +40,17 @@ pub(super) struct Request<'a> {
     pub retry_after: Option<Duration>,
 }
 
-/// What the robots.txt of an origin of the host says from a moment on.
+/// The rules in the robots.txt of an origin of the host, from a moment on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rules {
-    /// Whose.
+    /// Origin of the robots.txt.
     pub origin: Box<str>,
     /// Status of the answer, and the beginning of its payload's digest.
     pub version: String,
     pub crawl_delay: Option<Duration>,
 }
 
-/// What was asked of a host and how it was treated.
+/// The requests to a host and how it was treated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostRow {
     /// Its name, without scheme and port: all its origins together.
@@ -82,7 +83,7 @@ pub struct HostRow {
     pub answers_503: u64,
     /// Answers that asked for a pause by Retry-After.
     pub retry_after: u64,
-    /// Those of them that a request came too early after.
+    /// Those of `retry_after` after which a request came too early.
     pub retry_after_broken: u64,
     /// Requests that came too early, or while there were as many as may be.
     pub violations: u64,
@@ -92,11 +93,11 @@ pub struct HostRow {
 pub(super) struct Tally<'a> {
     notes: Cow<'a, [PolitenessNote]>,
     row: HostRow,
-    /// By origin.
+    /// The delays that origins ask for.
     crawl_delays: BTreeMap<Box<str>, Duration>,
     gaps: Gaps,
     judge: HostJudge<()>,
-    /// When the last answer ended.
+    /// End of the last answer.
     ended: Option<Time>,
 }
 
@@ -150,7 +151,7 @@ impl<'a> Tally<'a> {
         row.retry_after += u64::from(request.retry_after.is_some());
     }
 
-    /// Whether `request` may begin when it does.
+    /// Judges whether `request` began too early.
     fn judge(&mut self, request: &Request<'_>, end: Time, pause: Duration, politeness: &Politeness) {
         let several = politeness.connections_per_host > 1;
         let crawl_delay = self.crawl_delays.get(request.origin).copied();
@@ -181,7 +182,7 @@ impl<'a> Tally<'a> {
         self.row.violations += u64::from(offends);
     }
 
-    /// What is owed after `request`, from `end` on.
+    /// Returns the pause that is owed after `request`, from `end` on.
     fn pause(&mut self, request: &Request<'_>, end: Time) -> Duration {
         let crawl_delay = self.crawl_delays.get(request.origin).copied();
         let delay = |politeness: &Politeness| politeness.delay(politeness.pace(request.took), crawl_delay);

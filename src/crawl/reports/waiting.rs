@@ -1,4 +1,7 @@
-//! Why seeds wait: what the newest checkpoint knows of their hosts.
+//! The reasons for which seeds wait: what the newest checkpoint knows of their hosts.
+//!
+//! Nothing is reported of hosts beyond a number, of one whose record is not sorted in yet, and where the checkpoint is
+//! replaced while it is read.
 //!
 //! Nothing is told of hosts beyond a number, of one whose record is not sorted in yet, and where the checkpoint is
 //! replaced while it is read.
@@ -43,7 +46,7 @@ impl Wanted<'_> {
         Waiting { hosts: found.collect(), now: SystemClock::new().now() }
     }
 
-    /// Those of them that belong to the shard in `dir`.
+    /// Looks up the hosts that belong to the shard in `dir`.
     fn found(&self, disk: &Disk, place: usize, dir: &Path) -> Option<HashMap<String, HostLook>> {
         let own = self.hosts.iter().filter(|(_, (_, domain))| self.dirs.place_of(*domain) == place);
         let own: Vec<_> = own.map(|(host, prints)| (host.clone(), *prints)).collect();
@@ -59,7 +62,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Why the URLs of hosts wait.
+/// The states of hosts, which say why their URLs wait.
 pub(super) struct Waiting {
     hosts: HashMap<String, HostLook>,
     now: Time,
@@ -71,7 +74,7 @@ impl Waiting {
         Wanted { dirs, hosts: HashMap::new() }
     }
 
-    /// Why a seed waits; empty where nothing is known, and for one that does not.
+    /// Returns why a seed waits; empty where nothing is known, and for one that does not.
     pub(super) fn why(&self, seed: &SeedRecord) -> String {
         if seed.status != SeedStatus::Waiting {
             return String::new();

@@ -1,4 +1,4 @@
-//! Which table counts, held to a plain model; and what comes of it.
+//! Tests of which table counts, held to a plain model, and of what follows from it.
 
 use super::*;
 use crate::config::Bytes;

@@ -1,5 +1,5 @@
-//! What the shards of a crawl say of one another: one identity, link files that are whole, and no shard at an
-//! earlier checkpoint than the others knew of.
+//! The agreement of the shards of a crawl: one identity, link files that are whole, and no shard at an earlier
+//! checkpoint than the others knew of.
 //!
 //! Beside a running crawl a shard may have gone on since the others were looked at. So what one shard said of another
 //! is compared with the last checkpoint of the other, which is found when all have been looked at: no shard goes back.
@@ -22,17 +22,18 @@ use crate::shard::Shard;
 use crate::ship::Manifest;
 use crate::web::url::KeyMaker;
 
-/// What one shard said, as far as others depend on it.
+/// The state of one shard when it was looked at, as far as others depend on it.
 #[derive(Debug, Default)]
 pub(super) struct ShardNoted {
     /// Its last checkpoint; nothing where that cannot be known.
     pub number: Option<u64>,
-    /// How far it has read the others, and the files that it has for them; nothing where that cannot be known.
+    /// Positions up to which it has read the others, and the files that it has for them; `None` where that cannot be
+    /// known.
     pub exchange: Option<ExchangeState>,
 }
 
 impl ShardNoted {
-    /// By the last checkpoint of the shard in `dir`, as far as it can be read.
+    /// Reads the state from the last checkpoint of the shard in `dir`, as far as it can be read.
     pub(super) fn of(dir: &Path, cut: Option<&Cut>, known: Option<&Known>, report: &mut Report<'_>) -> ShardNoted {
         let Some(cut) = cut else {
             let is_new = known.and_then(|known| known.commit).is_some_and(|commit| commit.number == 0);
@@ -49,19 +50,19 @@ impl ShardNoted {
     }
 }
 
-/// How far a shard had come when all had been looked at.
+/// The state of a shard after all had been looked at.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Last {
     /// Its last checkpoint.
     pub number: u64,
-    /// How far it had read the links of each shard; empty where that cannot be known.
+    /// Positions up to which it had read the links of each shard; empty where that cannot be known.
     pub positions: Vec<Position>,
     /// Links that it had sent and read.
     pub account: Account,
 }
 
 impl Last {
-    /// By what the shard noted.
+    /// Returns the state by what the shard noted.
     fn of(noted: &ShardNoted) -> Option<Last> {
         let number = noted.number?;
         let Some(ExchangeState { positions, account, .. }) = noted.exchange.clone() else {
@@ -70,20 +71,20 @@ impl Last {
         Some(Last { number, positions, account })
     }
 
-    /// By the last manifest of the shard, or by what it noted where there is none.
+    /// Returns the state by the last manifest of the shard, or by what it noted where there is none.
     pub(super) fn of_manifest(manifest: Option<&Manifest>, noted: &ShardNoted) -> Option<Last> {
         let Some(Manifest { number, head, .. }) = manifest else { return Last::of(noted) };
         Some(Last { number: *number, positions: head.positions.clone(), account: head.account.clone() })
     }
 }
 
-/// What the shards of a crawl have noted, in their order.
+/// The states of the shards of a crawl, in their order.
 pub(super) struct Shards<'a> {
-    /// By the checkpoints that were looked at.
+    /// States by the checkpoints that were looked at.
     pub noted: &'a [ShardNoted],
-    /// How far they had come when all had been looked at; nothing where that cannot be known.
+    /// States after all had been looked at; `None` where that cannot be known.
     pub last: &'a [Option<Last>],
-    /// Set where they may go on meanwhile.
+    /// True where they may go on meanwhile.
     pub running: bool,
 }
 
@@ -106,7 +107,7 @@ impl Shards<'_> {
     }
 }
 
-/// How far the shards have come by their directories, once all have been looked at.
+/// Returns the states of the shards by their directories, once all have been looked at.
 pub(super) fn last(disk: &Disk, dirs: &CrawlDirs, running: bool, noted: &[ShardNoted]) -> Result<Vec<Option<Last>>> {
     let mut last = Vec::with_capacity(noted.len());
     for (dir, of) in dirs.shards().iter().zip(noted) {
@@ -196,7 +197,7 @@ pub(super) fn whole_of(shard: &Identity) -> Identity {
     Identity { sharding, ..shard.clone() }
 }
 
-/// What a shard knew of the others: none of them stands at an earlier checkpoint.
+/// Checks that no shard is at an earlier checkpoint than the shard at `place` knew of.
 fn check_heads(
     dirs: &CrawlDirs,
     (place, exchange): (usize, &ExchangeState),
@@ -336,7 +337,7 @@ mod tests {
         found.iter().map(Difference::to_string).collect()
     }
 
-    /// Those of shards that did not go on meanwhile.
+    /// Returns the differences of shards that did not go on meanwhile.
     fn found_at_rest(running: bool, sent: u64, read: u64, position: Position) -> Vec<String> {
         let noted = [sender(sent, &[4, 7]), reader(read, position)];
         found(running, &noted, &noted)

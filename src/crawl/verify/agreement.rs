@@ -3,26 +3,26 @@
 use crate::disk::Result;
 use crate::disk::sorter::Sorted;
 
-/// Something that has to be known, and where it was met.
+/// A key that has to be known, and where it was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KeyRef {
-    /// What has to be known.
+    /// The key, or the offset of a key record.
     pub key: u64,
     /// The number of the file in which it was met; `None` for key.dat.
     pub source: Option<u32>,
-    /// Where in it.
+    /// Offset in that file.
     pub at: u64,
 }
 
 const LINE_BYTES: usize = 20;
 
 impl KeyRef {
-    /// Of a page with its key record at `at`.
+    /// Makes the reference of a page with its key record at `at`.
     pub(super) fn page(key: u64, at: u64) -> Self {
         KeyRef { key, source: None, at }
     }
 
-    /// Of a queued URL at `at` of a file.
+    /// Makes the reference of a queued URL at `at` of a file.
     pub(super) fn queued(key: u64, source: u32, at: u64) -> Self {
         KeyRef { key, source: Some(source), at }
     }
@@ -43,7 +43,7 @@ impl KeyRef {
     }
 }
 
-/// What has to be known, on its way past what is.
+/// Compares keys that have to be known with those that are.
 pub(super) struct Join {
     wanted: Sorted,
     head: Option<KeyRef>,
@@ -77,7 +77,7 @@ impl Join {
         Ok(())
     }
 
-    /// Whether `key` is one of the others; asked in rising order.
+    /// Returns whether `key` is one of the others; asked in rising order.
     fn is_other(&mut self, key: u64) -> Result<bool> {
         while self.other.is_some_and(|other| other < key) {
             self.next_other()?;

@@ -6,7 +6,7 @@ use crate::engine::StoreValue;
 use crate::engine::values::{Addresses, Robots};
 use crate::frontier::QueuedUrl;
 
-/// Something that is done with each store of answers.
+/// An action on each store of answers.
 pub(super) trait AnswerVisitor {
     /// Does it with the store of these values.
     fn visit<V: StoreValue<Asks = QueuedUrl>>(&mut self) -> Result<()>;

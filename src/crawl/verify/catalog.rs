@@ -14,17 +14,17 @@ use crate::engine::checkpoint::{Checkpoint, Commit, Last, Sections};
 use crate::engine::{Identity, mend};
 use crate::record::layout;
 
-/// What the catalog says, and what the file says that it names.
+/// The content of the catalog, and of the checkpoint file that it names.
 #[derive(Default)]
 pub(super) struct Known {
     pub identity: Option<Identity>,
     /// The last checkpoint, as the catalog notes it.
     pub commit: Option<Commit>,
-    /// What that checkpoint names; `None` before the first one, and where its file cannot be read.
+    /// That checkpoint; `None` before the first one, and where its file cannot be read.
     pub checkpoint: Option<Checkpoint>,
-    /// What was in memory then.
+    /// Sections of it: what was in memory then.
     pub sections: Sections,
-    /// Why its file cannot be read.
+    /// Error by which its file cannot be read.
     pub fault: Option<Error>,
 }
 

@@ -20,7 +20,7 @@ use crate::record::{CrawlLog, SkippedLog, Snapshot};
 use crate::shard::Shard;
 
 const REWRITTEN: &str = "crawler verify --rebuild rebuilds it";
-/// Where a crawl of one shard lies, or a shard.
+/// The directory of a crawl of one shard, or of a shard.
 pub(super) struct CrawlDir<'a> {
     pub disk: &'a Disk,
     pub dir: &'a Path,
@@ -45,7 +45,7 @@ pub(super) fn check(
     check_names(place, number, report)
 }
 
-/// Whether the figures are those of the last checkpoint.
+/// Checks that the figures are those of the last checkpoint.
 fn check_status(place: &CrawlDir<'_>, checkpoint: Option<&Checkpoint>, report: &mut Report<'_>) -> Result<()> {
     let path = place.dir.join(layout::STATUS);
     let snapshot = match Snapshot::read(place.disk, place.dir) {
@@ -76,7 +76,7 @@ fn check_status(place: &CrawlDir<'_>, checkpoint: Option<&Checkpoint>, report: &
     Ok(())
 }
 
-/// Whether the settings can be read.
+/// Checks that the settings can be read.
 pub(super) fn check_config(place: &CrawlDir<'_>, report: &mut Report<'_>) -> Result<()> {
     let path = place.dir.join(layout::SETTINGS);
     if place.disk.open_if_there(&path)?.is_none() {
@@ -87,7 +87,7 @@ pub(super) fn check_config(place: &CrawlDir<'_>, report: &mut Report<'_>) -> Res
     Ok(())
 }
 
-/// Whether the seeds are those that the last checkpoint knows.
+/// Checks that the seeds are those that the last checkpoint knows.
 pub(super) fn check_seeds(place: &CrawlDir<'_>, known: &Known, report: &mut Report<'_>) -> Result<()> {
     let number = known.commit.map(|commit| commit.number).filter(|&number| number > 0);
     let path = place.dir.join(layout::SEEDS).join("list");
@@ -111,7 +111,7 @@ pub(super) fn check_seeds(place: &CrawlDir<'_>, known: &Known, report: &mut Repo
     Ok(())
 }
 
-/// Whether the rests since the last checkpoint can be read.
+/// Checks that the rests since the last checkpoint can be read.
 fn check_rests(place: &CrawlDir<'_>, number: u64, report: &mut Report<'_>) -> Result<()> {
     let mut older = Vec::new();
     for (of, path) in rests::files(place.disk, place.dir)? {
@@ -136,7 +136,7 @@ fn check_rests(place: &CrawlDir<'_>, number: u64, report: &mut Report<'_>) -> Re
     Ok(())
 }
 
-/// Whether the logs are there. Nothing depends on them.
+/// Checks that the logs are there. Nothing depends on them.
 fn check_logs(place: &CrawlDir<'_>, notice: &mut dyn FnMut(String)) -> Result<()> {
     for path in [CrawlLog::path(place.dir), SkippedLog::path(place.dir)] {
         let read = place.disk.open(&path, Mode::Read).and_then(|file| file.read_at(&mut [0; 1], 0));
@@ -154,7 +154,7 @@ fn check_logs(place: &CrawlDir<'_>, notice: &mut dyn FnMut(String)) -> Result<()
     Ok(())
 }
 
-/// What lies in the directory and belongs to nothing.
+/// Reports names in the directory that belong to nothing.
 fn check_names(place: &CrawlDir<'_>, number: Option<u64>, report: &mut Report<'_>) -> Result<()> {
     let named = number.map(|number| checkpoint_path(place.dir, number));
     let names = place.disk.list(place.dir)?.into_iter();
@@ -169,7 +169,7 @@ fn check_names(place: &CrawlDir<'_>, number: Option<u64>, report: &mut Report<'_
     Ok(())
 }
 
-/// What lies in the directory of a crawl of several shards and belongs to nothing.
+/// Reports names in the directory of a crawl of several shards that belong to nothing.
 pub(super) fn check_root_names(root: &CrawlDir<'_>, dirs: &CrawlDirs, report: &mut Report<'_>) -> Result<()> {
     let names = root.disk.list(root.dir)?.into_iter();
     let is_shard = |name: &String| dirs.shards().iter().any(|dir| dir.ends_with(name));

@@ -1,4 +1,4 @@
-//! How a fault of a file is reported as damage: one function for all of `verify`, so that a new kind of error is judged
+//! The report of a fault of a file as damage: one function for all of `verify`, so that a new kind of error is judged
 //! once.
 
 use crate::container::Report;

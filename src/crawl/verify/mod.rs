@@ -50,7 +50,7 @@ use stores::{Cut, Harm, Stores};
 struct Place<'a> {
     dir: &'a Path,
     shard: Shard,
-    /// Whether a process works on it.
+    /// True if a process works on it.
     running: bool,
 }
 
@@ -202,7 +202,7 @@ fn verify_one(
     Ok((identity, noted))
 }
 
-/// What can be known where the catalog is damaged, and what becomes of that.
+/// Returns what can be known where the catalog is damaged, and gives notice of what that means for the crawl.
 fn without_catalog(disk: &Disk, dir: &Path, notice: &mut dyn FnMut(String)) -> Result<(Standing, Option<Identity>)> {
     let found = match mend::find(disk, dir) {
         Err(error) if !drum::verify::is_fault(&error) => return Err(error),
@@ -251,7 +251,7 @@ fn newest(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<Option<Cut
     }
 }
 
-/// How many seeds the crawl has; `None` where that cannot be known.
+/// Returns the number of seeds of the crawl; `None` where that cannot be known.
 fn seeds_of(disk: &Disk, dir: &Path) -> Result<Option<u64>> {
     match reader::count(disk, dir) {
         Ok(count) => Ok(count),

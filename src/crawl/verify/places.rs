@@ -1,4 +1,4 @@
-//! Where the pages are that are fetched again: each has one place.
+//! The places of pages that are fetched again: each has one place.
 //!
 //! ```text
 //! visits   ─► what counts of each page ─┐
@@ -33,7 +33,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Nothing is known yet.
+    /// Makes the places for checkpoint `number`, of which nothing is known yet.
     pub(super) fn of(number: u64) -> Self {
         Places { number, lines: Sorter::new(SORT_MEMORY), visits: 0 }
     }
@@ -46,7 +46,7 @@ impl Places {
         self.lines.push(&line)
     }
 
-    /// What the store of visits has of a page; of several values the last one counts.
+    /// Takes what the store of visits has of a page; of several values the last one counts.
     pub(super) fn visited(&mut self, key: u64, visited: &Visited) -> Result<()> {
         self.visits += 1;
         let mut bytes = Vec::new();
@@ -117,15 +117,15 @@ fn key_of(line: &[u8]) -> u64 {
     u64::from_be_bytes(std::array::from_fn(|n| line[n]))
 }
 
-/// What is known of the places of a page.
+/// The places of a page, as far as they are known.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     pub key: u64,
-    /// What the store of visits has.
+    /// Its value in the store of visits.
     pub visit: Option<Visited>,
-    /// Whether its URL is queued.
+    /// True if its URL is queued.
     pub is_queued: bool,
-    /// What its records in the calendar say.
+    /// Its records in the calendar.
     pub records: Vec<Visited>,
     /// The file of the last of them.
     pub source: u32,
@@ -144,12 +144,12 @@ impl Page {
         self.records.iter().filter(is_live).count()
     }
 
-    /// Whether it is to be fetched again, by `visit`, and nothing would do so.
+    /// True if it is to be fetched again, by `visit`, and nothing would do so.
     pub(super) fn is_lost(&self, visit: &Visited) -> bool {
         is_due(visit) && !self.is_queued && self.live_by(Some(visit)) == 0
     }
 
-    /// What the store of visits should have of it. Where that store `is_damaged`, it may have an older value.
+    /// Returns what the store of visits should have of it. Where that store `is_damaged`, it may have an older value.
     pub(super) fn settled(&self, is_damaged: bool) -> Option<Visited> {
         let newest = self.records.iter().max_by_key(|record| (record.fetched, record.due)).copied();
         match (self.visit, newest) {
@@ -162,7 +162,7 @@ impl Page {
     }
 }
 
-/// Whether a page is fetched again.
+/// True if a page is fetched again.
 fn is_due(visit: &Visited) -> bool {
     !visit.is_gone && visit.due > Time::ZERO
 }

@@ -43,7 +43,7 @@ use crate::web::url::KeyMaker;
 /// Memory in which the keys of a bucket are sorted.
 const SORT_MEMORY: usize = 32 << 20;
 
-/// What `--rebuild` does about `harm`, and what nobody can do.
+/// Says what `--rebuild` does about `harm`, and what nobody can do.
 pub(super) fn cure(harm: &Harm) -> Vec<String> {
     let mut said = Vec::new();
     if harm.frontier {
@@ -370,7 +370,7 @@ impl Renewing<'_> {
         Ok(())
     }
 
-    /// Has the next checkpoint name a store as it is now, with its arrays.
+    /// Makes the next checkpoint name a store as it is now, with its arrays.
     fn note(&mut self, store: StoreName, state: DrumState, arrays: Vec<u8>) {
         self.next.stores.insert(store, state);
         self.sections.stores.insert(store, arrays);

@@ -20,7 +20,7 @@ use crate::frontier::{DUE_PRIORITY, Hops, QueuedUrl};
 use crate::record::layout::{self, StoreName};
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
-/// What the next checkpoint notes.
+/// The calendar and the store of visits for the next checkpoint.
 pub(super) struct Replanned {
     calendar: (WheelState, Vec<u8>),
     visits: (DrumState, Vec<u8>),
@@ -49,7 +49,7 @@ impl Replanned {
     }
 }
 
-/// Where a crawl is, and what is known of it.
+/// A crawl whose calendar and store of visits are written on.
 pub(super) struct Replanning<'a> {
     pub disk: &'a Disk,
     pub dir: &'a Path,

@@ -18,7 +18,7 @@ use crate::shard::Shard;
 use crate::ship::Manifest;
 use crate::text::figures::{counted, size};
 
-/// What a shard says, once it was looked at.
+/// The state of a shard, once it was looked at.
 type Looked = (Option<Identity>, ShardNoted);
 
 /// Verifies the crawl, shard by shard, and then what its shards say of one another. `notice` hears what cannot be
@@ -80,7 +80,7 @@ fn unread(reader: &Manifest, sender: &Manifest) -> Option<String> {
     ))
 }
 
-/// That of a shard.
+/// The verification of a shard.
 struct Verification<'a> {
     crawl: &'a StoredCrawl,
     disk: &'a Disk,
@@ -127,7 +127,7 @@ impl Verification<'_> {
         self.crawl.dir_of(self.shard)
     }
 
-    /// Where an object is, for people.
+    /// Returns the place of an object, for people.
     fn object(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("{}/{name}", self.crawl.address()))
     }

@@ -39,7 +39,7 @@ const SORT_MEMORY: usize = 32 << 20;
 /// Findings of one kind that are told one by one.
 const TOLD_MAX: u64 = 20;
 
-/// What was found, as far as a rebuild has to know it.
+/// The damage that was found, as far as a rebuild has to know it.
 #[derive(Debug, Default)]
 pub(super) struct Harm {
     /// Buckets that have to be written again.
@@ -48,9 +48,9 @@ pub(super) struct Harm {
     pub slots: BTreeSet<usize>,
     /// Pages that are due some time and are neither in the calendar nor queued.
     pub unplaced: u64,
-    /// Whether URLs on their way are lost with them.
+    /// True if URLs on their way are lost with them.
     pub lost: bool,
-    /// Whether the queue is damaged.
+    /// True if the queue is damaged.
     pub frontier: bool,
 }
 
@@ -66,7 +66,7 @@ impl Harm {
         self.stores.entry(store).or_default().insert(bucket);
     }
 
-    /// Whether pages could be forgotten that are to be fetched again.
+    /// True if pages could be forgotten that are to be fetched again.
     pub(super) fn calendar(&self) -> bool {
         !self.of(StoreName::Visits).is_empty() || !self.slots.is_empty() || self.unplaced > 0
     }
@@ -94,24 +94,24 @@ impl Cut {
 pub(super) struct Stores<'a, 'r> {
     pub disk: &'a Disk,
     pub dir: &'a Path,
-    /// Whether a newer checkpoint may come.
+    /// True if a newer checkpoint may come.
     pub running: bool,
     pub cut: Rc<Cut>,
     /// Makes the fingerprints of the crawl; without it they are not compared.
     pub maker: Option<&'a KeyMaker>,
-    /// How many seeds there are, where that is known.
+    /// Number of seeds, where that is known.
     pub seeds: Option<u64>,
     /// The shard that they are of.
     pub shard: Shard,
-    /// Whether every URL has to be one that the shard owns: by another list of public suffixes nobody can tell.
+    /// True if every URL has to be one that the shard owns. By another list of public suffixes that cannot be judged.
     pub checks_owners: bool,
     pub report: &'a mut Report<'r>,
     pub harm: Harm,
     /// Pages that key.dat has, once they were counted.
     pub pages_stored: Option<u64>,
-    /// Whether URLs that were taken from the queue are asked about, too.
+    /// True to ask about URLs, too, that were taken from the queue.
     pub everything: bool,
-    /// Where pages are that are fetched again, where any are; until it is judged.
+    /// Places of pages that are fetched again, where any are; until they are judged.
     pub places: Option<Places>,
     pub(super) wanted: Sorter,
     vias: Sorter,
@@ -169,12 +169,12 @@ impl<'a, 'r> Stores<'a, 'r> {
         self.pages()
     }
 
-    /// What has to be in URL-seen, by key.
+    /// Takes out the keys that have to be in URL-seen, to be sorted.
     pub(super) fn take_wanted(&mut self) -> Sorter {
         std::mem::replace(&mut self.wanted, Sorter::new(0))
     }
 
-    /// Whether one of `faults` may be due to a newer checkpoint, which is the one to go on with then.
+    /// Returns whether one of `faults` may be due to a newer checkpoint, which is the one to go on with then.
     pub(super) fn is_superseded(&mut self, faults: &[Error]) -> Result<bool> {
         if !self.running || !faults.iter().any(Error::is_not_found) {
             return Ok(false);
@@ -313,7 +313,7 @@ impl<'a, 'r> Stores<'a, 'r> {
         self.wanted.push(&KeyRef::queued(key, source, 0).to_bytes())
     }
 
-    /// What is known by a file that lines refer to.
+    /// Returns the kind of what has to be known by a file that lines refer to, in words.
     fn kind_of(&self, source: u32) -> &'static str {
         let part = self.sources.get(source as usize).and_then(|path| path.strip_prefix(self.dir).ok());
         match part.and_then(|part| part.iter().next()).and_then(|part| part.to_str()) {
@@ -409,7 +409,7 @@ impl<'a, 'r> Stores<'a, 'r> {
         Ok(true)
     }
 
-    /// Whether a page belongs to this shard.
+    /// Checks that a page belongs to this shard.
     fn check_owner(&mut self, record: &KeyRecord) {
         let Some(maker) = self.maker.filter(|_| self.checks_owners && !self.shard.is_whole()) else { return };
         let domain = CanonicalUrl::parse(&record.url).map(|url| maker.keys(&url).domain);
@@ -509,7 +509,7 @@ impl<'a, 'r> Stores<'a, 'r> {
         Ok(())
     }
 
-    /// Whether there is a key record wherever a queued URL says that its page has one.
+    /// Checks that there is a key record wherever a queued URL says that its page has one.
     fn check_vias(&mut self) -> Result<()> {
         let mut vias = Join::new(std::mem::replace(&mut self.vias, Sorter::new(0)).finish()?)?;
         let Some(keys) = self.keys()? else { return Ok(()) };

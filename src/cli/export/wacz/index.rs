@@ -15,7 +15,7 @@ use crate::disk::sorter::Sorted;
 const MEMBER_LINES: usize = 3_000;
 const FILE: &str = "index.cdx.gz";
 
-/// What a line of the small index says of a member.
+/// The fields of a member in a line of the small index.
 #[derive(Serialize)]
 struct Member {
     offset: u64,

@@ -63,7 +63,7 @@ pub(super) struct WaczArgs {
     memory: usize,
 }
 
-/// What is gathered while the WARC files are written.
+/// Data that is gathered while the WARC files are written.
 struct Gathered {
     /// Lines of the index.
     lines: Sorter,
@@ -213,7 +213,7 @@ fn spelt(
     Ok(line(Answer { place, is_revisit: true }, &Entry { url: spelling.to_owned(), ..entry }))
 }
 
-/// Whether an exchange is that of a seed, or of where one redirected to: its metadata record says so.
+/// True if an exchange belongs to a seed, or to the target of its redirect: its metadata record says so.
 fn is_seed(records: &[StoredRecord]) -> bool {
     let metadata = records.iter().find(|stored| stored.record.kind() == "metadata");
     metadata.is_some_and(|stored| {

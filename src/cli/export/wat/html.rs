@@ -1,5 +1,5 @@
-//! What an HTML page names, element by element in the order of the page: URLs as they are written there, with the
-//! attributes that say something of them.
+//! URLs that an HTML page names, element by element in the order of the page: as they are written there, with the
+//! attributes that describe them.
 
 use ego_tree::NodeRef;
 use scraper::node::Element;
@@ -19,7 +19,7 @@ const TEXT_MAX: usize = 100;
 /// Attributes that name a URL whatever the element.
 const ANYWHERE: [&str; 3] = ["background", "data-href", "data-uri"];
 
-/// Which attributes of an element name URLs, and which stand beside them.
+/// Attributes of an element that name URLs, and attributes that describe these.
 type Naming = (&'static [&'static str], &'static [&'static str]);
 
 fn naming(element: &str) -> Naming {
@@ -38,7 +38,7 @@ fn naming(element: &str) -> Naming {
     }
 }
 
-/// What the page of an answer names; nothing of one that is no HTML.
+/// Returns what the page of an answer names; `None` where it is no HTML.
 pub(super) fn metadata(response: &Response) -> Result<Option<Value>, GivenUp> {
     if !is_html(response.content_type().as_deref(), &response.decoded) {
         return Ok(None);
@@ -46,7 +46,7 @@ pub(super) fn metadata(response: &Response) -> Result<Option<Value>, GivenUp> {
     parse(&decode(response), TIME_MAX).map(|page| Some(of_page(&page)))
 }
 
-/// What was found.
+/// Names that were found on a page.
 #[derive(Default)]
 struct Found {
     base: Option<String>,
@@ -130,7 +130,7 @@ fn url(element: &Element, attribute: &str, beside: &[&str]) -> Option<Value> {
     Some(Value::Object(named))
 }
 
-/// Those of these attributes that are there.
+/// Returns those of these attributes that the element has.
 fn attributes(element: &Element, names: &[&str]) -> Map<String, Value> {
     let there = names.iter().filter_map(|&name| Some((name.to_owned(), json!(element.attr(name)?))));
     there.collect()

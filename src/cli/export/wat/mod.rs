@@ -65,7 +65,7 @@ fn metadata(page: &Page, encoder: &mut Encoder) -> Made {
     made
 }
 
-/// What is said of a record. Why its page has no tree is put into `warning`.
+/// Describes a record as JSON. The reason for which its page has no tree goes into `warning`.
 fn described(page: &Page, stored: &StoredRecord, warning: &mut Option<String>) -> Value {
     let record = &stored.record;
     let whole = record.to_bytes();
@@ -97,7 +97,7 @@ fn described(page: &Page, stored: &StoredRecord, warning: &mut Option<String>) -
     })
 }
 
-/// What is said of a gzip member whose content has so many bytes.
+/// Describes a gzip member whose content has `inflated` bytes; `None` where it is no gzip.
 fn gzip(member: &[u8], inflated: usize) -> Option<Value> {
     let footer: [u8; 8] = *member.last_chunk()?;
     let is_gzip = member.starts_with(&[0x1f, 0x8b]);
@@ -132,7 +132,7 @@ fn listed(fields: impl Iterator<Item = (String, String)>) -> Value {
     Value::Object(map)
 }
 
-/// What is said of the block of a record.
+/// Describes the block of a record in `payload`.
 fn of_block(page: &Page, stored: &StoredRecord, payload: &mut Value, warning: &mut Option<String>) {
     let record = &stored.record;
     match record.kind() {
