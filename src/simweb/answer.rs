@@ -13,7 +13,8 @@ pub(super) struct SimResponse {
     pub status: u16,
     pub content_type: &'static str,
     pub location: Option<String>,
-    /// What it says about when to come back, and the seconds of which it speaks.
+    /// The way in which the answer says when to come back, and the seconds of which it speaks. `None` if it says
+    /// nothing.
     pub plea: Option<(Plea, u64)>,
     pub nofollow: bool,
     /// The identity body.
@@ -24,7 +25,7 @@ pub(super) struct SimResponse {
     pub chunk_bytes: Option<usize>,
     pub latency: Duration,
     pub fate: Fate,
-    /// Which version of its page it is, where pages change.
+    /// Version of its page, where pages change.
     pub version: Option<Version>,
     /// To be sent one byte at a time.
     pub drip: Option<Drip>,

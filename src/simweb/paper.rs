@@ -27,7 +27,7 @@ pub struct PaperWeb {
     expected: OnceLock<Expected>,
 }
 
-/// What it answers.
+/// An answer of the web.
 #[derive(Clone, Debug)]
 pub struct PaperAnswer {
     /// Status code.
@@ -36,7 +36,7 @@ pub struct PaperAnswer {
     pub headers: Vec<(&'static str, String)>,
     /// The identity body; nothing is compressed here.
     pub body: Vec<u8>,
-    /// How long it takes to come.
+    /// Time until it comes.
     pub latency: Duration,
     /// For how long it asks to be left alone.
     pub rest: Duration,
@@ -54,7 +54,7 @@ impl PaperWeb {
         plan.seeds().into_iter().map(|host| names::address(plan, PORT, Target::Url(host, 0))).collect()
     }
 
-    /// What a right crawl ends with.
+    /// Returns what a right crawl ends with.
     pub fn expected(&self) -> &Expected {
         self.expected.get_or_init(|| walk(&self.answers))
     }
@@ -97,7 +97,7 @@ impl PaperWeb {
         Some(PaperAnswer { status, headers, body, latency, rest: rest.unwrap_or_default() })
     }
 
-    /// How often a page changes by the clock, in changes a day; `None` for what does not.
+    /// Returns how often a page changes by the clock, in changes a day, and `None` for URLs that do not change.
     pub fn rate_of(&self, url: &str) -> Option<f64> {
         self.process(url).map(|process| process.per_day)
     }
@@ -112,12 +112,12 @@ impl PaperWeb {
         self.process(url).map(|process| process.next_change(now))
     }
 
-    /// Whether pages change by the clock.
+    /// Returns whether pages change by the clock.
     pub fn does_change(&self) -> bool {
         self.answers.plan.options.changes.is_some()
     }
 
-    /// Whether a URL is a sitemap.
+    /// Returns whether a URL is a sitemap.
     pub fn is_sitemap(&self, url: &str) -> bool {
         self.place(url).is_some_and(|(host, path)| sitemaps::at(&self.answers.plan, host, path).is_some())
     }
@@ -137,7 +137,7 @@ impl PaperWeb {
         }
     }
 
-    /// Whether versions of a page differ in a date and an advertisement only.
+    /// Returns whether versions of a page differ in a date and an advertisement only.
     pub fn is_cosmetic(&self, url: &str) -> bool {
         self.process(url).is_some_and(|process| process.version(Time::ZERO).is_cosmetic)
     }

@@ -54,7 +54,7 @@ impl<'a> Process<'a> {
         Some(Process { plan, changes, page: (host, url), per_day, is_cosmetic, tagging })
     }
 
-    /// What the page is at `now`.
+    /// Returns the version of the page at `now`.
     pub fn version(&self, now: Time) -> Version {
         let second = now.since(self.changes.since).as_secs();
         let mut block = self.block_of(second);

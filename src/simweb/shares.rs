@@ -1,4 +1,4 @@
-//! Where the requests of a crawl went, beside one that knows which domains are farms.
+//! The domains to which the requests of a crawl went, compared with a crawl that knows which domains are farms.
 //!
 //! An oracle asks ordinary hosts only, for each page once and for each robots.txt once. So it needs a number of
 //! requests that [`Expected`] tells, and all of them are ordinary. The requests of a log are counted in tenths of that
@@ -16,7 +16,7 @@ use super::log::Request;
 pub struct Shares {
     /// Requests that an oracle needs for all ordinary pages.
     pub needed: usize,
-    /// How many ordinary pages there are.
+    /// The number of ordinary pages.
     pub pages: usize,
     /// The requests after which all ordinary pages had been asked for, if they were.
     pub all_after: Option<usize>,
@@ -29,7 +29,7 @@ pub struct Shares {
 pub struct Tenth {
     /// Requests in it.
     pub requests: usize,
-    /// Of them, those to ordinary domains.
+    /// Requests to ordinary domains among them.
     pub ordinary: usize,
     /// Those to farms, by shape as in [`FarmKind::ALL`].
     pub farms: [usize; 3],

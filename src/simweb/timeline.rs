@@ -42,7 +42,7 @@ struct Row {
     hosts: usize,
 }
 
-/// What is known of one host or address.
+/// The requests to one host or address in the log: their number, and the times from which its pace follows.
 #[derive(Default)]
 struct Span<'a> {
     requests: usize,
