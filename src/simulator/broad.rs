@@ -18,10 +18,10 @@ const STEPS_PER_PAGE: u64 = 100;
 /// No file is longer.
 const FILE_BYTES_MAX: u64 = 8 << 30;
 
-/// What is crawled, and how.
+/// The web that is crawled, and the pace.
 #[derive(Clone, Debug)]
 pub struct BroadOptions {
-    /// Of the web.
+    /// Seed of the web.
     pub seed: u64,
     /// Registrable domains, each of one host.
     pub domains: usize,
@@ -35,7 +35,7 @@ pub struct BroadOptions {
     pub latency: Duration,
 }
 
-/// What a crawl came to.
+/// Outcome of a crawl.
 #[derive(Clone, Debug, Default)]
 pub struct Broad {
     /// Requests.

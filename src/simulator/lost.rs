@@ -19,7 +19,7 @@ pub struct IdleTime {
     pub tenths: [f64; 10],
 }
 
-/// What changes at a moment.
+/// Changes of the counts at a moment.
 struct Change {
     at: u64,
     /// Workers that become busy, less those that become free.
@@ -28,7 +28,7 @@ struct Change {
     askable: i64,
 }
 
-/// What happens to a host: a delay is over, a page of it becomes known, a request begins.
+/// Events of a host: a delay is over, a page of it becomes known, a request begins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Free,

@@ -29,13 +29,13 @@ pub enum Mistake {
     LosesCookies,
     /// Every eighth request is taken for done before it is.
     Hurries,
-    /// What was read of every eighth piece of the calendar is lost.
+    /// Records read from every eighth piece of the calendar are lost.
     LosesRecords,
     /// A visit that is in the archive, and not in the checkpoint, gets no record in the calendar.
     ForgetsReplayed,
     /// A record of the calendar that is not its page's any more is taken for one that is.
     PassesStale,
-    /// What a rendering has found on a page is not read again after a death.
+    /// Findings of a rendering on a page are not read again after a death.
     ForgetsRenderings,
     /// Shards: links are visible to others before the checkpoint that they come with is durable.
     PublishesEarly,
@@ -134,7 +134,7 @@ impl Mistake {
         Ok(())
     }
 
-    /// Whether a request is taken for done too early.
+    /// Returns whether a request is taken for done too early.
     pub(super) fn hurries(self, rng: &mut fastrand::Rng) -> bool {
         self == Mistake::Hurries && rng.u8(0..8) == 0
     }

@@ -1,4 +1,4 @@
-//! What a simulated crawl is held to between two events, and at the end of a process.
+//! Rules for a simulated crawl between two events, and at the end of a process.
 
 use super::case::{Case, WholeLimits};
 use super::clause::{Clause, Violation};
@@ -22,7 +22,7 @@ pub(super) struct Ended {
     pub taken_over: bool,
 }
 
-/// Whether an answer ends its URL: not one that is asked for again.
+/// Returns whether an answer ends its URL, which is then not asked for again.
 pub(super) fn is_final(status: u16, truncated: bool) -> bool {
     !truncated && !matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
@@ -77,7 +77,7 @@ pub(super) fn within_limits(
     Ok(())
 }
 
-/// Whether an answer of `status` may ask for a rest that holds its host back.
+/// Returns whether an answer of `status` may ask for a rest that holds its host back.
 pub(super) fn asks_for_rest(status: u16) -> bool {
     status == 429 || status >= 500
 }

@@ -18,7 +18,7 @@ const FIFTH: u64 = 0xc4a6_0000_0000_0000;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// How long a crawl is watched that fetches pages again, and how often it may fetch one.
+/// The time for which a crawl is watched that fetches pages again, and the shortest time between two visits.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::simulator) struct Watch {
     /// By the clock, breaks left out.

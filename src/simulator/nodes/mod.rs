@@ -383,7 +383,7 @@ impl World {
     }
 }
 
-/// Whether a request is of this node.
+/// Returns a test for whether a request is of this node.
 fn of(node: usize) -> impl Fn(Option<Asker>) -> bool {
     move |asker| asker.is_some_and(|asker| asker.node == node as u32)
 }

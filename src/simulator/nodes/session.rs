@@ -37,13 +37,13 @@ const CACHE_BYTES: usize = 1 << 20;
 pub(super) struct Post {
     claimed: Arc<Claimed>,
     pub member: Member,
-    /// What is to be replayed once the heads of the others are known.
+    /// The part that is to be replayed once the heads of the others are known.
     recovery: Option<Recovery>,
     is_leaving: bool,
 }
 
 impl Post {
-    /// Whether its engine makes requests.
+    /// Returns whether its engine makes requests.
     pub fn is_crawling(&self) -> bool {
         self.recovery.is_none()
     }
@@ -169,7 +169,7 @@ impl Session {
         self.move_shards(machine, known.end.is_none())
     }
 
-    /// Whether what it holds is gone.
+    /// Returns whether the session has lost a claim or a shipment.
     pub fn is_lost(&self) -> bool {
         let has_lost = |post: &Post| post.claimed.hold().is_lost();
         self.ownership.is_lost() || self.posts.values().any(has_lost) || self.grounds.shipments.has_lost()
