@@ -1,4 +1,4 @@
-//! What a node should claim, and what it should hand over: the assignment, and patience.
+//! The shards that a node should claim, and those that it should hand over: the assignment, and patience.
 //!
 //! A shard that is free is claimed by the node that it is assigned to. What that node leaves for [`LEFT`] the next in
 //! the shard's order of preference may take too, and after each further such time one more: at last anyone, but not all
@@ -20,7 +20,7 @@ pub const SETTLED: Duration = Duration::from_secs(600);
 /// A shard that was handed over is waited for, before the next one is, for so long at most.
 const ARRIVAL: Duration = Duration::from_secs(30);
 
-/// What a node should do about its shards.
+/// Shards that a node should claim or hand over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// To be claimed now, by shard.
@@ -29,7 +29,7 @@ pub struct Wanted {
     pub hand_over: Option<u32>,
 }
 
-/// What a node remembers about shards.
+/// Memory of a node about shards.
 #[derive(Debug, Default)]
 pub(super) struct Balance {
     /// Since when a shard has had no owner.
@@ -73,7 +73,7 @@ impl Balance {
         self.handed_over = Some((shard, now));
     }
 
-    /// What the node `me` should do.
+    /// Returns what the node `me` should do.
     pub fn wanted(&self, view: &View, me: &str, now: Micros) -> Wanted {
         if view.end.is_some() || view.want.state == State::Stop {
             return Wanted::default();

@@ -8,7 +8,7 @@ use std::fmt;
 /// Microseconds of a clock.
 pub type Micros = u64;
 
-/// Where a lease gets the time from.
+/// The clocks by which a lease is measured.
 pub trait Clocks: fmt::Debug + Send + Sync {
     /// Since some moment before the process began; goes on while the machine sleeps.
     fn boot(&self) -> Micros;

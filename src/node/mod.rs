@@ -1,5 +1,5 @@
-//! What a node does for a shard of a crawl whose checkpoints go into a store: it makes the shard's directory ready,
-//! ships its checkpoints, makes heads of them, and tells its engine of the heads of others.
+//! The work of a node for a shard of a crawl whose checkpoints go into a store: it makes the shard's directory ready,
+//! ships its checkpoints, makes heads of them, and passes the heads of others to its engine.
 //!
 //! ```text
 //! claimed ─► Grounds::prepare: the directory as its head has it ─► opened ─► Grounds::own ─► Shipments

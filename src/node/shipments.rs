@@ -34,7 +34,7 @@ const TELL: Duration = Duration::from_secs(30);
 pub trait Commit: fmt::Debug + Send {
     /// Makes it the head; its revision. Waits until that is definite. The shard is lost where it is refused.
     fn commit(&self, manifest: &Manifest, checkpoint: &Checkpoint) -> Result<Revision, String>;
-    /// Whether the shard is still this process's, as far as is known.
+    /// Returns whether the shard is still this process's, as far as is known.
     fn is_held(&self) -> bool;
     /// Why what no head names any more may not be deleted: others have gone on with the crawl.
     fn superseded(&self) -> store::Result<Option<&'static str>>;
@@ -46,9 +46,9 @@ pub trait Commit: fmt::Debug + Send {
 /// before it deletes anything. So either the successor finds that manifest, or this process finds the successor.
 #[derive(Debug)]
 pub struct Alone {
-    /// Where the crawl is shipped to.
+    /// The store to which the crawl is shipped.
     pub store: Arc<dyn ObjectStore>,
-    /// Of the objects of the crawl.
+    /// Prefix of the objects of the crawl.
     pub prefix: String,
     /// The era that this process has begun.
     pub begun: Begun,
@@ -83,9 +83,9 @@ pub struct Shipments {
     pause: Pause,
     /// By shard; nothing for one that is not this process's.
     owned: Vec<Mutex<Option<Owned>>>,
-    /// What was shipped by claims that have ended.
+    /// Sums of what was shipped by claims that have ended.
     ended: Mutex<Shipped>,
-    /// Whether a shard turned out to be somebody else's.
+    /// True if a shard turned out to be somebody else's.
     has_lost: AtomicBool,
 }
 
@@ -128,7 +128,7 @@ impl Shipments {
         Ok(())
     }
 
-    /// Where it is shipped to.
+    /// Returns the store to which it is shipped.
     pub fn store(&self) -> &dyn ObjectStore {
         &*self.store
     }
@@ -138,7 +138,7 @@ impl Shipments {
         self.crawl
     }
 
-    /// Whether a shard turned out to be somebody else's.
+    /// Returns whether a shard turned out to be somebody else's.
     pub fn has_lost(&self) -> bool {
         self.has_lost.load(Ordering::Acquire)
     }

@@ -1,4 +1,4 @@
-//! Where etcd is, and who asks.
+//! Addresses of etcd, and the identity of the client.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::web::secret::{Secret, SecretAddress};
 
-/// How etcd is reached.
+/// The way in which etcd is reached.
 #[derive(Clone)]
 pub struct EtcdOptions {
     /// `http://host:port` or `https://host:port`, one or more members of one cluster.
@@ -71,7 +71,7 @@ pub enum StartError {
     Certificate {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault, in words.
         detail: String,
     },
     /// Certificates that do not go together, or a protocol that is not there.

@@ -18,11 +18,11 @@ const LINE_BYTES_MAX: usize = 64 << 20;
 pub struct Change {
     /// With its value; after a deletion the name and the revision alone.
     pub kv: KeyValue,
-    /// Whether it is gone.
+    /// True if it is gone.
     pub is_deleted: bool,
 }
 
-/// What a watch brings.
+/// Events of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watched {
     /// Changes: all those of each revision that is among them, in order.

@@ -12,7 +12,7 @@ use super::super::view::HeadAt;
 use super::{Shared, lock};
 use crate::exchange::Revision;
 
-/// What one try to claim brings.
+/// Outcome of one try to claim.
 enum Tried {
     /// The shard is this node's, by the claim of this revision.
     Mine(u64),

@@ -7,7 +7,7 @@ use super::super::clocks::Micros;
 use super::super::view::View;
 use crate::exchange::Revision;
 
-/// What is older than this is forgotten.
+/// Age from which a noted revision is forgotten.
 const KEPT: Duration = Duration::from_secs(3_600);
 /// So often a revision is noted, and etcd told.
 const EVERY: Duration = Duration::from_secs(600);

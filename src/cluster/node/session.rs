@@ -15,7 +15,7 @@ const RENEWALS: u32 = 4;
 /// So much longer than a lease a name is waited for.
 const NAME_WAIT: Duration = Duration::from_secs(10);
 
-/// What repeats itself is told this often.
+/// Time between two reports of something that repeats itself.
 const TELL: Duration = Duration::from_secs(10);
 
 /// Something that is told now and then.
@@ -23,7 +23,7 @@ const TELL: Duration = Duration::from_secs(10);
 struct Repeated(Option<Instant>);
 
 impl Repeated {
-    /// Whether it is time to tell it, which is done then.
+    /// Returns whether it is time for a report. Then the next one is not due for [`TELL`]. caller then makes.
     fn is_due(&mut self) -> bool {
         let is_due = self.0.is_none_or(|told| told.elapsed() >= TELL);
         if is_due {

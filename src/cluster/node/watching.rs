@@ -1,4 +1,4 @@
-//! What this node knows of the crawl: one watch, whose changes come in the order of their revisions.
+//! The state of the crawl as this node knows it: one watch, whose changes come in the order of their revisions.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -58,7 +58,7 @@ fn watch(shared: &Shared, from: u64, compactor: &mut Compactor) -> Result<(), Cl
     Ok(())
 }
 
-/// What depends on time.
+/// Does the work that depends on time.
 fn look_after(shared: &Shared, compactor: &mut Compactor) {
     shared.observe();
     shared.delete_strays();

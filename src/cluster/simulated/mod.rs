@@ -32,7 +32,7 @@ use super::view::View;
 pub use node::SimulatedNode;
 use table::Table;
 
-/// What of a node's calls comes through.
+/// The calls and answers of a node that come through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Calls and answers.
@@ -43,7 +43,7 @@ pub enum Way {
     Nothing,
 }
 
-/// How often calls go wrong on their way, in percent.
+/// Shares of calls that go wrong on their way, in percent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Troubles {
     /// They are lost.
@@ -54,10 +54,10 @@ pub struct Troubles {
     pub late: u8,
 }
 
-/// How a node's lease is measured.
+/// The terms of a node's lease.
 #[derive(Clone, Copy, Debug)]
 pub struct LeaseTerms {
-    /// How long the registry keeps it after a renewal.
+    /// Time that the registry keeps it after a renewal.
     pub lasts: Duration,
     /// By so much earlier the node's own reckoning ends.
     pub margin: Duration,
@@ -147,7 +147,7 @@ impl SimulatedRegistry {
         })
     }
 
-    /// How the crawl has ended, if it has.
+    /// Returns the end of the crawl, if it has ended.
     pub fn end(&self) -> Option<EndRecord> {
         self.table().view.end
     }

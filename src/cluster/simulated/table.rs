@@ -13,7 +13,7 @@ use crate::exchange::{Revision, UpTo};
 /// A call that was lost is carried out within this time, if it is.
 const LATE_MAX_US: u64 = 40_000_000;
 
-/// What changes the table.
+/// Transactions that change the table.
 #[derive(Clone, Debug)]
 pub(super) enum Txn {
     /// If there is no owner and the head is the one of this revision, and the shard may be claimed, then own it.
