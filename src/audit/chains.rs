@@ -9,7 +9,7 @@ use crate::disk::Result;
 /// Between the URLs of a way.
 const ARROW: &str = " \u{2192} ";
 
-/// Where a redirect leads that does not lead to a page at once.
+/// The way of a redirect that does not lead to a page at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
     pub is_loop: bool,

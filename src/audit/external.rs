@@ -35,7 +35,7 @@ use crate::web::url::CanonicalUrl;
 
 /// Redirects in a row that a check follows.
 pub const REDIRECTS_MAX: usize = 10;
-/// What is to be said of an external link.
+/// Judgement of an external link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It leads to an answer.
@@ -142,13 +142,13 @@ pub(super) fn list(
     Ok((keys.finish()?, urls))
 }
 
-/// Whether links of this kind are checked: what a visitor, a browser or a search engine follows. Sitemaps are not: they
-/// cannot speak for other sites.
+/// Returns whether links of this kind are checked: those that a visitor, a browser or a search engine follows. Links of
+/// sitemaps are not: these cannot speak for other sites.
 pub(super) fn is_checked(how: How) -> bool {
     !matches!(how, How::Listed | How::Sitemap)
 }
 
-/// What a check has brought.
+/// Results of a check.
 pub(super) struct Checked {
     /// Verdicts by key.
     verdicts: Spool,

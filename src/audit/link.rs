@@ -2,7 +2,7 @@
 
 use super::line::{fields, line};
 
-/// How a URL is named.
+/// Ways in which a URL is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
     /// `a`, `area`.
@@ -17,7 +17,7 @@ pub(super) enum How {
     Other,
     /// The `Link` header.
     Header,
-    /// Where an answer redirects.
+    /// The target of an answer that redirects.
     Redirect,
     /// An entry of a sitemap.
     Listed,
@@ -47,7 +47,7 @@ impl How {
         NAMES.iter().find(|(_, found)| *found == name).map(|(how, _)| *how)
     }
 
-    /// Whether a visitor comes along it.
+    /// Returns whether a visitor comes along it.
     pub(super) fn is_followed(self) -> bool {
         matches!(self, How::Anchor | How::Refresh | How::Redirect)
     }

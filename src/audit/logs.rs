@@ -1,4 +1,4 @@
-//! What the logs of a crawl say of URLs that have no answer: attempts in vain, and what robots.txt forbids.
+//! The logs of a crawl, for URLs that have no answer: attempts in vain, and URLs that robots.txt forbids.
 //!
 //! Lines of crawl.log that tell of an answer are passed over: the archive has it. Of an old log that an operator has
 //! removed nothing is known.
@@ -25,7 +25,7 @@ struct Skipped {
     rule: String,
 }
 
-/// What skipped.jsonl puts before the reason why a host was given up.
+/// Words that skipped.jsonl puts before the reason why a host was given up.
 const SETTING: &str = "politeness.give_up: ";
 
 /// Adds lines of the URLs of the crawl in `dirs` that have no answer.
