@@ -1,4 +1,4 @@
-//! Which buttons of consent banners are clicked: a list of the consent platforms that most sites buy or install.
+//! Buttons of consent banners that are clicked: a list of the consent platforms that most sites buy or install.
 //!
 //! Each has names of its own for its buttons, the same on all sites, so that a selector is enough. They are compared
 //! with those that DuckDuckGo's autoconsent and Consent-O-Matic (Aarhus University) know, which are far longer: banners
@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What banners that ask for consent are told.
+/// Answers to banners that ask for consent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Consent {
     /// Nothing.

@@ -52,11 +52,11 @@ pub(super) struct Connection {
     ended: watch::Sender<bool>,
 }
 
-/// What becomes of the answer to a call.
+/// Receivers of the answer to a call.
 enum Waiting {
     /// Somebody waits for it.
     Caller(oneshot::Sender<Result<Value, CallError>>),
-    /// Where the call is refused, another one is made in its session.
+    /// A call to be made in the same session if this one is refused.
     Otherwise(Box<(String, &'static str, Value)>),
 }
 
@@ -157,7 +157,7 @@ impl Connection {
         let _ = self.ended.subscribe().wait_for(|ended| *ended).await;
     }
 
-    /// Whether it has.
+    /// Returns whether the browser has closed its pipe.
     pub(super) fn has_ended(&self) -> bool {
         *self.ended.borrow()
     }
@@ -240,7 +240,7 @@ impl Connection {
         }
     }
 
-    /// What nobody listens to must not go on by itself.
+    /// Refuses what belongs to no listener, since it must not go on by itself.
     fn refuse(&self, event: &Event) {
         match event.method.as_str() {
             "Fetch.requestPaused" => {
