@@ -15,7 +15,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Of so many bytes a second; `None` for as fast as it goes.
+    /// Makes a pace of this many bytes a second. `None` for as fast as it goes.
     pub fn new(bytes_per_second: Option<u64>) -> Pace {
         Pace { bytes_per_second: bytes_per_second.map(|rate| rate.max(1)), free_at: Mutex::new(None) }
     }
