@@ -37,7 +37,7 @@ pub enum Error {
         url: String,
         /// The name of the archive.
         archive: String,
-        /// Which record has it there.
+        /// The record that has it there.
         what: String,
     },
 }

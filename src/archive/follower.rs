@@ -82,13 +82,13 @@ impl Follower {
         Cursor { crawl: Some(self.crawl.clone()), told: told.map(|told| (told.shard, told)).collect() }
     }
 
-    /// Whether a process is crawling. Ask this first and for pages then: what is not there when a crawl has ended does
-    /// not come before the next one.
+    /// Returns whether a process is crawling. Ask this first and for pages then: pages that are not there when a crawl
+    /// has ended do not come before the next one.
     pub fn is_running(&self) -> bool {
         DirectoryLock::is_held_or_listed(&self.root)
     }
 
-    /// What there was to say since the last call, such as that pages come again because an index was rebuilt.
+    /// Returns the notices since the last call, such as that pages come again because an index was rebuilt.
     pub fn notices(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notices)
     }

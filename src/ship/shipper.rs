@@ -14,14 +14,14 @@ use crate::exchange::{Head, Revision};
 use crate::shard::Shard;
 use crate::store::{Body, ObjectStore, Result};
 
-/// How checkpoints are sent.
+/// The way in which checkpoints are sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ShipOptions {
     /// Bytes a second that are sent at most.
     pub bytes_per_second: Option<u64>,
 }
 
-/// What was sent and deleted.
+/// Sums of what was sent and deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shipped {
     /// Checkpoints that became heads.
@@ -83,7 +83,7 @@ impl Shipper {
         self.last.as_ref()
     }
 
-    /// What was sent and deleted until now.
+    /// Returns what was sent and deleted until now.
     pub fn shipped(&self) -> Shipped {
         self.shipped
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::disk::{Backend, Disk, Mode, RawFile};
 
-/// How fast, over all that read at the same time.
+/// Bound of the speed of all that read at the same time.
 #[derive(Debug)]
 pub(super) struct Throttle {
     bytes_per_second: u64,
