@@ -66,7 +66,7 @@ fn only(headers: &HeaderMap, name: HeaderName) -> Option<&HeaderValue> {
     values.next().filter(|_| values.next().is_none())
 }
 
-/// Whether `host` names the address `local`, to which the request came, with its port.
+/// Returns whether `host` names the address `local`, to which the request came, with its port.
 fn is_own(host: &str, local: SocketAddr) -> bool {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => match port.parse::<u16>() {

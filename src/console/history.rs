@@ -61,12 +61,12 @@ pub struct Classes {
 #[derive(Debug)]
 pub(super) struct History {
     points: VecDeque<Point>,
-    /// Where the current step began.
+    /// Begin of the current step: its time, and the counters then.
     begun: Option<(Time, Counters)>,
     heard: Time,
 }
 
-/// What rates are told of: pages, requests, bytes, answers by class, attempts without one.
+/// Counters of which rates are shown: pages, requests, bytes, answers by class, attempts without one.
 type Counters = [u64; 8];
 
 impl Default for History {

@@ -47,9 +47,9 @@ pub enum ConsoleError {
     Listen {
         /// Where.
         address: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
-        /// What to do.
+        /// Advice on what to do.
         hint: &'static str,
     },
     /// A thread, a runtime or random numbers.
@@ -89,12 +89,13 @@ impl Console {
         Ok(Console { address: at, token, pulse, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What a browser opens to see it and to give orders: it ends with the token, and is for the terminal alone.
+    /// Returns the URL that a browser opens to see it and to give orders. It ends with the token, and is for the
+    /// terminal alone.
     pub fn url(&self) -> String {
         format!("http://{}/#token={}", self.address, self.token.told())
     }

@@ -22,7 +22,7 @@ impl Token {
         &self.0
     }
 
-    /// Whether `given` is it. The time that takes says nothing about where they differ.
+    /// Returns whether `given` is the token. The time that this takes says nothing about where they differ.
     pub fn is(&self, given: &[u8]) -> bool {
         let own = self.0.as_bytes();
         let differences = own.iter().enumerate().fold(0, |differences, (at, byte)| {
