@@ -24,7 +24,7 @@ struct Open {
     stays: Arc<AtomicBool>,
 }
 
-/// What a connection says of itself.
+/// A handle by which a connection reports its state.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectionHandle(Arc<AtomicBool>);
 
@@ -34,7 +34,7 @@ impl ConnectionHandle {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is not closed for another one.
+    /// Returns whether the connection is not closed for another one.her one.
     pub fn stays(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -51,7 +51,7 @@ impl Connections {
         Connections { max, open: VecDeque::new(), tasks: JoinSet::new() }
     }
 
-    /// Whether another one can be taken in.
+    /// Returns whether another connection can be taken in.
     pub fn has_place(&mut self) -> bool {
         self.open.retain(|open| !open.task.is_finished());
         self.open.len() < self.max || self.idle().is_some()

@@ -1,5 +1,4 @@
-//! Which host links to which, and what that says of them: a graph of names, its in-degrees, harmonic centrality and
-//! PageRank.
+//! A graph of hosts by their links, and what it says of them: names, in-degrees, harmonic centrality and PageRank.
 //!
 //! # How it is made
 //!
