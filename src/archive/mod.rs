@@ -29,9 +29,9 @@
 //! # Promises of following
 //!
 //! - **Pages that are given out are durable.** A page is given out when a checkpoint covers it: all that a checkpoint
-//!   names was synced before its file was begun. A crawl that resumes after a power cut, from that checkpoint or the one
-//!   before it, never cuts the archive behind a whole exchange that was synced, and replays it into the same place of
-//!   the index. So no page that was given out can vanish. Pages stored since the last checkpoint are given out after
+//!   names was synced before its file was begun. A crawl that resumes after a power cut, from that checkpoint or the
+//!   one before it, never cuts the archive behind a whole exchange that was synced, and replays it into the same place
+//!   of the index. So no page that was given out can vanish. Pages stored since the last checkpoint are given out after
 //!   the next one.
 //! - **Every page comes at least once**: each answer that was stored, every version of a URL, redirects, errors and
 //!   robots.txt included, unless it was removed or forgotten before it was reached. A [`Cursor`] that is kept after
