@@ -46,7 +46,7 @@ fn main() {
     }
 }
 
-/// Whether a page is put down again when it comes out.
+/// The way in which a page is put down again when it comes out: not at all, or until a time.es out.
 #[derive(Clone, Copy, PartialEq)]
 enum Repeat {
     Once,
@@ -252,7 +252,7 @@ fn thread_cpu() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// What the system counted for the process.
+/// Counters of the system for the process.
 #[derive(Clone, Copy, Debug, Default)]
 struct Io {
     read_bytes: u64,

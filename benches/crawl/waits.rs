@@ -1,8 +1,8 @@
-//! How long links between shards wait, by what the crawler logs of link files (`-vv`).
+//! Waits of links between shards, by what the crawler logs of link files (`-vv`).
 
 use std::collections::HashMap;
 
-/// What was read of the log so far.
+/// The state of the log's reading so far.
 #[derive(Debug, Default)]
 pub struct Waits {
     /// When a file was cut, and the one before it, by its shard and number: no link in it is older than that.

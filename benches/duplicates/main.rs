@@ -23,7 +23,7 @@ use texts::{Name, draw, resemblance, text, words};
 use thread::cpu_s;
 
 const SEED: u64 = 26;
-/// How alike is near.
+/// Least similarity that counts as near.
 const LEAST: f64 = 0.8;
 /// Lower ends of the bands that recall is told for.
 const BANDS: [f64; 9] = [0.0, 0.5, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0];
@@ -38,7 +38,7 @@ type Found = HashMap<u32, u32>;
 struct Bench {
     names: Vec<Name>,
     length: usize,
-    /// How alike each copy is to its original.
+    /// Similarity of each copy to its original. `None` for pages that are no copies..
     truth: Vec<Option<f32>>,
 }
 

@@ -12,7 +12,7 @@ use crate::model::until_change;
 
 const DAY_MS: f64 = 86_400_000.0;
 
-/// What a crawl has done in one day.
+/// Figures of a crawl in one day.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Day {
     pub visits: f64,
@@ -26,7 +26,7 @@ pub struct Day {
     pub lag: f64,
 }
 
-/// How a crawl is run.
+/// The conditions under which a crawl is run.
 pub struct Run<'a> {
     pub options: ScheduleOptions,
     /// Changes a day of each page.

@@ -3,7 +3,7 @@
 use crawler::fingerprint::Fingerprint;
 use crawler::frontier::{Hops, QueuedUrl};
 
-/// Where the URLs lie.
+/// Places of the URLs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Over so many hosts, no two in a row of the same one.

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use crawler::web::url::CanonicalUrl;
 
-/// Of the links of the copying model, the share that is drawn instead of copied: in-degrees then follow a power law of
+/// Share of the links of the copying model that are drawn instead of copied: in-degrees then follow a power law of
 /// exponent (2 - a) / (1 - a), which is 2.1 (Kumar et al. 2000, "Stochastic models for the Web graph").
 const DRAWN_SHARE: f64 = 1.0 / 11.0;
 /// The exponent of out-degrees, and the least of them; the mean is then 7.2 (Broder et al. 2000: 2.72).
