@@ -13,7 +13,7 @@ use crate::processes::{self, Process, wait_for, wait_for_end};
 use crate::{ALONE, Test, options, program};
 
 const URL: &str = "https://site.example/";
-/// Where the process that is killed has its profiles, and what its page does.
+/// Environment variables with the directory of profiles for the process that is killed, and with its page.
 const DIR: &str = "BROWSER_TEST_DIR";
 const PAGE: &str = "BROWSER_TEST_PAGE";
 

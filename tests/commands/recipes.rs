@@ -161,7 +161,7 @@ impl Place {
         String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
     }
 
-    /// What the program prints for these words.
+    /// Returns what the program prints for these words.
     fn said(&self, words: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
         String::from_utf8(command.args(words).current_dir(self.dir.path()).output().unwrap().stdout).unwrap()

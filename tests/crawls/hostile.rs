@@ -1,4 +1,5 @@
-//! What servers send to trick those who read the output: terminals, logs, JSON, WARC fields, indexes, names of files.
+//! Answers of servers that would trick those who read the output: terminals, logs, JSON, WARC fields, indexes, names of
+//! files.
 //!
 //! The real binary crawls a server on loopback of which every word is hostile; then every byte is checked that the
 //! crawl and the commands give out, and every file name.
@@ -20,7 +21,7 @@ mod server;
 struct Crawled {
     dir: tempfile::TempDir,
     port: u16,
-    /// What the two runs said on standard error, the second one with `--force`.
+    /// Standard error of the two runs, the second one with `--force`.
     said: Vec<u8>,
 }
 

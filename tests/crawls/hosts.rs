@@ -39,7 +39,7 @@ impl Asked {
     }
 }
 
-/// What is answered.
+/// An answer of a host.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,

@@ -35,9 +35,9 @@ use trace::{Act, Event};
 
 use crate::tools::{Tool, has};
 
-/// Where the writer finds its directory.
+/// Environment variable with the directory of the writer.
 const DIR: &str = "POWER_CUT_DIR";
-/// How often the writer closes its catalog and opens it again.
+/// The number of times that the writer closes its catalog and opens it again.
 const OPENINGS: usize = 3;
 /// Batches of a run that nobody asked more of.
 const BATCHES: usize = 12;
@@ -64,7 +64,7 @@ fn batch(number: usize) -> Batch {
 
 type Entries = BTreeMap<String, Vec<u8>>;
 
-/// What a catalog holds after 0, 1, 2, ... of `batches` batches.
+/// Returns what a catalog holds after 0, 1, 2, ... of `batches` batches.
 fn expected(batches: usize) -> Vec<Entries> {
     let mut all = vec![Entries::new()];
     for number in 1..=batches {
@@ -153,7 +153,7 @@ fn makes_checkpoints() {
     }
 }
 
-/// What the process that `test` is did to the directory `below`, and a place for images. `None` where it cannot be
+/// Returns what the process of `test` did to the directory `below`, and a place for images. `None` where it cannot be
 /// traced.
 fn trace_of(test: &str, below: &str) -> Option<(tempfile::TempDir, PathBuf, Vec<Event>)> {
     if !has(Tool::Strace) {

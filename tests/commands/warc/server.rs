@@ -13,7 +13,7 @@ pub const PAGE: &str = include_str!("page.html");
 const PAGE_BROTLI: &[u8] = include_bytes!("page.html.br");
 pub const CODINGS: [&str; 5] = ["identity", "gzip", "deflate", "br", "zstd"];
 
-/// How the end of a body is told.
+/// Ways in which the end of a body is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     Length,
@@ -22,7 +22,7 @@ pub enum Framing {
     Close,
 }
 
-/// What is sent for a path.
+/// An answer that is sent for a path.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: &'static str,

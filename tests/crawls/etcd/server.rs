@@ -55,7 +55,7 @@ impl Members {
         Some(members)
     }
 
-    /// Where they are.
+    /// Returns their addresses.
     pub fn endpoints(&self) -> Vec<String> {
         self.ports.iter().map(|(client, _)| self.address(*client)).collect()
     }

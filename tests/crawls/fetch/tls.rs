@@ -64,7 +64,7 @@ pub(super) fn params(host: &str) -> CertificateParams {
     CertificateParams::new(vec![host.to_owned()]).unwrap()
 }
 
-/// What a server does once HTTP/2 was chosen.
+/// Behaviours of a server once HTTP/2 was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Http2 {
     NotOffered,
@@ -79,7 +79,7 @@ pub(super) enum Http2 {
     FirstIsForOne,
 }
 
-/// How the second request over a connection ends.
+/// Ends of the second request over a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Second {
     Refused,

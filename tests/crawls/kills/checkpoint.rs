@@ -21,7 +21,7 @@ use crate::tools::{Tool, has};
 struct Step {
     call: &'static str,
     file: &'static str,
-    /// Whether the checkpoint that is made exists at this step; `None` where it may.
+    /// True if the checkpoint that is made exists at this step. `None` where it may.
     committed: Option<bool>,
 }
 

@@ -16,7 +16,7 @@ struct State {
     /// The server of connections behind the break, where it is another one.
     next_port: Option<u16>,
     open: Vec<TcpStream>,
-    /// What a request has in it whose answer is lost.
+    /// Bytes of the request whose answer is lost.
     lose: Option<Vec<u8>>,
 }
 
@@ -67,7 +67,7 @@ impl Gate {
         self.state.lock().unwrap().lose = Some(part.to_vec());
     }
 
-    /// Whether that has happened.
+    /// Returns whether such an answer was lost.
     pub fn has_lost(&self) -> bool {
         self.state.lock().unwrap().lose.is_none()
     }
@@ -100,7 +100,7 @@ fn accept(state: &Arc<Mutex<State>>, client: TcpStream, port: u16) {
     std::thread::spawn(move || copy(from.0, from.1, lose));
 }
 
-/// What becomes of a piece.
+/// Fates of a piece.
 enum Fate {
     Passes,
     /// It is not passed on, and what follows is looked at.
