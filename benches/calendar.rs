@@ -46,7 +46,7 @@ fn main() {
     }
 }
 
-/// The way in which a page is put down again when it comes out: not at all, or until a time.es out.
+/// The way in which a page is put down again when it comes out: not at all, or until a time.
 #[derive(Clone, Copy, PartialEq)]
 enum Repeat {
     Once,

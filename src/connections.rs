@@ -34,7 +34,7 @@ impl ConnectionHandle {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the connection is not closed for another one.her one.
+    /// Returns whether the connection is not closed for another one.
     pub fn stays(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

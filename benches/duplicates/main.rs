@@ -38,7 +38,7 @@ type Found = HashMap<u32, u32>;
 struct Bench {
     names: Vec<Name>,
     length: usize,
-    /// Similarity of each copy to its original. `None` for pages that are no copies..
+    /// Similarity of each copy to its original. `None` for pages that are no copies.
     truth: Vec<Option<f32>>,
 }
 

@@ -99,7 +99,7 @@ fn mean(days: &[Day], of: impl Fn(&Day) -> f64) -> f64 {
     days.iter().map(of).sum::<f64>() / days.len() as f64
 }
 
-/// Compares `days` from `from` on with other schedules of as many visits. the best that is possible.
+/// Compares `days` from `from` on with other schedules of as many visits.
 fn compare((rates, hosts): (&[f64], &[usize]), days: &[Day], from: usize, seed: u64) -> Compared {
     let learnt = &days[from..];
     let visits = mean(learnt, |day| day.visits);

@@ -1,6 +1,6 @@
 //! The logs of a crawl, for URLs that have no answer: attempts in vain, and URLs that robots.txt forbids.
 //!
-//! Lines of crawl.log that tell of an answer are passed over: the archive has it. Of an old log that an operator has
+//! Lines of crawl.log about an answer are passed over: the archive has it. Of an old log that an operator has
 //! removed nothing is known.
 
 use serde::Deserialize;

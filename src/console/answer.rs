@@ -23,7 +23,7 @@ use super::source::Problem;
 pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub(super) type Answer = Response<Body>;
 
-/// Policy of the page: it loads from this server alone, and no other page frames it.he sources that it may load from.
+/// Policy of the page: it loads from this server alone, and no other page frames it.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                            img-src 'self' data:; frame-src 'self'; base-uri 'none'; form-action 'none'; \
                            frame-ancestors 'none'";

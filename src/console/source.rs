@@ -1,6 +1,6 @@
 //! Source of what a console shows and does: all that the console knows of a crawl.
 //!
-//! Each call may read disks and wait for a crawl, within bounds of its own; none is made on a thread that a crawl or
+//! Each call may read disks and wait for a crawl, within its own bounds; none is made on a thread that a crawl or
 //! the server needs. Several may be made at once.
 
 use super::documents::{Content, DiskUse, MetBudget, RequestRow, Seeds, State, Tree, Version};

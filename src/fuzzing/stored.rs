@@ -1,4 +1,4 @@
-//! Files on a disk besides the stores that have targets of their own: values, checkpoint files, rests.
+//! Files on a disk besides the stores that have their own targets: values, checkpoint files, rests.
 
 use std::path::Path;
 

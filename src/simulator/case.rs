@@ -80,7 +80,7 @@ pub(super) struct Life {
     pub end: End,
     /// Or by these, if that comes first.
     pub limits: WholeLimits,
-    /// Time between its end and the start of the next process. runs after it.
+    /// Time between its end and the start of the next process.
     pub pause: Duration,
     /// By how much the clock is set while it does: forwards, or (true) backwards.
     pub clock_set: Option<(Duration, bool)>,

@@ -44,7 +44,7 @@ pub(super) struct Shared {
     pub others: Others,
 }
 
-/// The other engines of the crawl, of which an engine has to hear.ine has to hear.
+/// The other engines of the crawl, of which an engine has to hear.
 pub(super) enum Others {
     /// There are none.
     None,

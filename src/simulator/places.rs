@@ -101,7 +101,7 @@ impl Places {
         records.any(|(due, _)| seconds(*due) == seconds(visited.due))
     }
 
-    /// Returns the first fault that breaks the clause, if there is one. that break the clause, in words.
+    /// Returns the first fault that breaks the clause, if there is one.
     fn fault(&self) -> Option<String> {
         for (key, records) in &self.records {
             let Some(visited) = self.visits.get(key) else {

@@ -22,7 +22,7 @@ pub(super) fn judge(machine: &Machine) -> Result<(), Violation> {
     rates(machine, &requests)
 }
 
-/// Judges the requests of pages that are rendered: they have a pace of their own, and keep to every rest, and the next
+/// Judges the requests of pages that are rendered: they have their own pace, and keep to every rest, and the next
 /// page keeps its delay from them.
 fn requisites(machine: &Machine, requests: &[&Request]) -> Result<(), Violation> {
     let (pace, ends) = (&machine.case().settings.rendering.pace, &machine.ends);

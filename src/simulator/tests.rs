@@ -1,4 +1,4 @@
-//! Tests of the content of the drawn cases. The crawls themselves are tests of their own (tests/engine,
+//! Tests of the content of the drawn cases. The crawls themselves are separate tests (tests/engine,
 //! tests/simulations).
 
 use super::*;

@@ -1,7 +1,7 @@
 //! Requisites that pages embed from elsewhere: style sheets that import others, pictures, fonts, frames. They are on
 //! hosts of other domains, which have no pages that a crawl of the web's own domains wants.
 //!
-//! Each of them lies at a level, the number of embeds between a page and it less one, and is named at that level only.
+//! Each of them is at a level, the number of embeds between a page and it less one, and is named at that level only.
 //! So how far it is from a page does not depend on which page is fetched first, and a crawl with a bound has one right
 //! result. Sheets that import sheets, and frames in frames, go beyond any usual bound. A frame links to a page of its
 //! host, and the robots.txt of each host names a sitemap: neither is needed by anybody.

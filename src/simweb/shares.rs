@@ -1,7 +1,7 @@
 //! The domains to which the requests of a crawl went, compared with a crawl that knows which domains are farms.
 //!
 //! An oracle asks ordinary hosts only, for each page once and for each robots.txt once. So it needs a number of
-//! requests that [`Expected`] tells, and all of them are ordinary. The requests of a log are counted in tenths of that
+//! requests that [`Expected`] gives, and all of them are ordinary. The requests of a log are counted in tenths of that
 //! number, in the order in which they came; robots.txt files count for the domain that they are of.
 
 use std::collections::{BTreeSet, HashSet};

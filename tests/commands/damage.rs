@@ -134,7 +134,7 @@ impl Kept {
         REFUSED.contains(&ended.code.unwrap_or(1)).then_some(ended)
     }
 
-    /// Harms `file`, and returns what is wrong about what the program then says of it.rmed so.
+    /// Harms `file`, and returns what is wrong about what the program then says of it.
     fn fault(&self, file: &Path, harm: &Harm) -> Option<String> {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
         self.restore();

@@ -2,7 +2,7 @@
 //! of a screenful that sends what a test says.
 //!
 //! Every test prints how long the crawl took; none asserts it, but the limits of the configurations (`give_up`,
-//! time-outs) are seconds, and whoever waits for anything else has waited for minutes.
+//! time-outs) are seconds, and a crawl that waits for anything else has waited for minutes.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};

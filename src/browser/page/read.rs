@@ -1,4 +1,4 @@
-//! Reading of a page by a script in a world of its own (`page.js`).
+//! Reading of a page by a script in its own world (`page.js`).
 
 use std::time::Duration;
 

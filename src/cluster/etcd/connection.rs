@@ -183,7 +183,7 @@ impl Connection {
         let _ = self.current.compare_exchange(at, at.wrapping_add(1), Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Returns the number of turns of the endpoints so far. in turn.
+    /// Returns the number of turns of the endpoints so far.
     pub fn at(&self) -> usize {
         self.current.load(Ordering::Relaxed)
     }

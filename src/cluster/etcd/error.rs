@@ -80,7 +80,7 @@ pub(super) fn of_answer(code: u32, message: String) -> EtcdError {
     }
 }
 
-/// Returns whether the error may go away with another token. let in.
+/// Returns whether the error may go away with another token.
 pub(super) fn wants_token(error: &EtcdError) -> bool {
     let EtcdError::Refused { code, message } = error else {
         return false;

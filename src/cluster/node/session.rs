@@ -23,7 +23,7 @@ const TELL: Duration = Duration::from_secs(10);
 struct Repeated(Option<Instant>);
 
 impl Repeated {
-    /// Returns whether it is time for a report. Then the next one is not due for [`TELL`]. caller then makes.
+    /// Returns whether it is time for a report. Then the next one is not due for [`TELL`].
     fn is_due(&mut self) -> bool {
         let is_due = self.0.is_none_or(|told| told.elapsed() >= TELL);
         if is_due {

@@ -106,7 +106,7 @@ impl RemoteFile {
     }
 }
 
-/// Turns the error of a store into that of a disk.
+/// Turns the error of a store into one of a disk.
 fn refused(error: Error) -> io::Error {
     let kind = match &error {
         Error::NotFound { .. } => io::ErrorKind::NotFound,

@@ -138,7 +138,7 @@ impl RemoteStore {
 }
 
 /// Returns whether an upload cannot go on: the store has forgotten it, or refuses for good an upload that it has once
-/// heard a part of (S3Proxy). Not every store has a code of its own for the first.
+/// heard a part of (S3Proxy). Not every store has its own code for the first.
 fn is_over(trouble: &Trouble) -> bool {
     trouble.is_upload_forgotten() || trouble.is_not_found() || trouble.is_cut_short()
 }

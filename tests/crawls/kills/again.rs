@@ -32,7 +32,7 @@ fn site(shards: u32, checkpoint_interval: &str, options: SimOptions) -> Site {
     Site::new(options, &format!("{RUSH}{crawl}{recrawl}"))
 }
 
-/// Returns the last line of `verify`. It must find no damage..
+/// Returns the last line of `verify`. It must find no damage.
 #[track_caller]
 fn verified(site: &Site, said_before: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));

@@ -83,7 +83,7 @@ fn supporters_after_several_kills_are_those_of_the_links_of_the_archive() {
 }
 
 /// Returns how many supporters each domain has, by the links of the archive and by the domains of the seeds: the least
-/// numbers that agree with all links.th all links.
+/// numbers that agree with all links.
 fn standing(site: &Site) -> BTreeMap<String, f64> {
     let mut sources: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for link in rows(site, &["export", "links", "--jsonl"]) {
