@@ -29,7 +29,7 @@ struct Open {
 pub struct ConnectionHandle(Arc<AtomicBool>);
 
 impl ConnectionHandle {
-    /// From here on the connection is not closed for another one.
+    /// Keeps the connection from being closed for another one, from here on.
     pub fn stay(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -39,7 +39,7 @@ impl ConnectionHandle {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// From here on it may be closed for another one again.
+    /// Lets it be closed for another one again, from here on.
     pub fn may_go(&self) {
         self.0.store(false, Ordering::Relaxed);
     }

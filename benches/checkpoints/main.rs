@@ -23,7 +23,7 @@ use site::{Crawl, RUSH};
 mod site;
 
 const SEED: u64 = 11;
-/// So that no checkpoint comes but the last one.
+/// Interval of checkpoints with which none comes but the last one.
 const NEVER: &str = "240h";
 /// Seconds between two checkpoints of a crawl when nobody chooses otherwise.
 const USUAL_S: f64 = 30.0;

@@ -27,7 +27,7 @@ const HOSTS_OF_DOMAIN: u64 = 10;
 const REST: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// Time that the queue has for its merges, by the clock that it is given.
 const SETTLING_S: u64 = 60;
-/// Between two looks at what merges are due.
+/// The number of pushes between two looks at what merges are due.
 const SERVE_EVERY: u64 = 4_096;
 
 /// The size of a past.

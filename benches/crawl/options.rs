@@ -27,9 +27,9 @@ pub enum Variant {
 /// Codings in which pages are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Coding {
-    /// As they are.
+    /// Pages as they are.
     Plain,
-    /// With Content-Encoding gzip, to crawlers that accept it.
+    /// Pages with Content-Encoding gzip, to crawlers that accept it.
     Gzip,
 }
 

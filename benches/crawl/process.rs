@@ -10,7 +10,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 /// Ticks a second in /proc, on every Linux that this runs on.
 const TICKS: f64 = 100.0;
-/// Between two looks at its memory, whose peak the kernel keeps until it ends.
+/// Time between two looks at its memory, whose peak the kernel keeps until it ends.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Resources that a process took.

@@ -32,7 +32,7 @@ const PAIRS_MAX: usize = 50_000;
 /// Groups texts with MinHash LSH of datasketch.
 const PEER: &str = include_str!("peer.py");
 
-/// For each text that was found, the one that stands for it.
+/// Texts that were found, each with the text that represents it.
 type Found = HashMap<u32, u32>;
 
 struct Bench {

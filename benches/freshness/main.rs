@@ -25,7 +25,7 @@ use run::{Day, Run, run};
 
 const PAGES: usize = 5_000;
 const DAYS: usize = 360;
-/// From here on rates are learnt.
+/// Day from which on rates are learnt.
 const LEARNT: usize = 180;
 const HOUR: Duration = Duration::from_secs(3_600);
 

@@ -20,7 +20,7 @@ pub struct Day {
     pub freshness: f64,
     /// The same, in days.
     pub age: f64,
-    /// At its end.
+    /// Stretch at its end.
     pub stretch: f64,
     /// The sum of the lags of its visits, in days.
     pub lag: f64,
@@ -44,7 +44,7 @@ pub struct Run<'a> {
 /// A page between two visits.
 struct Page {
     past: Option<Past>,
-    /// When it changes next after the last visit.
+    /// Time of its next change after the last visit.
     changes: f64,
 }
 

@@ -172,7 +172,7 @@ impl Owner {
         }
     }
 
-    /// Until no job is due.
+    /// Works until no job is due.
     fn settle(&mut self) -> Result<()> {
         self.plan()?;
         while self.jobs_out > 0 {

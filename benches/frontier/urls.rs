@@ -8,7 +8,7 @@ use crawler::frontier::{Hops, QueuedUrl};
 pub enum Shape {
     /// Over so many hosts, no two in a row of the same one.
     Spread { hosts: u64 },
-    /// On one host.
+    /// All URLs are on one host.
     Giant,
 }
 

@@ -36,10 +36,10 @@ const READ_EVERY: Duration = ms(100);
 /// Times and CPU that one crawl took.
 #[derive(Clone, Copy, Debug)]
 struct Took {
-    /// Until nine of ten pages were answered, and all.
+    /// Time until nine of ten pages were answered, and all.
     most_s: f64,
     all_s: f64,
-    /// Until every host had its first page.
+    /// Time until every host had its first page.
     hosts_s: f64,
     /// CPU time of the crawler until nine of ten pages were answered, and all.
     most_cpu_s: f64,
@@ -69,11 +69,11 @@ impl Took {
 struct Progress {
     read: usize,
     first_us: Option<u64>,
-    /// When pages of the ordinary hosts were answered.
+    /// Times at which pages of the ordinary hosts were answered.
     ends_us: Vec<u64>,
     /// URLs of these pages.
     asked: HashSet<String>,
-    /// When hosts had their first page.
+    /// Times at which hosts had their first page.
     hosts_us: HashMap<String, u64>,
     trapped: usize,
 }

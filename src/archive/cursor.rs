@@ -52,12 +52,12 @@ impl FromStr for Place {
 pub(super) struct Told {
     pub shard: u32,
     pub record: u64,
-    /// By what it is known again; nothing in a cursor that was typed.
+    /// Properties by which it is known again. `None` in a cursor that was typed.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub known_by: Option<KnownBy>,
 }
 
-/// By what a record is known again in an index that was rebuilt.
+/// Properties by which a record is known again in an index that was rebuilt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KnownBy {
     /// The number of the value file, and where the answer lay in it.
@@ -99,7 +99,7 @@ struct Stored {
 }
 
 impl Cursor {
-    /// Before the first page.
+    /// Returns a cursor before the first page.
     pub fn start() -> Cursor {
         Cursor::default()
     }

@@ -76,7 +76,8 @@ impl Follower {
         self.tails.iter_mut().try_for_each(|tail| tail.skip(&open, &mut self.notices))
     }
 
-    /// Behind the last page that was given out. Keep it once that page has been dealt with, and not before.
+    /// Returns a cursor behind the last page that was given out. Keep it once that page has been dealt with, and not
+    /// before.
     pub fn cursor(&self) -> Cursor {
         let told = self.tails.iter().filter_map(|tail| tail.told().cloned());
         Cursor { crawl: Some(self.crawl.clone()), told: told.map(|told| (told.shard, told)).collect() }
@@ -93,7 +94,7 @@ impl Follower {
         std::mem::take(&mut self.notices)
     }
 
-    /// That nobody has put another crawl into the directory.
+    /// Checks that nobody has put another crawl into the directory.
     fn check_crawl(&self) -> Result<()> {
         let found = crawl_in(&self.disk, &self.dirs)?;
         if found == self.crawl {

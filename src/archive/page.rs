@@ -44,7 +44,7 @@ pub struct History {
     pub seed: Option<u64>,
     /// Requests that this answer took.
     pub attempt: Option<u32>,
-    /// From the start of the request to the end of the answer.
+    /// Time from the start of the request to the end of the answer.
     pub duration: Option<Duration>,
 }
 
@@ -113,7 +113,7 @@ impl Page {
         self.record.status
     }
 
-    /// When the request began.
+    /// Returns when the request began.
     pub fn fetched(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_millis(self.record.time.ms())
     }

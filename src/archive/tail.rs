@@ -52,14 +52,14 @@ struct Covered {
 enum Found {
     Start,
     Behind(u64),
-    /// From this record on, some of which were handed out before.
+    /// The record from which on they are read, some of which were handed out before.
     Again(u64),
     /// Nothing is there yet that was not handed out.
     Wait,
 }
 
 impl Tail {
-    /// Behind `told` of the shard at the place `at`.
+    /// Makes a tail behind `told` of the shard at the place `at`.
     pub fn new(at: usize, told: Option<Told>) -> Tail {
         Tail { at, told, opened: None, read: VecDeque::new() }
     }

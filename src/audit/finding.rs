@@ -27,12 +27,12 @@ macro_rules! kinds {
             /// All kinds, in the order of the report.
             pub const ALL: &'static [Kind] = &[$(Kind::$kind,)*];
 
-            /// As it is called in files and options.
+            /// Returns its name in files and options.
             pub fn name(self) -> &'static str {
                 match self { $(Kind::$kind => $name,)* }
             }
 
-            /// As it is called in the report.
+            /// Returns its title in the report.
             pub fn title(self) -> &'static str {
                 match self { $(Kind::$kind => $title,)* }
             }
@@ -156,7 +156,7 @@ impl Finding {
         line([&kind, &self.subject, &self.item.url, &self.item.how, &self.item.text, &self.detail])
     }
 
-    /// That of a line.
+    /// Reads the finding from a line.
     pub(super) fn of_line(line: &[u8]) -> Option<Finding> {
         let [kind, subject, url, how, text, detail] = fields(line);
         let place = kind.bytes().next()?.checked_sub(b'A')?;
@@ -176,7 +176,7 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// With so many bytes of memory.
+    /// Makes an empty list with this many bytes of memory.
     pub(super) fn new(memory: usize) -> Findings {
         Findings { sorter: Sorter::new(memory) }
     }

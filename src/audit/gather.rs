@@ -43,7 +43,7 @@ pub(super) struct Gathered {
     pub pairs: Sorter,
     pub findings: Findings,
     pub figures: Figures,
-    /// When the last answer was asked for.
+    /// Time at which the last answer was asked for.
     pub newest: Time,
     pub sampler: Sampler,
     pub tree: Tree,
@@ -370,7 +370,7 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
-    /// If the answer is a sitemap or a feed in JSON, its entries. Says whether it is.
+    /// Gathers the entries of the answer if it is a sitemap or a feed in JSON. Returns whether it is.
     fn sitemap(&mut self, visit: &Visit) -> Result<bool> {
         let claim = if visit.history.hops.ends_with('M') { Claim::Named } else { Claim::Unlikely };
         let body =

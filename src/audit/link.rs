@@ -9,7 +9,7 @@ pub(super) enum How {
     Anchor,
     /// Part of a page.
     Embed,
-    /// By `<meta http-equiv=refresh>` or a header field.
+    /// A refresh by `<meta http-equiv=refresh>` or a header field.
     Refresh,
     /// The canonical URL of a page.
     Canonical,
@@ -38,7 +38,7 @@ const NAMES: [(How, &str); 9] = [
 ];
 
 impl How {
-    /// As `export links` calls it.
+    /// Returns its name in `export links`.
     pub(super) fn name(self) -> &'static str {
         NAMES.iter().find(|(how, _)| *how == self).map_or("", |(_, name)| name)
     }
@@ -61,9 +61,9 @@ pub(super) struct Link {
     pub how: How,
     /// The URL of the page that names it.
     pub source: String,
-    /// With rel=nofollow.
+    /// True if it has rel=nofollow.
     pub nofollow: bool,
-    /// To another host.
+    /// True if it leads to another host.
     pub leaves: bool,
     /// The text of the anchor.
     pub text: String,

@@ -58,7 +58,7 @@ pub(super) fn read(disk: &Disk, dirs: &CrawlDirs, keys: &KeyMaker, nodes: &mut S
     Ok(())
 }
 
-/// Why a host was given up, as far as it is known.
+/// Returns why a host was given up, as far as it is known.
 fn gone(reason: String, rule: &str) -> String {
     match rule.strip_prefix(SETTING).unwrap_or(rule) {
         "" => reason,
@@ -66,7 +66,7 @@ fn gone(reason: String, rule: &str) -> String {
     }
 }
 
-/// Why an attempt was in vain.
+/// Returns why an attempt was in vain.
 fn why(line: &ReadLine<'_>) -> String {
     let named = Failure::ALL.into_iter().map(|failure| failure.to_string()).find(|words| line.has_note(&field(words)));
     named.unwrap_or_else(|| "no answer".to_owned())

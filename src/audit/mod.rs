@@ -71,7 +71,7 @@ use gather::Gatherer;
 use join::Sides;
 use spool::Spool;
 
-/// Why an audit cannot be made.
+/// Reasons for which an audit cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -10,7 +10,7 @@ use crate::outcome::words_of_status;
 /// An answer for a URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answered {
-    /// As it was requested.
+    /// The URL as it was requested.
     pub url: String,
     /// A page that the server calls unchanged has 200.
     pub status: u16,

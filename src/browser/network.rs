@@ -20,9 +20,10 @@ pub struct Asked {
     /// `http` or `https`, without a fragment. What else a page may load (`data:`, `blob:`, `about:`) does not come
     /// here; all other schemes are refused before.
     pub url: String,
-    /// In capitals for the usual ones.
+    /// Method, in capitals for the usual ones.
     pub method: String,
-    /// As the browser would send them, in no order that means anything; without `Cookie` and what a connection adds.
+    /// Header fields as the browser would send them, in no order that means anything. `Cookie` and the fields that a
+    /// connection adds are left out.
     pub headers: Vec<(String, String)>,
     /// Body that is sent along.
     pub body: Option<Vec<u8>>,
@@ -72,7 +73,7 @@ pub struct Fulfilled {
     pub body: Vec<u8>,
 }
 
-/// Why a request of a page gets no answer; the page sees a network error.
+/// Reasons for which a request of a page gets no answer. The page sees a network error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Denied {

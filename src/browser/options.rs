@@ -46,7 +46,7 @@ pub struct RenderOptions {
     pub viewport: Viewport,
     /// Time for all of it, pictures aside. A page that is not quiet by then is taken as it is.
     pub deadline: Duration,
-    /// When a page counts as quiet.
+    /// The rule by which a page counts as quiet.
     pub quiet: Quiet,
     /// Bytes of memory of the processes of a page ([`super::Rendered::peak_memory`]). Where they take more, the browser
     /// is killed.
@@ -102,9 +102,9 @@ impl Default for RenderOptions {
 /// Size of a window in CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Viewport {
-    /// From left to right.
+    /// Pixels from left to right.
     pub width: u32,
-    /// From top to bottom.
+    /// Pixels from top to bottom.
     pub height: u32,
 }
 

@@ -166,7 +166,7 @@ impl Process {
         }
     }
 
-    /// From here on a page is there, until what is returned is dropped.
+    /// Begins a page, which lasts until the returned value is dropped.
     pub(super) async fn begin_page(self: &Arc<Process>, memory_max: u64) -> PageUsage {
         self.pages.fetch_add(1, Ordering::Relaxed);
         let watch = self.watch.clone();

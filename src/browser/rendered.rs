@@ -86,7 +86,7 @@ pub enum RefusedKind {
     Frame,
 }
 
-/// Why a page could not be rendered.
+/// Reasons for which a page could not be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenderFailure {

@@ -13,7 +13,7 @@ use super::clocks::Micros;
 use super::record::State;
 use super::view::View;
 
-/// So long a free shard is left to the node that it is assigned to.
+/// Time for which a free shard is left to the node that it is assigned to.
 pub const LEFT: Duration = Duration::from_secs(10);
 /// A shard that has moved is not handed over again within this time.
 pub const SETTLED: Duration = Duration::from_secs(600);
@@ -23,20 +23,20 @@ const ARRIVAL: Duration = Duration::from_secs(30);
 /// Shards that a node should claim or hand over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// To be claimed now, by shard.
+    /// Shards to be claimed now.
     pub claim: Vec<u32>,
-    /// To be handed over next: no more requests, the last checkpoint, its commit, the release.
+    /// Shard to be handed over next: no more requests, the last checkpoint, its commit, the release.
     pub hand_over: Option<u32>,
 }
 
 /// Memory of a node about shards.
 #[derive(Debug, Default)]
 pub(super) struct Balance {
-    /// Since when a shard has had no owner.
+    /// Time since which a shard has had no owner.
     free_since: HashMap<u32, Micros>,
     /// The last owner of a shard that was seen.
     last_owner: HashMap<u32, String>,
-    /// When a shard was seen to have changed from one node to another.
+    /// Time at which a shard was seen to have changed from one node to another.
     moved_at: HashMap<u32, Micros>,
     /// The shard that this node gave up last because of the assignment, and when.
     handed_over: Option<(u32, Micros)>,

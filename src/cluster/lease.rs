@@ -25,12 +25,12 @@ pub const JUMP: Duration = Duration::from_secs(2);
 pub struct Lease {
     clocks: Arc<dyn Clocks>,
     margin: Micros,
-    /// By the boot clock; 0 where it has ended.
+    /// End of the lease by the boot clock. 0 where it has ended.
     deadline: AtomicU64,
     /// Wall clock less boot clock when the renewal was sent from which the deadline is counted.
     offset: AtomicI64,
     is_lost: AtomicBool,
-    /// When a jump of the wall clock was noticed last: renewals sent before do not count.
+    /// Time at which a jump of the wall clock was noticed last. Renewals sent before do not count.
     jumped: Mutex<Option<Micros>>,
 }
 

@@ -1,4 +1,4 @@
-//! Who owns a shard and which checkpoint counts: what the rest of the program asks.
+//! Ownership of shards and the checkpoints that count, as the rest of the program asks for them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ pub enum ClusterError {
     Thread(#[source] std::io::Error),
 }
 
-/// Why a head was not put.
+/// Reasons for which a head was not put.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {
@@ -95,7 +95,7 @@ pub enum CommitError {
     Refused {
         /// The shard.
         shard: u32,
-        /// Who has it now.
+        /// The present owner.
         owner: String,
         /// Checkpoint of the head that counts.
         number: u64,
@@ -153,14 +153,14 @@ pub type Wake = Box<dyn Fn() + Send + Sync>;
 /// Pages and bytes that were granted to a shard, and the rest for others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
-    /// To the shard, in all.
+    /// Grants of the shard in all.
     pub in_all: GrantRecord,
     /// The rest that no shard was granted yet.
     pub left: QuotaRecord,
 }
 
-/// Who owns a shard, and which checkpoint of it counts. Calls block until there is an answer that is definite, or for
-/// as long as each says.
+/// A view of the owners of shards, and of the checkpoint of each that counts. Calls block until there is an answer that
+/// is definite, or for as long as each says.
 pub trait Ownership: fmt::Debug + Send + Sync {
     /// Claims the shard; `None` where it is not free. One claim is for one opening of its directory.
     fn claim(&self, shard: u32) -> Result<Option<Claimed>, ClusterError>;

@@ -91,14 +91,14 @@ pub struct EndRecord {
     pub finish: Finish,
 }
 
-/// Why a shard may not be claimed.
+/// The reason why a shard may not be claimed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HaltedRecord {
-    /// Who found the damage.
+    /// Name of the node that found the damage.
     pub node: String,
     /// Where: a file or an object.
     pub file: String,
-    /// At which byte of it.
+    /// Offset of the damage in it.
     pub offset: u64,
 }
 
@@ -115,7 +115,7 @@ pub struct NodeRecord {
     pub is_draining: bool,
 }
 
-/// Who has a shard.
+/// The owner of a shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerRecord {
     /// The node's name.

@@ -13,7 +13,7 @@ use crate::record::Finish;
 /// A head, and when it became one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeadAt {
-    /// When it was committed.
+    /// Revision at which it was committed.
     pub revision: Revision,
     /// Content of the head.
     pub record: HeadRecord,
@@ -26,7 +26,7 @@ impl HeadAt {
     }
 }
 
-/// Who has a shard.
+/// The owner of a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnerAt {
     /// The node.
@@ -40,7 +40,7 @@ pub struct OwnerAt {
 /// A list of seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeedsAt {
-    /// When it was accepted.
+    /// Revision at which it was accepted.
     pub revision: Revision,
     /// Number of the list. The first is 1.
     pub number: u32,
@@ -72,7 +72,7 @@ pub struct View {
     pub draining: BTreeSet<String>,
     /// The state that is wanted.
     pub want: WantRecord,
-    /// When that was changed last; 0: the crawl has not been made.
+    /// Revision at which that was changed last. 0: the crawl has not been made.
     pub want_at: Revision,
     /// The lists of seeds, by number.
     pub seeds: BTreeMap<u32, SeedsAt>,

@@ -64,7 +64,7 @@ pub(super) fn document(value: &impl Serialize) -> Answer {
     }
 }
 
-/// Why there is no answer.
+/// Answers with the reason why there is no answer.
 pub(super) fn problem(problem: &Problem) -> Answer {
     let status = match problem {
         Problem::Question(_) => StatusCode::BAD_REQUEST,

@@ -31,7 +31,7 @@ pub struct State {
 pub struct Bottleneck {
     /// One word.
     pub code: String,
-    /// In plain words.
+    /// Description in plain words.
     pub phrase: String,
 }
 
@@ -62,7 +62,7 @@ pub struct MetBudget {
 /// A request that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RequestRow {
-    /// When it ended.
+    /// Time at which it ended.
     pub at: Time,
     /// Status of the answer; negative where none came, as crawl.log has it.
     pub status: i32,
@@ -119,7 +119,7 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// That of the thing with this name.
+    /// Makes the number of bytes of the thing with this name.
     pub fn of(what: &str, bytes: u64) -> Bytes {
         Bytes { what: what.to_owned(), bytes }
     }
@@ -130,7 +130,7 @@ impl Bytes {
 pub struct Version {
     /// 0 for the newest, 1 for the one before it.
     pub number: usize,
-    /// When it was fetched.
+    /// Time at which it was fetched.
     pub at: Time,
     /// Status of the answer.
     pub status: u16,
@@ -156,7 +156,7 @@ pub struct Tree {
 /// A domain, a host or a part of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TreeRow {
-    /// As it is shown below its parent.
+    /// Name as it is shown below its parent.
     pub name: String,
     /// Prefix by which its own children can be asked for. Empty where they cannot be asked for.
     pub prefix: String,

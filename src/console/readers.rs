@@ -27,7 +27,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(30);
 pub(super) enum Lane {
     /// No longer than it takes to read a bounded part of a file.
     Quick,
-    /// As long as the crawl is large.
+    /// Questions that may take as long as the crawl is large.
     Slow,
 }
 

@@ -33,12 +33,12 @@ const HEAD_MAX: Duration = Duration::from_secs(5);
 const BUFFER_BYTES: usize = 32 << 10;
 /// A connection ends after so long, whatever it does: a browser opens a stream again.
 const CONNECTION_MAX: Duration = Duration::from_secs(3_600);
-/// Without files for another connection, it is tried again after this time.
+/// Time after which a connection is tried again when there was no file for it.
 const PAUSE: Duration = Duration::from_millis(50);
-/// When the console closes, streams have this time to say so.
+/// Time that streams have to end when the console closes.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Why a console cannot be opened.
+/// Reasons for which a console cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConsoleError {

@@ -37,7 +37,7 @@ pub trait Source: Send + Sync {
     fn order(&self, command: &[u8]) -> Result<serde_json::Value, Problem>;
 }
 
-/// Why a question has no answer. Each has a sentence for people.
+/// Reasons for which a question has no answer. Each has a sentence for people.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {

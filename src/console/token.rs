@@ -17,7 +17,7 @@ impl Token {
         Ok(Token(data_encoding::HEXLOWER.encode(&bytes)))
     }
 
-    /// As it stands in the address of the page. It is told nowhere else.
+    /// Returns the token as it is in the address of the page. It is shown nowhere else.
     pub fn told(&self) -> &str {
         &self.0
     }

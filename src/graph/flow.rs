@@ -25,7 +25,7 @@ pub(super) struct Passes<'a> {
 }
 
 impl<'a> Passes<'a> {
-    /// With the states that `first` gives, for `hosts` of the graph of `edges`. About `memory` bytes are kept.
+    /// Begins with the states that `first` gives, for `hosts` of the graph of `edges`. About `memory` bytes are kept.
     pub fn new(
         edges: &'a Edges,
         hosts: u32,

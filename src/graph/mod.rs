@@ -36,7 +36,7 @@ pub use edges::Edges;
 pub use names::{Name, Names};
 pub use ranks::{Rank, Ranks};
 
-/// Between the parts of a line; no name has it.
+/// Separator of the parts of a line. No name has it.
 const BETWEEN: u8 = 0;
 
 /// Takes the links of a graph.

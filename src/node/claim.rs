@@ -48,7 +48,7 @@ pub struct Grounds {
     pub make_catalog: MakeCatalog,
     /// The same, over which the store's files are shown.
     pub view: Arc<StoreView>,
-    /// Who decides which shards the node has.
+    /// Ownership by which it is decided which shards the node has.
     pub ownership: Arc<dyn Ownership>,
     /// Heads of all shards, from which its engines hear of the others.
     pub heads: Arc<Heads>,

@@ -31,7 +31,7 @@ const BYTES_MAX: u64 = 16 << 20;
 pub struct Begun {
     /// The era.
     pub era: u32,
-    /// By which its author knows it again.
+    /// Random text by which its author knows it again.
     random: String,
 }
 
@@ -133,7 +133,7 @@ pub struct Known {
     pub newest: u32,
     /// The last one in which nodes have worked.
     pub era: u32,
-    /// From which checkpoints they went on then; nothing of era 0.
+    /// Checkpoints from which they went on then. Empty for era 0.
     heads: Vec<Option<Stamp>>,
     /// The lists of seeds, in order.
     pub lists: Vec<SeedsRecord>,

@@ -33,12 +33,12 @@ pub use shipments::{Alone, Commit, Pause, Shipments};
 
 use crate::{disk, store};
 
-/// Why a node of an earlier era goes on no more.
+/// Reason for which a node of an earlier era goes on no more.
 pub const RECOVERED: &str = "crawler cluster recover has begun a new era of the crawl";
-/// Why a process that works on a crawl alone goes on no more.
+/// Reason for which a process that works on a crawl alone goes on no more.
 const SUCCEEDED: &str = "another process goes on with the crawl";
 
-/// Why a claimed shard cannot be made ready.
+/// Reasons for which a claimed shard cannot be made ready.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

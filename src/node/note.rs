@@ -24,7 +24,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// That of checkpoint `number` under `claim`.
+    /// Makes the stamp of checkpoint `number` under `claim`.
     pub fn new(claim: Claim, number: u64) -> Stamp {
         Stamp { era: claim.era, epoch: claim.epoch, number }
     }

@@ -24,7 +24,7 @@ use crate::ship::{Claim, Manifest, Names, ShipOptions, Shipped, Shipper};
 use crate::store::{self, ObjectStore};
 use crate::text::figures::{count, size};
 
-/// Between two tries of a store that is away: the first pause, and the longest one.
+/// Pauses between two tries of a store that is away: the first, and the longest one.
 const PAUSE: Duration = Duration::from_millis(200);
 const PAUSE_MAX: Duration = Duration::from_secs(15);
 /// A store that is away is told of this often.
@@ -36,7 +36,7 @@ pub trait Commit: fmt::Debug + Send {
     fn commit(&self, manifest: &Manifest, checkpoint: &Checkpoint) -> Result<Revision, String>;
     /// Returns whether the shard is still this process's, as far as is known.
     fn is_held(&self) -> bool;
-    /// Why what no head names any more may not be deleted: others have gone on with the crawl.
+    /// Returns why objects that no head names any more may not be deleted, if others have gone on with the crawl.
     fn superseded(&self) -> store::Result<Option<&'static str>>;
 }
 
@@ -81,7 +81,7 @@ pub struct Shipments {
     crawl: u128,
     options: ShipOptions,
     pause: Pause,
-    /// By shard; nothing for one that is not this process's.
+    /// Owned shards by number. `None` for one that is not this process's.
     owned: Vec<Mutex<Option<Owned>>>,
     /// Sums of what was shipped by claims that have ended.
     ended: Mutex<Shipped>,
@@ -164,7 +164,7 @@ impl Shipments {
         }
     }
 
-    /// Why an engine cannot go on whose shard is not this process's.
+    /// Returns the error of an engine that cannot go on because its shard is not this process's.
     fn lost(&self, dir: &Path, why: &str) -> disk::Error {
         self.has_lost.store(true, Ordering::Release);
         disk::Error::limit("ship a checkpoint of", dir, format!("the shard is lost: {why}"))

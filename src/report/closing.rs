@@ -236,7 +236,7 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
     }
 }
 
-/// Who ran into a limit, by name.
+/// Adds the hosts and domains that ran into a limit, by name.
 fn limited(table: &mut Table, statistics: &Statistics) {
     let limited = statistics.limited.by_count();
     for entry in limited.iter().take(LIMITED_TOLD) {

@@ -274,7 +274,7 @@ fn left_out(dropped: &BTreeMap<Reason, u64>) -> String {
     told.join("  ")
 }
 
-/// As many fields of a line as `columns` have room for, and of one that is too long alone as many words.
+/// Returns as many fields of a line as `columns` have room for, and of one that is too long alone as many words.
 fn fitting(text: &str, columns: usize) -> &str {
     let mut fits = 0;
     for (separator, enough) in [("  ", 1), (" ", 1), ("", 0)] {
@@ -287,7 +287,7 @@ fn fitting(text: &str, columns: usize) -> &str {
     text[..fits].trim_end()
 }
 
-/// As much of a line as `columns` have room for, with a mark where something is missing.
+/// Returns as much of a line as `columns` have room for, with a mark where something is missing.
 fn cut(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
         return text.to_owned();

@@ -59,7 +59,7 @@ pub struct Progress {
     mode: Mode,
     interval: Duration,
     screen: Screen,
-    /// When something was shown last; `None` before the first time.
+    /// Time at which something was shown last. `None` before the first time.
     shown: Option<Duration>,
     samples: VecDeque<Sample>,
     /// Activities of hosts by the last report.

@@ -93,7 +93,7 @@ pub struct ShippedLinks {
     pub claim: Claim,
     /// True if it has URLs that join the scope of every shard.
     pub has_notes: bool,
-    /// When it was committed; 0 says that it came with this manifest.
+    /// Revision at which it was committed. 0 says that it came with this manifest.
     pub revision: Revision,
 }
 

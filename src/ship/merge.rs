@@ -14,7 +14,7 @@ use super::names;
 
 /// Parts of a file.
 const PARTS_MAX: usize = 64;
-/// So many are packed again at least, where there are more.
+/// The number of parts that are packed again at least, where there are more.
 const PARTS_MERGED: usize = 32;
 /// A pack is packed again when one byte of so many is alive.
 const ALIVE_SHARE: u64 = 4;

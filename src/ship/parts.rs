@@ -10,7 +10,7 @@ use crate::store::{Error, ObjectStore, Result};
 
 /// The number of bytes that are asked for at a time.
 const READ_BYTES: u64 = 8 << 20;
-/// So much that nobody wants is read along rather than asked around.
+/// The number of unwanted bytes up to which they are read along rather than left out.
 const GAP_BYTES: u64 = 64 << 10;
 
 /// A part of a file that is to be read.

@@ -47,7 +47,7 @@ pub struct Shipper {
     crawl: u128,
     shard: Shard,
     claim: Claim,
-    /// That of the head.
+    /// Manifest of the head.
     last: Option<Manifest>,
     plan: Option<Plan>,
     /// Objects that no head names any more, and that could not be deleted yet.

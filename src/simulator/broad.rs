@@ -29,9 +29,9 @@ pub struct BroadOptions {
     pub pages: usize,
     /// Requests at a time.
     pub workers: usize,
-    /// Between two requests of a host.
+    /// Time between two requests of a host.
     pub delay: Duration,
-    /// Until an answer comes.
+    /// Time until an answer comes.
     pub latency: Duration,
 }
 

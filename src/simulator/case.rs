@@ -24,17 +24,17 @@ use crate::simweb::SimOptions;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
 use crate::web::warc::Compression;
 
-/// From this seed on, cases have limits, budgets, patterns, rates, depths and scopes too, and larger webs.
+/// First seed from which cases have limits, budgets, patterns, rates, depths and scopes too, and larger webs.
 pub const WIDE_FROM: u64 = 1_000_000;
-/// From this seed on, the webs of wide cases embed pictures and sheets of other domains, and the crawls fetch them.
+/// First seed from which the webs of wide cases embed pictures and sheets of other domains, and the crawls fetch them.
 pub const REQUISITES_FROM: u64 = 2_000_000;
-/// From this seed on, cases are plain ones whose pages are fetched again.
+/// First seed from which cases are plain ones whose pages are fetched again.
 pub const AGAIN_FROM: u64 = 3_000_000;
-/// From this seed on, cases are plain ones whose crawls keep cookies, in webs with cookie walls.
+/// First seed from which cases are plain ones whose crawls keep cookies, in webs with cookie walls.
 pub const WALLS_FROM: u64 = 4_000_000;
-/// From this seed on, cases are plain ones whose pages are rendered.
+/// First seed from which cases are plain ones whose pages are rendered.
 pub const RENDERED_FROM: u64 = 5_000_000;
-/// From this seed on, cases are plain ones whose budgets follow from supporters.
+/// First seed from which cases are plain ones whose budgets follow from supporters.
 pub const SUPPORTED_FROM: u64 = 6_000_000;
 /// Attempts after the first: more than flaky URLs and the network's troubles use up together.
 const RETRIES: u8 = 6;
@@ -42,7 +42,7 @@ const RETRIES: u8 = 6;
 /// Ways in which one process of the crawl ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// After so many changes of the disk something happens to it.
+    /// A fault happens to the disk after this many changes of it.
     Disk {
         /// Changes from the start of the process on.
         after: u64,
@@ -51,14 +51,14 @@ pub(super) enum End {
         /// The way in which the machine comes up again.
         restart: Restart,
     },
-    /// Between two events, after so many of them, the process or the machine is gone.
+    /// The process or the machine is gone between two events, after this many of them.
     Between {
         /// Events from the start of the process on.
         after: u64,
         /// The way in which the machine comes up again.
         restart: Restart,
     },
-    /// After so many events it is asked to stop.
+    /// The process is asked to stop after this many events.
     Stop {
         /// Events from the start of the process on.
         after: u64,
@@ -78,11 +78,11 @@ pub(super) struct WholeLimits {
 pub(super) struct Life {
     /// The way in which it ends.
     pub end: End,
-    /// Or by these, if that comes first.
+    /// Limits that end it too, if they come first.
     pub limits: WholeLimits,
     /// Time between its end and the start of the next process.
     pub pause: Duration,
-    /// By how much the clock is set while it does: forwards, or (true) backwards.
+    /// Step by which the clock is set in that time: forwards, or (true) backwards.
     pub clock_set: Option<(Duration, bool)>,
 }
 

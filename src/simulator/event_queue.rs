@@ -29,7 +29,7 @@ use crate::frontier::PartitionJob;
 use crate::process::Processor;
 use crate::web::url::CanonicalUrl;
 
-/// Who may not make requests looks again after so long.
+/// Time after which a process looks again that may not make requests.
 const LEASE_LOOK: Duration = Duration::from_secs(1);
 
 /// Something that will be done.
@@ -67,7 +67,7 @@ pub(super) struct EventQueue {
     pub mistake: Option<Mistake>,
     /// True if work on the disk never takes seconds.
     pub disk_is_quick: bool,
-    /// When pages were asked for last in this process, by a crawler that makes a mistake.
+    /// Times at which pages were asked for last in this process, by a crawler that makes a mistake.
     fetched: HashMap<String, Time>,
     /// Answers that processes have replayed: URL and time.
     pub replayed: Rc<RefCell<HashSet<(String, Time)>>>,
@@ -118,7 +118,7 @@ impl EventQueue {
         begin + super::network::millis(self.clock.now().since(clock_begin))
     }
 
-    /// When the next work is done.
+    /// Returns when the next work is done.
     pub(super) fn next_due(&self) -> Option<Time> {
         self.work.keys().next().map(|(due, _)| *due)
     }

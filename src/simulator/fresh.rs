@@ -36,7 +36,7 @@ pub struct FreshOptions {
     pub days: u32,
     /// The way in which pages change. The moment from which on they do is set by the crawl.
     pub changes: Changes,
-    /// When pages are fetched again.
+    /// Options by which pages are fetched again.
     pub schedule: ScheduleOptions,
     /// True if a page whose text is the same counts as unchanged.
     pub by_text: bool,
@@ -49,7 +49,7 @@ pub struct FreshPage {
     pub host: String,
     /// Changes a day.
     pub per_day: f64,
-    /// When it was fetched, in days since the crawl began, and its first change after that.
+    /// Visits of the page: when it was fetched, in days since the crawl began, and its first change after that.
     pub visits: Vec<(f64, f64)>,
 }
 

@@ -29,7 +29,7 @@ pub(super) struct IdleJudge {
 /// Time that passes while an engine waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passed {
-    /// Why workers are idle, if some are.
+    /// Reason for which workers are idle, if some are.
     pub idleness: Option<Idleness>,
     /// The round of budgets, where there are any.
     pub round: Option<u32>,

@@ -45,7 +45,7 @@ pub(super) struct Machine {
     pub boot: u32,
     /// Identity of the whole crawl, where it has several shards.
     pub identity: Option<Identity>,
-    /// When and how processes ended, in true time.
+    /// Times and ways in which processes ended, in true time.
     pub ends: Vec<moment::Ended>,
     /// URLs that were named by the pages that the crawler has seen.
     pub named: Named,
@@ -240,7 +240,7 @@ impl Machine {
         Ok(())
     }
 
-    /// After the crawl is complete, one more process finds it so, and asks for nothing.
+    /// Runs one more process after the crawl is complete, which finds it so, and asks for nothing.
     pub(super) fn finished(&mut self) -> Result<Statistics, Violation> {
         self.rest(Duration::from_secs(1), None);
         let before = self.network.borrow().log.len();
@@ -305,8 +305,8 @@ impl Machine {
         Err(Violation::new(Clause::Ends, format!("no end after {steps_max} steps, and {} ms", self.true_now - begun)))
     }
 
-    /// After so many milliseconds a page may be asked for again whose answer is in the archive, if ever. A clock that
-    /// was set tells no time.
+    /// Returns the number of milliseconds after which a page may be asked for again whose answer is in the archive, if
+    /// ever. A clock that was set says nothing about that.
     fn gap_min(&self) -> Option<u64> {
         let is_set = self.ends.iter().any(|end| end.clock_set_back || end.clock_set_forward);
         self.case.watch.as_ref().map(|watch| if is_set { 0 } else { watch.gap_min() })

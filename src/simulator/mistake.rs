@@ -60,7 +60,7 @@ pub enum Mistake {
 }
 
 impl Mistake {
-    /// Before a checkpoint is made durable.
+    /// Makes the mistake that comes before a checkpoint is made durable.
     pub(super) fn before_checkpoint(self, disk: &SimulatedDisk, dir: &Path) -> Result<()> {
         match self {
             Mistake::DeletesEarly => delete_checkpoints(&disk.disk(), dir),
@@ -72,12 +72,12 @@ impl Mistake {
         }
     }
 
-    /// When a checkpoint was made durable, or was not.
+    /// Ends the mistake when a checkpoint was made durable, or was not.
     pub(super) fn after_checkpoint(self, disk: &SimulatedDisk) {
         disk.lie_about_syncs(false);
     }
 
-    /// When a page was processed.
+    /// Makes the mistake that comes when a page was processed.
     pub(super) fn on_page(self, page: &mut Processed, rng: &mut fastrand::Rng) {
         if self == Mistake::LosesLinks && rng.u8(0..8) == 0 {
             page.findings.links.clear();
@@ -87,7 +87,7 @@ impl Mistake {
         }
     }
 
-    /// When a slot of the calendar was read.
+    /// Makes the mistake that comes when a slot of the calendar was read.
     ///
     /// What a record should not be is seen here when it comes out: it was lost when it was put down if its visit was
     /// `replayed`, and passes if its page was `fetched` since.
@@ -118,7 +118,7 @@ impl Mistake {
         }
     }
 
-    /// When links of another shard were read from `file`.
+    /// Makes the mistake that comes when links of another shard were read from `file`.
     pub(super) fn on_links(
         self,
         read: &mut LinksRead,

@@ -62,7 +62,7 @@ use crate::clock::Time;
 
 /// Events between two checkpoints that are asked for, in a crawl of several shards that fetches pages again.
 const EVENTS_MIN: u64 = 100;
-/// When the web begins, and the clock of the first process.
+/// Time at which the web begins, and the clock of the first process.
 pub const BEGIN: Time = Time::from_ms(1_700_000_000_000);
 /// The crawl directory on the simulated disk.
 const DIR: &str = "/crawl";

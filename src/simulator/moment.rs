@@ -5,12 +5,12 @@ use super::clause::{Clause, Violation};
 use crate::engine::Accounts;
 use crate::record::{Finish, Gauges, Statistics};
 
-/// When and how a process ended.
+/// Time and way in which a process ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
-    /// In true milliseconds.
+    /// Time in true milliseconds.
     pub at: u64,
-    /// By a stop, not by a death.
+    /// True if it ended by a stop, not by a death.
     pub clean: bool,
     /// The machine lost what was not synced.
     pub power_cut: bool,

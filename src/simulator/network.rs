@@ -21,7 +21,7 @@ use crate::web::warc::{HttpVersion, Truncation};
 const TROUBLES_MAX: u8 = 2;
 const ADDRESS_TTL: Duration = Duration::from_secs(300);
 
-/// Who asks, where there are several nodes.
+/// The one who asks, where there are several nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Asker {
     /// The machine.
@@ -37,17 +37,17 @@ pub(super) struct Request {
     pub host: String,
     /// The whole URL.
     pub url: String,
-    /// When it came, in true milliseconds.
+    /// Time at which it came, in true milliseconds.
     pub start: u64,
-    /// When its answer was complete, or its connection ended.
+    /// Time at which its answer was complete, or its connection ended.
     pub end: u64,
     /// Status of the answer, if one came.
     pub status: Option<u16>,
-    /// For how long the host asks to be left alone.
+    /// Time for which the host asks to be left alone.
     pub rest: Duration,
     /// The address that was asked.
     pub address: Option<Ipv4Addr>,
-    /// When it came by the crawler's clock, as the archive notes it.
+    /// Time at which it came by the crawler's clock, as the archive notes it.
     pub started: Time,
     /// Bytes of the answer's body.
     pub bytes: u64,
@@ -94,7 +94,7 @@ pub(super) struct Network {
     walls: Option<Walls>,
     /// Every request so far.
     pub log: Vec<Request>,
-    /// From when until when names were looked up.
+    /// Begin and end of each look-up of names.
     pub looked_up: Vec<(u64, u64)>,
 }
 

@@ -56,7 +56,7 @@ pub(super) enum Others {
         shipments: Arc<Shipments>,
         /// The files of this node, and those in the store.
         disk: Disk,
-        /// By which the network knows the node.
+        /// Number by which the network knows the node.
         node: u32,
     },
 }

@@ -209,7 +209,8 @@ fn within_budgets(
     Ok(())
 }
 
-/// After a death URLs may be counted in another order, and those that were stored before stay.
+/// Checks that limits of patterns are kept. After a death URLs may be counted in another order, and those that were
+/// stored before stay.
 fn within_patterns(
     machine: &Machine,
     stored: &BTreeMap<String, KeyRecord>,

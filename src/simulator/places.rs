@@ -20,7 +20,7 @@ use crate::record::layout;
 struct Places {
     /// Entries of the store of visits.
     visits: HashMap<u64, Visited>,
-    /// When records of the calendar are due, with their URLs.
+    /// Times at which records of the calendar are due, with their URLs.
     records: HashMap<u64, Vec<(Time, String)>>,
     /// Keys of URLs that are queued to be fetched again.
     queued: HashSet<u64>,

@@ -150,7 +150,7 @@ fn clock_says_over(before: &Request, request: &Request, ends: &[Ended]) -> bool 
 /// Returns whether a rest may be forgotten: it began right before a death that the answer itself did not survive
 /// either, or the clock says that it is over.
 fn may_be_forgotten(rest: &Request, request: &Request, ends: &[Ended]) -> bool {
-    /// From the answer to the moment at which its rest is on the disk for certain.
+    /// Time from the answer to the moment at which its rest is on the disk for certain.
     const WRITTEN: Duration = Duration::from_secs(4);
     if clock_says_over(rest, request, ends) {
         return true;

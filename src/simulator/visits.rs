@@ -21,7 +21,7 @@ const ROUNDED: f64 = 0.15;
 
 /// An answer that says what a page is.
 struct Told {
-    /// When it was asked for, by the crawler's clock.
+    /// Time at which it was asked for, by the crawler's clock.
     at: Time,
     digest: [u8; 20],
     not_modified: bool,

@@ -32,7 +32,7 @@ pub(super) struct WallOptions {
 pub(super) struct Walls {
     options: WallOptions,
     seed: u64,
-    /// For each value of a cookie: the hosts that have set it, and how often.
+    /// Hosts that have set each value of a cookie, and how often it was met.
     met: BTreeMap<String, (BTreeSet<String>, u64)>,
     /// Cookies at hosts that have not set them.
     strays: Vec<String>,

@@ -19,15 +19,15 @@ pub(super) struct SimResponse {
     pub nofollow: bool,
     /// The identity body.
     pub body: Vec<u8>,
-    /// To be sent with Content-Encoding gzip, if the client takes it.
+    /// True if it is to be sent with Content-Encoding gzip, where the client takes it.
     pub gzip: bool,
-    /// To be sent in chunks of so many bytes.
+    /// Length of the chunks in which it is to be sent, if it is.
     pub chunk_bytes: Option<usize>,
     pub latency: Duration,
     pub fate: Fate,
     /// Version of its page, where pages change.
     pub version: Option<Version>,
-    /// To be sent one byte at a time.
+    /// The part that is to be sent one byte at a time, if one is.
     pub drip: Option<Drip>,
 }
 

@@ -10,7 +10,7 @@ const LN_SPREAD_MAX: f64 = 5.0;
 /// The way in which the pages of a web change. Shares are between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Changes {
-    /// Until then every page has its first version.
+    /// Time until which every page has its first version.
     pub since: Time,
     /// The median of the rates, in changes a day.
     pub per_day: f64,

@@ -20,7 +20,7 @@ pub(super) enum Robots {
     Failing(Failing),
 }
 
-/// Why nothing follows from a robots.txt.
+/// Reasons for which nothing follows from a robots.txt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failing {
     /// It answers this status.

@@ -7,7 +7,7 @@
 
 /// Hosts by size: that of rank r has r^-0.5 of the pages of the largest.
 pub(super) const SIZE_STEEPNESS: f64 = 0.5;
-/// By what factor the rank of a domain in size may differ from that in popularity, either way: e^1.5.
+/// The factor by which the rank of a domain in size may differ from its rank in popularity, either way: e^1.5.
 const SIZE_SPREAD: f64 = 1.5;
 
 /// Returns how many other domains link the domain with the number `domain`, of `domains` in all: the quantile of a

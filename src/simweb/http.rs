@@ -126,7 +126,7 @@ async fn respond(
     Ok(response)
 }
 
-/// By the clock of the machine.
+/// Returns the time by the clock of the machine.
 fn now() -> Time {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Time::ZERO + since

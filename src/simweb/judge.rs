@@ -19,14 +19,14 @@ use crate::politeness::{self, AddressJudge, Early, HostJudge, Offence, Terms, pa
 /// The promises of a crawler. The default promises one request at a time to a host, and nothing else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// With one connection a host: the least time between the end of an answer and the next start. With several: the
-    /// least time between the starts of two requests to a host.
+    /// The least time between two requests to a host. With one connection a host: from the end of an answer to the next
+    /// start. With several: from start to start.
     pub delay_min: Duration,
-    /// With one connection a host: the delay after an answer as a multiple of the time that it took.
+    /// The delay after an answer as a multiple of the time that it took, with one connection a host.
     pub delay_factor: f64,
     /// The longest delay that comes from `delay_factor`.
     pub delay_max: Duration,
-    /// With one connection a host: the delays that robots.txt files ask for, by name of host, capped already.
+    /// The delays that robots.txt files ask for, with one connection a host: by name of host, capped already.
     pub crawl_delays: HashMap<String, Duration>,
     /// The least time between the starts of two requests to an address.
     pub per_ip: Duration,
@@ -36,9 +36,9 @@ pub struct Limits {
     pub back_off: Duration,
     /// The least time for which a host is left alone whose robots.txt cannot be had.
     pub robots_back_off: Duration,
-    /// By how much less than promised a time between two requests to a host may look.
+    /// Time by which two requests to a host may look closer than promised.
     pub slack: Duration,
-    /// By how much less than promised the time between two requests to an address may look.
+    /// Time by which two requests to an address may look closer than promised.
     pub per_ip_slack: Duration,
 }
 
@@ -93,7 +93,7 @@ impl Limits {
 /// A promise that was not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation {
-    /// With several connections a host: two requests started too soon after each other.
+    /// Two requests to a host with several connections started too soon after each other.
     HostTooSoon {
         /// The earlier request.
         before: Box<Request>,

@@ -21,9 +21,9 @@ pub(super) enum Markup {
     Embedded,
     /// `rel=nofollow`: not to be followed.
     Nofollow,
-    /// In a comment: no link at all.
+    /// A link in a comment, which is no link at all.
     Comment,
-    /// In a string of a script: no link at all.
+    /// A link in a string of a script, which is no link at all.
     Script,
 }
 

@@ -38,7 +38,7 @@ pub struct PaperAnswer {
     pub body: Vec<u8>,
     /// Time until it comes.
     pub latency: Duration,
-    /// For how long it asks to be left alone.
+    /// Time for which it asks to be left alone.
     pub rest: Duration,
 }
 
@@ -102,12 +102,12 @@ impl PaperWeb {
         self.process(url).map(|process| process.per_day)
     }
 
-    /// When a page had become what it is at `now`, by the clock of the web; `None` for what does not change.
+    /// Returns when a page had become what it is at `now`, by the clock of the web. `None` for URLs that do not change.
     pub fn changed_at(&self, url: &str, now: Time) -> Option<Time> {
         self.process(url).map(|process| process.version(now).changed)
     }
 
-    /// When a page changes next after `now`; `None` for what does not change.
+    /// Returns when a page changes next after `now`, and `None` for URLs that do not change.
     pub fn next_change(&self, url: &str, now: Time) -> Option<Time> {
         self.process(url).map(|process| process.next_change(now))
     }
@@ -122,7 +122,7 @@ impl PaperWeb {
         self.place(url).is_some_and(|(host, path)| sitemaps::at(&self.answers.plan, host, path).is_some())
     }
 
-    /// When a URL has changed by what a sitemap says of it at `now`, if one does.
+    /// Returns when a URL has changed by what a sitemap says of it at `now`, if one does.
     pub fn told_at(&self, url: &str, now: Time) -> Option<Time> {
         let plan = &self.answers.plan;
         let (host, path) = self.place(url)?;

@@ -20,7 +20,7 @@ pub struct Shares {
     pub pages: usize,
     /// The requests after which all ordinary pages had been asked for, if they were.
     pub all_after: Option<usize>,
-    /// For each tenth of `needed`, in order, and the begun one at the end.
+    /// Tenths of `needed`, in order, and the begun one at the end.
     pub tenths: Vec<Tenth>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::clock::Time;
 
-/// With what a page says which version it is.
+/// Fields by which a page says which version it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tagging {
     None,
@@ -14,7 +14,7 @@ pub(super) enum Tagging {
 /// A version of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Version {
-    /// When it became so; [`Changes::since`] for the first version.
+    /// Time at which it became so. [`Changes::since`] for the first version.
     pub changed: Time,
     /// True if it is the first one.
     pub is_first: bool,

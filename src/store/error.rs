@@ -31,7 +31,7 @@ pub enum Error {
     Refused {
         /// The object.
         name: String,
-        /// In the store's words, without secrets.
+        /// Reason in the store's words, without secrets.
         detail: String,
     },
     /// The store does not answer, or not as it should. To ask again may help.

@@ -22,7 +22,7 @@ use crate::disk::{Disk, DiskFile, Mode, Readers, create_crawl_dir};
 const COPY_BYTES: usize = 1 << 20;
 /// Prefix of the names of files set aside: the time in seconds and 128 random bits in hexadecimal digits follow.
 const ASIDE: &str = ".put-";
-/// From this age on nobody writes any more to what is aside.
+/// Age from which on nobody writes any more to a file set aside.
 const ASIDE_MAX: Duration = Duration::from_hours(24);
 /// Names aside that one listing remembers for removal.
 const STALE_MAX: usize = 1_000;

@@ -39,7 +39,7 @@ impl StoreOptions {
 }
 
 impl fmt::Debug for StoreOptions {
-    /// Without the environment, which has secrets.
+    /// Leaves out the environment, which has secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreOptions")
             .field("bytes_per_second", &self.bytes_per_second)

@@ -142,7 +142,7 @@ async fn a_render_that_is_given_up_closes_its_page() {
     test.close().await;
 }
 
-/// Not a test by itself: the process that is killed.
+/// The process that is killed, which is not a test by itself.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "the process that other tests start and kill"]
 async fn renders_until_it_is_killed() {

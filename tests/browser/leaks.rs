@@ -27,7 +27,7 @@ fn page(tcp: &str, udp: &str) -> String {
     include_str!("leaks.html").replace("@TCP@", tcp).replace("@UDP@", udp)
 }
 
-/// Not a test by itself: the process that is traced.
+/// The process that is traced, which is not a test by itself.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "the process that the other test traces"]
 async fn renders_a_page_that_tries_everything() {

@@ -455,7 +455,7 @@ fn a_directory_without_a_process_is_shown_with_its_archive_and_takes_no_orders()
     assert_eq!(crate::site::everything(&dir), before, "a console writes nothing");
 }
 
-/// As it stands in a query.
+/// Encodes a text as it is in a query.
 fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

@@ -50,7 +50,7 @@ trait Calm {
 }
 
 impl Calm for SimOptions {
-    /// Without what would hold a crawl up for long.
+    /// Leaves out what would hold a crawl up for long.
     fn calm(self) -> Self {
         SimOptions { flaky_share: 0.0, robots_5xx_share: 0.0, server_error_share: 0.0, ..self }
     }

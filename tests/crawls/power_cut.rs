@@ -80,7 +80,7 @@ fn expected(batches: usize) -> Vec<Entries> {
     all
 }
 
-/// Not a test by itself: the process that is traced.
+/// The process that is traced, which is not a test by itself.
 #[test]
 #[ignore = "the process that the other test traces"]
 fn writes_batches() {
@@ -127,7 +127,7 @@ fn made(number: u64) -> (Checkpoint, Sections) {
     (checkpoint, Sections { frontier, ..Sections::default() })
 }
 
-/// Not a test by itself: another process that is traced.
+/// Another process that is traced, which is not a test by itself.
 #[test]
 #[ignore = "the process that the other test traces"]
 fn makes_checkpoints() {
@@ -256,7 +256,7 @@ fn check_checkpoint(dir: &Path, allowed: Allowed) -> Result<(), String> {
     if left <= 2 { Ok(()) } else { Err(format!("{left} checkpoint files")) }
 }
 
-/// Not a test: how large a catalog is, and how long it opens, after a checkpoint every 30 s for a week.
+/// Measurement, not a test: how large a catalog is, and how long it opens, after a checkpoint every 30 s for a week.
 #[test]
 #[ignore = "a measurement of some minutes: --ignored --exact power_cut::measures_a_week_of_checkpoints --nocapture"]
 fn measures_a_week_of_checkpoints() {

@@ -31,7 +31,7 @@ pub struct Crawl {
 }
 
 impl Crawl {
-    /// With these sections; icons are not asked for unless they say so, since tests count requests.
+    /// Makes a crawl with these sections. Icons are not asked for unless they say so, since tests count requests.
     pub fn new(seeds: &str, config: &str) -> Crawl {
         let config = match config.split_once("[scope]\n") {
             _ if config.contains("favicon") => config.to_owned(),

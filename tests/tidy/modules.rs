@@ -11,7 +11,7 @@ use crate::source::{self, Source};
 /// Segments of a path below the crate; the crate itself has none.
 pub type Module = Vec<String>;
 
-/// That a file names something of a module.
+/// A use: a file names something of a module.
 pub struct Use {
     pub from: Module,
     pub to: Module,

@@ -9,7 +9,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// For planted violations.
+    /// Makes a source for planted violations.
     pub fn new(path: &str, text: &str) -> Source {
         Source { path: path.to_owned(), text: text.to_owned() }
     }

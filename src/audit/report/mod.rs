@@ -38,7 +38,7 @@ pub(super) struct About {
     pub title: String,
     pub crawl: String,
     pub now: Time,
-    /// When the last answer of the crawl was asked for.
+    /// Time at which the last answer of the crawl was asked for.
     pub newest: Time,
     pub earlier: Option<String>,
     pub figures: Figures,

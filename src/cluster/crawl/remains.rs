@@ -13,7 +13,7 @@ pub struct Remains {
     /// True if this is the etcd in which the era was begun, and not one that was restored from a snapshot of it. Nodes
     /// take part only there.
     pub is_the_same: bool,
-    /// At which revision etcd is.
+    /// Revision of etcd.
     pub revision: u64,
     /// The nodes that are registered.
     pub nodes: Vec<String>,

@@ -108,7 +108,7 @@ impl Connection {
         *self.closed.borrow()
     }
 
-    /// From now on all answers have to come from this cluster.
+    /// Binds the connection to this cluster, from which all answers have to come from now on.
     pub fn bind(&self, cluster: u64) -> Result<()> {
         match self.cluster.compare_exchange(0, cluster, Ordering::Relaxed, Ordering::Relaxed) {
             Err(found) if found != cluster => Err(EtcdError::OtherCluster { expected: cluster, found }),

@@ -1,6 +1,6 @@
 //! Outcomes of a call to etcd that failed. The question is always the same: has it been carried out?
 
-/// Why a call has no answer that counts.
+/// Reasons for which a call has no answer that counts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EtcdError {

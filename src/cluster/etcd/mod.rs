@@ -27,7 +27,7 @@ pub use watch::{Change, Watch, Watched};
 pub use wire::{KeyValue, Txn};
 use wire::{LeaseAnswer, PlainAnswer, RangeAnswer, Streamed, TxnAnswer, below, encoded};
 
-/// So many keys are read in one answer.
+/// The number of keys that are read in one answer.
 const PAGE_KEYS: usize = 1_000;
 
 /// The client. It has a thread of its own for the network.
@@ -51,7 +51,7 @@ pub struct Read {
 pub struct Transacted {
     /// True if all comparisons held, so that the changes were made.
     pub succeeded: bool,
-    /// That of the changes, or of the reading.
+    /// Revision of the changes, or of the reading.
     pub revision: u64,
     /// Values of the keys that were asked for, in that order, where it did not succeed.
     pub read: Vec<Option<KeyValue>>,
@@ -78,7 +78,7 @@ impl Etcd {
         Ok(Etcd { connection: Connection::new(options)? })
     }
 
-    /// From now on all answers have to come from this cluster.
+    /// Binds the client to this cluster, from which all answers have to come from now on.
     pub fn bind(&self, cluster: u64) -> Result<()> {
         self.connection.bind(cluster)
     }

@@ -41,7 +41,7 @@ impl Default for EtcdOptions {
 }
 
 impl fmt::Debug for EtcdOptions {
-    /// Without the password.
+    /// Leaves the password out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EtcdOptions")
             .field("endpoints", &self.endpoints)
@@ -51,7 +51,7 @@ impl fmt::Debug for EtcdOptions {
     }
 }
 
-/// Why a client cannot be made.
+/// Reasons for which a client cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -63,7 +63,7 @@ pub enum StartError {
         "{endpoint} is no endpoint of etcd: it has to be like http://10.0.0.1:2379, or https, without user and password"
     )]
     Endpoint {
-        /// As given.
+        /// The endpoint as given.
         endpoint: SecretAddress,
     },
     /// A certificate or key cannot be read.

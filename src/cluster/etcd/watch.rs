@@ -16,7 +16,7 @@ const LINE_BYTES_MAX: usize = 64 << 20;
 /// A change of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// With its value; after a deletion the name and the revision alone.
+    /// The key with its value. After a deletion the name and the revision alone.
     pub kv: KeyValue,
     /// True if it is gone.
     pub is_deleted: bool,

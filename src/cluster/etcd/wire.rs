@@ -158,12 +158,12 @@ impl Txn {
         Txn::default()
     }
 
-    /// If the key was made at this revision; 0: if it is not there.
+    /// Adds the condition that the key was made at this revision. 0: that there is no such key.
     pub fn if_created(self, key: &str, revision: u64) -> Txn {
         self.compared(key, "CREATE", "create_revision", revision)
     }
 
-    /// If the key was changed last at this revision; 0: if it is not there.
+    /// Adds the condition that the key was changed last at this revision. 0: that there is no such key.
     pub fn if_modified(self, key: &str, revision: u64) -> Txn {
         self.compared(key, "MOD", "mod_revision", revision)
     }

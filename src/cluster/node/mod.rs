@@ -31,7 +31,8 @@ use super::view::{SeedsAt, View};
 use crate::exchange::Revision;
 use session::Session;
 
-/// So long an endpoint is waited for that has to end a lease, which ends by itself where it is not told.
+/// Time for which an endpoint is waited for that has to end a lease. A lease ends by itself where no endpoint could be
+/// asked.
 const REVOKE_WAIT: Duration = Duration::from_secs(1);
 
 /// The options with which a node is started.
@@ -47,7 +48,7 @@ pub struct NodeOptions {
     pub record: NodeRecord,
     /// Time that its lease lasts without a renewal.
     pub lease: Duration,
-    /// By how much it stops earlier.
+    /// Time by which it stops earlier.
     pub margin: Duration,
     /// The lease of a process of this name that is known to have ended, since its directory is locked by this one.
     pub former_lease: Option<u64>,
@@ -151,8 +152,8 @@ impl EtcdOwnership {
         lock(&self.shared.session).as_ref().map_or(Duration::ZERO, |session| session.lease.left())
     }
 
-    /// Why this node has stopped for good, where it has: its etcd is not the one of the crawl any more, or a value in
-    /// it is not of this version.
+    /// Returns why this node has stopped for good, where it has: its etcd is not the one of the crawl any more, or a
+    /// value in it is not of this version.
     pub fn fault(&self) -> Option<String> {
         lock(&self.shared.fault).as_ref().map(ToString::to_string)
     }

@@ -12,7 +12,7 @@ use super::{REVOKE_WAIT, Shared, lock};
 
 /// A lease is renewed so many times in its length.
 const RENEWALS: u32 = 4;
-/// So much longer than a lease a name is waited for.
+/// Time for which a name is waited for beyond the length of a lease.
 const NAME_WAIT: Duration = Duration::from_secs(10);
 
 /// Time between two reports of something that repeats itself.
@@ -160,7 +160,7 @@ fn take_name(shared: &Shared, lease: u64) -> Result<(), ClusterError> {
     Err(ClusterError::NameTaken { name: shared.options.name.clone() })
 }
 
-/// Between two tries.
+/// Returns the pause between two tries.
 fn pause(lease: Duration) -> Duration {
     (lease / 40).max(Duration::from_millis(50))
 }

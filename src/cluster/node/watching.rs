@@ -11,9 +11,9 @@ use super::{Shared, lock};
 
 /// A watch that brings nothing for so long is opened again, at another endpoint: its member may be cut off.
 const SILENT: Duration = Duration::from_secs(30);
-/// So often the node looks at what depends on time.
+/// Time between two looks of the node at what depends on time.
 const TICK: Duration = Duration::from_secs(1);
-/// Between two tries to watch.
+/// Pause between two tries to watch.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Watches until the node ends.

@@ -59,7 +59,7 @@ pub struct Troubles {
 pub struct LeaseTerms {
     /// Time that the registry keeps it after a renewal.
     pub lasts: Duration,
-    /// By so much earlier the node's own reckoning ends.
+    /// Time by which the node's own reckoning ends earlier.
     pub margin: Duration,
 }
 
@@ -82,7 +82,7 @@ impl SimulatedRegistry {
         SimulatedRegistry { table: Arc::new(Mutex::new(Table::new(shards, quota, seed))), clocks, terms }
     }
 
-    /// From now on calls go wrong as often as `troubles` says.
+    /// Makes calls go wrong as often as `troubles` says, from now on.
     pub fn set_troubles(&self, troubles: Troubles) {
         self.table().troubles = troubles;
     }
@@ -92,7 +92,7 @@ impl SimulatedRegistry {
         self.table().is_away = is_away;
     }
 
-    /// From now on every head is taken, of any node: what a registry without fences would do.
+    /// Takes every head of any node from now on, as a registry without fences would do.
     pub fn forget_fences(&self) {
         self.table().has_fences = false;
     }

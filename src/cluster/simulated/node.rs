@@ -17,7 +17,7 @@ use crate::cluster::record::{EndRecord, GrantRecord, HaltedRecord, HeadRecord, Q
 use crate::cluster::view::{SeedsAt, View};
 use crate::exchange::Revision;
 
-/// Between two tries of a call that has to be definite.
+/// Pause between two tries of a call that has to be definite.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// A session of a node.

@@ -15,7 +15,7 @@ pub struct Process {
     pub cpu_seconds: Option<f64>,
     /// Open files and connections.
     pub open_fds: Option<u64>,
-    /// When it began, in seconds since 1970.
+    /// Time at which it began, in seconds since 1970.
     pub started_seconds: f64,
 }
 

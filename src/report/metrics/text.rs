@@ -5,7 +5,7 @@ use std::fmt::{Display, Write};
 /// Kinds of numbers that a family may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Only grows.
+    /// A number that only grows.
     Counter,
     /// Goes up and down.
     Gauge,

@@ -10,7 +10,7 @@ use crate::store::{Body, Error, ObjectStore, Result};
 #[derive(Debug, Default)]
 pub(in crate::ship) struct MemoryStore {
     objects: Mutex<BTreeMap<String, Vec<u8>>>,
-    /// After so many changes one fails: behind it, or before.
+    /// The number of changes after which one fails: behind it, or before.
     failing: Mutex<Option<(u32, bool)>>,
     /// Names that were used, and are not any more.
     deleted: Mutex<BTreeMap<String, Vec<u8>>>,

@@ -29,7 +29,7 @@ use file::{Placed, RemoteFile};
 /// ([`crate::container::make_addresses`]), one that covers nothing stands in for it, with which a reader goes through
 /// the records when it is opened.
 const KEYS: &str = "pages/key.dat";
-/// Behind the name of a value file that is written.
+/// Suffix of the name of a value file that is written.
 const OPEN: &str = ".open";
 
 /// Files of manifests, over a disk.

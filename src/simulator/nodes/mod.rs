@@ -44,7 +44,7 @@ use store::NodeStore;
 
 /// The leases of nodes.
 const LEASE: LeaseTerms = LeaseTerms { lasts: Duration::from_secs(20), margin: Duration::from_secs(5) };
-/// Between two sessions of a node, and before a name that is taken is asked for again.
+/// Pause between two sessions of a node, and before a name that is taken is asked for again.
 const PAUSE: Duration = Duration::from_secs(1);
 /// A process that has ended by an error is started again after this time.
 const RESTART: Duration = Duration::from_secs(5);

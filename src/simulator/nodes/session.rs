@@ -64,7 +64,7 @@ pub(super) struct Session {
     renew_due: Time,
 }
 
-/// Why a session cannot go on.
+/// Reasons for which a session cannot go on.
 #[derive(Debug)]
 pub(super) enum Broken {
     /// Its claims are gone.
@@ -131,7 +131,7 @@ impl Session {
         })
     }
 
-    /// When it looks around next.
+    /// Returns when it looks around next.
     pub fn next_due(&self) -> Time {
         self.tick_due
     }

@@ -40,7 +40,8 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// With Mozilla's root certificates and these; `is_direct` where no proxy of the environment is to be asked.
+    /// Makes a transport with Mozilla's root certificates and these. `is_direct` where no proxy of the environment is
+    /// to be asked.
     pub fn new(
         roots: &[CertificateDer<'static>],
         is_direct: bool,
@@ -189,7 +190,7 @@ async fn wait(pace: &Pace, bytes: usize, progress: &Progress) {
     progress.moved(Instant::now());
 }
 
-/// When a request got further last.
+/// Time at which a request got further last.
 #[derive(Debug)]
 struct Progress {
     start: Instant,
@@ -223,7 +224,7 @@ impl Progress {
     }
 }
 
-/// As an error that the crate does not judge by itself.
+/// Makes an error that the crate does not judge by itself.
 fn failed(trouble: Trouble) -> HttpError {
     HttpError::new(HttpErrorKind::Unknown, trouble)
 }

@@ -22,7 +22,7 @@ pub enum Trouble {
         code: String,
         /// Its sentence.
         message: String,
-        /// In which region the bucket is, where the answer says so.
+        /// Region of the bucket, where the answer says it.
         region: Option<String>,
     },
     /// None, and why.
@@ -64,7 +64,7 @@ impl Trouble {
         }
     }
 
-    /// As an error of object `name`.
+    /// Turns the fault into an error of object `name`.
     pub fn at(self, name: &str) -> Error {
         let words = self.to_string();
         match &self {

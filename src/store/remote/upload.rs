@@ -36,7 +36,7 @@ pub struct Room(Arc<(Mutex<usize>, Condvar)>);
 pub struct Permit(Room);
 
 impl Room {
-    /// For [`IN_MEMORY_MAX`] parts.
+    /// Makes room for [`IN_MEMORY_MAX`] parts.
     pub fn new() -> Room {
         Room(Arc::new((Mutex::new(IN_MEMORY_MAX), Condvar::new())))
     }

@@ -76,7 +76,7 @@ impl SimulatedStore {
         SimulatedStore(Arc::new(Mutex::new(State::new(seed))))
     }
 
-    /// From now on things go wrong as often as `whims` says.
+    /// Lets calls go wrong as often as `whims` says, from now on.
     pub fn set_whims(&self, whims: Whims) {
         self.state().whims = whims;
     }

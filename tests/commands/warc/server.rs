@@ -34,7 +34,7 @@ pub struct Answer {
     pub framing: Framing,
     /// The body ends after so many bytes, and the connection with it, whatever was announced.
     pub breaks_at: Option<usize>,
-    /// After that no more comes, but the connection stays open until the client has enough.
+    /// True if no more comes after that, but the connection stays open until the client has enough.
     pub stalls: bool,
 }
 

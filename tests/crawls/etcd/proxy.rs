@@ -20,7 +20,7 @@ pub enum Fault {
 #[derive(Default)]
 struct State {
     port: u16,
-    /// For the next transactions.
+    /// Faults of the next transactions.
     faults: Mutex<VecDeque<Fault>>,
     held: Mutex<Vec<Vec<u8>>>,
     is_cut: AtomicBool,

@@ -25,7 +25,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// So many members, ready to answer; `None` where etcd is not installed.
+    /// Starts this many members, ready to answer. `None` where etcd is not installed.
     pub fn start(count: usize) -> Option<Members> {
         let members = Members::begin(count, |_| Vec::new())?;
         members.wait_until_ready();

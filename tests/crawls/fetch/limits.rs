@@ -15,7 +15,7 @@ use super::client::{Client, Outcome, PATIENCE, options, usual};
 use super::crawl::Plan;
 use super::http::{Connection, HttpServer, page};
 
-/// Between two pieces of something that drips.
+/// Time between two pieces of something that drips.
 const DRIP: Duration = Duration::from_millis(20);
 
 /// Returns settings of requests that read this many bytes of a body.

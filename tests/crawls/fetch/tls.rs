@@ -83,7 +83,7 @@ pub(super) enum Http2 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Second {
     Refused,
-    /// Beyond the last stream that is processed.
+    /// The stream is beyond the last one that is processed.
     GoneAway,
     /// The connection is closed without a word.
     Closed,

@@ -23,7 +23,7 @@ use crawler::simweb::{Changes, Request, SimOptions};
 use super::{signal, small};
 use crate::site::{Crawl, RUSH, Site, kill, wait};
 
-/// From one visit to the next, at least: an interval of a minute, less its jitter and what is cut off of seconds.
+/// Least time from one visit to the next: an interval of a minute, less its jitter and what is cut off of seconds.
 const APART_MS: u64 = 53_000;
 
 fn site(shards: u32, checkpoint_interval: &str, options: SimOptions) -> Site {
@@ -206,8 +206,8 @@ fn requests(site: &Site, log: &[Request]) -> HashMap<String, Vec<Request>> {
     requests
 }
 
-/// By the log of the web, no page was asked for before it was due: but for those whose answer was not in the archive
-/// when the crawl was killed.
+/// Checks by the log of the web that no page was asked for before it was due, but for those whose answer was not in the
+/// archive when the crawl was killed.
 #[track_caller]
 fn assert_due(requests: &HashMap<String, Vec<Request>>, (rate, killed_us): (u32, &[u64]), seed: u64) {
     for (url, of_page) in requests {

@@ -127,7 +127,8 @@ fn supporters_that_are_switched_on_later_count_as_if_all_pages_had_come_again() 
     assert!(counted.len() > 5, "{counted:#?}");
 }
 
-/// With the usual keys counts depend on the order of pages, but every quarter that was counted has its key.
+/// Checks crawls with the usual keys: counts depend on the order of pages, but every quarter that was counted has its
+/// key.
 #[test]
 fn a_crawl_with_the_usual_budgets_of_the_whole_web_is_whole_and_sound_after_kills() {
     let site = of_twenty_domains("[budget]\nround_pages_min = 8\nround_pages_max = 40\n");

@@ -16,7 +16,7 @@ const SECTOR: usize = 512;
 pub enum Fate {
     Kept,
     Lost,
-    /// Only so many bytes are there.
+    /// Only this many bytes are there.
     Torn(usize),
 }
 

@@ -26,7 +26,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Before the server on `port`; its threads end with their connections.
+    /// Makes a gate before the server on `port`. Its threads end with their connections.
     pub fn before(port: u16) -> Gate {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let state = Arc::new(Mutex::new(State::default()));
@@ -45,7 +45,7 @@ impl Gate {
         (state.left, state.to_refuse, state.refused) = (Some(bytes), refuse, 0);
     }
 
-    /// Behind the next break, connections lead to the server on `port`.
+    /// Leads connections behind the next break to the server on `port`.
     pub fn go_on_with(&self, port: u16) {
         self.state.lock().unwrap().next_port = Some(port);
     }

@@ -25,7 +25,7 @@ pub struct Make {
 
 const S3: &[(&str, &str)] =
     &[("AWS_ENDPOINT_URL", "http://127.0.0.1:PORT"), ("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "key")];
-/// For a server that ignores conditions: objects are looked up before they are put.
+/// Environment for a server that ignores conditions: objects are looked up before they are put.
 const S3_UNCONDITIONAL: &[(&str, &str)] = &[
     ("AWS_ENDPOINT_URL", "http://127.0.0.1:PORT"),
     ("AWS_ACCESS_KEY_ID", "crawler-id"),
