@@ -46,7 +46,7 @@ fn main() {
     }
 }
 
-/// Whether a page is put down again when it comes out.
+/// The way in which a page is put down again when it comes out: not at all, or until a time.
 #[derive(Clone, Copy, PartialEq)]
 enum Repeat {
     Once,
@@ -188,7 +188,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// From one visit of a page to the next one.
+/// Returns the time from one visit of a page to the next one.
 fn interval(page: u64) -> Duration {
     let share = fraction(page);
     let (from, to) = match page % 100 {
@@ -200,7 +200,7 @@ fn interval(page: u64) -> Duration {
     from + (to - from).mul_f64(share)
 }
 
-/// Between 0 and 1, by the number of a page.
+/// Returns a fraction between 0 and 1, by the number of a page.
 fn fraction(page: u64) -> f64 {
     let mut bits = page.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits ^= bits >> 29;
@@ -252,7 +252,7 @@ fn thread_cpu() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// What the system counted for the process.
+/// Counters of the system for the process.
 #[derive(Clone, Copy, Debug, Default)]
 struct Io {
     read_bytes: u64,

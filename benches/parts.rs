@@ -40,7 +40,7 @@ const PAGE_BYTES: usize = 24_000;
 const LINKS: usize = 150;
 /// Files of a directory that are read, at most.
 const FILES_MAX: usize = 20_000;
-/// Where all pages are.
+/// Site that has all pages.
 const ROOT: &str = "http://docs.example/";
 const LINKS_MAX: usize = 10_000;
 const URL_BYTES_MAX: usize = 2_000;

@@ -55,7 +55,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What a shard has, on disk.
+/// Makes the files that a shard has on disk.
 fn files(dir: &Path, mib: usize) -> Result<Vec<NamedFile>> {
     let mut rng = fastrand::Rng::with_seed(24);
     let mut content = vec![0; FILE_MIB << 20];

@@ -23,7 +23,7 @@ const FRAMES: &str = concat!(
     r#"(?:navheader|navfooter|related|sphinxsidebar|footer|sidebar|search)"[^>]*>"#,
 );
 
-/// Whether an edit is to count as a change.
+/// Effects that an edit may have to have: it counts as a change, or not.
 #[derive(Clone, Copy, PartialEq)]
 enum Wanted {
     Seen,
@@ -210,7 +210,7 @@ fn word_in_frame() -> Result<Edit> {
     }))
 }
 
-/// Where such elements are, each from its start tag to its end tag.
+/// Returns the ranges of such elements, each from its start tag to its end tag.
 fn frames(page: &str, opening: &Regex) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     for tag in opening.captures_iter(page) {

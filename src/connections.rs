@@ -24,22 +24,22 @@ struct Open {
     stays: Arc<AtomicBool>,
 }
 
-/// What a connection says of itself.
+/// A handle by which a connection reports its state.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectionHandle(Arc<AtomicBool>);
 
 impl ConnectionHandle {
-    /// From here on the connection is not closed for another one.
+    /// Keeps the connection from being closed for another one, from here on.
     pub fn stay(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is not closed for another one.
+    /// Returns whether the connection is not closed for another one.
     pub fn stays(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// From here on it may be closed for another one again.
+    /// Lets it be closed for another one again, from here on.
     pub fn may_go(&self) {
         self.0.store(false, Ordering::Relaxed);
     }
@@ -51,7 +51,7 @@ impl Connections {
         Connections { max, open: VecDeque::new(), tasks: JoinSet::new() }
     }
 
-    /// Whether another one can be taken in.
+    /// Returns whether another connection can be taken in.
     pub fn has_place(&mut self) -> bool {
         self.open.retain(|open| !open.task.is_finished());
         self.open.len() < self.max || self.idle().is_some()

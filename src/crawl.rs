@@ -123,7 +123,8 @@ pub fn run_by(mut request: CrawlRequest, clock: Arc<dyn Clock>) -> Result<Finish
     finish
 }
 
-/// What the engines of a crawl decide by. Where the number of workers is found, the machine bounds it.
+/// Returns the settings by which the engines of a crawl decide. Where the number of workers is found, the machine
+/// bounds it.
 fn settings(config: &Config) -> Settings {
     let mut settings = options::settings(config);
     settings.slots.workers_most = settings.slots.workers_most.map(|_| memory::workers_most(config));
@@ -171,7 +172,7 @@ fn number(request: &CrawlRequest, directory: &Directory, seeds: ListedSeeds) -> 
     Ok(list)
 }
 
-/// Whether there is a crawl in `dir`, or what is left of one.
+/// Returns whether there is a crawl in `dir`, or the rest of one.
 pub fn is_begun(dir: &Path) -> bool {
     directory::is_begun(&Disk::real(), dir)
 }

@@ -1,4 +1,4 @@
-//! What checkpoints cost: the same synthetic web crawled by the real binary with checkpoints and without, in turn.
+//! The cost of checkpoints: the same synthetic web crawled by the real binary with checkpoints and without, in turn.
 //!
 //!     cargo bench --bench checkpoints                    60,000 pages, a checkpoint every 2 s, 4 times each
 //!     cargo bench --bench checkpoints -- 20000 1 2       20,000 pages, every second, twice each
@@ -23,9 +23,9 @@ use site::{Crawl, RUSH};
 mod site;
 
 const SEED: u64 = 11;
-/// So that no checkpoint comes but the last one.
+/// Interval of checkpoints with which none comes but the last one.
 const NEVER: &str = "240h";
-/// What a crawl has when nobody chooses otherwise.
+/// Seconds between two checkpoints of a crawl when nobody chooses otherwise.
 const USUAL_S: f64 = 30.0;
 /// Ticks a second in /proc, on every Linux that this runs on.
 const TICKS: f64 = 100.0;

@@ -10,7 +10,7 @@ use crate::pages::Pages;
 
 pub const GETS: usize = 10_000;
 
-/// What the gets took.
+/// Times of the gets.
 pub struct Gets {
     pub seconds: f64,
     /// Microseconds of the median, and of the slowest but 1 %.
@@ -20,7 +20,7 @@ pub struct Gets {
     pub reads: f64,
 }
 
-/// Which pages are looked up, each read once and in full.
+/// Returns the numbers of the pages that are looked up, each read once and in full.
 pub fn numbers(pages: u64) -> Vec<u64> {
     let mut random = fastrand::Rng::with_seed(11);
     (0..GETS).map(|_| random.u64(..pages)).collect()

@@ -15,10 +15,10 @@ use flate2::{Compress, FlushCompress};
 const EXCHANGES: usize = 256;
 /// Bytes of a body, which does not compress: the records of a page are 1 KiB then.
 const BODY_BYTES: usize = 90;
-/// In the place of a page's URL while its exchange is compressed.
+/// URL in the place of a page's own while its exchange is compressed.
 const PLACEHOLDER: &str = "http://placeholder.example/";
 const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
-/// Not final, stored.
+/// Header of a stored block that is not the final one.
 const STORED_BLOCK: u8 = 0;
 
 /// Makes pages from their numbers.
@@ -50,7 +50,7 @@ pub struct Batch {
 
 struct Page {
     records: Range<usize>,
-    /// In its records.
+    /// Range of the response in its records.
     response: Range<usize>,
     url: Range<usize>,
     key: Fingerprint,

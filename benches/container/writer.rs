@@ -17,7 +17,7 @@ const CUT_EVERY_PAGES: u64 = 1_000_000;
 const BATCH_PAGES: u64 = 4_096;
 const SEGMENT_BYTES: u64 = 1 << 30;
 
-/// What storing took.
+/// Figures of the storing.
 #[derive(Clone, Copy, Default)]
 pub struct Tally {
     pub pages: u64,
@@ -145,7 +145,7 @@ impl Writer {
     }
 }
 
-/// Of this thread, kernel included.
+/// Returns the CPU time of this thread, kernel included.
 fn thread_cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds: f64 = text.split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0.0);

@@ -43,7 +43,7 @@ const UNKNOWN: (&str, bool) = ("application/octet-stream", false);
 const LEVEL: i32 = 6;
 /// Shorter files are not worth it, for nginx.
 const GZIP_BYTES_MIN: usize = 20;
-/// Where a directory leads.
+/// File to which a directory leads.
 const INDEX: &str = "index.html";
 
 /// A file that is served.
@@ -95,12 +95,12 @@ impl FileServer {
         Ok(FileServer { plain: addresses.0, gzip: addresses.1, counters, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where the site begins.
+    /// Returns the first URL of the site.
     pub fn root(&self, is_gzip: bool) -> String {
         format!("http://{}/", if is_gzip { self.gzip } else { self.plain })
     }
 
-    /// Which share of the responses since the last call was in gzip.
+    /// Returns the share of the responses since the last call that were in gzip.
     pub fn take_gzip_share(&self) -> f64 {
         let all = self.counters.all.swap(0, Ordering::Relaxed);
         self.counters.gzip.swap(0, Ordering::Relaxed) as f64 / all.max(1) as f64

@@ -23,14 +23,14 @@ use crawler::web::url::{CanonicalUrl, KeyMaker};
 /// URLs of a host that rests, and hosts of its domain.
 const URLS_OF_HOST: u64 = 100;
 const HOSTS_OF_DOMAIN: u64 = 10;
-/// How long it rests.
+/// Time that it rests.
 const REST: Duration = Duration::from_secs(30 * 24 * 3_600);
-/// How long the queue has for its merges, in the time that it is told.
+/// Time that the queue has for its merges, by the clock that it is given.
 const SETTLING_S: u64 = 60;
-/// Between two looks at what merges are due.
+/// The number of pushes between two looks at what merges are due.
 const SERVE_EVERY: u64 = 4_096;
 
-/// How much of a past.
+/// The size of a past.
 #[derive(Clone, Copy, Debug)]
 pub struct Past {
     /// URLs seen.

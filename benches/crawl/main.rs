@@ -41,9 +41,9 @@ use options::{Coding, Options, Variant};
 use own::Crawler;
 use table::{Row, Table};
 
-/// What is crawled.
+/// The subject that is crawled.
 struct Target {
-    /// What is behind the names of the crawlers in the table.
+    /// Words behind the names of the crawlers in the table.
     suffix: &'static str,
     /// Keeps the synthetic web running, where it is one.
     web: Option<SimWeb>,
@@ -102,7 +102,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What is measured, by its name: each build with each number of shards.
+/// Returns the crawlers that are measured, by name: each build with each number of shards.
 fn crawlers(options: &Options) -> Vec<(String, Crawler)> {
     let mut crawlers = Vec::new();
     for (name, binary) in binaries(options) {

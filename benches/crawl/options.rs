@@ -1,4 +1,4 @@
-//! What is asked for on the command line, and the synthetic web that it means.
+//! Options of the command line, and the synthetic web that they mean.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::filled::Past;
 
 const SEED: u64 = 11;
 
-/// Which pages.
+/// Kinds of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Variant {
     /// Pages like those of documentation, on few hosts.
@@ -24,17 +24,17 @@ pub enum Variant {
     Past,
 }
 
-/// How pages are sent.
+/// Codings in which pages are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Coding {
-    /// As they are.
+    /// Pages as they are.
     Plain,
-    /// With Content-Encoding gzip, to crawlers that accept it.
+    /// Pages with Content-Encoding gzip, to crawlers that accept it.
     Gzip,
 }
 
 impl Coding {
-    /// What is behind the names of the crawlers in the table.
+    /// Returns the words behind the names of the crawlers in the table.
     pub fn suffix(self) -> &'static str {
         match self {
             Coding::Plain => "",
@@ -69,16 +69,17 @@ pub struct Options {
     /// Crawls the files below a directory, which this process serves; may be given several times.
     #[arg(long, value_name = "DIR")]
     pub files: Vec<PathBuf>,
-    /// How pages are sent, each in every round; not with `--site`.
+    /// Codings in which pages are sent, each in every round; not with `--site`.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "plain")]
     pub codings: Vec<Coding>,
     /// Tells the CPU of each thread of the crawler.
     #[arg(long)]
     pub stages: bool,
-    /// Of `past`: millions of URLs seen, and how many of them are queued [default: 0, 1, 10, 100, 100/1, 100/10].
+    /// Sizes for `past`: millions of URLs seen, and how many of them are queued [default: 0, 1, 10, 100, 100/1,
+    /// 100/10].
     #[arg(long, value_name = "SEEN[/QUEUED]", value_delimiter = ',', value_parser = millions)]
     millions: Vec<(u64, u64)>,
-    /// How often everything is measured.
+    /// Rounds in which everything is measured.
     #[arg(long, default_value_t = 1)]
     pub rounds: usize,
     /// Connections to a host at once.
@@ -96,7 +97,7 @@ pub struct Options {
     /// More of the crawler's configuration: a file of sections that this bench does not write itself.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Where the crawls are written [default: the directory for temporary files].
+    /// Directory into which the crawls are written [default: the directory for temporary files].
     #[arg(long)]
     pub dir: Option<PathBuf>,
     /// Leave the peers out.
@@ -145,7 +146,7 @@ impl Options {
         chosen.iter().map(|(seen, queued)| Past { seen: seen * 1_000_000, queued: queued * 1_000_000 }).collect()
     }
 
-    /// What is measured, in a line.
+    /// Returns a line that says what is measured.
     pub fn title(&self) -> String {
         match &self.seeds {
             Some(file) => format!("the web of {}", file.display()),
@@ -166,7 +167,7 @@ impl Options {
         Ok((!seeds.is_empty()).then_some(seeds))
     }
 
-    /// Whether what is crawled is one site.
+    /// Returns whether the crawl is of one site.
     pub fn is_one_site(&self) -> bool {
         self.seeds.is_none() && (self.site.len() == 1 || self.site.is_empty() && !self.files.is_empty())
     }

@@ -24,7 +24,7 @@ pub struct Sample {
     pub elapsed_s: f64,
     pub cpu_s: f64,
     pub pages: u64,
-    /// How often the machine's pace was measured so far, and how many seconds that took in all.
+    /// The number of times that the machine's pace was measured so far, and the seconds that this took in all.
     pub paces: f64,
     pub pace_s: f64,
 }
@@ -36,7 +36,7 @@ pub struct Run {
     pub bytes_received: u64,
     pub bytes_on_disk: u64,
     pub samples: Vec<Sample>,
-    /// Of links between shards, where that is asked for.
+    /// Waits of links between shards, where they are asked for.
     pub waits: Waits,
 }
 

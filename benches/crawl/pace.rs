@@ -1,4 +1,4 @@
-//! How fast the machine's cores are at a moment: on a shared one, others that use the same cores change it by a third.
+//! The speed of the machine's cores at a moment: on a shared one, others that use the same cores change it by a third.
 
 use std::hint::black_box;
 

@@ -32,7 +32,7 @@ pub enum Peer {
     Scrapy,
 }
 
-/// What a peer did.
+/// Figures of a peer's run.
 pub struct Run {
     pub measured: Measured,
     pub pages: u64,

@@ -10,10 +10,10 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 /// Ticks a second in /proc, on every Linux that this runs on.
 const TICKS: f64 = 100.0;
-/// Between two looks at its memory, whose peak the kernel keeps until it ends.
+/// Time between two looks at its memory, whose peak the kernel keeps until it ends.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What a process took.
+/// Resources that a process took.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     pub user_s: f64,

@@ -1,4 +1,4 @@
-//! What the operating system says about a thread.
+//! Figures of the operating system about a thread.
 
 /// CPU time of the thread that asks, in seconds.
 pub fn cpu_s() -> f64 {

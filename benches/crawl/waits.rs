@@ -1,13 +1,13 @@
-//! How long links between shards wait, by what the crawler logs of link files (`-vv`).
+//! Waits of links between shards, by what the crawler logs of link files (`-vv`).
 
 use std::collections::HashMap;
 
-/// What was read of the log so far.
+/// The state of the log's reading so far.
 #[derive(Debug, Default)]
 pub struct Waits {
-    /// When a file was cut, and the one before it, by its shard and number: no link in it is older than that.
+    /// Times at which a file was cut, and the one before it, by its shard and number: no link in it is older than that.
     cuts: HashMap<(u64, u64), (f64, f64)>,
-    /// When the shard has cut its last file; its first one began with the crawl.
+    /// Time at which the shard has cut its last file. Its first one began with the crawl.
     last: HashMap<u64, f64>,
     begun: Option<f64>,
     links: u64,

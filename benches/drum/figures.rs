@@ -1,4 +1,4 @@
-//! What the operating system says about this process.
+//! Figures of the operating system about this process.
 
 use std::path::Path;
 use std::time::Instant;
@@ -9,7 +9,7 @@ pub struct Process {
     cpu: f64,
 }
 
-/// What was spent since.
+/// Resources that were spent since a moment.
 pub struct Spent {
     pub seconds: f64,
     /// Seconds of CPU of all threads, kernel included.

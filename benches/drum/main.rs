@@ -89,7 +89,7 @@ fn throughput(operations: u64, front: bool, dir: &Path) -> Result<()> {
     })
 }
 
-/// How long it takes to open the store again, with its Bloom filter.
+/// Measures how long it takes to open the store again, with its Bloom filter.
 fn reopen(owner: Owner, dir: &Path) -> Result<()> {
     let Owner { cut, subject, .. } = owner;
     drop(subject);

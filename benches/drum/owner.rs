@@ -104,13 +104,13 @@ pub struct Owner {
     checkpoint_due: Instant,
     pub tally: Tally,
     pub checkpoints: u32,
-    /// What cuts supersede, by the number of cuts before.
+    /// Files that cuts supersede, by the number of cuts before.
     superseded: Ledger,
     /// The last cut, to open the DRUM with again.
     pub cut: Option<(DrumState, Vec<u8>)>,
     /// The longest time that the questions of a page took, and the number of the first of them.
     pub pause_max: (Duration, u64),
-    /// How many times it was longer than it should be.
+    /// The number of times it was longer than it should be.
     pub long_pauses: u32,
     pub pending_bytes_max: u64,
 }

@@ -1,4 +1,4 @@
-//! What is asked of the DRUM.
+//! The questions that are put to the DRUM.
 
 use crawler::drum::Aux;
 use crawler::fingerprint::Fingerprint;
@@ -28,7 +28,7 @@ impl Aux for Context {
 pub struct Question {
     pub key: Fingerprint,
     pub aux: Context,
-    /// Whether the key is to be stored.
+    /// True if the key is to be stored.
     pub update: bool,
 }
 

@@ -146,7 +146,7 @@ impl Counted {
         counters.bytes_written + counters.bytes_read
     }
 
-    /// What the front did not answer.
+    /// Returns the number of questions that the front did not answer.
     fn asked(&self) -> u64 {
         let counters = self.store.counters();
         counters.negatives + counters.positives
@@ -158,7 +158,7 @@ fn model(keys: u64) -> f64 {
     (64.0 + std::f64::consts::E.log2() - (keys as f64).log2()) / 8.0 + 0.03
 }
 
-/// What so many edges cost, by the model of docs/ARCHITECTURE.md.
+/// Prints what this many edges cost, by the model of docs/ARCHITECTURE.md.
 fn on_paper(keys: u64) {
     let repository = model(keys) * keys as f64;
     // a batch is twice the repository, until it is as large as a merge may be

@@ -23,7 +23,7 @@ use texts::{Name, draw, resemblance, text, words};
 use thread::cpu_s;
 
 const SEED: u64 = 26;
-/// How alike is near.
+/// Least similarity that counts as near.
 const LEAST: f64 = 0.8;
 /// Lower ends of the bands that recall is told for.
 const BANDS: [f64; 9] = [0.0, 0.5, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0];
@@ -32,13 +32,13 @@ const PAIRS_MAX: usize = 50_000;
 /// Groups texts with MinHash LSH of datasketch.
 const PEER: &str = include_str!("peer.py");
 
-/// For each text that was found, the one that stands for it.
+/// Texts that were found, each with the text that represents it.
 type Found = HashMap<u32, u32>;
 
 struct Bench {
     names: Vec<Name>,
     length: usize,
-    /// How alike each copy is to its original.
+    /// Similarity of each copy to its original. `None` for pages that are no copies.
     truth: Vec<Option<f32>>,
 }
 

@@ -15,7 +15,7 @@ use crate::{DAYS, HOUR, LEARNT, PAGES, compare, mean, model, options, print_head
 
 const SEED: u64 = 23;
 
-/// What pages say of their versions.
+/// Validators that pages have for their versions.
 const KINDS: [(&str, f64); 2] = [("no validators", 1.0), ("ETag, date or both", 0.0)];
 
 pub fn compare_engine() -> Result<()> {
@@ -89,7 +89,7 @@ fn pages_of(fresh: &Fresh) -> (Vec<f64>, Vec<usize>) {
     )
 }
 
-/// What the crawl did, and how fresh its copies were, day by day.
+/// Returns what the crawl did, and how fresh its copies were, day by day.
 fn days_of(fresh: &Fresh, count: usize) -> Vec<Day> {
     let mut days = vec![Day { stretch: 1.0, ..Day::default() }; count];
     for page in &fresh.pages {

@@ -25,7 +25,7 @@ use run::{Day, Run, run};
 
 const PAGES: usize = 5_000;
 const DAYS: usize = 360;
-/// From here on rates are learnt.
+/// Day from which on rates are learnt.
 const LEARNT: usize = 180;
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -99,7 +99,7 @@ fn mean(days: &[Day], of: impl Fn(&Day) -> f64) -> f64 {
     days.iter().map(of).sum::<f64>() / days.len() as f64
 }
 
-/// What `days` from `from` on come to.
+/// Compares `days` from `from` on with other schedules of as many visits.
 fn compare((rates, hosts): (&[f64], &[usize]), days: &[Day], from: usize, seed: u64) -> Compared {
     let learnt = &days[from..];
     let visits = mean(learnt, |day| day.visits);

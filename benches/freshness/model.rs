@@ -56,7 +56,7 @@ pub fn optimum(rates: &[f64], visits: f64) -> Vec<f64> {
     intervals(high.exp())
 }
 
-/// Where one more visit of a page wins `gain` days of freshness.
+/// Returns the interval at which one more visit of a page wins `gain` days of freshness.
 fn interval(rate: f64, gain: f64) -> f64 {
     let wanted = rate * gain;
     if wanted >= 1.0 {

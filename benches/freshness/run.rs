@@ -12,7 +12,7 @@ use crate::model::until_change;
 
 const DAY_MS: f64 = 86_400_000.0;
 
-/// What a crawl has done in one day.
+/// Figures of a crawl in one day.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Day {
     pub visits: f64,
@@ -20,13 +20,13 @@ pub struct Day {
     pub freshness: f64,
     /// The same, in days.
     pub age: f64,
-    /// At its end.
+    /// Stretch at its end.
     pub stretch: f64,
     /// The sum of the lags of its visits, in days.
     pub lag: f64,
 }
 
-/// How a crawl is run.
+/// The conditions under which a crawl is run.
 pub struct Run<'a> {
     pub options: ScheduleOptions,
     /// Changes a day of each page.
@@ -44,7 +44,7 @@ pub struct Run<'a> {
 /// A page between two visits.
 struct Page {
     past: Option<Past>,
-    /// When it changes next after the last visit.
+    /// Time of its next change after the last visit.
     changes: f64,
 }
 

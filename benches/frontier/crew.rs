@@ -11,7 +11,7 @@ const JOBS: usize = 8;
 
 /// A cut on its way to the disk.
 pub struct Checkpoint {
-    /// What was in memory.
+    /// Content of the memory.
     pub ram: Vec<u8>,
     pub sync: Vec<PathBuf>,
     pub sync_dirs: Vec<PathBuf>,

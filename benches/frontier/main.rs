@@ -73,7 +73,7 @@ fn parse_count(text: &str) -> Option<u64> {
     Some(digits.parse::<u64>().ok()? * factor)
 }
 
-/// What a run cost.
+/// The cost of a run.
 struct Figures {
     generator: Spent,
     pushed: Spent,

@@ -1,4 +1,4 @@
-//! What the engine's thread does with a frontier: pushes, hands out jobs, takes tasks and answers them at once.
+//! The work of the engine's thread with a frontier: it pushes, hands out jobs, takes tasks and answers them at once.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -58,7 +58,7 @@ fn options() -> FrontierOptions {
     FrontierOptions { politeness, budget: Budget::UNLIMITED, ..FrontierOptions::default() }
 }
 
-/// How long calls took.
+/// Durations of calls.
 #[derive(Clone, Copy, Default)]
 pub struct Pauses {
     /// Rows of pushes, of tasks with their answers.
@@ -77,7 +77,7 @@ pub struct Owner {
     jobs_out: usize,
     pub jobs: [u64; 2],
     checkpointing: bool,
-    /// What the cut under way supersedes.
+    /// Files that the cut in progress supersedes.
     superseded: Option<Removal>,
     pub cuts: u64,
     pub saved: Option<(FrontierState, Vec<u8>)>,
@@ -172,7 +172,7 @@ impl Owner {
         }
     }
 
-    /// Until no job is due.
+    /// Works until no job is due.
     fn settle(&mut self) -> Result<()> {
         self.plan()?;
         while self.jobs_out > 0 {

@@ -3,12 +3,12 @@
 use crawler::fingerprint::Fingerprint;
 use crawler::frontier::{Hops, QueuedUrl};
 
-/// Where the URLs lie.
+/// Places of the URLs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Over so many hosts, no two in a row of the same one.
     Spread { hosts: u64 },
-    /// On one host.
+    /// All URLs are on one host.
     Giant,
 }
 

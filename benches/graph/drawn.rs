@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use crawler::web::url::CanonicalUrl;
 
-/// Of the links of the copying model, the share that is drawn instead of copied: in-degrees then follow a power law of
+/// Share of the links of the copying model that are drawn instead of copied: in-degrees then follow a power law of
 /// exponent (2 - a) / (1 - a), which is 2.1 (Kumar et al. 2000, "Stochastic models for the Web graph").
 const DRAWN_SHARE: f64 = 1.0 / 11.0;
 /// The exponent of out-degrees, and the least of them; the mean is then 7.2 (Broder et al. 2000: 2.72).
@@ -20,7 +20,8 @@ pub struct Drawn {
     pub links: Vec<(u32, u32)>,
 }
 
-/// By preferential attachment (Barabási and Albert 1999): half of the links lead to where an earlier one leads.
+/// Draws a graph by preferential attachment (Barabási and Albert 1999): half of the links lead to where an earlier one
+/// leads.
 pub fn preferential(hosts: usize, links: usize, seed: u64) -> Drawn {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut drawn: Vec<(u32, u32)> = Vec::with_capacity(links);
@@ -32,7 +33,7 @@ pub fn preferential(hosts: usize, links: usize, seed: u64) -> Drawn {
     Drawn { names: numbered(hosts), links: drawn }
 }
 
-/// By the copying model: a new host takes most of its links from a host that was there before it.
+/// Draws a graph by the copying model: a new host takes most of its links from a host that was there before it.
 pub fn copied(hosts: usize, seed: u64) -> Drawn {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut links: Vec<(u32, u32)> = Vec::new();
@@ -55,7 +56,7 @@ pub fn copied(hosts: usize, seed: u64) -> Drawn {
     Drawn { names: numbered(hosts), links }
 }
 
-/// From a file with a pair of host names on each line, by their registrable domains.
+/// Reads a graph from a file with a pair of host names on each line, by their registrable domains.
 pub fn read(path: &Path) -> Result<Drawn> {
     let file = std::fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut numbers: HashMap<String, u32> = HashMap::new();

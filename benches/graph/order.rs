@@ -1,4 +1,5 @@
-//! How supporters order domains, beside centralities: rank correlation, and what both have among the first hundred.
+//! The order of domains by supporters, compared with the orders by centralities: rank correlation, and what both have
+//! among the first hundred.
 
 use crawler::graph::Rank;
 

@@ -69,7 +69,7 @@ fn main() {
     std::process::exit(i32::from(!right));
 }
 
-/// Whether `crawler verify` finds no damage.
+/// Returns whether `crawler verify` finds no damage.
 fn is_sound(site: &Site) -> bool {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
     let verified = command.args(["verify", "--dir"]).arg(site.crawl.path("crawl")).output();

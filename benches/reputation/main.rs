@@ -1,4 +1,4 @@
-//! What link farms take from a crawl: the real binary crawls ordinary domains among as many domains of farms.
+//! The part of a crawl that link farms take: the real binary crawls ordinary domains among as many domains of farms.
 //!
 //!     cargo bench --bench reputation                         1,000 ordinary domains, 1,000 of farms, in turn without
 //!                                                            reputation and with it
@@ -29,7 +29,7 @@ mod site;
 
 /// No crawl takes nearly as long.
 const PATIENCE: Duration = ms(3_600_000);
-/// How often the number of requests is read.
+/// Time between two readings of the number of requests.
 const READ_EVERY: Duration = ms(50);
 /// Requests at the same time: few, so that there is a choice between domains nearly all the time.
 const WORKERS: usize = 16;

@@ -1,4 +1,5 @@
-//! What hosts without end cost the others: a crawl of 1,000 ordinary hosts by the real binary, alone and among traps.
+//! The cost of hosts without end for the others: a crawl of 1,000 ordinary hosts by the real binary, alone and among
+//! traps.
 //!
 //!     cargo bench --bench traps                     100 traps that do not drip, 50 ms between requests of a host
 //!     cargo bench --bench traps -- rush             the same without delays: what the machine can do is shared
@@ -29,16 +30,16 @@ mod site;
 const ROUNDS: usize = 3;
 /// No crawl takes nearly as long.
 const PATIENCE: Duration = ms(1_200_000);
-/// How often the log is read; a read takes in what is new.
+/// Time between two readings of the log. A reading takes in what is new.
 const READ_EVERY: Duration = ms(100);
 
-/// What one crawl took.
+/// Times and CPU that one crawl took.
 #[derive(Clone, Copy, Debug)]
 struct Took {
-    /// Until nine of ten pages were answered, and all.
+    /// Time until nine of ten pages were answered, and all.
     most_s: f64,
     all_s: f64,
-    /// Until every host had its first page.
+    /// Time until every host had its first page.
     hosts_s: f64,
     /// CPU time of the crawler until nine of ten pages were answered, and all.
     most_cpu_s: f64,
@@ -57,7 +58,7 @@ impl Took {
         );
     }
 
-    /// What is compared: pages, nine of ten and all, and CPU for them.
+    /// Returns what is compared: pages, nine of ten and all, and CPU for them.
     fn compared(&self) -> [f64; 4] {
         [self.most_s, self.all_s, self.most_cpu_s, self.cpu_s]
     }
@@ -68,11 +69,11 @@ impl Took {
 struct Progress {
     read: usize,
     first_us: Option<u64>,
-    /// When pages of the ordinary hosts were answered.
+    /// Times at which pages of the ordinary hosts were answered.
     ends_us: Vec<u64>,
-    /// Which they were.
+    /// URLs of these pages.
     asked: HashSet<String>,
-    /// When hosts had their first page.
+    /// Times at which hosts had their first page.
     hosts_us: HashMap<String, u64>,
     trapped: usize,
 }

@@ -1,4 +1,4 @@
-//! How far a reader has come in a crawl: one place for each shard.
+//! The place of a reader in a crawl: one place for each shard.
 //!
 //! A place is the offset of the last key record that was handed out. Offsets in key.dat are names and never change,
 //! also when a compaction moves or removes pages; only `crawler verify --rebuild` makes a key.dat with other ones. So a
@@ -25,7 +25,7 @@ const VERSION: u16 = 1;
 pub struct Place {
     /// The number of the shard; 0 in a crawl of one.
     pub shard: u32,
-    /// Where its key record begins.
+    /// Offset of its key record.
     pub record: u64,
 }
 
@@ -52,12 +52,12 @@ impl FromStr for Place {
 pub(super) struct Told {
     pub shard: u32,
     pub record: u64,
-    /// By what it is known again; nothing in a cursor that was typed.
+    /// Properties by which it is known again. `None` in a cursor that was typed.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub known_by: Option<KnownBy>,
 }
 
-/// By what a record is known again in an index that was rebuilt.
+/// Properties by which a record is known again in an index that was rebuilt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KnownBy {
     /// The number of the value file, and where the answer lay in it.
@@ -73,13 +73,14 @@ impl KnownBy {
         KnownBy { file, offset, time_ms: record.time.ms(), url: record.url.clone() }
     }
 
-    /// Whether `record` is the same answer. Where it lies may have changed.
+    /// Returns whether `record` is the same answer. It may have moved to another offset.
     pub fn is(&self, record: &KeyRecord) -> bool {
         (record.file, record.time) == (self.file, Time::from_ms(self.time_ms)) && record.url == self.url
     }
 }
 
-/// How far a reader has come: the last answer that it was given of each shard. A shard without one is at its beginning.
+/// The place of a reader in a crawl: the last answer that it was given of each shard. A shard without one is at its
+/// beginning.
 ///
 /// It can be kept in a file ([`Cursor::write`], [`Cursor::read`]), and typed: as text it is the places of the shards,
 /// with commas between them.
@@ -98,7 +99,7 @@ struct Stored {
 }
 
 impl Cursor {
-    /// Before the first page.
+    /// Returns a cursor before the first page.
     pub fn start() -> Cursor {
         Cursor::default()
     }

@@ -1,10 +1,10 @@
-//! Why an archive cannot be read.
+//! Reasons for which an archive cannot be read.
 
 use std::path::PathBuf;
 
 use crate::disk;
 
-/// Why an archive, or a page of it, cannot be read.
+/// Reasons for which an archive, or a page of it, cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -37,7 +37,7 @@ pub enum Error {
         url: String,
         /// The name of the archive.
         archive: String,
-        /// Which record has it there.
+        /// The record that has it there.
         what: String,
     },
 }

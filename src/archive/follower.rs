@@ -76,24 +76,25 @@ impl Follower {
         self.tails.iter_mut().try_for_each(|tail| tail.skip(&open, &mut self.notices))
     }
 
-    /// Behind the last page that was given out. Keep it once that page has been dealt with, and not before.
+    /// Returns a cursor behind the last page that was given out. Keep it once that page has been dealt with, and not
+    /// before.
     pub fn cursor(&self) -> Cursor {
         let told = self.tails.iter().filter_map(|tail| tail.told().cloned());
         Cursor { crawl: Some(self.crawl.clone()), told: told.map(|told| (told.shard, told)).collect() }
     }
 
-    /// Whether a process is crawling. Ask this first and for pages then: what is not there when a crawl has ended does
-    /// not come before the next one.
+    /// Returns whether a process is crawling. Ask this first and for pages then: pages that are not there when a crawl
+    /// has ended do not come before the next one.
     pub fn is_running(&self) -> bool {
         DirectoryLock::is_held_or_listed(&self.root)
     }
 
-    /// What there was to say since the last call, such as that pages come again because an index was rebuilt.
+    /// Returns the notices since the last call, such as that pages come again because an index was rebuilt.
     pub fn notices(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notices)
     }
 
-    /// That nobody has put another crawl into the directory.
+    /// Checks that nobody has put another crawl into the directory.
     fn check_crawl(&self) -> Result<()> {
         let found = crawl_in(&self.disk, &self.dirs)?;
         if found == self.crawl {

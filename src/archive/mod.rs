@@ -1,4 +1,4 @@
-//! What a crawl has stored, for other programs: open a directory, walk over its pages, get one by its URL, follow what
+//! Access to a stored crawl for other programs: open a directory, walk over its pages, get one by its URL, follow what
 //! comes.
 //!
 //! This module is what the crate promises to others; its items keep to semantic versioning. It reads files only: it
@@ -26,26 +26,27 @@
 //! # }
 //! ```
 //!
-//! # What following promises
+//! # Promises of following
 //!
-//! - **What is told is durable.** A page is given out when a checkpoint covers it: all that a checkpoint names was
-//!   synced before its file was begun. A crawl that resumes after a power cut, from that checkpoint or the one before
-//!   it, never cuts the archive behind a whole exchange that was synced, and replays it into the same place of the
-//!   index. So nothing that was told can vanish; and what was stored since the last checkpoint is told after the next.
+//! - **Pages that are given out are durable.** A page is given out when a checkpoint covers it: all that a checkpoint
+//!   names was synced before its file was begun. A crawl that resumes after a power cut, from that checkpoint or the
+//!   one before it, never cuts the archive behind a whole exchange that was synced, and replays it into the same place
+//!   of the index. So no page that was given out can vanish. Pages stored since the last checkpoint are given out after
+//!   the next one.
 //! - **Every page comes at least once**: each answer that was stored, every version of a URL, redirects, errors and
 //!   robots.txt included, unless it was removed or forgotten before it was reached. A [`Cursor`] that is kept after
-//!   pages were dealt with gives the rest; what lay between the cursor and a kill comes again. [`Page::place`] tells
-//!   one answer from all others, so that what comes twice can be told by it.
+//!   pages were dealt with gives the rest; pages between the cursor and a kill come again. [`Page::place`] is
+//!   different for every answer, so that a page that comes twice can be recognised by it.
 //! - **In order**: per shard by place in the archive, which is the order in which the pages were stored. Pages of
 //!   different shards come in turns, in no order that means something.
 //!
-//! # What a cursor means when the archive changes
+//! # Cursors when the archive changes
 //!
 //! - A compaction removes pages and moves others to another place of their value file. Cursors stay valid: places are
 //!   offsets in key.dat, which never change. Removed pages are passed over.
 //! - `crawler verify --rebuild` makes key.dat again, where damaged pages may be missing and others may have come back.
 //!   So a cursor also has what its last page is known by (value file, time, URL), and goes on behind that page,
-//!   wherever its record lies now. Only if that very page is gone, the pages of its value file (at most
+//!   wherever its record is now. Only if that very page is gone, the pages of its value file (at most
 //!   `container.segment_size`) come again, and [`Follower::notices`] says so. Places of pages may then be others than
 //!   before: compare URL and time.
 //! - While a crawl that was killed replays what its last checkpoint does not cover, key.dat is shorter for a moment.

@@ -29,7 +29,7 @@ pub struct Page {
     record: KeyRecord,
 }
 
-/// How the crawl came to a page.
+/// The way by which the crawl came to a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct History {
@@ -44,11 +44,11 @@ pub struct History {
     pub seed: Option<u64>,
     /// Requests that this answer took.
     pub attempt: Option<u32>,
-    /// From the start of the request to the end of the answer.
+    /// Time from the start of the request to the end of the answer.
     pub duration: Option<Duration>,
 }
 
-/// What a server answered.
+/// The answer of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Answer {
@@ -58,8 +58,8 @@ pub struct Answer {
     pub reason: String,
     /// Header fields in the order of the answer: names and values as they were sent.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Of a page whose body is stored with another one: the header fields that it came with there. After a 304 they
-    /// count where the answer's own say nothing.
+    /// Header fields that the body of a page came with that is stored with another one. After a 304 they count where
+    /// the answer's own fields say nothing.
     pub payload_headers: Vec<(Vec<u8>, Vec<u8>)>,
     /// The body as it was sent, content coding included.
     pub sent: Vec<u8>,
@@ -70,14 +70,14 @@ pub struct Answer {
     pub is_partial: bool,
 }
 
-/// Where the WARC record of an answer lies.
+/// The place of an answer's WARC record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WarcPlace {
     /// The file, below the crawl directory, by the name that it has when nothing more is written to it; until then
     /// `.open` stands behind it.
     pub file: PathBuf,
-    /// Where the record begins in it.
+    /// Offset of the record in it.
     pub offset: u64,
     /// Its length there, compressed.
     pub bytes: u64,
@@ -113,7 +113,7 @@ impl Page {
         self.record.status
     }
 
-    /// When the request began.
+    /// Returns when the request began.
     pub fn fetched(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_millis(self.record.time.ms())
     }
@@ -133,17 +133,17 @@ impl Page {
         self.record.payload_sha1
     }
 
-    /// Whether it is a robots.txt that the crawl fetched for itself.
+    /// Returns whether it is a robots.txt that the crawl fetched for itself.
     pub fn is_robots(&self) -> bool {
         self.record.robots
     }
 
-    /// Whether its body is that of an earlier answer, and stored there.
+    /// Returns whether its body is the same as an earlier answer's, and stored there.
     pub fn is_revisit(&self) -> bool {
         self.record.payload_at.is_some() || self.record.is_external
     }
 
-    /// Whether the body was cut short by a limit or a failure.
+    /// Returns whether the body was cut short by a limit or a failure.
     pub fn is_truncated(&self) -> bool {
         self.record.truncated
     }
@@ -153,7 +153,7 @@ impl Page {
         Place { shard: self.archives.dirs().shard(self.at).index(), record: self.record.offset }
     }
 
-    /// Whether a compaction has removed it from the archive by now.
+    /// Returns whether a compaction has removed it from the archive by now.
     pub fn is_removed(&self) -> Result<bool> {
         Ok(self.reader()?.record_at(self.record.offset)?.is_removed)
     }
@@ -164,13 +164,13 @@ impl Page {
         Ok(found.map(|record| Page::new(self.archives.clone(), self.at, record)))
     }
 
-    /// How the crawl came to it, as it was noted when it was fetched.
+    /// Returns how the crawl came to it, as it was noted when it was fetched.
     pub fn history(&self) -> Result<History> {
         let metadata = self.reader()?.metadata(&self.record)?;
         Ok(metadata.map_or_else(History::default, |metadata| History::parse(&metadata.block)))
     }
 
-    /// What the server answered; of a revisit with the body that it refers to.
+    /// Returns the server's answer. A revisit has the body that it refers to.
     pub fn answer(&self) -> Result<Answer> {
         self.answer_of(self.reader()?.response(&self.record)?)
     }
@@ -228,7 +228,7 @@ impl Page {
         })
     }
 
-    /// Where its WARC record lies. A compaction moves it.
+    /// Returns the place of its WARC record. A compaction moves it.
     pub fn warc(&self) -> Result<WarcPlace> {
         let name = self.reader()?.value_name(&self.record)?;
         let shard = self.archives.dirs().name(self.at).unwrap_or_default();
@@ -257,7 +257,7 @@ impl Answer {
 }
 
 impl History {
-    /// Of the fields of a metadata record.
+    /// Makes the history from the fields of a metadata record.
     pub(crate) fn parse(block: &[u8]) -> History {
         let mut history = History::default();
         for (name, value) in String::from_utf8_lossy(block).lines().filter_map(|line| line.split_once(": ")) {

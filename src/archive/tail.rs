@@ -1,4 +1,4 @@
-//! What one shard has stored behind a place, as far as a checkpoint covers it.
+//! The part of a shard's archive behind a place, as far as a checkpoint covers it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct Tail {
     at: usize,
     /// The last record that was handed out.
     told: Option<Told>,
-    /// What was found by the newest checkpoint.
+    /// The archive as the newest checkpoint has it.
     opened: Option<Opened>,
     /// Records that were read and not handed out.
     read: VecDeque<KeyRecord>,
@@ -34,13 +34,13 @@ pub(super) struct Tail {
 struct Opened {
     archives: Arc<Archives>,
     checkpoint: Covered,
-    /// Where to go on reading.
+    /// Offset from which reading goes on.
     from: u64,
     /// Nothing of this record and of those before is handed out.
     behind: Option<u64>,
 }
 
-/// What a checkpoint says of the archive.
+/// The state of the archive in a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Covered {
     number: u64,
@@ -48,18 +48,18 @@ struct Covered {
     state: ContainerState,
 }
 
-/// Where to go on in an archive.
+/// Places from which reading may go on in an archive.
 enum Found {
     Start,
     Behind(u64),
-    /// From this record on, some of which were handed out before.
+    /// The record from which on they are read, some of which were handed out before.
     Again(u64),
     /// Nothing is there yet that was not handed out.
     Wait,
 }
 
 impl Tail {
-    /// Behind `told` of the shard at the place `at`.
+    /// Makes a tail behind `told` of the shard at the place `at`.
     pub fn new(at: usize, told: Option<Told>) -> Tail {
         Tail { at, told, opened: None, read: VecDeque::new() }
     }
@@ -156,7 +156,7 @@ impl Tail {
         Ok(true)
     }
 
-    /// Where to go on in the archive of `reader`, of which `covered` is durable.
+    /// Returns from where reading goes on in the archive of `reader`, of which `covered` is durable.
     fn find(&self, reader: &Reader, covered: &ContainerState) -> Result<Found> {
         let Some(told) = &self.told else { return Ok(Found::Start) };
         let end = covered.key_bytes;

@@ -6,10 +6,10 @@ use super::redirects::{HOPS_MAX, Next, Way, follow};
 use super::spool::Spool;
 use crate::disk::Result;
 
-/// Between the URLs of a way.
+/// Arrow between the URLs of a way.
 const ARROW: &str = " \u{2192} ";
 
-/// Where a redirect leads that does not lead to a page at once.
+/// The way of a redirect that does not lead to a page at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
     pub is_loop: bool,
@@ -18,7 +18,7 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// That of a line.
+    /// Reads the chain from a line.
     pub(super) fn of_line(bytes: &[u8]) -> Chain {
         let [_, mark, detail] = fields(bytes);
         Chain { is_loop: mark == "loop", detail: detail.to_owned() }

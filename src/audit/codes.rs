@@ -19,7 +19,7 @@ const REGIONS: &str = "ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd 
     pw py qa re ro rs ru rw sa sb sc sd se sg sh si sj sk sl sm sn so sr ss st sv sx sy sz tc td tf tg th tj tk tl tm \
     tn to tr tt tv tw tz ua ug um us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw";
 
-/// What is wrong with a value of `hreflang`; nothing where it is right.
+/// Returns what is wrong with a value of `hreflang`, and `None` where it is right.
 pub(super) fn fault(code: &str) -> Option<String> {
     let lower = code.trim().to_ascii_lowercase();
     if lower == "x-default" {

@@ -18,7 +18,7 @@ use crate::text::figures::iso_ms;
 /// A finding is written with so many places; one with more comes several times.
 pub(super) const PLACES_MAX: usize = 1_000;
 
-/// Whether a finding was there before.
+/// States of a finding compared with an earlier audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
@@ -65,7 +65,7 @@ pub(super) struct Earlier {
     head: Head,
 }
 
-/// What it says of the crawl that it was made of.
+/// Head of an earlier audit: the crawl that it was made of, and its newest answer.
 #[derive(Default)]
 struct Head {
     crawl: String,
@@ -73,7 +73,7 @@ struct Head {
 }
 
 impl Earlier {
-    /// Whether it was made of the crawl of this id when that had fetched as much.
+    /// Returns whether it was made of the crawl of this id when that had fetched as much.
     pub(super) fn is_of(&self, crawl: &str, newest: Time) -> bool {
         self.head.crawl == crawl && self.head.newest == iso_ms(newest)
     }
@@ -95,7 +95,8 @@ pub(super) fn read(path: &Path, memory: usize) -> Result<Earlier> {
     Ok(Earlier { findings: Spool::of(findings.into_sorter())?, head })
 }
 
-/// Where the findings of a file go; the file is an object with a list of them, and a findings in it may be one, too.
+/// Sink for the findings of a file. The file is an object with a list of them, and a finding in it may be such a list,
+/// too.
 struct Into<'a> {
     findings: &'a mut Findings,
     head: &'a mut Head,
@@ -178,7 +179,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// What `finding` is; earlier ones before it that were not met go to `fixed`.
+    /// Returns the state of `finding`. Earlier ones before it that were not met go to `fixed`.
     pub(super) fn of(
         &mut self,
         finding: &Finding,

@@ -35,7 +35,7 @@ use crate::web::url::CanonicalUrl;
 
 /// Redirects in a row that a check follows.
 pub const REDIRECTS_MAX: usize = 10;
-/// What is to be said of an external link.
+/// Judgement of an external link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It leads to an answer.
@@ -63,13 +63,13 @@ pub struct ExternalCounts {
     pub broken: u64,
     /// Answered with 401, 403, 429 and so on.
     pub refused: u64,
-    /// Not asked for, as robots.txt wants it.
+    /// Links not asked for, as robots.txt wants it.
     pub forbidden: u64,
-    /// Without an answer in time.
+    /// Links without an answer in time.
     pub timed_out: u64,
     /// Those of which nothing is known.
     pub unchecked: u64,
-    /// Why the check ended before its end.
+    /// Reason for which the check ended before its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
 }
@@ -142,20 +142,21 @@ pub(super) fn list(
     Ok((keys.finish()?, urls))
 }
 
-/// Whether links of this kind are checked: what a visitor, a browser or a search engine follows. Sitemaps are not: they
-/// cannot speak for other sites.
+/// Returns whether links of this kind are checked: those that a visitor, a browser or a search engine follows. Links of
+/// sitemaps are not: these cannot speak for other sites.
 pub(super) fn is_checked(how: How) -> bool {
     !matches!(how, How::Listed | How::Sitemap)
 }
 
-/// What a check has brought.
+/// Results of a check.
 pub(super) struct Checked {
     /// Verdicts by key.
     verdicts: Spool,
 }
 
 impl Checked {
-    /// That of the crawl in `dir`, which may have stored nothing. Answers that cannot be read are told to `faulty`.
+    /// Reads the results of the crawl in `dir`, which may have stored nothing. Answers that cannot be read are passed
+    /// to `faulty`.
     pub(super) fn read(dir: &Path, memory: usize, faulty: &mut dyn FnMut(archive::Error)) -> Result<Checked> {
         let disk = Disk::real();
         let mut nodes = Sorter::new(memory / 2);
@@ -201,13 +202,13 @@ impl Verdict {
         }
     }
 
-    /// On the URL of this key; the keys have to rise from call to call.
+    /// Returns the verdict on the URL of this key. The keys have to rise from call to call.
     pub(super) fn of(verdicts: &mut Lines<'_>, key: &[u8]) -> disk::Result<Verdict> {
         let line = verdicts.next_of(key)?;
         Ok(line.map_or(Verdict::Unchecked, |line| Verdict::of_line(&line)))
     }
 
-    /// On what is known of a URL.
+    /// Returns the verdict on what is known of a URL.
     fn of_node(node: &Node) -> Verdict {
         match node {
             Node::Answered(known) => match known.status {

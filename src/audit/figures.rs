@@ -19,9 +19,9 @@ const SIZES: [u64; 10] =
 /// A class of a distribution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Class {
-    /// What is counted in it.
+    /// Name of what is counted in it.
     pub name: String,
-    /// How many.
+    /// The number of them.
     pub count: u64,
 }
 

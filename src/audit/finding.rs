@@ -1,10 +1,10 @@
-//! What an audit finds: kinds, findings and the places where they show; as lines that are sorted by them.
+//! The results of an audit: kinds, findings and the places where they show. They are lines, sorted by these three.
 
 use super::line::{fields, line};
 use crate::disk::Result;
 use crate::disk::sorter::Sorter;
 
-/// How grave a finding is.
+/// Degrees of gravity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     /// Visitors meet it.
@@ -17,7 +17,7 @@ pub enum Weight {
 
 macro_rules! kinds {
     ($($kind:ident $name:literal $weight:ident $title:literal $about:literal)*) => {
-        /// What is found.
+        /// Kinds of findings.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Kind {
             $(#[doc = $about] $kind,)*
@@ -27,22 +27,22 @@ macro_rules! kinds {
             /// All kinds, in the order of the report.
             pub const ALL: &'static [Kind] = &[$(Kind::$kind,)*];
 
-            /// As it is called in files and options.
+            /// Returns its name in files and options.
             pub fn name(self) -> &'static str {
                 match self { $(Kind::$kind => $name,)* }
             }
 
-            /// As it is called in the report.
+            /// Returns its title in the report.
             pub fn title(self) -> &'static str {
                 match self { $(Kind::$kind => $title,)* }
             }
 
-            /// What it means, in a sentence.
+            /// Returns what it means, in a sentence.
             pub fn about(self) -> &'static str {
                 match self { $(Kind::$kind => $about,)* }
             }
 
-            /// How grave it is.
+            /// Returns how grave it is.
             pub fn weight(self) -> Weight {
                 match self { $(Kind::$kind => Weight::$weight,)* }
             }
@@ -117,7 +117,7 @@ impl Kind {
 pub struct Item {
     /// The page, image or page of the other language; empty where the finding is the place.
     pub url: String,
-    /// How it names what the finding is about: `anchor`, `embed` and so on.
+    /// The way in which it names what the finding is about: `anchor`, `embed` and so on.
     pub how: String,
     /// The text of the anchor, the code of the language.
     pub text: String,
@@ -126,13 +126,13 @@ pub struct Item {
 /// A finding in one place: findings with several places have a row for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is.
+    /// Kind of the finding.
     pub kind: Kind,
-    /// What it is about: a URL, or the text that several pages have.
+    /// Subject of the finding: a URL, or the text that several pages have.
     pub subject: String,
-    /// Where it shows.
+    /// The place where it shows.
     pub item: Item,
-    /// What there is to say about the subject.
+    /// Details about the subject, in words.
     pub detail: String,
 }
 
@@ -156,7 +156,7 @@ impl Finding {
         line([&kind, &self.subject, &self.item.url, &self.item.how, &self.item.text, &self.detail])
     }
 
-    /// That of a line.
+    /// Reads the finding from a line.
     pub(super) fn of_line(line: &[u8]) -> Option<Finding> {
         let [kind, subject, url, how, text, detail] = fields(line);
         let place = kind.bytes().next()?.checked_sub(b'A')?;
@@ -164,7 +164,7 @@ impl Finding {
         Some(Finding::of(kind, subject, detail).at(url, how, text))
     }
 
-    /// What makes it the same finding as one of another audit: kind, subject and place, not its words.
+    /// Returns what makes it the same finding as one of another audit: kind, subject and place, not its words.
     pub(super) fn identity(&self) -> (Kind, &str, &str) {
         (self.kind, &self.subject, &self.item.url)
     }
@@ -176,7 +176,7 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// With so many bytes of memory.
+    /// Makes an empty list with this many bytes of memory.
     pub(super) fn new(memory: usize) -> Findings {
         Findings { sorter: Sorter::new(memory) }
     }

@@ -31,7 +31,7 @@ const PAGE_BYTES_MAX: usize = 32 << 20;
 /// Memory for the places of older versions.
 const OLDER_MEMORY: usize = 16 << 20;
 
-/// What the pass has gathered.
+/// Lines that the pass has gathered.
 pub(super) struct Gathered {
     /// Lines of [`Node`]s.
     pub nodes: Sorter,
@@ -43,7 +43,7 @@ pub(super) struct Gathered {
     pub pairs: Sorter,
     pub findings: Findings,
     pub figures: Figures,
-    /// When the last answer was asked for.
+    /// Time at which the last answer was asked for.
     pub newest: Time,
     pub sampler: Sampler,
     pub tree: Tree,
@@ -87,7 +87,7 @@ struct Visit {
     digest: [u8; 20],
     history: History,
     content_type: Option<String>,
-    /// What its header fields say to all robots.
+    /// Directives of its header fields for all robots.
     said: RobotsDirectives,
 }
 
@@ -200,7 +200,7 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
-    /// What the body of an answer names, and says of itself.
+    /// Gathers what the body of an answer names, and says of itself.
     fn content(&mut self, visit: &Visit, known: &mut Answered) -> Result<()> {
         if self.sitemap(visit)? {
             return Ok(());
@@ -292,7 +292,8 @@ impl<'a> Gatherer<'a> {
         Ok(self.out.links.push(&link.line())?)
     }
 
-    /// What a page or style sheet that was fetched by https embeds by http, unless it tells browsers to ask by https.
+    /// Gathers what a page or style sheet that was fetched by https embeds by http, unless it asks browsers to use
+    /// https.
     fn mixed(&mut self, visit: &Visit, links: &Links, upgraded_by_page: bool) -> Result<()> {
         let policies = headers::list(&visit.answer.headers, "content-security-policy").unwrap_or_default();
         if !visit.url.is_https() || upgraded_by_page || page::upgrades(&policies) {
@@ -349,7 +350,7 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
-    /// What a page that may be indexed should have, and have alone.
+    /// Gathers what a page that may be indexed should have, and have alone.
     fn same(&mut self, digest: &[u8; 20], known: &Answered, facts: &Facts) -> Result<()> {
         let digest = data_encoding::BASE32.encode(digest);
         if known.canonical.is_empty() {
@@ -369,7 +370,7 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
-    /// If the answer is a sitemap or a feed in JSON, its entries. Says whether it is.
+    /// Gathers the entries of the answer if it is a sitemap or a feed in JSON. Returns whether it is.
     fn sitemap(&mut self, visit: &Visit) -> Result<bool> {
         let claim = if visit.history.hops.ends_with('M') { Claim::Named } else { Claim::Unlikely };
         let body =

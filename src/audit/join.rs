@@ -42,7 +42,7 @@ struct Target {
     sitemaps: Vec<String>,
     /// Its place in the sample.
     sampled: Option<usize>,
-    /// What is wrong with it where it is external.
+    /// The fault of the target where it is external.
     external_fault: Option<String>,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn find(sides: &Sides<'_>, sample: &mut Sample, findings: &mut Findin
     Ok(counts)
 }
 
-/// What is wrong with the URL of this key, if it is an external one.
+/// Returns what is wrong with the URL of this key, if it is an external one.
 fn external_fault(
     external: &mut Option<(Lines<'_>, Lines<'_>)>,
     key: &[u8],
@@ -200,7 +200,7 @@ impl Target {
         findings.push(&self.at(Kind::Sitemap, link, &why))
     }
 
-    /// What is known when all links are read.
+    /// Reports what is known when all links are read.
     fn end(&self, findings: &mut Findings) -> Result<()> {
         let Some(Node::Answered(known)) = &self.node else { return Ok(()) };
         let is_seed = known.depth == Some(0);

@@ -2,14 +2,14 @@
 
 use super::line::{fields, line};
 
-/// How a URL is named.
+/// Ways in which a URL is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
     /// `a`, `area`.
     Anchor,
     /// Part of a page.
     Embed,
-    /// By `<meta http-equiv=refresh>` or a header field.
+    /// A refresh by `<meta http-equiv=refresh>` or a header field.
     Refresh,
     /// The canonical URL of a page.
     Canonical,
@@ -17,7 +17,7 @@ pub(super) enum How {
     Other,
     /// The `Link` header.
     Header,
-    /// Where an answer redirects.
+    /// The target of an answer that redirects.
     Redirect,
     /// An entry of a sitemap.
     Listed,
@@ -38,7 +38,7 @@ const NAMES: [(How, &str); 9] = [
 ];
 
 impl How {
-    /// As `export links` calls it.
+    /// Returns its name in `export links`.
     pub(super) fn name(self) -> &'static str {
         NAMES.iter().find(|(how, _)| *how == self).map_or("", |(_, name)| name)
     }
@@ -47,7 +47,7 @@ impl How {
         NAMES.iter().find(|(_, found)| *found == name).map(|(how, _)| *how)
     }
 
-    /// Whether a visitor comes along it.
+    /// Returns whether a visitor comes along it.
     pub(super) fn is_followed(self) -> bool {
         matches!(self, How::Anchor | How::Refresh | How::Redirect)
     }
@@ -61,9 +61,9 @@ pub(super) struct Link {
     pub how: How,
     /// The URL of the page that names it.
     pub source: String,
-    /// With rel=nofollow.
+    /// True if it has rel=nofollow.
     pub nofollow: bool,
-    /// To another host.
+    /// True if it leads to another host.
     pub leaves: bool,
     /// The text of the anchor.
     pub text: String,

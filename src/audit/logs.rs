@@ -1,6 +1,6 @@
-//! What the logs of a crawl say of URLs that have no answer: attempts in vain, and what robots.txt forbids.
+//! The logs of a crawl, for URLs that have no answer: attempts in vain, and URLs that robots.txt forbids.
 //!
-//! Lines of crawl.log that tell of an answer are passed over: the archive has it. Of an old log that an operator has
+//! Lines of crawl.log about an answer are passed over: the archive has it. Of an old log that an operator has
 //! removed nothing is known.
 
 use serde::Deserialize;
@@ -25,7 +25,7 @@ struct Skipped {
     rule: String,
 }
 
-/// What skipped.jsonl puts before the reason why a host was given up.
+/// Words that skipped.jsonl puts before the reason why a host was given up.
 const SETTING: &str = "politeness.give_up: ";
 
 /// Adds lines of the URLs of the crawl in `dirs` that have no answer.
@@ -58,7 +58,7 @@ pub(super) fn read(disk: &Disk, dirs: &CrawlDirs, keys: &KeyMaker, nodes: &mut S
     Ok(())
 }
 
-/// Why a host was given up, as far as it is known.
+/// Returns why a host was given up, as far as it is known.
 fn gone(reason: String, rule: &str) -> String {
     match rule.strip_prefix(SETTING).unwrap_or(rule) {
         "" => reason,
@@ -66,7 +66,7 @@ fn gone(reason: String, rule: &str) -> String {
     }
 }
 
-/// Why an attempt was in vain.
+/// Returns why an attempt was in vain.
 fn why(line: &ReadLine<'_>) -> String {
     let named = Failure::ALL.into_iter().map(|failure| failure.to_string()).find(|words| line.has_note(&field(words)));
     named.unwrap_or_else(|| "no answer".to_owned())

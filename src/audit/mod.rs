@@ -1,5 +1,5 @@
-//! What is wrong with a site, by what a crawl has stored of it: links that fail, titles that are missing, canonical
-//! URLs that contradict one another, and what else [`Kind`] names, each finding with the pages where it shows.
+//! Faults of a site, by what a crawl has stored of it: links that fail, titles that are missing, canonical URLs that
+//! contradict one another, and what else [`Kind`] names, each finding with the pages where it shows.
 //!
 //! # How it works
 //!
@@ -71,7 +71,7 @@ use gather::Gatherer;
 use join::Sides;
 use spool::Spool;
 
-/// Why an audit cannot be made.
+/// Reasons for which an audit cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -89,7 +89,7 @@ pub enum Error {
     Earlier {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault, in words.
         why: String,
     },
 }
@@ -97,14 +97,14 @@ pub enum Error {
 /// The result of an audit.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// How an audit is made.
+/// Options of an audit.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Memory for sorting, in bytes.
     pub memory: usize,
     /// The JSON file of an earlier audit, to compare with.
     pub earlier: Option<PathBuf>,
-    /// What the report says of when it was made.
+    /// Time at which the report says that it was made.
     pub now: Time,
     /// The site as the report calls it; it names the crawl directory otherwise.
     pub title: Option<String>,
@@ -124,11 +124,11 @@ pub struct Audit {
 struct External {
     /// Their keys.
     keys: Spool,
-    /// What a check of them has brought, and why it ended before its end.
+    /// Results of a check of them, and the reason why it ended before its end, if it did.
     checked: Option<(Checked, Option<String>)>,
 }
 
-/// What is left of what was gathered when URLs and links are sorted.
+/// The rest of what was gathered when URLs and links are sorted.
 struct Rest {
     same: disk::sorter::Sorter,
     pairs: disk::sorter::Sorter,

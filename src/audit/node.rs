@@ -1,5 +1,5 @@
-//! What is known of a URL: how it was answered, or why not. A line for each word that there is about it, of which the
-//! one that counts comes first.
+//! The state of a URL: how it was answered, or why not. Each source that knows of it adds a line, and the line that
+//! counts comes first.
 
 use super::line::{fields, line};
 use super::spool::Lines;
@@ -7,10 +7,10 @@ use crate::clock::Time;
 use crate::disk::Result;
 use crate::outcome::words_of_status;
 
-/// How a URL was answered.
+/// An answer for a URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answered {
-    /// As it was requested.
+    /// The URL as it was requested.
     pub url: String,
     /// A page that the server calls unchanged has 200.
     pub status: u16,
@@ -24,7 +24,7 @@ pub(super) struct Answered {
     pub canonical: String,
 }
 
-/// What is known of a URL.
+/// The state of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Node {
     /// It was answered.
@@ -78,13 +78,13 @@ impl Node {
         Some((key, node))
     }
 
-    /// What is known of the URL of this key; the keys have to rise from call to call.
+    /// Reads the state of the URL of this key. The keys have to rise from call to call.
     pub(super) fn of(nodes: &mut Lines<'_>, key: &[u8]) -> Result<Option<Node>> {
         let line = nodes.next_of(key)?;
         Ok(line.and_then(|line| Node::of_line(&line).map(|(_, node)| node)))
     }
 
-    /// What is wrong with it for those who follow a link to it; nothing where all is well.
+    /// Returns what is wrong with it for those who follow a link to it, and `None` where all is well.
     pub(super) fn fault(&self) -> Option<String> {
         match self {
             Node::Answered(known) if known.status >= 400 => Some(status(known.status)),
@@ -101,7 +101,7 @@ impl Node {
         }
     }
 
-    /// Whether it is a page with content.
+    /// Returns whether it is a page with content.
     pub(super) fn is_page(&self) -> bool {
         matches!(self, Node::Answered(known) if known.status == 200 && known.is_html)
     }

@@ -1,5 +1,5 @@
-//! What an HTML page says of itself, in one pass over its tags and without a tree: title, description, main heading,
-//! canonical URLs, translations, images without alternative text.
+//! Statements of an HTML page about itself, read in one pass over its tags and without a tree: title, description, main
+//! heading, canonical URLs, translations, images without alternative text.
 //!
 //! What scripts would not run for is passed over: `template`, and `noscript` for headings and images. An image that is
 //! hidden from readers (`role=presentation`, `role=none`, `aria-hidden=true`) needs no text.
@@ -22,7 +22,7 @@ const IMAGES_MAX: usize = 10_000;
 /// A URL of an image in its page, as `data:`, is shown by its beginning.
 const SOURCE_BYTES_MAX: usize = 2_048;
 
-/// What a page says of itself. URLs are as they are written.
+/// Statements of a page about itself. URLs are as they are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
     /// The first title that is none of a drawing.
@@ -105,7 +105,7 @@ impl Values {
     }
 }
 
-/// Where a tag is.
+/// The place of a tag.
 #[derive(Clone, Copy)]
 struct Place {
     /// Browsers see it: it is in no `noscript`.
@@ -122,7 +122,7 @@ fn stays_in_head(tag: &Tag<'_>) -> bool {
     if tag.is_start { OF_HEAD.iter().any(|name| is(name)) } else { !is("head") }
 }
 
-/// Whether a Content-Security-Policy tells browsers to ask by https for what is named by http.
+/// Returns whether a Content-Security-Policy asks browsers to use https for what is named by http.
 pub(super) fn upgrades(policy: &str) -> bool {
     let mut directives = policy.split([';', ',']);
     directives.any(|directive| directive.trim().eq_ignore_ascii_case("upgrade-insecure-requests"))

@@ -18,11 +18,11 @@ pub(super) struct Way<'a> {
     pub stops: Vec<&'a str>,
     /// The key where it stands.
     pub at: &'a str,
-    /// What is known of that.
+    /// The state of the URL at that key.
     pub node: Option<&'a Node>,
 }
 
-/// What becomes of a way.
+/// The next step of a way.
 pub(super) enum Next {
     /// It goes on to this key.
     On(String),
@@ -38,13 +38,13 @@ impl Way<'_> {
         self.stops.first().copied().unwrap_or(self.at)
     }
 
-    /// Whether it has been here.
+    /// Returns whether it has been here.
     pub(super) fn is_circle(&self) -> bool {
         self.stops.contains(&self.at)
     }
 }
 
-/// What `judge` says of the ways from all `nodes`, a line each.
+/// Writes what `judge` says of the ways from all `nodes`, a line each.
 pub(super) fn follow(nodes: &Spool, memory: usize, judge: &dyn Fn(&Way<'_>) -> Next) -> Result<Spool> {
     let mut pass = Pass { judge, found: Sorter::new(memory / 2), ways: Sorter::new(memory / 4), is_any: false };
     let (mut lines, mut last) = (nodes.read(), Vec::new());
@@ -65,7 +65,7 @@ struct Pass<'a> {
     judge: &'a dyn Fn(&Way<'_>) -> Next,
     found: Sorter,
     ways: Sorter,
-    /// Whether some go on.
+    /// True if some go on.
     is_any: bool,
 }
 

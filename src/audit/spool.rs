@@ -51,7 +51,7 @@ impl Spool {
         out.finish()
     }
 
-    /// From the first line on.
+    /// Returns the lines, from the first one on.
     pub(super) fn read(&self) -> Lines<'_> {
         Lines { reader: self.file.read(), line: Vec::new(), is_held: false }
     }

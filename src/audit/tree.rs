@@ -22,7 +22,7 @@ pub struct Branch {
     pub faults: u64,
     /// The largest directories in it.
     pub children: Vec<Branch>,
-    /// How many more there are.
+    /// The number of further ones that are not shown.
     pub more: u64,
 }
 
@@ -50,7 +50,7 @@ impl Branch {
     }
 }
 
-/// What a URL is in the tree.
+/// Kinds of URLs in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaf {
     Page,

@@ -1,12 +1,12 @@
-//! Which buttons of consent banners are clicked: a list of the consent platforms that most sites buy or install.
+//! Buttons of consent banners that are clicked: a list of the consent platforms that most sites buy or install.
 //!
-//! Each has names of its own for its buttons, the same on all sites, so that a selector is enough. They are compared
+//! Each has its own names for its buttons, the same on all sites, so that a selector is enough. They are compared
 //! with those that DuckDuckGo's autoconsent and Consent-O-Matic (Aarhus University) know, which are far longer: banners
 //! that one site has built for itself, and those in a frame of another site (Sourcepoint), are not clicked here.
 
 use serde::{Deserialize, Serialize};
 
-/// What banners that ask for consent are told.
+/// Answers to banners that ask for consent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Consent {
     /// Nothing.

@@ -21,7 +21,7 @@ use super::launch::Confinement;
 use super::memory::children;
 use crate::disk::open_file;
 
-/// What the names of profiles begin with.
+/// Prefix of the names of profiles.
 const PROFILE: &str = "crawler-browser-";
 /// The file in each that is locked.
 const LOCK: &str = "lock";
@@ -30,7 +30,7 @@ const LOCK: &str = "lock";
 #[derive(Debug)]
 pub(super) struct Keeper {
     pid: Pid,
-    /// Whether the process was waited for, so that its number may belong to another one.
+    /// True if the process was waited for, so that its number may belong to another one.
     is_reaped: Arc<Mutex<bool>>,
     gone: watch::Receiver<bool>,
     thread: Option<JoinHandle<()>>,

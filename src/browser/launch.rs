@@ -22,7 +22,7 @@ const NOBODY: u32 = 65_534;
 /// Free bytes of `/dev/shm` that browsers can do with.
 const SHARED_BYTES_MIN: u64 = 1 << 30;
 
-/// What makes a browser quiet and small. Those that only some versions know do no harm to others.
+/// Arguments that make a browser quiet and small. Those that only some versions know do no harm to others.
 const ARGUMENTS: &[&str] = &[
     "--headless=new",
     "--remote-debugging-pipe",
@@ -95,14 +95,14 @@ const FEATURES_OFF: &[&str] = &[
 /// Arguments that nobody else may add, in a script or in settings of the system.
 const UNSAFE: &[&str] = &["--no-sandbox", "--single-process", "--disable-namespace-sandbox", "--no-zygote"];
 
-/// How a browser is confined.
+/// The way in which a browser is confined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Confinement {
     /// The words before its program; each program of them becomes the next one.
     words: Vec<String>,
-    /// Whether root becomes nobody.
+    /// True if root becomes nobody.
     is_dropped: bool,
-    /// Whether it goes without a sandbox.
+    /// True if it runs without a sandbox.
     pub is_unsandboxed: bool,
 }
 
@@ -172,7 +172,7 @@ impl Confinement {
     }
 }
 
-/// What of `arguments` takes the sandbox away.
+/// Returns the first of `arguments` that takes the sandbox away, if one does.
 pub(super) fn unsafe_argument(arguments: &[String]) -> Option<&str> {
     arguments.iter().map(String::as_str).find(|argument| UNSAFE.contains(argument))
 }
@@ -181,7 +181,7 @@ fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Whether `program` runs behind `words`, and says that all is well.
+/// Returns whether `program` runs behind `words` and exits with success.
 fn runs(words: &[String], program: &[&str]) -> bool {
     let mut line = words.iter().map(String::as_str).chain(program.iter().copied());
     let Some(first) = line.next() else { return true };

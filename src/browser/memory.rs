@@ -1,4 +1,4 @@
-//! What the processes of a browser take: memory and time on processors, read from `/proc`.
+//! Resources that the processes of a browser take: memory and time on processors, read from `/proc`.
 //!
 //! Memory is the proportional set size (PSS) of the kernel, which counts what processes share once. It costs the kernel
 //! a walk over the pages of a process, so it is read again only when the cheap figure (what is in no file) has moved,
@@ -24,7 +24,7 @@ pub(super) struct Tree {
     cpu: Duration,
 }
 
-/// What is known of a process.
+/// Figures of a process.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     is_renderer: bool,
@@ -92,7 +92,7 @@ impl Tree {
     }
 }
 
-/// What a process takes, of which this was known `before`; nothing where it is gone.
+/// Measures a process, of which `before` was known earlier. `None` where it is gone.
 fn measured(pid: u32, before: Option<&Known>, is_exact: bool) -> Option<Known> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let is_renderer = before.map_or_else(|| is_renderer(pid), |known| known.is_renderer);
@@ -111,7 +111,7 @@ fn pss(pid: u32) -> Option<u64> {
     bytes_of(&fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?, "Pss:")
 }
 
-/// What a text of the kernel says in the line that begins with `name`, in bytes.
+/// Returns the number in the line of a text of the kernel that begins with `name`, in bytes.
 fn bytes_of(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)

@@ -1,4 +1,4 @@
-//! What a page asks for, and how the crawler answers: the one way between a page and the network.
+//! Requests of a page, and the answers of the crawler: the one way between a page and the network.
 
 use std::sync::mpsc::Receiver;
 
@@ -20,21 +20,22 @@ pub struct Asked {
     /// `http` or `https`, without a fragment. What else a page may load (`data:`, `blob:`, `about:`) does not come
     /// here; all other schemes are refused before.
     pub url: String,
-    /// In capitals for the usual ones.
+    /// Method, in capitals for the usual ones.
     pub method: String,
-    /// As the browser would send them, in no order that means anything; without `Cookie` and what a connection adds.
+    /// Header fields as the browser would send them, in no order that means anything. `Cookie` and the fields that a
+    /// connection adds are left out.
     pub headers: Vec<(String, String)>,
-    /// What is sent along.
+    /// Body that is sent along.
     pub body: Option<Vec<u8>>,
-    /// What the answer is wanted for.
+    /// Purpose of the answer.
     pub kind: ResourceKind,
-    /// Whether it is the page itself, rather than something in it. Also true where the page goes elsewhere by itself.
+    /// True if it is the page itself, rather than something in it. Also true where the page goes elsewhere by itself.
     pub is_main_document: bool,
     /// The URL whose answer redirected here.
     pub redirected_from: Option<String>,
 }
 
-/// What the answer to a request is wanted for.
+/// Purposes that the answer to a request may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResourceKind {
@@ -52,9 +53,9 @@ pub enum ResourceKind {
     Media,
     /// `fetch()`, `XMLHttpRequest`, `EventSource`.
     Fetch,
-    /// What expects no answer: beacons, reports of violated policies.
+    /// A request that expects no answer: beacons, reports of violated policies.
     Ping,
-    /// What may be needed later.
+    /// A resource that may be needed later.
     Prefetch,
     /// Manifests, favicons, preflights, the first script of a worker, and what has no name.
     Other,
@@ -72,7 +73,7 @@ pub struct Fulfilled {
     pub body: Vec<u8>,
 }
 
-/// Why a request of a page gets no answer; the page sees a network error.
+/// Reasons for which a request of a page gets no answer. The page sees a network error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Denied {
@@ -93,7 +94,7 @@ pub struct Reply {
     sink: Option<Sink>,
 }
 
-/// What takes an answer.
+/// A function that takes an answer.
 type Sink = Box<dyn FnOnce(Result<Fulfilled, Denied>) + Send>;
 
 impl Reply {

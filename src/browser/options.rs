@@ -1,11 +1,11 @@
-//! How browsers are run, and what a page may do and cost.
+//! Options of browsers, and limits for what a page may do and cost.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::consent::Consent;
 
-/// How the processes of the browser are run.
+/// The way in which the processes of the browser are run.
 #[derive(Clone, Debug)]
 pub struct BrowserOptions {
     /// The program; none for the first one that [`super::find`] finds on `PATH`.
@@ -16,7 +16,7 @@ pub struct BrowserOptions {
     pub pages_max: u32,
     /// Time for a process to start and answer.
     pub start_timeout: Duration,
-    /// Where its temporary profiles lie.
+    /// Directory of its temporary profiles.
     pub temporary_dir: PathBuf,
     /// Run it without a sandbox where it cannot have one. To set it is to trust every page.
     pub allow_unsandboxed: bool,
@@ -35,18 +35,18 @@ impl Default for BrowserOptions {
     }
 }
 
-/// What is done with a page, and its limits. What is refused to every page is not among them.
+/// Actions on a page, and its limits. [`RefusedKind`](super::RefusedKind) has what is refused to every page.
 #[derive(Clone, Debug)]
 pub struct RenderOptions {
-    /// What scripts read in `navigator.userAgent`; empty for the browser's own.
+    /// Value of `navigator.userAgent` for scripts. Empty for the browser's own.
     pub user_agent: String,
-    /// What scripts read in `navigator.languages`, as in the field `Accept-Language`; empty for the browser's own.
+    /// Value of `navigator.languages` for scripts, as in the field `Accept-Language`. Empty for the browser's own.
     pub accept_language: String,
-    /// What the page takes for its window.
+    /// Size that the page takes for its window.
     pub viewport: Viewport,
     /// Time for all of it, pictures aside. A page that is not quiet by then is taken as it is.
     pub deadline: Duration,
-    /// When a page counts as quiet.
+    /// The rule by which a page counts as quiet.
     pub quiet: Quiet,
     /// Bytes of memory of the processes of a page ([`super::Rendered::peak_memory`]). Where they take more, the browser
     /// is killed.
@@ -63,7 +63,7 @@ pub struct RenderOptions {
     pub links_max: usize,
     /// Steps to the end of a page that grows there; 0 does not scroll.
     pub scrolls_max: u32,
-    /// What banners that ask for consent are told, when the page is quiet for the first time.
+    /// Answer to banners that ask for consent, given when the page is quiet for the first time.
     pub consent: Consent,
     /// CSS selectors of what is clicked when the page is quiet, each until it is gone or changes nothing.
     pub click: Vec<String>,
@@ -102,9 +102,9 @@ impl Default for RenderOptions {
 /// Size of a window in CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Viewport {
-    /// From left to right.
+    /// Pixels from left to right.
     pub width: u32,
-    /// From top to bottom.
+    /// Pixels from top to bottom.
     pub height: u32,
 }
 
@@ -120,13 +120,13 @@ pub struct Quiet {
 /// A picture of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Screenshot {
-    /// How it is encoded.
+    /// Encoding of the picture.
     pub format: PictureFormat,
     /// The whole page, up to 16,384 pixels of height, rather than the window.
     pub is_full: bool,
 }
 
-/// How a picture is encoded.
+/// Encodings of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureFormat {
     /// `image/png`.

@@ -29,36 +29,36 @@ const PROCESSES_MAX: usize = 100;
 const END_MAX: Duration = Duration::from_secs(3);
 /// Bytes of its last words that are kept.
 const WORDS_BYTES: usize = 4 << 10;
-/// What it says where it cannot have a sandbox.
+/// Messages of a browser that cannot have a sandbox.
 const NO_SANDBOX: [&str; 2] = ["No usable sandbox", "without --no-sandbox is not supported"];
 
 /// It, with its connection.
 #[derive(Debug)]
 pub(super) struct Process {
     pub connection: Arc<Connection>,
-    /// What it calls itself to servers.
+    /// User agent that it sends to servers.
     pub user_agent: String,
     keeper: Keeper,
     watch: Arc<Mutex<Watch>>,
     /// Pages that it ever had.
     pages: AtomicU32,
     is_retired: AtomicBool,
-    /// What its page took too much of, and so it was killed.
+    /// The limit that its page went over, for which it was killed.
     killed_for: OnceLock<RenderFailure>,
 }
 
-/// What its processes take, and what of that is the page's.
+/// Resources that its processes take, and the part of the page.
 #[derive(Debug)]
 struct Watch {
     tree: Tree,
     page: Option<Usage>,
 }
 
-/// What was taken since a page is there.
+/// Resources taken since there is a page.
 #[derive(Clone, Copy, Debug)]
 struct Usage {
     memory_max: u64,
-    /// What its processes but renderers took before, and the time on processors of all of them.
+    /// Memory that its processes but renderers took before, and the time on processors of all of them.
     before: u64,
     cpu_before: Duration,
     cpu: Duration,
@@ -127,7 +127,7 @@ impl Process {
         }))
     }
 
-    /// Whether it is to be replaced, where it may have `pages_max` pages in all.
+    /// Returns whether it is to be replaced, where it may have `pages_max` pages in all.
     pub(super) fn is_worn(&self, pages_max: u32) -> bool {
         self.connection.has_ended()
             || self.is_retired.load(Ordering::Relaxed)
@@ -151,7 +151,7 @@ impl Process {
         self.killed_for().unwrap_or(RenderFailure::Crashed)
     }
 
-    /// What its page took too much of.
+    /// Returns which limit its page went over, if it was killed for that.
     pub(super) fn killed_for(&self) -> Option<RenderFailure> {
         self.killed_for.get().cloned()
     }
@@ -166,7 +166,7 @@ impl Process {
         }
     }
 
-    /// From here on a page is there, until what is returned is dropped.
+    /// Begins a page, which lasts until the returned value is dropped.
     pub(super) async fn begin_page(self: &Arc<Process>, memory_max: u64) -> PageUsage {
         self.pages.fetch_add(1, Ordering::Relaxed);
         let watch = self.watch.clone();
@@ -228,7 +228,7 @@ impl Watch {
 }
 
 impl Usage {
-    /// What of `tree` is the page's.
+    /// Returns which part of the memory of `tree` is the page's.
     fn taken(&self, tree: &Tree) -> u64 {
         tree.renderers() + tree.others().saturating_sub(self.before)
     }
@@ -238,7 +238,7 @@ fn lock(watch: &Mutex<Watch>) -> MutexGuard<'_, Watch> {
     watch.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a page takes.
+/// A watch over the resources that a page takes.
 #[derive(Debug)]
 pub(super) struct PageUsage {
     process: Arc<Process>,

@@ -1,4 +1,4 @@
-//! Which browser is installed.
+//! The browser that is installed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -19,7 +19,7 @@ const NAMES: [&str; 7] = [
 pub struct Program {
     /// Where.
     pub path: PathBuf,
-    /// What it says of itself, such as `Chromium 156.0.8078.79`.
+    /// Version that it prints, such as `Chromium 156.0.8078.79`.
     pub version: String,
 }
 

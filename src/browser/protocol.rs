@@ -20,7 +20,7 @@ const MESSAGE_BYTES_MAX: usize = 256 << 20;
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 256 << 10;
 
-/// Why a call has no result.
+/// Reasons for which a call has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CallError {
     /// The browser is gone.
@@ -38,7 +38,7 @@ pub(super) struct Event {
     pub params: Value,
 }
 
-/// Who hears the events of sessions.
+/// A listener that hears the events of sessions.
 pub(super) trait Listener: Send + Sync {
     /// Takes an event in, without waiting.
     fn hear(self: Arc<Self>, event: Event);
@@ -52,11 +52,11 @@ pub(super) struct Connection {
     ended: watch::Sender<bool>,
 }
 
-/// What becomes of the answer to a call.
+/// Receivers of the answer to a call.
 enum Waiting {
     /// Somebody waits for it.
     Caller(oneshot::Sender<Result<Value, CallError>>),
-    /// Where the call is refused, another one is made in its session.
+    /// A call to be made in the same session if this one is refused.
     Otherwise(Box<(String, &'static str, Value)>),
 }
 
@@ -140,12 +140,12 @@ impl Connection {
         }
     }
 
-    /// From here on `listener` hears what targets of a browser context do.
+    /// Lets `listener` hear what targets of a browser context do, from here on.
     pub(super) fn listen_to_context(&self, context: &str, listener: &Arc<dyn Listener>) {
         self.shared().contexts.insert(context.to_owned(), listener.clone());
     }
 
-    /// From here on nobody hears the context, nor the sessions of `listener`.
+    /// Ends the hearing of the context, and of the sessions of `listener`.
     pub(super) fn forget_context(&self, context: &str) {
         let mut shared = self.shared();
         let Some(listener) = shared.contexts.remove(context) else { return };
@@ -157,7 +157,7 @@ impl Connection {
         let _ = self.ended.subscribe().wait_for(|ended| *ended).await;
     }
 
-    /// Whether it has.
+    /// Returns whether the browser has closed its pipe.
     pub(super) fn has_ended(&self) -> bool {
         *self.ended.borrow()
     }
@@ -240,7 +240,7 @@ impl Connection {
         }
     }
 
-    /// What nobody listens to must not go on by itself.
+    /// Refuses what belongs to no listener, since it must not go on by itself.
     fn refuse(&self, event: &Event) {
         match event.method.as_str() {
             "Fetch.requestPaused" => {

@@ -1,4 +1,4 @@
-//! What came of a page.
+//! The result of a page.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ pub struct Rendered {
     /// The DOM as HTML, in UTF-8, with the open shadow roots as `<template shadowrootmode="open">`. What is in frames
     /// is not in it: a frame is a document of its own.
     pub dom: String,
-    /// Whether the DOM was cut at [`super::RenderOptions::dom_max`].
+    /// True if the DOM was cut at [`super::RenderOptions::dom_max`].
     pub dom_cut: bool,
-    /// Where the page is in the end, after redirects and `history.pushState`, with its fragment.
+    /// URL of the page in the end, after redirects and `history.pushState`, with its fragment.
     pub url: String,
     /// Targets of links, as absolute URLs without duplicates, from the DOM with its shadow roots and its frames,
     /// whatever their scheme; sources of frames too.
@@ -18,17 +18,17 @@ pub struct Rendered {
     /// Characters of its text, frames aside: without title, scripts, styles, templates and
     /// `noscript`; runs of blanks count as one.
     pub text_length: usize,
-    /// What ended the wait for it.
+    /// Reason for which the wait for it ended.
     pub ended: Ended,
     /// The picture that was asked for.
     pub screenshot: Option<Vec<u8>>,
     /// The PDF that was asked for.
     pub pdf: Option<Vec<u8>>,
-    /// What it tried and was not let.
+    /// Actions that it tried and was not allowed.
     pub refused: Vec<Refused>,
     /// Time on processors of the browser while it was rendered.
     pub cpu: Duration,
-    /// How long it took, without the wait for a free browser.
+    /// Time that it took, without the wait for a free browser.
     pub duration: Duration,
     /// The most memory that its browser took for it, in bytes: all renderers, by their proportional set sizes where
     /// they can be read, else by what is not shared, and what the other processes took more than before. Looked at a
@@ -36,7 +36,7 @@ pub struct Rendered {
     pub peak_memory: u64,
 }
 
-/// What ended the wait for a page.
+/// Reasons for which the wait for a page ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ended {
@@ -54,13 +54,13 @@ pub enum Ended {
 /// Something that a page tried and was not let, each kind and address once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Refused {
-    /// What it was.
+    /// Kind of what was refused.
     pub what: RefusedKind,
-    /// Where it would have gone, cut at 1,024 bytes; empty where it has no address.
+    /// URL to which it would have gone, cut at 1,024 bytes. Empty where it has no address.
     pub url: String,
 }
 
-/// What is refused to every page.
+/// Kinds of actions that are refused to every page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum RefusedKind {
@@ -86,7 +86,7 @@ pub enum RefusedKind {
     Frame,
 }
 
-/// Why a page could not be rendered.
+/// Reasons for which a page could not be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenderFailure {

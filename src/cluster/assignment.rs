@@ -1,4 +1,4 @@
-//! Which node is meant to have which shard: the same answer at every node that knows the same nodes.
+//! The assignment of shards to nodes: the same answer at every node that knows the same nodes.
 //!
 //! Rendezvous hashing (Thaler and Ravishankar 1998) with weights and a bounded load (after Mirrokni, Thorup and
 //! Zadimoghaddam 2018): each shard has an order of preference of all nodes, by a hash of both and the node's weight; no
@@ -17,13 +17,13 @@ use std::collections::BinaryHeap;
 pub struct Candidate {
     /// Its name.
     pub name: String,
-    /// How many shards it can take, in relation to others; 0: none.
+    /// The number of shards it can take, in relation to others. 0: none.
     pub weight: u32,
     /// Shards that it cannot run.
     pub cannot: Vec<u32>,
 }
 
-/// How a shard ranks a node: less is better.
+/// Rank of a node for a shard. Less is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rank {
     /// `-log2` of a hash in (0, 1], with 32 bits behind the point; exponentially distributed.

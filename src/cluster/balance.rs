@@ -1,4 +1,4 @@
-//! What a node should claim, and what it should hand over: the assignment, and patience.
+//! The shards that a node should claim, and those that it should hand over: the assignment, and patience.
 //!
 //! A shard that is free is claimed by the node that it is assigned to. What that node leaves for [`LEFT`] the next in
 //! the shard's order of preference may take too, and after each further such time one more: at last anyone, but not all
@@ -13,30 +13,30 @@ use super::clocks::Micros;
 use super::record::State;
 use super::view::View;
 
-/// So long a free shard is left to the node that it is assigned to.
+/// Time for which a free shard is left to the node that it is assigned to.
 pub const LEFT: Duration = Duration::from_secs(10);
 /// A shard that has moved is not handed over again within this time.
 pub const SETTLED: Duration = Duration::from_secs(600);
 /// A shard that was handed over is waited for, before the next one is, for so long at most.
 const ARRIVAL: Duration = Duration::from_secs(30);
 
-/// What a node should do about its shards.
+/// Shards that a node should claim or hand over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// To be claimed now, by shard.
+    /// Shards to be claimed now.
     pub claim: Vec<u32>,
-    /// To be handed over next: no more requests, the last checkpoint, its commit, the release.
+    /// Shard to be handed over next: no more requests, the last checkpoint, its commit, the release.
     pub hand_over: Option<u32>,
 }
 
-/// What a node remembers about shards.
+/// Memory of a node about shards.
 #[derive(Debug, Default)]
 pub(super) struct Balance {
-    /// Since when a shard has had no owner.
+    /// Time since which a shard has had no owner.
     free_since: HashMap<u32, Micros>,
     /// The last owner of a shard that was seen.
     last_owner: HashMap<u32, String>,
-    /// When a shard was seen to have changed from one node to another.
+    /// Time at which a shard was seen to have changed from one node to another.
     moved_at: HashMap<u32, Micros>,
     /// The shard that this node gave up last because of the assignment, and when.
     handed_over: Option<(u32, Micros)>,
@@ -73,7 +73,7 @@ impl Balance {
         self.handed_over = Some((shard, now));
     }
 
-    /// What the node `me` should do.
+    /// Returns what the node `me` should do.
     pub fn wanted(&self, view: &View, me: &str, now: Micros) -> Wanted {
         if view.end.is_some() || view.want.state == State::Stop {
             return Wanted::default();

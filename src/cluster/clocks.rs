@@ -8,11 +8,11 @@ use std::fmt;
 /// Microseconds of a clock.
 pub type Micros = u64;
 
-/// Where a lease gets the time from.
+/// The clocks by which a lease is measured.
 pub trait Clocks: fmt::Debug + Send + Sync {
-    /// Since some moment before the process began; goes on while the machine sleeps.
+    /// Returns the time since some moment before the process began. It goes on while the machine sleeps.
     fn boot(&self) -> Micros;
-    /// Since the Unix epoch, as the machine has it at present.
+    /// Returns the time since the Unix epoch, as the machine has it at present.
     fn wall(&self) -> Micros;
 }
 

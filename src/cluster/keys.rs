@@ -27,7 +27,7 @@ pub struct Keys {
     live: String,
 }
 
-/// What a key below `live/` is of.
+/// Kinds of keys below `live/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Live {
     Want,
@@ -41,18 +41,18 @@ pub(super) enum Live {
 }
 
 impl Keys {
-    /// Of the crawl with this id, in this era.
+    /// Makes the keys of the crawl with this id, in this era.
     pub fn new(crawl: &str, era: u32) -> Keys {
         let prefix = format!("/crawler/{crawl}/{era:04}/");
         Keys { live: format!("{prefix}live/"), prefix }
     }
 
-    /// What all keys begin with.
+    /// Returns the prefix of all keys.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// What the keys begin with that nodes watch.
+    /// Returns the prefix of the keys that nodes watch.
     pub fn live(&self) -> &str {
         &self.live
     }
@@ -114,7 +114,7 @@ impl Keys {
         format!("{}head/{shard}", self.live)
     }
 
-    /// What a key below `live/` is of; nothing where it is none of ours.
+    /// Returns the kind of a key below `live/`, and `None` where it is none of ours.
     pub(super) fn parse(&self, key: &str) -> Option<Live> {
         let name = key.strip_prefix(&self.live)?;
         Some(match name.split_once('/') {

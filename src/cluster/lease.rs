@@ -1,4 +1,4 @@
-//! How long this process may act for its shards: an atomic deadline.
+//! The time for which this process may act for its shards: an atomic deadline.
 //!
 //! Three rules make it safe, whatever stops the process, the machine or the network:
 //!
@@ -25,12 +25,12 @@ pub const JUMP: Duration = Duration::from_secs(2);
 pub struct Lease {
     clocks: Arc<dyn Clocks>,
     margin: Micros,
-    /// By the boot clock; 0 where it has ended.
+    /// End of the lease by the boot clock. 0 where it has ended.
     deadline: AtomicU64,
     /// Wall clock less boot clock when the renewal was sent from which the deadline is counted.
     offset: AtomicI64,
     is_lost: AtomicBool,
-    /// When a jump of the wall clock was noticed last: renewals sent before do not count.
+    /// Time at which a jump of the wall clock was noticed last. Renewals sent before do not count.
     jumped: Mutex<Option<Micros>>,
 }
 
@@ -94,12 +94,12 @@ impl Lease {
         self.deadline.store(0, Ordering::Release);
     }
 
-    /// Whether the server has dropped it.
+    /// Returns whether the server has dropped it.
     pub fn is_lost(&self) -> bool {
         self.is_lost.load(Ordering::Acquire)
     }
 
-    /// Whether a request may be started now. Reads two clocks and two numbers.
+    /// Returns whether a request may be started now. Reads two clocks and two numbers.
     pub fn holds(&self) -> bool {
         let deadline = self.deadline.load(Ordering::Acquire);
         let now = Sent::now(&*self.clocks);
@@ -114,7 +114,7 @@ impl Lease {
         true
     }
 
-    /// How long it holds from now on, as far as is known.
+    /// Returns how long it holds from now on, as far as is known.
     pub fn left(&self) -> Duration {
         if !self.holds() {
             return Duration::ZERO;
@@ -142,17 +142,17 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Of a claim under this lease.
+    /// Makes the hold of a claim under this lease.
     pub fn under(lease: Arc<Lease>) -> Hold {
         Hold { lease: Some(lease), is_dropped: AtomicBool::new(false) }
     }
 
-    /// Whether a request for the shard may be started now.
+    /// Returns whether a request for the shard may be started now.
     pub fn holds(&self) -> bool {
         !self.is_dropped.load(Ordering::Acquire) && self.lease.as_ref().is_none_or(|lease| lease.holds())
     }
 
-    /// Whether the claim is gone for ever: the shard has to be dropped, and claimed again.
+    /// Returns whether the claim is gone for ever: the shard has to be dropped, and claimed again.
     pub fn is_lost(&self) -> bool {
         self.is_dropped.load(Ordering::Acquire) || self.lease.as_ref().is_some_and(|lease| lease.is_lost())
     }

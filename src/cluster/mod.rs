@@ -1,4 +1,4 @@
-//! Who owns a shard and which checkpoint of it counts, when a crawl runs on many machines.
+//! Ownership of shards, and the checkpoint of each that counts, when a crawl runs on many machines.
 //!
 //! ```text
 //!              claim ─► Claimed ── holds() before every request

@@ -1,4 +1,4 @@
-//! Who owns a shard and which checkpoint counts: what the rest of the program asks.
+//! Ownership of shards and the checkpoints that count, as the rest of the program asks for them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::record::{EndRecord, GrantRecord, HaltedRecord, HeadRecord, QuotaRecor
 use super::view::{HeadAt, SeedsAt, View};
 use crate::exchange::Revision;
 
-/// What goes wrong with a cluster.
+/// Errors of a cluster.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
@@ -34,23 +34,23 @@ pub enum ClusterError {
          the crawl back from the store"
     )]
     NotMade {
-        /// What its keys would begin with.
+        /// Prefix that its keys would have.
         prefix: String,
     },
     /// There is one already.
     #[error("etcd has the crawl already, below {prefix}")]
     Made {
-        /// What its keys begin with.
+        /// Prefix of its keys.
         prefix: String,
     },
     /// etcd has a crawl of this id which differs.
     #[error("{what} of the crawl in etcd is {found}, and {expected} is expected")]
     Differs {
-        /// Of what.
+        /// The property that differs.
         what: &'static str,
-        /// What this process has.
+        /// Value that this process has.
         expected: String,
-        /// What etcd has.
+        /// Value that etcd has.
         found: String,
     },
     /// Another process has the node's name.
@@ -84,7 +84,7 @@ pub enum ClusterError {
     Thread(#[source] std::io::Error),
 }
 
-/// Why a head was not put.
+/// Reasons for which a head was not put.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {
@@ -95,7 +95,7 @@ pub enum CommitError {
     Refused {
         /// The shard.
         shard: u32,
-        /// Who has it now.
+        /// The present owner.
         owner: String,
         /// Checkpoint of the head that counts.
         number: u64,
@@ -110,14 +110,14 @@ pub enum CommitError {
 pub struct Claimed {
     /// The shard.
     pub shard: u32,
-    /// Of the crawl.
+    /// Era of the crawl.
     pub era: u32,
     /// The revision of the claim: no two claims have the same.
     pub epoch: u64,
     /// The last committed checkpoint, as the transaction of the claim read it; `None` before the first one.
     pub head: Option<HeadAt>,
     hold: Arc<Hold>,
-    /// Of the head that was read or put last.
+    /// Revision of the head that was read or put last.
     head_revision: AtomicU64,
 }
 
@@ -128,7 +128,7 @@ impl Claimed {
         Claimed { shard, era, epoch, head, hold, head_revision }
     }
 
-    /// Whether a request for the shard may be started now (invariant 8). Cheap: two clocks and a few numbers.
+    /// Returns whether a request for the shard may be started now (invariant 8). Cheap: two clocks and a few numbers.
     pub fn holds(&self) -> bool {
         self.hold.holds()
     }
@@ -147,20 +147,20 @@ impl Claimed {
     }
 }
 
-/// What is called when something has changed. It must not wait, nor ask the cluster.
+/// A callback for when something has changed. It must not wait, nor ask the cluster.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
 
-/// What was granted to a shard, and what is left for others.
+/// Pages and bytes that were granted to a shard, and the rest for others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
-    /// To the shard, in all.
+    /// Grants of the shard in all.
     pub in_all: GrantRecord,
-    /// What nobody has yet.
+    /// The rest that no shard was granted yet.
     pub left: QuotaRecord,
 }
 
-/// Who owns a shard, and which checkpoint of it counts. Calls block until there is an answer that is definite, or for
-/// as long as each says.
+/// A view of the owners of shards, and of the checkpoint of each that counts. Calls block until there is an answer that
+/// is definite, or for as long as each says.
 pub trait Ownership: fmt::Debug + Send + Sync {
     /// Claims the shard; `None` where it is not free. One claim is for one opening of its directory.
     fn claim(&self, shard: u32) -> Result<Option<Claimed>, ClusterError>;
@@ -168,28 +168,29 @@ pub trait Ownership: fmt::Debug + Send + Sync {
     fn commit(&self, claimed: &Claimed, head: &HeadRecord) -> Result<Revision, CommitError>;
     /// Gives the shard up: its requests have ended, and what is to be kept is committed.
     fn release(&self, claimed: &Claimed) -> Result<(), ClusterError>;
-    /// What is known: everything up to its revision.
+    /// Returns what is known: everything up to the view's revision.
     fn heads(&self) -> Arc<View>;
     /// Calls `wake` whenever that has changed.
     fn watch(&self, wake: Wake);
-    /// Whether this node may start requests at all. That it may for a shard says [`Claimed::holds`].
+    /// Returns whether this node may start requests at all. [`Claimed::holds`] says whether it may for a shard.
     fn holds(&self) -> bool;
-    /// What this node should claim, and hand over. Changes with time alone, too: to be asked about once a second.
+    /// Returns the shards that this node should claim, and hand over. Changes with time alone, too: to be asked about
+    /// once a second.
     fn wanted(&self) -> Wanted;
     /// Moves a block of what is left of the limits to the shard.
     fn grant(&self, claimed: &Claimed) -> Result<Granted, ClusterError>;
-    /// What nobody has of the limits.
+    /// Returns the rest of the limits that no shard was granted yet.
     fn left(&self) -> Result<QuotaRecord, ClusterError>;
-    /// What nobody has of the limits, and what each shard was granted.
+    /// Returns the rest of the limits that no shard was granted yet, and the grants of each shard.
     fn dealt(&self) -> Result<Dealt, ClusterError>;
-    /// What was granted to the shard in all, which only its owner changes.
+    /// Returns what was granted to the shard in all, which only its owner changes.
     fn granted(&self, shard: u32) -> Result<GrantRecord, ClusterError>;
     /// Gives back what the shard has not used of its grants. After an error it may have been given: the shard uses no
     /// more of it, until the next grant says what it has.
     fn give_back(&self, claimed: &Claimed, used: GrantRecord) -> Result<Granted, ClusterError>;
     /// Ends the crawl, unless what is wanted has changed since `want_at`; says whether it has ended.
     fn put_end(&self, want_at: Revision, end: EndRecord) -> Result<bool, ClusterError>;
-    /// What all nodes have to do.
+    /// Sets what all nodes have to do, and returns the revision since which they have.
     fn set_want(&self, state: State) -> Result<Revision, ClusterError>;
     /// Adds the list of seeds that this object has.
     fn put_seeds(&self, object: &str, count: u64) -> Result<SeedsAt, ClusterError>;

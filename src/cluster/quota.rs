@@ -7,19 +7,19 @@
 use super::record::{GrantRecord, HeadRecord, QuotaRecord};
 use crate::record::Finish;
 
-/// What limits leave, and what was granted to each shard, both at one revision.
+/// The rest that limits leave, and the grants of each shard, both at one revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dealt {
-    /// What nobody has yet.
+    /// The rest that no shard was granted yet.
     pub left: QuotaRecord,
-    /// What was granted, by shard.
+    /// Grants by shard.
     pub granted: Vec<GrantRecord>,
 }
 
 impl Dealt {
-    /// How the crawl ends, if its limits are reached: nothing is left of one of them, and no shard has committed less
-    /// than it was granted. `heads` may be older or newer. It stays so: a shard is granted nothing where nothing is
-    /// left, and gives back only what it has not used.
+    /// Returns how the crawl ends if its limits are reached: nothing is left of one of them, and no shard has committed
+    /// less than it was granted. `heads` may be older or newer. It stays so: a shard is granted nothing where nothing
+    /// is left, and gives back only what it has not used.
     pub fn finish<'a>(&self, heads: impl IntoIterator<Item = Option<&'a HeadRecord>>) -> Option<Finish> {
         let finish = match self.left {
             QuotaRecord { pages: Some(0), .. } => Finish::PageLimit,
@@ -52,7 +52,7 @@ pub(super) fn block(left: QuotaRecord, granted: GrantRecord, shards: u32) -> Opt
     Some((QuotaRecord { pages: pages_left, bytes: bytes_left }, granted))
 }
 
-/// What is left when a shard that has `granted` keeps only what it has `used`, and what it has then.
+/// Returns what is left when a shard that has `granted` keeps only what it has `used`, and what it has then.
 pub(super) fn given_back(left: QuotaRecord, granted: GrantRecord, used: GrantRecord) -> (QuotaRecord, GrantRecord) {
     let kept = GrantRecord { pages: granted.pages.min(used.pages), bytes: granted.bytes.min(used.bytes) };
     let more = |left: Option<u64>, back: u64| left.map(|left| left + back);

@@ -8,7 +8,7 @@ use crate::record::Finish;
 
 /// No value is longer: all heads of the largest crawl have to fit into etcd's memory many times.
 pub const VALUE_BYTES_MAX: usize = 300;
-/// How these values are written; another binary may have another way.
+/// Version of the way in which these values are written. Another binary may have another one.
 pub const FORMAT: u32 = 2;
 
 /// A value that is not what has to be there.
@@ -20,7 +20,7 @@ pub enum RecordError {
     Unreadable {
         /// The key.
         key: String,
-        /// What is wrong.
+        /// The error, in words.
         detail: String,
     },
     /// It is too long to be written.
@@ -33,14 +33,14 @@ pub enum RecordError {
     },
 }
 
-/// What is fixed when a crawl is made.
+/// Properties that are fixed when a crawl is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrawlRecord {
     /// [`FORMAT`].
     pub format: u32,
     /// The etcd in which the crawl was made.
     pub cluster: u64,
-    /// Where the objects are.
+    /// The store of the objects.
     pub store: String,
     /// Into how many shards it is cut.
     pub shards: u32,
@@ -48,7 +48,7 @@ pub struct CrawlRecord {
     pub suffixes: u64,
 }
 
-/// What all nodes have to do.
+/// The states that all nodes may have to be in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
     /// Crawl.
@@ -60,14 +60,14 @@ pub enum State {
     Stop,
 }
 
-/// What is wanted of the crawl.
+/// The state that is wanted of the crawl.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WantRecord {
-    /// Of all nodes.
+    /// State of all nodes.
     pub state: State,
     /// Rises with every change of the settings.
     pub settings: u32,
-    /// How many lists of seeds there are.
+    /// The number of lists of seeds.
     pub seeds: u32,
 }
 
@@ -84,38 +84,38 @@ pub struct SeedsRecord {
     pub round: u32,
 }
 
-/// How the crawl has ended.
+/// The end of a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndRecord {
     /// Why.
     pub finish: Finish,
 }
 
-/// Why a shard may not be claimed.
+/// The reason why a shard may not be claimed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HaltedRecord {
-    /// Who found the damage.
+    /// Name of the node that found the damage.
     pub node: String,
     /// Where: a file or an object.
     pub file: String,
-    /// At which byte of it.
+    /// Offset of the damage in it.
     pub offset: u64,
 }
 
 /// A node that is alive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeRecord {
-    /// How many shards it can take, in relation to others.
+    /// The number of shards it can take, in relation to others.
     pub weight: u32,
-    /// Of the binary.
+    /// Version of the binary.
     pub version: String,
     /// Shards that it cannot run; the first ones, where they are many.
     pub cannot: Vec<u32>,
-    /// Whether it gives up its shards.
+    /// True if it gives up its shards.
     pub is_draining: bool,
 }
 
-/// Who has a shard.
+/// The owner of a shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerRecord {
     /// The node's name.
@@ -125,21 +125,21 @@ pub struct OwnerRecord {
 /// The last committed checkpoint of a shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadRecord {
-    /// Of the claim under which it was committed.
+    /// Era of the claim under which it was committed.
     pub era: u32,
-    /// Of that claim; 0 before the first commit.
+    /// Epoch of that claim. 0 before the first commit.
     pub epoch: u64,
     /// The checkpoint; 0 before the first one.
     pub number: u64,
     /// The object with its manifest.
     pub manifest: String,
-    /// Whether its link file has URLs that join the scope.
+    /// True if its link file has URLs that join the scope.
     pub has_notes: bool,
     /// Revision of the shard's last commit with a link file; 0: this one.
     pub links_at: u64,
     /// Revisions of others of which everything is in it.
     pub read_to: UpTo,
-    /// What was left to do.
+    /// Degree of its idleness: what was left to do.
     pub idle: Idle,
     /// Pages of the shard.
     pub pages: u64,
@@ -147,16 +147,16 @@ pub struct HeadRecord {
     pub bytes: u64,
 }
 
-/// What limits of the whole crawl leave; `None`: there is no such limit.
+/// The rest that limits of the whole crawl leave. `None`: there is no such limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuotaRecord {
-    /// Of `crawl.max_pages`.
+    /// Rest of `crawl.max_pages`.
     pub pages: Option<u64>,
-    /// Of `crawl.max_bytes`.
+    /// Rest of `crawl.max_bytes`.
     pub bytes: Option<u64>,
 }
 
-/// What was granted to a shard in all.
+/// Pages and bytes that were granted to a shard in all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrantRecord {
     /// Pages.
@@ -165,7 +165,7 @@ pub struct GrantRecord {
     pub bytes: u64,
 }
 
-/// What a node tells of itself from time to time.
+/// Figures that a node reports from time to time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FiguresRecord {
     /// Shards that have free workers and nothing to do for them.

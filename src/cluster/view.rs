@@ -1,4 +1,4 @@
-//! What a node knows of the crawl: everything that was done up to a revision, and nothing behind it.
+//! A node's view of the crawl: everything that was done up to a revision, and nothing behind it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ use crate::record::Finish;
 /// A head, and when it became one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeadAt {
-    /// When it was committed.
+    /// Revision at which it was committed.
     pub revision: Revision,
-    /// What it says.
+    /// Content of the head.
     pub record: HeadRecord,
 }
 
@@ -26,7 +26,7 @@ impl HeadAt {
     }
 }
 
-/// Who has a shard.
+/// The owner of a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnerAt {
     /// The node.
@@ -40,11 +40,11 @@ pub struct OwnerAt {
 /// A list of seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeedsAt {
-    /// When it was accepted.
+    /// Revision at which it was accepted.
     pub revision: Revision,
-    /// Which one it is; the first is 1.
+    /// Number of the list. The first is 1.
     pub number: u32,
-    /// What it says.
+    /// Content of the list's record.
     pub record: SeedsRecord,
 }
 
@@ -53,7 +53,7 @@ pub struct SeedsAt {
 pub struct NodeAt {
     /// Its lease.
     pub lease: u64,
-    /// What it says.
+    /// Content of the node's record.
     pub record: NodeRecord,
 }
 
@@ -70,20 +70,20 @@ pub struct View {
     pub nodes: BTreeMap<String, NodeAt>,
     /// Nodes that were asked to give up their shards.
     pub draining: BTreeSet<String>,
-    /// What is wanted.
+    /// The state that is wanted.
     pub want: WantRecord,
-    /// When that was changed last; 0: the crawl has not been made.
+    /// Revision at which that was changed last. 0: the crawl has not been made.
     pub want_at: Revision,
     /// The lists of seeds, by number.
     pub seeds: BTreeMap<u32, SeedsAt>,
-    /// How the crawl has ended, where it has.
+    /// The end of the crawl, where it has ended.
     pub end: Option<EndRecord>,
     /// Shards that nobody may claim.
     pub halted: BTreeMap<u32, HaltedRecord>,
 }
 
 impl View {
-    /// Of a crawl of so many shards of which nothing is known.
+    /// Makes the view of a crawl of this many shards of which nothing is known.
     pub fn new(shards: u32) -> View {
         let none = || (0..shards).map(|_| None).collect();
         View { heads: none(), owners: (0..shards).map(|_| None).collect(), ..View::default() }
@@ -160,13 +160,14 @@ impl View {
         u32::try_from(self.heads.len()).expect("made from a number of 32 bits")
     }
 
-    /// What has to be read for the crawl to be over: the last commit with links, the last list of seeds.
+    /// Returns the revision up to which everything has to be read for the crawl to be over: the last commit with links,
+    /// or the last list of seeds.
     pub fn last_input(&self) -> Revision {
         let links = self.heads.iter().flatten().map(HeadAt::links_at);
         links.chain(self.seeds.values().map(|list| list.revision)).max().unwrap_or(0)
     }
 
-    /// How the crawl ends, if this is its end: all heads are idle and have read what there is to read.
+    /// Returns how the crawl ends, if this is its end: all heads are idle and have read what there is to read.
     pub fn is_end(&self) -> Option<Finish> {
         let last = self.last_input();
         let all: Option<Vec<&HeadAt>> = self.heads.iter().map(Option::as_ref).collect();

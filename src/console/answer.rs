@@ -1,4 +1,4 @@
-//! What the server answers, with the fields that every answer has.
+//! The answers of the server, with the fields that every answer has.
 //!
 //! The page may load what is served here and nothing else, may not be framed, and tells nobody where it is; figures are
 //! kept by no cache; nothing of it can be read by a page of another site.
@@ -23,11 +23,11 @@ use super::source::Problem;
 pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub(super) type Answer = Response<Body>;
 
-/// What the page may do.
+/// Policy of the page: it loads from this server alone, and no other page frames it.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                            img-src 'self' data:; frame-src 'self'; base-uri 'none'; form-action 'none'; \
                            frame-ancestors 'none'";
-/// What an archived page may do: nothing but show what it brings itself.
+/// Policy of an archived page, which may only show what it brings itself.
 const PREVIEW_POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
                               base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 const JSON: &str = "application/json; charset=utf-8";
@@ -64,7 +64,7 @@ pub(super) fn document(value: &impl Serialize) -> Answer {
     }
 }
 
-/// Why there is no answer.
+/// Answers with the reason why there is no answer.
 pub(super) fn problem(problem: &Problem) -> Answer {
     let status = match problem {
         Problem::Question(_) => StatusCode::BAD_REQUEST,

@@ -20,7 +20,7 @@ const DRAWING: &str = "image/svg+xml";
 /// The page itself.
 pub(super) const PAGE: Asset = Asset { name: "index.html", mime: HTML, bytes: include_bytes!("assets/index.html") };
 
-/// What it loads.
+/// Files that the page loads.
 const ASSETS: &[Asset] = &[
     Asset { name: "console.css", mime: CSS, bytes: include_bytes!("assets/console.css") },
     Asset { name: "tables.css", mime: CSS, bytes: include_bytes!("assets/tables.css") },

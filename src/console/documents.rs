@@ -1,41 +1,41 @@
-//! What a console shows, as JSON has it.
+//! Documents that a console shows, as they are in JSON.
 
 use serde::Serialize;
 
 use crate::clock::Time;
 use crate::record::Live;
 
-/// How a crawl stands.
+/// The state of a crawl.
 #[derive(Clone, Debug, Serialize)]
 pub struct State {
     /// The crawl directory.
     pub dir: String,
-    /// Whether a process works on it.
+    /// True if a process works on it.
     pub running: bool,
     /// The figures: of this moment while the crawl runs, else of its last checkpoint. Nothing before the first one.
     pub live: Option<Live>,
-    /// What limits the crawl now, or why it does not run.
+    /// The bottleneck of the crawl now, or the reason why it does not run.
     pub bottleneck: Bottleneck,
-    /// What it stops at.
+    /// Limits that it stops at.
     pub limits: Limits,
     /// Time that is left, as far as it can be told.
     pub left_s: Option<u64>,
-    /// Whether orders can be given.
+    /// True if orders can be given.
     pub controls: bool,
-    /// Of the program.
+    /// Version of the program.
     pub version: &'static str,
 }
 
-/// What limits a crawl, as a code for programs and a phrase for people.
+/// The bottleneck of a crawl, as a code for programs and a phrase for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Bottleneck {
     /// One word.
     pub code: String,
-    /// In plain words.
+    /// Description in plain words.
     pub phrase: String,
 }
 
-/// What a crawl stops at.
+/// Limits that a crawl stops at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Limits {
     /// `crawl.max_pages`.
@@ -51,9 +51,9 @@ pub struct MetBudget {
     pub scope: String,
     /// Its setting.
     pub what: String,
-    /// What the setting says; nothing where it says no number.
+    /// Number that the setting has. `None` where it has no number.
     pub limit: Option<u64>,
-    /// What was used of it, where that is known.
+    /// Amount that was used of it, where that is known.
     pub reached: Option<u64>,
     /// URLs that were left out for it.
     pub left_out: u64,
@@ -62,17 +62,17 @@ pub struct MetBudget {
 /// A request that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RequestRow {
-    /// When it ended.
+    /// Time at which it ended.
     pub at: Time,
     /// Status of the answer; negative where none came, as crawl.log has it.
     pub status: i32,
-    /// What was asked for.
+    /// The URL that was asked for.
     pub url: String,
     /// Bytes of the body.
     pub bytes: u64,
     /// Its type.
     pub mime: String,
-    /// How long it took.
+    /// Time that it took.
     pub millis: u64,
     /// The page that named the URL; empty for a seed.
     pub via: String,
@@ -101,25 +101,25 @@ pub struct SeedRow {
 /// Memory and disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DiskUse {
-    /// What takes memory.
+    /// Uses of memory.
     pub memory: Vec<Bytes>,
-    /// What takes room on disk.
+    /// Uses of room on disk.
     pub disk: Vec<Bytes>,
     /// Free on that disk.
     pub free_bytes: u64,
 }
 
-/// What something takes.
+/// The number of bytes that something takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Bytes {
     /// Its name.
     pub what: String,
-    /// How much.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
 impl Bytes {
-    /// That of the thing with this name.
+    /// Makes the number of bytes of the thing with this name.
     pub fn of(what: &str, bytes: u64) -> Bytes {
         Bytes { what: what.to_owned(), bytes }
     }
@@ -130,7 +130,7 @@ impl Bytes {
 pub struct Version {
     /// 0 for the newest, 1 for the one before it.
     pub number: usize,
-    /// When it was fetched.
+    /// Time at which it was fetched.
     pub at: Time,
     /// Status of the answer.
     pub status: u16,
@@ -147,7 +147,7 @@ pub struct Version {
 pub struct Tree {
     /// Those with most pages first; what has no row of its own is summed up in the last one.
     pub rows: Vec<TreeRow>,
-    /// Whether the whole archive was read for it; where not, asking again reads on.
+    /// True if the whole archive was read for it. If not, asking again reads on.
     pub complete: bool,
     /// Records that were read.
     pub records: u64,
@@ -156,9 +156,9 @@ pub struct Tree {
 /// A domain, a host or a part of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TreeRow {
-    /// As it is shown below its parent.
+    /// Name as it is shown below its parent.
     pub name: String,
-    /// What to ask for its own children by; empty where they cannot be asked for.
+    /// Prefix by which its own children can be asked for. Empty where they cannot be asked for.
     pub prefix: String,
     /// URLs archived at and below it.
     pub pages: u64,
@@ -166,7 +166,7 @@ pub struct TreeRow {
     pub bytes: u64,
     /// Answers among them with a status of 4xx or 5xx.
     pub errors: u64,
-    /// Whether nothing is below it.
+    /// True if nothing is below it.
     pub leaf: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Who may ask what: the checks that every request passes before anything is read for it.
+//! Guard of the console: the checks that every request passes before anything is read for it.
 //!
 //! - `Host` has to be an address at which the console listens, or `localhost`, with its port: a page of another site
 //!   whose name was made to lead here (DNS rebinding) has another one.
@@ -18,7 +18,7 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const TOKEN: HeaderName = HeaderName::from_static("x-crawler-token");
 const HTTP_PORT: u16 = 80;
 
-/// Why a request is not answered, for people.
+/// Reason for which a request is not answered, for people.
 pub(super) type Refusal = (StatusCode, &'static str);
 
 /// Checks where `request` comes from, which was made to the address `local` of this machine.
@@ -66,7 +66,7 @@ fn only(headers: &HeaderMap, name: HeaderName) -> Option<&HeaderValue> {
     values.next().filter(|_| values.next().is_none())
 }
 
-/// Whether `host` names the address `local`, to which the request came, with its port.
+/// Returns whether `host` names the address `local`, to which the request came, with its port.
 fn is_own(host: &str, local: SocketAddr) -> bool {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => match port.parse::<u16>() {

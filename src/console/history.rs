@@ -14,7 +14,7 @@ use crate::record::{Live, Snapshot, Statistics};
 pub(super) const STEP_MS: u64 = 5_000;
 /// Points that are kept: those of an hour.
 const POINTS: usize = 720;
-/// After a longer silence the next point begins at its end: its rates would be of another time.
+/// Length of a silence after which the next point begins at its end: its rates would be of another time.
 const SILENCE_MS: u64 = 4 * STEP_MS;
 
 /// A crawl over the time of one step.
@@ -41,7 +41,7 @@ pub struct Point {
 /// Answers by class of their status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Classes {
-    /// With a status of 200 to 299.
+    /// Rate of answers with a status of 200 to 299.
     #[serde(rename = "2xx")]
     pub success: f64,
     /// 300 to 399.
@@ -61,12 +61,12 @@ pub struct Classes {
 #[derive(Debug)]
 pub(super) struct History {
     points: VecDeque<Point>,
-    /// Where the current step began.
+    /// Begin of the current step: its time, and the counters then.
     begun: Option<(Time, Counters)>,
     heard: Time,
 }
 
-/// What rates are told of: pages, requests, bytes, answers by class, attempts without one.
+/// Counters of which rates are shown: pages, requests, bytes, answers by class, attempts without one.
 type Counters = [u64; 8];
 
 impl Default for History {

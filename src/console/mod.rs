@@ -52,5 +52,5 @@ pub use server::{Console, ConsoleError};
 pub use source::{Problem, Source};
 pub use warnings::{RecentWarnings, Warning};
 
-/// Where the console listens unless told otherwise.
+/// Default address of the console.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9151";

@@ -19,7 +19,7 @@ use crate::clock::{Clock, SystemClock};
 /// The source is asked this often.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// What was told last.
+/// The last report to all listeners.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told {
     /// The state as JSON; empty before the first one.
@@ -35,7 +35,7 @@ pub(super) struct Pulse {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the server has of it.
+/// The pulse as the server has it.
 #[derive(Clone)]
 pub(super) struct Shared {
     history: Arc<Mutex<History>>,
@@ -117,7 +117,7 @@ impl Shared {
         serde_json::json!({ "step_ms": STEP_MS, "points": points })
     }
 
-    /// What is told, from now on.
+    /// Returns a receiver of all reports from now on.
     pub fn listen(&self) -> watch::Receiver<Told> {
         self.told.clone()
     }

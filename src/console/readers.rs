@@ -22,12 +22,12 @@ const WAITING_MAX: usize = 16;
 /// An answer is waited for so long.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
 
-/// How long a question may take.
+/// Lanes of questions, by the time that these may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
     /// No longer than it takes to read a bounded part of a file.
     Quick,
-    /// As long as the crawl is large.
+    /// Questions that may take as long as the crawl is large.
     Slow,
 }
 

@@ -1,4 +1,4 @@
-//! What each path answers: the question that it puts to the source, on which lane, and within which limits.
+//! Routes by path: the question that each puts to the source, on which lane, and within which limits.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -32,7 +32,7 @@ const ROWS_MAX: usize = 1_000;
 /// Bytes of a URL that is asked for.
 const URL_BYTES_MAX: usize = 16 << 10;
 
-/// What answers requests.
+/// The router, which answers requests.
 pub(super) struct Routes {
     pub token: Token,
     pub pulse: Shared,

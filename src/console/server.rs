@@ -33,12 +33,12 @@ const HEAD_MAX: Duration = Duration::from_secs(5);
 const BUFFER_BYTES: usize = 32 << 10;
 /// A connection ends after so long, whatever it does: a browser opens a stream again.
 const CONNECTION_MAX: Duration = Duration::from_secs(3_600);
-/// Without files for another connection, it is tried again after this time.
+/// Time after which a connection is tried again when there was no file for it.
 const PAUSE: Duration = Duration::from_millis(50);
-/// When the console closes, streams have this time to say so.
+/// Time that streams have to end when the console closes.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Why a console cannot be opened.
+/// Reasons for which a console cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConsoleError {
@@ -47,9 +47,9 @@ pub enum ConsoleError {
     Listen {
         /// Where.
         address: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
-        /// What to do.
+        /// Advice on what to do.
         hint: &'static str,
     },
     /// A thread, a runtime or random numbers.
@@ -89,12 +89,13 @@ impl Console {
         Ok(Console { address: at, token, pulse, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What a browser opens to see it and to give orders: it ends with the token, and is for the terminal alone.
+    /// Returns the URL that a browser opens to see it and to give orders. It ends with the token, and is for the
+    /// terminal alone.
     pub fn url(&self) -> String {
         format!("http://{}/#token={}", self.address, self.token.told())
     }

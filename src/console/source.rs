@@ -1,6 +1,6 @@
-//! What a console shows and does: all that the console knows of a crawl.
+//! Source of what a console shows and does: all that the console knows of a crawl.
 //!
-//! Each call may read disks and wait for a crawl, within bounds of its own; none is made on a thread that a crawl or
+//! Each call may read disks and wait for a crawl, within its own bounds; none is made on a thread that a crawl or
 //! the server needs. Several may be made at once.
 
 use super::documents::{Content, DiskUse, MetBudget, RequestRow, Seeds, State, Tree, Version};
@@ -9,7 +9,7 @@ use crate::record::QueuedHosts;
 
 /// A crawl, as a console sees it.
 pub trait Source: Send + Sync {
-    /// How it stands at this moment. It is asked once a second.
+    /// Returns the state of the crawl at this moment. It is asked once a second.
     fn state(&self) -> Result<State, Problem>;
     /// Hosts with the longest queues, `limit` of them.
     fn hosts(&self, limit: usize) -> Result<QueuedHosts, Problem>;
@@ -21,7 +21,7 @@ pub trait Source: Send + Sync {
     fn warnings(&self) -> Result<Vec<Warning>, Problem>;
     /// Seeds from number `offset` on.
     fn seeds(&self, offset: u64, limit: usize) -> Result<Seeds, Problem>;
-    /// What takes memory and disk.
+    /// Returns what takes memory and disk.
     fn disk(&self) -> Result<DiskUse, Problem>;
     /// Everything that is known of a URL, as JSON, with one sentence as its `text`.
     fn explain(&self, url: &str) -> Result<serde_json::Value, Problem>;
@@ -29,7 +29,7 @@ pub trait Source: Send + Sync {
     fn versions(&self, url: &str) -> Result<Vec<Version>, Problem>;
     /// An archived version of a URL; 0 for the newest one.
     fn page(&self, url: &str, version: usize) -> Result<Content, Problem>;
-    /// What is archived below a node: of the whole crawl where `under` is empty, else of a [`prefix`] of a row.
+    /// Returns what is archived below a node: of the whole crawl where `under` is empty, else of a [`prefix`] of a row.
     ///
     /// [`prefix`]: super::TreeRow::prefix
     fn tree(&self, under: &str) -> Result<Tree, Problem>;
@@ -37,7 +37,7 @@ pub trait Source: Send + Sync {
     fn order(&self, command: &[u8]) -> Result<serde_json::Value, Problem>;
 }
 
-/// Why a question has no answer. Each has a sentence for people.
+/// Reasons for which a question has no answer. Each has a sentence for people.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {

@@ -33,7 +33,7 @@ struct Open {
     place: ConnectionHandle,
 }
 
-/// Where a stream is.
+/// Progress of a stream.
 struct Progress {
     told: watch::Receiver<Told>,
     /// Its place was given to another one.
@@ -46,7 +46,7 @@ struct Progress {
 enum Step {
     /// Nothing was sent.
     Begun,
-    /// What was told up to now was sent.
+    /// Everything reported up to now was sent.
     Goes,
     /// Nothing more is told.
     Ended,
@@ -76,7 +76,7 @@ impl Streams {
 }
 
 impl Progress {
-    /// What is sent next.
+    /// Returns the next bytes to send, and `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         match self.step {
             Step::Ended => return None,

@@ -17,12 +17,12 @@ impl Token {
         Ok(Token(data_encoding::HEXLOWER.encode(&bytes)))
     }
 
-    /// As it stands in the address of the page. It is told nowhere else.
+    /// Returns the token as it is in the address of the page. It is shown nowhere else.
     pub fn told(&self) -> &str {
         &self.0
     }
 
-    /// Whether `given` is it. The time that takes says nothing about where they differ.
+    /// Returns whether `given` is the token. The time that this takes says nothing about where they differ.
     pub fn is(&self, given: &[u8]) -> bool {
         let own = self.0.as_bytes();
         let differences = own.iter().enumerate().fold(0, |differences, (at, byte)| {

@@ -26,7 +26,7 @@ pub struct Warning {
     pub at: Time,
     /// `warning` or `error`.
     pub level: &'static str,
-    /// What it says.
+    /// Text of the warning.
     pub message: String,
 }
 

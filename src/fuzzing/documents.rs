@@ -1,5 +1,5 @@
-//! What belongs to pages and names URLs: sheets, scripts, manifests, linked data, documents of XML, pictures in SVG;
-//! and the main content of pages.
+//! Inputs that belong to pages and name URLs: sheets, scripts, manifests, linked data, documents of XML, pictures in
+//! SVG; and the main content of pages.
 
 use std::time::Duration;
 

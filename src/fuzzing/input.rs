@@ -1,4 +1,4 @@
-//! What one input consists of: a choice, several files. The rooms' own targets get them apart.
+//! The parts of one input: a choice, several files. The rooms' own targets get them separately.
 
 /// Takes the first byte as a choice, and the rest.
 pub(super) fn choice(bytes: &[u8]) -> (u8, &[u8]) {

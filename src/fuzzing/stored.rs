@@ -1,4 +1,4 @@
-//! What lies on a disk beside the stores that have targets of their own: values, checkpoint files, rests.
+//! Files on a disk besides the stores that have their own targets: values, checkpoint files, rests.
 
 use std::path::Path;
 

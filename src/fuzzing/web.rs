@@ -1,4 +1,4 @@
-//! What servers and users send: pages, robots.txt, sitemaps, header fields, codings, URLs, seeds, configuration.
+//! Inputs that servers and users send: pages, robots.txt, sitemaps, header fields, codings, URLs, seeds, configuration.
 
 use std::time::Duration;
 

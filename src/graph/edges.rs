@@ -16,7 +16,7 @@ pub struct Edges {
 }
 
 impl Edges {
-    /// Of lines of two names, both of which are in `names`. A pair of which one is not is passed over.
+    /// Makes edges from lines of two names, both of which are in `names`. A pair of which one is not is passed over.
     pub(super) fn of(mut pairs: Sorted, names: &Names, memory: usize) -> Result<Edges> {
         let (mut sources, mut by_target, mut last) = (names.lookup(), Sorter::new(memory), Vec::new());
         while let Some(pair) = pairs.next()? {
@@ -48,7 +48,7 @@ impl Edges {
         Ok(Edges { stored: out.finish()?, count })
     }
 
-    /// How many there are.
+    /// Returns the number of edges.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -58,7 +58,7 @@ impl Edges {
         Each { reader: self.stored.read() }
     }
 
-    /// How many links lead to each host, in the order of their numbers, for the host that has some.
+    /// Returns the targets of all links, sorted: as many lines for a host as links lead to it.
     pub(super) fn in_degrees(&self, memory: usize) -> Result<Sorted> {
         let mut targets = Sorter::new(memory);
         for edge in self.each() {
@@ -92,7 +92,7 @@ pub(super) struct Blocks<'a> {
     /// Hosts of a block.
     pub hosts: u32,
     stored: Cow<'a>,
-    /// Where each block begins, and where the last one ends.
+    /// Places at which the blocks begin, and the one at which the last one ends.
     starts: Vec<u64>,
 }
 

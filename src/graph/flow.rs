@@ -4,13 +4,14 @@ use super::edges::{Blocks, Edges};
 use crate::disk::Result;
 use crate::disk::scratch::{Scratch, Writer};
 
-/// What flows.
+/// A measure that flows along links, by passes over the edges.
 pub(super) trait Flow {
     /// Bytes of a state.
     fn width(&self) -> usize;
     /// The state that a pass begins with, from the one before.
     fn begin(&self, old: &[u8], new: &mut [u8]);
-    /// What a link adds to the state of the host that it leads to, by the old state of the one from which it comes.
+    /// Adds the part of a link to the state of the host that it leads to, by the old state of the host from which it
+    /// comes.
     fn add(&self, source: &[u8], new: &mut [u8]);
     /// Is told of all new states, in the order of the hosts.
     fn end(&mut self, old: &[u8], new: &mut [u8]) -> Result<()>;
@@ -24,7 +25,7 @@ pub(super) struct Passes<'a> {
 }
 
 impl<'a> Passes<'a> {
-    /// With the states that `first` gives, for `hosts` of the graph of `edges`. About `memory` bytes are kept.
+    /// Begins with the states that `first` gives, for `hosts` of the graph of `edges`. About `memory` bytes are kept.
     pub fn new(
         edges: &'a Edges,
         hosts: u32,

@@ -52,7 +52,7 @@ pub(super) fn of_balls(edges: &Edges, hosts: u32, memory: usize, exact: bool) ->
     Ok(sums)
 }
 
-/// How balls are kept.
+/// Ways in which balls are kept.
 #[derive(Clone, Copy)]
 enum Ball {
     /// A bit for each of so many hosts.
@@ -90,7 +90,7 @@ impl Ball {
         }
     }
 
-    /// How many hosts are in it.
+    /// Returns the number of hosts in it.
     fn size(self, ball: &[u8]) -> f64 {
         match self {
             Ball::Exact(_) => f64::from(ball.iter().map(|byte| byte.count_ones()).sum::<u32>()),

@@ -1,5 +1,4 @@
-//! Which host links to which, and what that says of them: a graph of names, its in-degrees, harmonic centrality and
-//! PageRank.
+//! A graph of hosts by their links, and what it says of them: names, in-degrees, harmonic centrality and PageRank.
 //!
 //! # How it is made
 //!
@@ -37,7 +36,7 @@ pub use edges::Edges;
 pub use names::{Name, Names};
 pub use ranks::{Rank, Ranks};
 
-/// Between the parts of a line; no name has it.
+/// Separator of the parts of a line. No name has it.
 const BETWEEN: u8 = 0;
 
 /// Takes the links of a graph.

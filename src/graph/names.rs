@@ -11,9 +11,9 @@ const HEAD: usize = 6;
 /// A host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// What it is called.
+    /// Name of the host.
     pub name: String,
-    /// How many different members it has.
+    /// The number of its different members.
     pub members: u32,
 }
 
@@ -24,7 +24,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Of lines of a name and a member.
+    /// Makes names from lines of a name and a member.
     pub(super) fn of(mut lines: Sorted) -> Result<Names> {
         let (mut out, mut count) = (Writer::new()?, 0_u32);
         let mut current: Option<(Vec<u8>, Vec<u8>, u32)> = None;
@@ -48,7 +48,7 @@ impl Names {
         Ok(Names { stored: out.finish()?, count })
     }
 
-    /// How many there are.
+    /// Returns the number of names.
     pub fn count(&self) -> u32 {
         self.count
     }

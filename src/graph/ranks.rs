@@ -9,9 +9,9 @@ use crate::disk::sorter::{Sorted, Sorter};
 /// A host among the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rank {
-    /// What it is called.
+    /// Name of the host.
     pub name: String,
-    /// How many members it has.
+    /// The number of its members.
     pub members: u32,
     /// Its place by harmonic centrality, from 1 on.
     pub harmonic_place: u32,
@@ -21,7 +21,7 @@ pub struct Rank {
     pub page_rank_place: u32,
     /// Its PageRank.
     pub page_rank: f64,
-    /// How many other hosts link to it.
+    /// The number of other hosts that link to it.
     pub in_degree: u32,
 }
 
@@ -31,7 +31,7 @@ pub struct Ranks {
     place: u32,
 }
 
-/// Of hosts with these measures.
+/// Makes the ranks of hosts with these measures.
 pub(super) fn of(
     names: &Names,
     edges: &Edges,
@@ -62,7 +62,7 @@ pub(super) fn of(
     Ok(Ranks { sorted: sorter.finish()?, place: 0 })
 }
 
-/// Of each host its number and its place by `measure`, by number.
+/// Returns each host's number and its place by `measure`, in the order of the numbers.
 fn places(measure: &Scratch, memory: usize) -> Result<Sorted> {
     let (mut measure, mut by_measure) = (measure.read(), Sorter::new(memory));
     let mut number = 0_u32;

@@ -40,7 +40,7 @@ impl Model {
         builder.finish().unwrap()
     }
 
-    /// By the definition: a walk from each host.
+    /// Computes it by the definition: a walk from each host.
     fn harmonic(&self) -> Vec<f64> {
         let mut next = vec![Vec::new(); self.names.len()];
         self.links.iter().for_each(|&(from, to)| next[from].push(to));
@@ -60,7 +60,7 @@ impl Model {
         sums
     }
 
-    /// By the definition: a hundred steps.
+    /// Computes it by the definition: a hundred steps.
     fn page_rank(&self) -> Vec<f64> {
         let hosts = self.names.len();
         let degree = |host: usize| self.links.range((host, 0)..(host + 1, 0)).count();

@@ -20,7 +20,7 @@ use crate::shard::Shard;
 use crate::ship::{Archive, Claim, FileKind, Manifest, Names, StoreView, restore, sweep};
 use crate::store::{self, ObjectStore};
 
-/// What a head says of a shard that never had a link file: 0 would say that it came with this one.
+/// Revision of the links in the head of a shard that never had a link file. 0 would say that it came with this head.
 const NEVER: Revision = 1;
 
 /// Hears of a head of this claim: how many pages it has, and what is left to do.
@@ -29,30 +29,30 @@ pub type HeadHeard = dyn Fn(&Claimed, u64, Idle) + Send + Sync;
 /// Makes the catalog of a directory that was restored.
 pub type MakeCatalog = fn(&Disk, &Path) -> disk::Result<()>;
 
-/// What all claims of a node have in common.
+/// State that all claims of a node share.
 #[derive(Clone)]
 pub struct Grounds {
-    /// Where checkpoints go.
+    /// The store to which checkpoints go.
     pub store: Arc<dyn ObjectStore>,
     /// The names of the crawl's objects.
     pub names: Names,
-    /// Of the crawl.
+    /// Era of the crawl.
     pub era: u32,
-    /// Of the crawl.
+    /// Identity of the crawl.
     pub identity: Identity,
     /// The files of this node.
     pub disk: Disk,
-    /// Where the directories of its shards lie.
+    /// Directory that has the directories of its shards.
     pub root: PathBuf,
-    /// How their catalogs are made.
+    /// Maker of their catalogs.
     pub make_catalog: MakeCatalog,
     /// The same, over which the store's files are shown.
     pub view: Arc<StoreView>,
-    /// Who decides which shards the node has.
+    /// Ownership by which it is decided which shards the node has.
     pub ownership: Arc<dyn Ownership>,
-    /// Where its engines hear of the others.
+    /// Heads of all shards, from which its engines hear of the others.
     pub heads: Arc<Heads>,
-    /// What it ships.
+    /// Shipments of its shards.
     pub shipments: Arc<Shipments>,
     /// Hears of its heads, where the whole crawl has limits.
     pub heard: Option<Arc<HeadHeard>>,
@@ -117,7 +117,7 @@ impl Grounds {
         Ok(())
     }
 
-    /// Whether the crawl has not gone on in another registry.
+    /// Returns whether the crawl has not gone on in another registry.
     fn is_newest_era(&self) -> store::Result<bool> {
         self.with_eras(|eras| eras.is_newest(self.era))
     }
@@ -174,7 +174,7 @@ struct Heading {
     grounds: Grounds,
     claimed: Arc<Claimed>,
     links_at: AtomicU64,
-    /// Whether the shard has no head of this era yet: what comes first may have been cut in an earlier one.
+    /// True if the shard has no head of this era yet. The first checkpoint may have been cut in an earlier one.
     is_first_of_era: AtomicBool,
 }
 
@@ -240,7 +240,7 @@ impl Commits {
         Begun(self, shard)
     }
 
-    /// Whether that of the shard is waited for since this moment, or longer.
+    /// Returns whether the commit of the shard has been waited for since this moment, or longer.
     pub fn waits_since(&self, shard: u32, since: Instant) -> bool {
         self.all().get(&shard).is_some_and(|begun| *begun <= since)
     }
@@ -278,7 +278,7 @@ pub struct SessionLease {
 }
 
 impl SessionLease {
-    /// Of a session without claims.
+    /// Makes the lease of a session without claims.
     pub fn new(node: impl Lease + 'static) -> SessionLease {
         SessionLease { node: Box::new(node), claims: RwLock::default() }
     }

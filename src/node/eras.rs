@@ -26,21 +26,21 @@ use crate::store::{Body, Error, ObjectStore, Result};
 /// No object of an era is longer: some hundred bytes a shard.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// What the first object of an era says.
+/// Content of the first object of an era.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {
     /// The era.
     pub era: u32,
-    /// By which its author knows it again.
+    /// Random text by which its author knows it again.
     random: String,
 }
 
 /// The eras of the crawl whose objects lie below `prefix`.
 #[derive(Clone, Copy, Debug)]
 pub struct Eras<'a> {
-    /// Where they are.
+    /// The store that has the objects.
     pub store: &'a dyn ObjectStore,
-    /// Of the crawl.
+    /// Prefix of the crawl's objects.
     pub prefix: &'a str,
 }
 
@@ -70,7 +70,7 @@ impl Eras<'_> {
         Ok(era)
     }
 
-    /// Whether no era has begun behind this one.
+    /// Returns whether no era has begun behind this one.
     pub fn is_newest(&self, era: u32) -> Result<bool> {
         Ok(self.store.length(&self.begun(era + 1))?.is_none())
     }
@@ -102,7 +102,7 @@ impl Eras<'_> {
         self.store.put(&self.list_name(era, number), &json(list))
     }
 
-    /// What is known of the crawl without etcd.
+    /// Returns what is known of the crawl without etcd.
     pub fn known(&self) -> Result<Known> {
         let newest = self.newest()?;
         let mut base = None;
@@ -126,14 +126,14 @@ impl Eras<'_> {
     }
 }
 
-/// What the store says of a crawl, where no registry can be asked.
+/// The state of a crawl as the store has it, where no registry can be asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// The era that has begun last.
     pub newest: u32,
     /// The last one in which nodes have worked.
     pub era: u32,
-    /// From which checkpoints they went on then; nothing of era 0.
+    /// Checkpoints from which they went on then. Empty for era 0.
     heads: Vec<Option<Stamp>>,
     /// The lists of seeds, in order.
     pub lists: Vec<SeedsRecord>,

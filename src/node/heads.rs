@@ -19,7 +19,7 @@ use crate::shard::Shard;
 use crate::ship::{Manifest, Names, StoreView};
 use crate::store::{self, ObjectStore};
 
-/// Where the engines of a node hear of the others.
+/// The heads of all shards, from which the engines of a node hear of the others.
 pub struct Heads {
     store: Arc<dyn ObjectStore>,
     names: Names,
@@ -40,8 +40,8 @@ impl std::fmt::Debug for Heads {
 }
 
 impl Heads {
-    /// Of a crawl of so many shards in this era, of which nothing is known. `view` shows files of other shards, below
-    /// `root`.
+    /// Makes the heads of a crawl of this many shards in this era, of which nothing is known. `view` shows files of
+    /// other shards, below `root`.
     pub fn new(
         store: Arc<dyn ObjectStore>,
         (names, era): (Names, u32),
@@ -167,7 +167,7 @@ impl Heads {
         table.is_end().filter(|_| table.known >= known)
     }
 
-    /// Which of these shards wait for links.
+    /// Returns which of these shards wait for links.
     pub fn hungry(&self, shards: impl Iterator<Item = u32>) -> Vec<u32> {
         shards.filter(|&shard| Registry::is_hungry(self, shard)).collect()
     }
@@ -219,7 +219,7 @@ fn files(manifest: &Manifest) -> Vec<Visible> {
 }
 
 impl Registry for Heads {
-    /// What others know of the shard is its head, which its engine goes on from.
+    /// Returns the revision of the shard's head, which is what others know of it, and from which its engine goes on.
     fn open(&self, shard: u32, _: Head) -> Revision {
         self.head_revision(shard)
     }

@@ -1,5 +1,5 @@
-//! What a node does for a shard of a crawl whose checkpoints go into a store: it makes the shard's directory ready,
-//! ships its checkpoints, makes heads of them, and tells its engine of the heads of others.
+//! The work of a node for a shard of a crawl whose checkpoints go into a store: it makes the shard's directory ready,
+//! ships its checkpoints, makes heads of them, and passes the heads of others to its engine.
 //!
 //! ```text
 //! claimed ─► Grounds::prepare: the directory as its head has it ─► opened ─► Grounds::own ─► Shipments
@@ -33,12 +33,12 @@ pub use shipments::{Alone, Commit, Pause, Shipments};
 
 use crate::{disk, store};
 
-/// Why a node of an earlier era goes on no more.
+/// Reason for which a node of an earlier era goes on no more.
 pub const RECOVERED: &str = "crawler cluster recover has begun a new era of the crawl";
-/// Why a process that works on a crawl alone goes on no more.
+/// Reason for which a process that works on a crawl alone goes on no more.
 const SUCCEEDED: &str = "another process goes on with the crawl";
 
-/// Why a claimed shard cannot be made ready.
+/// Reasons for which a claimed shard cannot be made ready.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

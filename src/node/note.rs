@@ -1,4 +1,4 @@
-//! What the directory of a shard knows of its store: which of its checkpoints counts there.
+//! The note in the directory of a shard about its store: which of its checkpoints counts there.
 //!
 //! A checkpoint is noted as *offered* before anything could make it count, and as *committed* once it does. So a
 //! process that is killed between the two knows its own work again: the head of the shard is one of them, or another
@@ -15,16 +15,16 @@ use crate::ship::Claim;
 /// A checkpoint as the store knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// Of the crawl's registry: one more after each that was lost.
+    /// Era of the crawl's registry: one more after each that was lost.
     pub era: u32,
-    /// Of the claim under which it was shipped.
+    /// Epoch of the claim under which it was shipped.
     pub epoch: u64,
     /// The checkpoint's number.
     pub number: u64,
 }
 
 impl Stamp {
-    /// That of checkpoint `number` under `claim`.
+    /// Makes the stamp of checkpoint `number` under `claim`.
     pub fn new(claim: Claim, number: u64) -> Stamp {
         Stamp { era: claim.era, epoch: claim.epoch, number }
     }
@@ -35,7 +35,7 @@ impl Stamp {
     }
 }
 
-/// What is noted.
+/// The content of the note.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// The last one that counts for certain.
@@ -45,7 +45,7 @@ pub struct Note {
 }
 
 impl Note {
-    /// What is noted in `dir`; nothing where nothing was ever shipped from there.
+    /// Reads the note in `dir`. It is empty where nothing was ever shipped from there.
     pub fn read(disk: &Disk, dir: &Path) -> Result<Note> {
         let path = path(dir);
         match disk.read(&path) {
@@ -61,7 +61,7 @@ impl Note {
         disk.replace(&path(dir), &json)
     }
 
-    /// Whether a shard whose head is `head` goes on from this directory.
+    /// Returns whether a shard whose head is `head` goes on from this directory.
     pub fn is_of(&self, head: Option<Stamp>) -> bool {
         self.committed == head || (head.is_some() && self.offered == head)
     }

@@ -6,12 +6,13 @@ use serde::de::DeserializeOwned;
 
 use crate::store::{Error, ObjectStore, Result};
 
-/// What the names of all objects of the crawl with this id begin with.
+/// Returns the prefix of the names of all objects of the crawl with this id.
 pub fn prefix(id: u128) -> String {
     format!("{id:032x}/")
 }
 
-/// What an object of so many bytes says, which are `bytes_max` at most; `expected` is what it should be.
+/// Reads an object of `bytes` bytes, which may be `bytes_max` at most. `expected` names what it should be, for the
+/// error.
 pub fn read_json<T: DeserializeOwned>(
     store: &dyn ObjectStore,
     (name, bytes): (&str, u64),

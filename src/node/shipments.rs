@@ -24,7 +24,7 @@ use crate::ship::{Claim, Manifest, Names, ShipOptions, Shipped, Shipper};
 use crate::store::{self, ObjectStore};
 use crate::text::figures::{count, size};
 
-/// Between two tries of a store that is away: the first pause, and the longest one.
+/// Pauses between two tries of a store that is away: the first, and the longest one.
 const PAUSE: Duration = Duration::from_millis(200);
 const PAUSE_MAX: Duration = Duration::from_secs(15);
 /// A store that is away is told of this often.
@@ -34,9 +34,9 @@ const TELL: Duration = Duration::from_secs(30);
 pub trait Commit: fmt::Debug + Send {
     /// Makes it the head; its revision. Waits until that is definite. The shard is lost where it is refused.
     fn commit(&self, manifest: &Manifest, checkpoint: &Checkpoint) -> Result<Revision, String>;
-    /// Whether the shard is still this process's, as far as is known.
+    /// Returns whether the shard is still this process's, as far as is known.
     fn is_held(&self) -> bool;
-    /// Why what no head names any more may not be deleted: others have gone on with the crawl.
+    /// Returns why objects that no head names any more may not be deleted, if others have gone on with the crawl.
     fn superseded(&self) -> store::Result<Option<&'static str>>;
 }
 
@@ -46,9 +46,9 @@ pub trait Commit: fmt::Debug + Send {
 /// before it deletes anything. So either the successor finds that manifest, or this process finds the successor.
 #[derive(Debug)]
 pub struct Alone {
-    /// Where the crawl is shipped to.
+    /// The store to which the crawl is shipped.
     pub store: Arc<dyn ObjectStore>,
-    /// Of the objects of the crawl.
+    /// Prefix of the objects of the crawl.
     pub prefix: String,
     /// The era that this process has begun.
     pub begun: Begun,
@@ -81,11 +81,11 @@ pub struct Shipments {
     crawl: u128,
     options: ShipOptions,
     pause: Pause,
-    /// By shard; nothing for one that is not this process's.
+    /// Owned shards by number. `None` for one that is not this process's.
     owned: Vec<Mutex<Option<Owned>>>,
-    /// What was shipped by claims that have ended.
+    /// Sums of what was shipped by claims that have ended.
     ended: Mutex<Shipped>,
-    /// Whether a shard turned out to be somebody else's.
+    /// True if a shard turned out to be somebody else's.
     has_lost: AtomicBool,
 }
 
@@ -128,7 +128,7 @@ impl Shipments {
         Ok(())
     }
 
-    /// Where it is shipped to.
+    /// Returns the store to which it is shipped.
     pub fn store(&self) -> &dyn ObjectStore {
         &*self.store
     }
@@ -138,7 +138,7 @@ impl Shipments {
         self.crawl
     }
 
-    /// Whether a shard turned out to be somebody else's.
+    /// Returns whether a shard turned out to be somebody else's.
     pub fn has_lost(&self) -> bool {
         self.has_lost.load(Ordering::Acquire)
     }
@@ -164,7 +164,7 @@ impl Shipments {
         }
     }
 
-    /// Why an engine cannot go on whose shard is not this process's.
+    /// Returns the error of an engine that cannot go on because its shard is not this process's.
     fn lost(&self, dir: &Path, why: &str) -> disk::Error {
         self.has_lost.store(true, Ordering::Release);
         disk::Error::limit("ship a checkpoint of", dir, format!("the shard is lost: {why}"))

@@ -15,7 +15,7 @@ use crate::web::secret::SecretAddress;
 /// Names of hosts, domains and patterns beyond a limit that are told.
 const LIMITED_TOLD: usize = 10;
 
-/// What the closing statistics say beside the figures.
+/// The content of the closing statistics besides the figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Closing<'a> {
     /// The crawl directory.
@@ -26,7 +26,7 @@ pub struct Closing<'a> {
     pub urls: &'a [String],
     /// The configuration file, where one was given.
     pub config: Option<&'a Path>,
-    /// What else the command line said about what is crawled.
+    /// Options of the command line that say what is crawled.
     pub options: LineOptions,
     /// `--store`.
     pub store: Option<&'a SecretAddress>,
@@ -67,7 +67,7 @@ impl LineOptions {
         line
     }
 
-    /// What has to be known about the line that goes on after `finish`, where a limit is in its way.
+    /// Returns what has to be known about the line that goes on after `finish`, where a limit is in its way.
     fn remark(self, finish: Finish) -> Option<&'static str> {
         Some(match finish {
             Finish::PageLimit if self.max_pages.is_some() => {
@@ -119,7 +119,7 @@ fn with_words(status: u16, number: u64) -> String {
     }
 }
 
-/// What sites kept from the crawl although nothing failed, as lines behind those.
+/// Returns what sites kept from the crawl although nothing failed, as lines that follow the closing statistics.
 pub fn oddities(oddities: &Oddities) -> String {
     let mut table = Table::default();
     for (name, value) in oddities.rows() {
@@ -236,7 +236,7 @@ pub(crate) fn figures(table: &mut Table, statistics: &Statistics, gauges: &Gauge
     }
 }
 
-/// Who ran into a limit, by name.
+/// Adds the hosts and domains that ran into a limit, by name.
 fn limited(table: &mut Table, statistics: &Statistics) {
     let limited = statistics.limited.by_count();
     for entry in limited.iter().take(LIMITED_TOLD) {

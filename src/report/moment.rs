@@ -1,4 +1,4 @@
-//! What is shown of a crawl at one moment: as a display for a terminal, as a line for a log, as an event of the log.
+//! Views of a crawl at one moment: as a display for a terminal, as a line for a log, as an event of the log.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const NAME_COLUMNS: usize = 9;
 const FIGURE_LINES: usize = 8;
 /// Lines of the terminal that are left to the log above the display.
 const LOG_LINES: usize = 8;
-/// What comes so soon is what comes next.
+/// Time within which something counts as the next to come.
 const SOON: Duration = Duration::from_millis(50);
 /// Hosts that are told, at most.
 const HOSTS_MAX: usize = 60;
@@ -35,14 +35,14 @@ impl Room {
     }
 }
 
-/// What hosts do, and when they did.
+/// Activities of hosts, and the time at which they were so.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hosts {
     pub hosts: Vec<Activity>,
     pub as_of: Time,
 }
 
-/// What is shown at one moment.
+/// Figures that are shown at one moment.
 pub(super) struct Moment<'a> {
     pub statistics: &'a Statistics,
     pub gauges: &'a Gauges,
@@ -251,7 +251,7 @@ impl Moment<'_> {
     }
 }
 
-/// How the calendar stands, in fields of a line.
+/// Returns the state of the calendar, in fields of a line.
 fn calendar(calendar: CalendarFigures) -> String {
     let fresh = calendar.freshness.map_or(String::new(), |share| format!(" fresh={share:.3}"));
     let next = calendar.next_due_ms.map(|ms| span(Duration::from_millis(ms)).replace(' ', ""));
@@ -274,7 +274,7 @@ fn left_out(dropped: &BTreeMap<Reason, u64>) -> String {
     told.join("  ")
 }
 
-/// As many fields of a line as `columns` have room for, and of one that is too long alone as many words.
+/// Returns as many fields of a line as `columns` have room for, and of one that is too long alone as many words.
 fn fitting(text: &str, columns: usize) -> &str {
     let mut fits = 0;
     for (separator, enough) in [("  ", 1), (" ", 1), ("", 0)] {
@@ -287,7 +287,7 @@ fn fitting(text: &str, columns: usize) -> &str {
     text[..fits].trim_end()
 }
 
-/// As much of a line as `columns` have room for, with a mark where something is missing.
+/// Returns as much of a line as `columns` have room for, with a mark where something is missing.
 fn cut(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
         return text.to_owned();

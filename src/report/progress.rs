@@ -9,7 +9,7 @@ use crate::clock::Time;
 use crate::frontier::Activity;
 use crate::record::{Doing, Gauges, Statistics};
 
-/// How progress is shown.
+/// Ways in which progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// A display of some lines, redrawn in place.
@@ -23,7 +23,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// What suits `screen`, and what `-q` and a log in JSON ask for.
+    /// Returns the mode for `screen`, with `-q` and a log in JSON taken into account.
     pub fn on(screen: &Screen, quiet: bool, json: bool) -> Self {
         match (quiet, json, screen.is_terminal()) {
             (true, ..) => Mode::Quiet,
@@ -59,10 +59,10 @@ pub struct Progress {
     mode: Mode,
     interval: Duration,
     screen: Screen,
-    /// When something was shown last; `None` before the first time.
+    /// Time at which something was shown last. `None` before the first time.
     shown: Option<Duration>,
     samples: VecDeque<Sample>,
-    /// What hosts did when somebody last said.
+    /// Activities of hosts by the last report.
     hosts: Hosts,
 }
 

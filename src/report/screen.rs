@@ -24,7 +24,7 @@ struct Inner {
     live_lines: usize,
     terminal: bool,
     colour: bool,
-    /// Whether it is standard error, whose terminal can be asked for its size.
+    /// True if it is standard error, whose terminal can be asked for its size.
     stderr: bool,
 }
 
@@ -65,12 +65,12 @@ impl Screen {
         if self.inner().stderr { tcgetwinsize(io::stderr()).ok() } else { None }
     }
 
-    /// Whether the display can be redrawn in place.
+    /// Returns whether the display can be redrawn in place.
     pub fn is_terminal(&self) -> bool {
         self.inner().terminal
     }
 
-    /// Whether colours are wanted.
+    /// Returns whether colours are wanted.
     pub fn colour(&self) -> bool {
         self.inner().colour
     }
@@ -107,7 +107,7 @@ impl Screen {
 }
 
 impl Inner {
-    /// What takes the display away: up to its first line, clear to the end of the screen.
+    /// Returns the codes that take the display away: up to its first line, clear to the end of the screen.
     fn erasure(&self) -> String {
         if self.live_lines == 0 { String::new() } else { format!("\x1b[{}A\r\x1b[J", self.live_lines) }
     }

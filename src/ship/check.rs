@@ -19,20 +19,20 @@ use crate::store::{Error, ObjectStore, Result};
 pub struct Fault {
     /// Its name.
     pub name: String,
-    /// Where in it.
+    /// Offset in it.
     pub offset: u64,
-    /// What is wrong.
+    /// The fault, in words.
     pub what: String,
-    /// Whether none of it can be used: it is not there, or has another length.
+    /// True if none of it can be used: it is not there, or has another length.
     pub is_lost: bool,
 }
 
-/// What a shard has in the store.
+/// The state of a shard in the store.
 #[derive(Debug, Default)]
 pub struct Checked {
     /// The newest manifest that can be read.
     pub manifest: Option<Manifest>,
-    /// What is wrong.
+    /// Faults of its objects.
     pub faults: Vec<Fault>,
     /// Objects that were looked at.
     pub objects: u64,
@@ -125,7 +125,7 @@ fn check_parts(store: &Pinned, manifest: &Manifest, checked: &mut Checked) -> Re
     Ok(())
 }
 
-/// What is wrong with an object, by what was met when it was read; other errors come back.
+/// Returns what is wrong with an object, by the error that was met when it was read. Other errors come back.
 fn fault(error: Error, name: &str) -> Result<Fault> {
     let name = name.to_owned();
     match error {
@@ -138,7 +138,7 @@ fn fault(error: Error, name: &str) -> Result<Fault> {
     }
 }
 
-/// Which files have a part in the object, as words.
+/// Returns which files have a part in the object, as words.
 fn files_in(manifest: &Manifest, object: &str) -> String {
     let has_part =
         |file: &&super::manifest::ShippedFile| file.parts.iter().any(|part| manifest.object(part).name == object);

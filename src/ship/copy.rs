@@ -29,7 +29,7 @@ impl Copying {
         Copying { disk: disk.clone(), from: from.to_owned(), to: to.to_owned(), copied: HashMap::new() }
     }
 
-    /// Where the copy lies.
+    /// Returns the directory of the copy.
     pub fn to(&self) -> &Path {
         &self.to
     }

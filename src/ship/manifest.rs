@@ -29,7 +29,7 @@ const LEVEL: i32 = 3;
 pub struct Manifest {
     /// The crawl's id.
     pub crawl: u128,
-    /// Which shard it is of.
+    /// The shard that it is of.
     pub shard: u32,
     /// Shards of the crawl.
     pub shards: u32,
@@ -37,7 +37,7 @@ pub struct Manifest {
     pub claim: Claim,
     /// The checkpoint's number.
     pub number: u64,
-    /// What it says to the other shards.
+    /// Head of the shard for the other shards.
     pub head: Head,
     /// The objects that its files consist of.
     pub objects: Vec<Object>,
@@ -59,15 +59,15 @@ pub struct Object {
 /// A file of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShippedFile {
-    /// Where it lies in the shard's directory, with `/` between the parts.
+    /// Path in the shard's directory, with `/` between the parts.
     pub path: String,
-    /// How it changes.
+    /// The way in which it changes.
     pub kind: FileKind,
     /// Another one than that of the file says that it was changed where it lay.
     pub lineage: u32,
     /// crc32 of its last bytes, of a file that grows: what is appended has to follow these.
     pub seam: u32,
-    /// What it consists of, in this order.
+    /// Parts that it consists of, in this order.
     pub parts: Vec<Part>,
 }
 
@@ -76,9 +76,9 @@ pub struct ShippedFile {
 pub struct Part {
     /// The object: its place among those of the manifest.
     pub object: u32,
-    /// Where it begins there.
+    /// Offset in the object.
     pub offset: u64,
-    /// How long it is.
+    /// Length.
     pub bytes: u64,
     /// Its crc32.
     pub crc: u32,
@@ -91,9 +91,9 @@ pub struct ShippedLinks {
     pub number: u64,
     /// The claim under which it was shipped: it is part of the object's name.
     pub claim: Claim,
-    /// Whether it has URLs that join the scope of every shard.
+    /// True if it has URLs that join the scope of every shard.
     pub has_notes: bool,
-    /// When it was committed; 0 says that it came with this manifest.
+    /// Revision at which it was committed. 0 says that it came with this manifest.
     pub revision: Revision,
 }
 
@@ -175,7 +175,7 @@ impl Manifest {
         }
     }
 
-    /// What is wrong with it as that of `shard` under `name`.
+    /// Returns what is wrong with it as the manifest of `shard` under `name`.
     fn fault(&self, names: &Names, shard: u32, name: &str) -> Option<String> {
         if self.shard != shard || self.shard >= self.shards || self.name(names) != name {
             return Some(format!("that of checkpoint {} of shard {} of {}", self.number, self.shard, self.shards));
@@ -203,7 +203,7 @@ impl Manifest {
     }
 }
 
-/// Whether the path leads to a file below the directory that it is relative to.
+/// Returns whether the path leads to a file below the directory that it is relative to.
 fn is_inside(path: &str) -> bool {
     let parts = Path::new(path).components();
     !path.is_empty()

@@ -1,4 +1,4 @@
-//! Which parts of a file stay where they are in the store, and which are packed again.
+//! The choice of the parts of a file that stay in the store as they are, and of those that are packed again.
 //!
 //! Two rules keep what a reader has to put together small, and what the store holds near to what is alive:
 //!
@@ -14,7 +14,7 @@ use super::names;
 
 /// Parts of a file.
 const PARTS_MAX: usize = 64;
-/// So many are packed again at least, where there are more.
+/// The number of parts that are packed again at least, where there are more.
 const PARTS_MERGED: usize = 32;
 /// A pack is packed again when one byte of so many is alive.
 const ALIVE_SHARE: u64 = 4;
@@ -22,11 +22,11 @@ const ALIVE_SHARE: u64 = 4;
 /// A stretch of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stretch {
-    /// Where it begins in the file.
+    /// Offset in the file.
     pub at: u64,
-    /// How long it is.
+    /// Length.
     pub bytes: u64,
-    /// Where it lies already: a part of the former manifest.
+    /// Place in the store where it is already: a part of the former manifest.
     pub kept: Option<Part>,
 }
 

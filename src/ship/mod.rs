@@ -76,11 +76,11 @@ fn dirs() -> impl Iterator<Item = &'static str> {
 pub struct Claim {
     /// Raised when the record of heads was lost and rebuilt.
     pub era: u32,
-    /// Of the claim itself; rises within an era.
+    /// Number of the claim. It rises within an era.
     pub epoch: u64,
 }
 
-/// How a file changes from one checkpoint to the next.
+/// Ways in which a file changes from one checkpoint to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum FileKind {
     /// Never, under this path.
@@ -98,13 +98,13 @@ pub enum FileKind {
 /// A file that a checkpoint names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedFile {
-    /// Where it is restored, relative to the shard's directory.
+    /// Path to which it is restored, relative to the shard's directory.
     pub path: PathBuf,
-    /// Where it lies as long as it is written, if that is elsewhere.
+    /// Path that it has as long as it is written, if that is another one.
     pub open_path: Option<PathBuf>,
     /// The length that counts.
     pub bytes: u64,
-    /// How it changes.
+    /// The way in which it changes.
     pub kind: FileKind,
     /// Another number says that it was changed where it lay: all of it is sent again.
     pub lineage: u32,

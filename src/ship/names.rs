@@ -25,7 +25,7 @@ impl Names {
         Names { prefix: prefix.to_owned() }
     }
 
-    /// What the names of all objects of a shard begin with.
+    /// Returns the prefix of the names of all objects of a shard.
     pub fn shard(&self, shard: u32) -> String {
         format!("{}{shard:03}/", self.prefix)
     }
@@ -70,12 +70,12 @@ impl Names {
     }
 }
 
-/// Whether the object is a pack, of which parts can be packed again.
+/// Returns whether the object is a pack, of which parts can be packed again.
 pub(super) fn is_pack(name: &str) -> bool {
     name.ends_with(PACK)
 }
 
-/// Whether the object is a link file.
+/// Returns whether the object is a link file.
 pub(super) fn is_links(name: &str) -> bool {
     name.ends_with(LINKS)
 }

@@ -60,7 +60,7 @@ impl Since {
     }
 }
 
-/// What is listed of a shard.
+/// Listing of a shard's objects.
 #[derive(Default)]
 pub(super) struct Listed {
     /// Lengths by name.
@@ -142,7 +142,7 @@ pub fn newest_since(store: &dyn ObjectStore, names: &Names, shard: u32, since: S
     Ok(find(store, names, shard, since)?.whole)
 }
 
-/// What a search has found.
+/// Result of a search.
 struct Found {
     whole: Option<Manifest>,
     /// Set where a manifest is listed that counts, whole or not.

@@ -8,21 +8,21 @@ use std::sync::{Mutex, PoisonError};
 use super::manifest::{Manifest, Part, ShippedFile};
 use crate::store::{Error, ObjectStore, Result};
 
-/// What is asked for at a time.
+/// The number of bytes that are asked for at a time.
 const READ_BYTES: u64 = 8 << 20;
-/// So much that nobody wants is read along rather than asked around.
+/// The number of unwanted bytes up to which they are read along rather than left out.
 const GAP_BYTES: u64 = 64 << 10;
 
 /// A part of a file that is to be read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'a> {
     pub file: &'a ShippedFile,
-    /// Where it begins in the file.
+    /// Offset in the file.
     pub at: u64,
     pub part: Part,
 }
 
-/// What comes of a part.
+/// Pieces and outcome of reading a part.
 pub(super) enum Read<'b> {
     /// Bytes of it, and where they begin in it.
     Piece(&'b [u8], u64),
@@ -123,7 +123,7 @@ impl Block {
     }
 }
 
-/// Where what is wanted ends that begins at `from` and goes on without a long gap.
+/// Returns the end of the wanted bytes that begin at `from` and go on without a long gap.
 fn stretch(wanted: &[Wanted<'_>], from: u64) -> u64 {
     let mut end = from;
     let first = wanted.partition_point(|wanted| wanted.part.offset + wanted.part.bytes <= from);

@@ -47,7 +47,7 @@ enum Copied {
     InFile { file: Arc<File>, at: u64, bytes: u64 },
 }
 
-/// What is taken of memory and file.
+/// Room that is taken of memory and file.
 #[derive(Default)]
 struct Room {
     in_memory: usize,

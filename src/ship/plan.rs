@@ -1,4 +1,4 @@
-//! What goes into which object: fixed when the shipping of a checkpoint begins.
+//! Plan of the objects of a checkpoint and their content, fixed when its shipping begins.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const REPLACED_BYTES_MAX: u64 = 16 << 20;
 pub(super) struct Plan {
     pub manifest: Manifest,
     pub puts: Vec<Put>,
-    /// How many of them are in the store; behind the last one comes the manifest.
+    /// The number of them that are in the store. Behind the last one comes the manifest.
     pub done: usize,
 }
 
@@ -50,7 +50,7 @@ struct Planned<'a> {
     seam: u32,
 }
 
-/// What is being put together.
+/// A plan that is being made.
 struct Maker<'a> {
     source: Source<'a>,
     owner: Owner<'a>,
@@ -60,7 +60,7 @@ struct Maker<'a> {
     /// Places of objects of the former manifest in this one.
     places: HashMap<u32, u32>,
     pack: Put,
-    /// Whether the pack is among the objects, and where.
+    /// Index of the pack among the objects, if there is one.
     pack_at: Option<u32>,
     puts: Vec<Put>,
 }
@@ -98,7 +98,7 @@ pub(super) fn plan(
     Ok(maker.finish(head, shipped))
 }
 
-/// What of `file` is in the store, and what is not.
+/// Returns which parts of `file` are in the store, and which stretches are not.
 fn look<'a>(source: Source<'_>, last: Option<&Manifest>, file: &'a NamedFile) -> Result<(Planned<'a>, Vec<Stretch>)> {
     let path = text(file)?;
     let known = last.and_then(|last| last.file(&path)).filter(|known| known.kind == file.kind);

@@ -16,7 +16,7 @@ use crate::disk::{self, Disk, DiskFile, Mode};
 use crate::record::layout::{CHECKPOINT_PREFIX, PAGES};
 use crate::store::{ObjectStore, Result};
 
-/// Whether value files come too.
+/// The choice whether value files are restored too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Archive {
     /// They stay in the store, and are read there by a [`StoreView`](super::StoreView).

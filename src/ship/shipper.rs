@@ -14,14 +14,14 @@ use crate::exchange::{Head, Revision};
 use crate::shard::Shard;
 use crate::store::{Body, ObjectStore, Result};
 
-/// How checkpoints are sent.
+/// The way in which checkpoints are sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ShipOptions {
     /// Bytes a second that are sent at most.
     pub bytes_per_second: Option<u64>,
 }
 
-/// What was sent and deleted.
+/// Sums of what was sent and deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shipped {
     /// Checkpoints that became heads.
@@ -47,7 +47,7 @@ pub struct Shipper {
     crawl: u128,
     shard: Shard,
     claim: Claim,
-    /// That of the head.
+    /// Manifest of the head.
     last: Option<Manifest>,
     plan: Option<Plan>,
     /// Objects that no head names any more, and that could not be deleted yet.
@@ -83,7 +83,7 @@ impl Shipper {
         self.last.as_ref()
     }
 
-    /// What was sent and deleted until now.
+    /// Returns what was sent and deleted until now.
     pub fn shipped(&self) -> Shipped {
         self.shipped
     }

@@ -8,7 +8,7 @@ use super::{FileKind, NamedFile};
 use crate::disk::{Disk, DiskFile, Mode, Result};
 use crate::store::Part;
 
-/// Before what is appended to a file, so many of its bytes are compared.
+/// The number of bytes before those appended to a file that are compared.
 const SEAM_BYTES: u64 = 4_096;
 const BUFFER_BYTES: u64 = 256 << 10;
 

@@ -4,7 +4,7 @@ use super::manifest::Manifest;
 use super::{Claim, Names};
 use crate::store::{ObjectStore, Result};
 
-/// What a sweep did.
+/// Sums of what a sweep has deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
     /// Objects that were deleted.

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use crate::disk::{Backend, Disk, Mode, RawFile};
 
-/// How fast, over all that read at the same time.
+/// Bound of the speed of all that read at the same time.
 #[derive(Debug)]
 pub(super) struct Throttle {
     bytes_per_second: u64,
     /// Reading for checksums is free.
     is_on: AtomicBool,
-    /// When everything that was read until now may have been sent.
+    /// Time at which everything that was read until now may have been sent.
     paid_to: Mutex<Option<Instant>>,
 }
 
@@ -24,7 +24,7 @@ impl Throttle {
         Arc::new(Throttle { bytes_per_second: bytes_per_second.max(1), is_on, paid_to })
     }
 
-    /// From now on reading takes its time, or does not.
+    /// Lets reading take its time from now on, or not.
     pub fn turn(&self, is_on: bool) {
         self.is_on.store(is_on, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! What a crawl is held to that fetches pages again: each page has one place, none is visited too often, and none is
-//! forgotten.
+//! The rules that a crawl is held to that fetches pages again: each page has one place, none is visited too often, and
+//! none is forgotten.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,7 +20,7 @@ use crate::record::layout;
 
 /// A record is given out so much later than it is due, at most.
 const SLOT_MS: u64 = 60_000;
-/// What rests, breaks and retries may delay a visit by.
+/// Time by which rests, breaks and retries may delay a visit.
 const DELAY_MS: u64 = 14 * 3_600_000;
 
 /// Judges the calendar of a crawl that has ended because nothing was due.

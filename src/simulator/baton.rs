@@ -19,7 +19,7 @@ struct Turn {
     is_dead: Cell<bool>,
 }
 
-/// What a piece of work came to.
+/// Outcome of a turn of a piece of work.
 pub(super) enum Step<T> {
     /// It goes on after so long.
     Waits(Duration),
@@ -81,12 +81,12 @@ pub(super) fn pass(time: Duration) {
     });
 }
 
-/// Whether the work that runs here waits in virtual time.
+/// Returns whether the work that runs here waits in virtual time.
 pub(super) fn can_wait() -> bool {
     TURN.with_borrow(|turn| turn.as_ref().is_some_and(|turn| !turn.is_dead.get()))
 }
 
-/// Whether its process is gone.
+/// Returns whether the process of the work that runs here is gone.
 pub(super) fn is_dead() -> bool {
     TURN.with_borrow(|turn| turn.as_ref().is_some_and(|turn| turn.is_dead.get()))
 }

@@ -18,10 +18,10 @@ const STEPS_PER_PAGE: u64 = 100;
 /// No file is longer.
 const FILE_BYTES_MAX: u64 = 8 << 30;
 
-/// What is crawled, and how.
+/// The web that is crawled, and the pace.
 #[derive(Clone, Debug)]
 pub struct BroadOptions {
-    /// Of the web.
+    /// Seed of the web.
     pub seed: u64,
     /// Registrable domains, each of one host.
     pub domains: usize,
@@ -29,13 +29,13 @@ pub struct BroadOptions {
     pub pages: usize,
     /// Requests at a time.
     pub workers: usize,
-    /// Between two requests of a host.
+    /// Time between two requests of a host.
     pub delay: Duration,
-    /// Until an answer comes.
+    /// Time until an answer comes.
     pub latency: Duration,
 }
 
-/// What a crawl came to.
+/// Outcome of a crawl.
 #[derive(Clone, Debug, Default)]
 pub struct Broad {
     /// Requests.

@@ -24,41 +24,41 @@ use crate::simweb::SimOptions;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
 use crate::web::warc::Compression;
 
-/// From this seed on, cases have limits, budgets, patterns, rates, depths and scopes too, and larger webs.
+/// First seed from which cases have limits, budgets, patterns, rates, depths and scopes too, and larger webs.
 pub const WIDE_FROM: u64 = 1_000_000;
-/// From this seed on, the webs of wide cases embed pictures and sheets of other domains, and the crawls fetch them.
+/// First seed from which the webs of wide cases embed pictures and sheets of other domains, and the crawls fetch them.
 pub const REQUISITES_FROM: u64 = 2_000_000;
-/// From this seed on, cases are plain ones whose pages are fetched again.
+/// First seed from which cases are plain ones whose pages are fetched again.
 pub const AGAIN_FROM: u64 = 3_000_000;
-/// From this seed on, cases are plain ones whose crawls keep cookies, in webs with cookie walls.
+/// First seed from which cases are plain ones whose crawls keep cookies, in webs with cookie walls.
 pub const WALLS_FROM: u64 = 4_000_000;
-/// From this seed on, cases are plain ones whose pages are rendered.
+/// First seed from which cases are plain ones whose pages are rendered.
 pub const RENDERED_FROM: u64 = 5_000_000;
-/// From this seed on, cases are plain ones whose budgets follow from supporters.
+/// First seed from which cases are plain ones whose budgets follow from supporters.
 pub const SUPPORTED_FROM: u64 = 6_000_000;
 /// Attempts after the first: more than flaky URLs and the network's troubles use up together.
 const RETRIES: u8 = 6;
 
-/// How one process of the crawl ends.
+/// Ways in which one process of the crawl ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// After so many changes of the disk something happens to it.
+    /// A fault happens to the disk after this many changes of it.
     Disk {
         /// Changes from the start of the process on.
         after: u64,
-        /// What happens.
+        /// Fault of the disk.
         fault: Fault,
-        /// How the machine comes up again.
+        /// The way in which the machine comes up again.
         restart: Restart,
     },
-    /// Between two events, after so many of them, the process or the machine is gone.
+    /// The process or the machine is gone between two events, after this many of them.
     Between {
         /// Events from the start of the process on.
         after: u64,
-        /// How the machine comes up again.
+        /// The way in which the machine comes up again.
         restart: Restart,
     },
-    /// After so many events it is asked to stop.
+    /// The process is asked to stop after this many events.
     Stop {
         /// Events from the start of the process on.
         after: u64,
@@ -76,13 +76,13 @@ pub(super) struct WholeLimits {
 /// A process of the crawl that does not live to the crawl's end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Life {
-    /// How it ends.
+    /// The way in which it ends.
     pub end: End,
-    /// Or by these, if that comes first.
+    /// Limits that end it too, if they come first.
     pub limits: WholeLimits,
-    /// How long the crawl then lies still.
+    /// Time between its end and the start of the next process.
     pub pause: Duration,
-    /// By how much the clock is set while it does: forwards, or (true) backwards.
+    /// Step by which the clock is set in that time: forwards, or (true) backwards.
     pub clock_set: Option<(Duration, bool)>,
 }
 
@@ -102,19 +102,19 @@ pub(super) struct Case {
     pub container: ContainerOptions,
     pub partitions: usize,
     pub scope: ScopeOptions,
-    /// How pages are fetched again, where they are.
+    /// Options by which pages are fetched again, where they are.
     pub recrawl: Option<RecrawlOptions>,
-    /// How supporters of domains are counted.
+    /// Options by which supporters of domains are counted.
     pub support: SupportOptions,
     /// Processes before they are: then that is switched on, in a crawl that has pages.
     pub support_late: u32,
     /// And what is expected of that.
     pub watch: Option<Watch>,
-    /// Where pages are shown to those alone who send a cookie back.
+    /// Walls before pages, where there are any: such pages are shown to those alone who send a cookie back.
     pub walls: Option<WallOptions>,
-    /// What the crawler does wrong, deliberately.
+    /// The mistake that the crawler makes deliberately.
     pub mistake: Option<Mistake>,
-    /// Whether work on the disk takes milliseconds, never seconds.
+    /// True where work on the disk takes milliseconds, never seconds.
     pub disk_is_quick: bool,
     /// Checkpoints are also asked for, every so many events.
     pub checkpoint_every: Option<u64>,
@@ -149,17 +149,17 @@ impl Case {
         case
     }
 
-    /// What the crawl's identity is made from: randomness, and the shape of its stores.
+    /// Returns what the crawl's identity is made from: randomness, and the shape of its stores.
     pub(super) fn of_identity(&self) -> (u128, (usize, usize, &'static [String])) {
         (u128::from(self.seed) << 64 | 0xc4a5, (self.drum.buckets, self.partitions, &[]))
     }
 
-    /// Whether pages are rendered.
+    /// Returns whether pages are rendered.
     pub(super) fn renders(&self) -> bool {
         self.settings.rendering.is_on
     }
 
-    /// Whether settings leave URLs of the web out: then what is fetched depends on the order of things.
+    /// Returns whether settings leave URLs of the web out. Then what is fetched depends on the order of events.
     pub(super) fn leaves_out(&self) -> bool {
         let budget = &self.frontier.budget;
         budget.pages_per_host.is_some()

@@ -17,7 +17,7 @@ pub enum Clause {
     Polite,
     /// The archive is sound by its own verification.
     Sound,
-    /// What robots.txt forbids is never asked for, nor what nobody links.
+    /// No request is made for a URL that robots.txt forbids or that nobody links.
     Obeys,
     /// Requests in flight, active hosts and their memory stay within what the settings allow.
     Bounded,

@@ -51,11 +51,11 @@ enum Work {
     Waits(Box<FetchJob>),
     /// A page is over that was rendered.
     PageEnd(u64),
-    /// What waits for the store or the registry.
+    /// A piece of work that waits for the store or the registry.
     Course(Course<Result<Event>>),
 }
 
-/// What is in progress in one process.
+/// The work that is in progress in one process.
 pub(super) struct EventQueue {
     work: BTreeMap<(Time, u64), Work>,
     made: u64,
@@ -65,22 +65,22 @@ pub(super) struct EventQueue {
     /// True time at the start of the process, and the crawler's time then.
     begin: (u64, Time),
     disk: SimulatedDisk,
-    /// Where the shard lies whose queue it is.
+    /// Directory of the shard whose queue it is.
     dir: PathBuf,
     pub mistake: Option<Mistake>,
-    /// Whether work on the disk takes milliseconds, never seconds.
+    /// True where work on the disk takes milliseconds, never seconds.
     pub disk_is_quick: bool,
-    /// When pages were asked for last in this process, by a crawler that makes a mistake.
+    /// Times at which pages were asked for last in this process, by a crawler that makes a mistake.
     fetched: HashMap<String, Time>,
-    /// What processes have replayed.
+    /// Answers that processes have replayed: URL and time.
     pub replayed: Rc<RefCell<HashSet<(String, Time)>>>,
-    /// Where commits are kept, where the crawl has several shards.
+    /// The registry in which commits are kept, where the crawl has several shards.
     pub registry: Option<Arc<MistakenRegistry>>,
     /// The node whose queue it is, where the crawl has several: it waits for the store.
     pub asker: Option<Asker>,
     /// Its right to make requests.
     pub lease: Option<Arc<dyn Lease>>,
-    /// Where pages are rendered, and its dice.
+    /// The browser that renders pages, and its dice.
     browser: Browser,
     browser_rng: fastrand::Rng,
 }
@@ -121,7 +121,7 @@ impl EventQueue {
         begin + super::network::millis(self.clock.now().since(clock_begin))
     }
 
-    /// When the next work is done.
+    /// Returns when the next work is done.
     pub(super) fn next_due(&self) -> Option<Time> {
         self.work.keys().next().map(|(due, _)| *due)
     }
@@ -304,7 +304,7 @@ impl EventQueue {
         self.put_steps(steps);
     }
 
-    /// What a page asks for: scripts at its own host, and at hosts of pages that it links to.
+    /// Returns the URLs that a page asks for: scripts at its own host, and at hosts of pages that it links to.
     fn asked_by(&mut self, page: &CanonicalUrl, dom: &str) -> Vec<CanonicalUrl> {
         let network = self.network.borrow();
         let pages = &network.web().expected().pages;

@@ -23,22 +23,22 @@ const LIFE: Duration = Duration::from_secs(5 * 86_400);
 /// No file is longer: a log of a year has a line for each request.
 const FILE_BYTES_MAX: u64 = 2 << 30;
 
-/// What is crawled, and how.
+/// The web that is crawled, and the way in which its pages are fetched again.
 #[derive(Clone, Debug)]
 pub struct FreshOptions {
-    /// Of the web.
+    /// Seed of the web.
     pub seed: u64,
     /// Hosts of the web.
     pub hosts: usize,
     /// Pages of the web, over all hosts.
     pub pages: usize,
-    /// How long.
+    /// Length of the crawl in days.
     pub days: u32,
-    /// How pages change; the moment from which on they do is set.
+    /// The way in which pages change. The moment from which on they do is set by the crawl.
     pub changes: Changes,
-    /// When pages are fetched again.
+    /// Options by which pages are fetched again.
     pub schedule: ScheduleOptions,
-    /// Whether a page whose text is the same counts as unchanged.
+    /// True if a page whose text is the same counts as unchanged.
     pub by_text: bool,
 }
 
@@ -49,11 +49,11 @@ pub struct FreshPage {
     pub host: String,
     /// Changes a day.
     pub per_day: f64,
-    /// When it was fetched, in days since the crawl began, and its first change after that.
+    /// Visits of the page: when it was fetched, in days since the crawl began, and its first change after that.
     pub visits: Vec<(f64, f64)>,
 }
 
-/// What a crawl came to.
+/// Outcome of a crawl.
 #[derive(Clone, Debug, Default)]
 pub struct Fresh {
     /// The pages.

@@ -13,7 +13,7 @@ use crate::engine::Idleness;
 
 /// The part of the time in which workers may be idle.
 const PART: u32 = 100;
-/// What the clock's milliseconds may add up to.
+/// Error that the milliseconds of the clock may add up to.
 const SLACK: Duration = Duration::from_millis(100);
 /// The least time between two rounds is no longer.
 const ROUND_LEAST_MAX: Duration = Duration::from_secs(60);
@@ -29,7 +29,7 @@ pub(super) struct IdleJudge {
 /// Time that passes while an engine waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passed {
-    /// Why workers are idle, if some are.
+    /// Reason for which workers are idle, if some are.
     pub idleness: Option<Idleness>,
     /// The round of budgets, where there are any.
     pub round: Option<u32>,

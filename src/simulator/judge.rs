@@ -1,4 +1,4 @@
-//! What a crawl that is complete is held to: the crash contract, clause by clause.
+//! Rules for a crawl that is complete: the crash contract, clause by clause.
 
 use std::collections::{BTreeMap, BTreeSet};
 

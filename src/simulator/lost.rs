@@ -9,17 +9,17 @@ use super::network::millis;
 /// The time that workers lost in a crawl that was not interrupted, by what was asked for and when.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IdleTime {
-    /// From the first request to the last answer.
+    /// Time from the first request to the last answer.
     pub all: Duration,
     /// A worker was idle while a page could be asked for that had been linked, of a host whose delay was over.
     pub some: Duration,
     /// The same for all workers that this is true of, as a share of the time of all of them.
     pub share: f64,
-    /// That share in each tenth of the time.
+    /// Shares of this kind in each tenth of the time.
     pub tenths: [f64; 10],
 }
 
-/// What changes at a moment.
+/// Changes of the counts at a moment.
 struct Change {
     at: u64,
     /// Workers that become busy, less those that become free.
@@ -28,7 +28,7 @@ struct Change {
     askable: i64,
 }
 
-/// What happens to a host: a delay is over, a page of it becomes known, a request begins.
+/// Events of a host: a delay is over, a page of it becomes known, a request begins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Free,
@@ -74,7 +74,7 @@ fn authority(url: &str) -> &str {
     url.split('/').nth(2).unwrap_or_default()
 }
 
-/// When each URL was linked first by an answer that had come, or was a seed.
+/// Returns when each URL was linked first by an answer that had come, or 0 for a seed.
 fn known(machine: &Machine) -> HashMap<String, u64> {
     let mut known: HashMap<String, u64> = machine.seeds().iter().map(|seed| (seed.to_string(), 0)).collect();
     for request in &machine.network().log {
@@ -89,7 +89,8 @@ fn known(machine: &Machine) -> HashMap<String, u64> {
     known
 }
 
-/// When hosts can be asked for a page: one is known, no request of the host is in progress, and its delay is over.
+/// Returns when hosts can be asked for a page: one is known, no request of the host is in progress, and its delay is
+/// over.
 fn of_hosts(machine: &Machine) -> Vec<Change> {
     let (network, known) = (machine.network(), known(machine));
     let delay = millis(machine.case().frontier.politeness.delay_min);

@@ -43,11 +43,11 @@ pub(super) struct Machine {
     /// The crawler's clock.
     pub clock_now: Time,
     pub boot: u32,
-    /// Of the whole crawl, where it has several shards.
+    /// Identity of the whole crawl, where it has several shards.
     pub identity: Option<Identity>,
-    /// When and how processes ended, in true time.
+    /// Times and ways in which processes ended, in true time.
     pub ends: Vec<moment::Ended>,
-    /// What was named by the pages that the crawler has seen.
+    /// URLs that were named by the pages that the crawler has seen.
     pub named: Named,
     /// Pages that a process found behind its checkpoint, and when they were asked for.
     pub replayed: Rc<RefCell<HashSet<(String, Time)>>>,
@@ -55,7 +55,7 @@ pub(super) struct Machine {
     pub steps_max: u64,
 }
 
-/// How a process came to its end.
+/// Ways in which a process came to its end.
 pub(super) enum Ran {
     Finished(Finish),
     Gone,
@@ -117,7 +117,7 @@ impl Machine {
         self.simulated.let_files_grow(bytes_max);
     }
 
-    /// What the disk did last.
+    /// Returns the last operations of the disk.
     pub(super) fn trace(&self) -> Vec<String> {
         self.simulated.trace()
     }
@@ -158,12 +158,12 @@ impl Machine {
         Shard::all(self.case.shards)
     }
 
-    /// Where a shard lies.
+    /// Returns the directory of a shard.
     pub(super) fn dir_of(&self, shard: Shard) -> PathBuf {
         if shard.is_whole() { PathBuf::from(DIR) } else { Path::new(DIR).join(shard.dir_name()) }
     }
 
-    /// How the process that is open, or was last, counts supporters.
+    /// Returns how the process that is open, or was last, counts supporters.
     pub(super) fn support(&self) -> SupportOptions {
         let is_on = self.case.support.is_on && self.boot > self.case.support_late;
         SupportOptions { is_on, ..self.case.support }
@@ -181,7 +181,7 @@ impl Machine {
         support::judge(&subject, is_complete)
     }
 
-    /// Where the archives of all shards lie.
+    /// Returns the directories of the archives of all shards.
     pub(super) fn archives(&self) -> Vec<PathBuf> {
         self.shards().map(|shard| self.dir_of(shard).join(layout::PAGES)).collect()
     }
@@ -240,7 +240,7 @@ impl Machine {
         Ok(())
     }
 
-    /// After the crawl is complete, one more process finds it so, and asks for nothing.
+    /// Runs one more process after the crawl is complete, which finds it so, and asks for nothing.
     pub(super) fn finished(&mut self) -> Result<Statistics, Violation> {
         self.rest(Duration::from_secs(1), None);
         let before = self.network.borrow().log.len();
@@ -305,8 +305,8 @@ impl Machine {
         Err(Violation::new(Clause::Ends, format!("no end after {steps_max} steps, and {} ms", self.true_now - begun)))
     }
 
-    /// After so many milliseconds a page may be asked for again whose answer is in the archive, if ever. A clock that
-    /// was set tells no time.
+    /// Returns the number of milliseconds after which a page may be asked for again whose answer is in the archive, if
+    /// ever. A clock that was set says nothing about that.
     fn gap_min(&self) -> Option<u64> {
         let is_set = self.ends.iter().any(|end| end.clock_set_back || end.clock_set_forward);
         self.case.watch.as_ref().map(|watch| if is_set { 0 } else { watch.gap_min() })
@@ -318,7 +318,7 @@ impl Machine {
         if struck { Ok(Ran::Failed(error)) } else { Err(Violation::new(Clause::Reopens, error.to_string())) }
     }
 
-    /// What the end of a process leaves.
+    /// Leaves the disk and the machine as a process leaves them that has come to this end.
     fn end(&mut self, end: End, ran: &Ran) -> Result<(), Violation> {
         let restart = match (end, ran) {
             (_, Ran::Finished(_)) => Restart::Killed,

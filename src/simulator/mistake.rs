@@ -29,13 +29,13 @@ pub enum Mistake {
     LosesCookies,
     /// Every eighth request is taken for done before it is.
     Hurries,
-    /// What was read of every eighth piece of the calendar is lost.
+    /// Records read from every eighth piece of the calendar are lost.
     LosesRecords,
     /// A visit that is in the archive, and not in the checkpoint, gets no record in the calendar.
     ForgetsReplayed,
     /// A record of the calendar that is not its page's any more is taken for one that is.
     PassesStale,
-    /// What a rendering has found on a page is not read again after a death.
+    /// Findings of a rendering on a page are not read again after a death.
     ForgetsRenderings,
     /// Shards: links are visible to others before the checkpoint that they come with is durable.
     PublishesEarly,
@@ -60,7 +60,7 @@ pub enum Mistake {
 }
 
 impl Mistake {
-    /// Before a checkpoint is made durable.
+    /// Makes the mistake that comes before a checkpoint is made durable.
     pub(super) fn before_checkpoint(self, disk: &SimulatedDisk, dir: &Path) -> Result<()> {
         match self {
             Mistake::DeletesEarly => delete_checkpoints(&disk.disk(), dir),
@@ -72,12 +72,12 @@ impl Mistake {
         }
     }
 
-    /// When a checkpoint was made durable, or was not.
+    /// Ends the mistake when a checkpoint was made durable, or was not.
     pub(super) fn after_checkpoint(self, disk: &SimulatedDisk) {
         disk.lie_about_syncs(false);
     }
 
-    /// When a page was processed.
+    /// Makes the mistake that comes when a page was processed.
     pub(super) fn on_page(self, page: &mut Processed, rng: &mut fastrand::Rng) {
         if self == Mistake::LosesLinks && rng.u8(0..8) == 0 {
             page.findings.links.clear();
@@ -87,7 +87,7 @@ impl Mistake {
         }
     }
 
-    /// When a slot of the calendar was read.
+    /// Makes the mistake that comes when a slot of the calendar was read.
     ///
     /// What a record should not be is seen here when it comes out: it was lost when it was put down if its visit was
     /// `replayed`, and passes if its page was `fetched` since.
@@ -118,7 +118,7 @@ impl Mistake {
         }
     }
 
-    /// When links of another shard were read from `file`.
+    /// Makes the mistake that comes when links of another shard were read from `file`.
     pub(super) fn on_links(
         self,
         read: &mut LinksRead,
@@ -134,7 +134,7 @@ impl Mistake {
         Ok(())
     }
 
-    /// Whether a request is taken for done too early.
+    /// Returns whether a request is taken for done too early.
     pub(super) fn hurries(self, rng: &mut fastrand::Rng) -> bool {
         self == Mistake::Hurries && rng.u8(0..8) == 0
     }

@@ -62,12 +62,12 @@ use crate::clock::Time;
 
 /// Events between two checkpoints that are asked for, in a crawl of several shards that fetches pages again.
 const EVENTS_MIN: u64 = 100;
-/// When the web begins, and the clock of the first process.
+/// Time at which the web begins, and the clock of the first process.
 pub const BEGIN: Time = Time::from_ms(1_700_000_000_000);
 /// The crawl directory on the simulated disk.
 const DIR: &str = "/crawl";
 
-/// What a case that held came to.
+/// Figures of a case that held.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Held {
     /// Requests.
@@ -78,7 +78,7 @@ pub struct Held {
     pub changes: u64,
     /// Hosts that were asked.
     pub hosts: u64,
-    /// How often a shard went from one node to another.
+    /// The number of times that a shard went from one node to another.
     pub take_overs: u64,
     /// Answers that only a cookie brought.
     pub passed: u64,
@@ -104,9 +104,9 @@ impl Held {
 pub struct Broken {
     /// Its seed.
     pub seed: u64,
-    /// What broke.
+    /// The violation that was found.
     pub violation: Violation,
-    /// How its processes ended, and what the disk did last.
+    /// The ends of its processes, and the last operations of the disk.
     pub trace: Vec<String>,
 }
 

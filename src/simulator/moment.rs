@@ -1,16 +1,16 @@
-//! What a simulated crawl is held to between two events, and at the end of a process.
+//! Rules for a simulated crawl between two events, and at the end of a process.
 
 use super::case::{Case, WholeLimits};
 use super::clause::{Clause, Violation};
 use crate::engine::Accounts;
 use crate::record::{Finish, Gauges, Statistics};
 
-/// When and how a process ended.
+/// Time and way in which a process ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
-    /// In true milliseconds.
+    /// Time in true milliseconds.
     pub at: u64,
-    /// By a stop, not by a death.
+    /// True if it ended by a stop, not by a death.
     pub clean: bool,
     /// The machine lost what was not synced.
     pub power_cut: bool,
@@ -22,7 +22,7 @@ pub(super) struct Ended {
     pub taken_over: bool,
 }
 
-/// Whether an answer ends its URL: not one that is asked for again.
+/// Returns whether an answer ends its URL, which is then not asked for again.
 pub(super) fn is_final(status: u16, truncated: bool) -> bool {
     !truncated && !matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
@@ -77,7 +77,7 @@ pub(super) fn within_limits(
     Ok(())
 }
 
-/// Whether an answer of `status` may ask for a rest that holds its host back.
+/// Returns whether an answer of `status` may ask for a rest that holds its host back.
 pub(super) fn asks_for_rest(status: u16) -> bool {
     status == 429 || status >= 500
 }

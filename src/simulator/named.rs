@@ -1,10 +1,10 @@
-//! What the pages that a crawler has seen name.
+//! URLs that are named by the pages that a crawler has seen.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::engine::Findings;
 
-/// What the answers that the crawler has seen name: by the last answer of each URL, and in all.
+/// URLs that are named by the answers that the crawler has seen: by the last answer of each URL, and in all.
 #[derive(Debug, Default)]
 pub(super) struct Named {
     pub links: HashMap<String, Vec<String>>,
@@ -12,7 +12,7 @@ pub(super) struct Named {
     pub ever: HashSet<String>,
 }
 
-/// What one answer names.
+/// URLs that one answer names.
 pub(super) struct Names {
     /// Its URL.
     pub url: String,
@@ -21,7 +21,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// What was found in the answer from `url`.
+    /// Returns the URLs that were found in the answer from `url`.
     pub(super) fn of(url: &str, findings: &Findings) -> Names {
         let links = findings.links.iter().map(|link| link.url.to_string()).collect();
         let redirect = findings.redirect.as_ref().map(|(target, _)| target.as_str().to_owned());

@@ -21,7 +21,7 @@ use crate::web::warc::{HttpVersion, Truncation};
 const TROUBLES_MAX: u8 = 2;
 const ADDRESS_TTL: Duration = Duration::from_secs(300);
 
-/// Who asks, where there are several nodes.
+/// The one who asks, where there are several nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Asker {
     /// The machine.
@@ -37,29 +37,29 @@ pub(super) struct Request {
     pub host: String,
     /// The whole URL.
     pub url: String,
-    /// When it came, in true milliseconds.
+    /// Time at which it came, in true milliseconds.
     pub start: u64,
-    /// When its answer was complete, or its connection ended.
+    /// Time at which its answer was complete, or its connection ended.
     pub end: u64,
-    /// What was answered, if anything was.
+    /// Status of the answer, if one came.
     pub status: Option<u16>,
-    /// For how long the host asks to be left alone.
+    /// Time for which the host asks to be left alone.
     pub rest: Duration,
     /// The address that was asked.
     pub address: Option<Ipv4Addr>,
-    /// When it came by the crawler's clock, as the archive notes it.
+    /// Time at which it came by the crawler's clock, as the archive notes it.
     pub started: Time,
     /// Bytes of the answer's body.
     pub bytes: u64,
     /// The node that asked, where there are several.
     pub asker: Option<Asker>,
-    /// Whether it was sent again, since the right to make it was lost and came back.
+    /// True if it was sent again, since the right to make it was lost and came back.
     pub again: bool,
-    /// Whether a page that is rendered asked for it.
+    /// True if a page that is rendered asked for it.
     pub is_for_page: bool,
-    /// Whether it was made for the rules of another host, whose robots.txt leads here.
+    /// True if it was made for the rules of another host, whose robots.txt leads here.
     pub is_for_another: bool,
-    /// Whether its answer was in the archive when a process began: no death can have it forgotten any more.
+    /// True if its answer was in the archive when a process began. Then no death can have it forgotten any more.
     pub archived: bool,
 }
 
@@ -70,7 +70,7 @@ impl Request {
     }
 }
 
-/// What came of a request.
+/// Outcome of a request.
 pub(super) enum Outcome {
     /// An answer.
     Answered(Box<Response>),
@@ -78,7 +78,7 @@ pub(super) enum Outcome {
     Failed(Failure),
 }
 
-/// What the name servers say, and until when it holds.
+/// An answer of the name servers, and the time until which it holds.
 pub(super) type DnsAnswer = Result<(Arc<[IpAddr]>, Time), Failure>;
 
 /// The network, which outlives the crawlers.
@@ -94,7 +94,7 @@ pub(super) struct Network {
     walls: Option<Walls>,
     /// Every request so far.
     pub log: Vec<Request>,
-    /// From when until when names were looked up.
+    /// Begin and end of each look-up of names.
     pub looked_up: Vec<(u64, u64)>,
 }
 
@@ -118,7 +118,7 @@ impl Network {
         self.walls.as_ref()
     }
 
-    /// Whether a page is made by its script, as all of its host are.
+    /// Returns whether a page is made by its script, as all pages of its host are.
     pub(super) fn is_scripted(&self, url: &str) -> bool {
         let page = self.web.expected().pages.get(url);
         self.has_scripts
@@ -127,7 +127,7 @@ impl Network {
             && url.split('/').nth(2).is_some_and(|host| crc32fast::hash(host.as_bytes()).is_multiple_of(2))
     }
 
-    /// What a browser makes of a page.
+    /// Returns a page as a browser renders it.
     pub(super) fn page_as_rendered(&self, url: &str, now: u64) -> Option<Vec<u8>> {
         self.web.body_at(url, by_web(now))
     }
@@ -136,7 +136,7 @@ impl Network {
         &self.web
     }
 
-    /// Whether `url` is a sitemap of a web whose sitemaps are read more often than pages.
+    /// Returns whether `url` is a sitemap of a web whose sitemaps are read more often than pages.
     pub(super) fn is_map(&self, url: &str) -> bool {
         self.web.does_change() && self.web.is_sitemap(url)
     }
@@ -286,7 +286,7 @@ impl Network {
     }
 }
 
-/// Whether a request is for the rules of another host.
+/// Returns whether a request is for the rules of another host.
 fn is_for_another(job: &FetchJob) -> bool {
     match &job.target {
         Target::Robots { origin, .. } => CanonicalUrl::parse(origin).is_ok_and(|of| of.host() != job.url.host()),

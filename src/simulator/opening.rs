@@ -1,5 +1,5 @@
-//! How a simulated process opens its crawl: every shard, then what they noted for each other, then the replay, then the
-//! seeds; as the process of the real crawler does.
+//! Opening of the crawl of a simulated process: every shard, then the notes of the shards for each other, then the
+//! replay, then the seeds, in the order of the real crawler.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ use crate::web::address::AddressGuard;
 use crate::web::seeds::Seed;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
-/// What all engines of a process have.
+/// State that all engines of a process share.
 pub(super) struct Shared {
     pub clock: Arc<ManualClock>,
     pub commons: Commons,
@@ -44,7 +44,7 @@ pub(super) struct Shared {
     pub others: Others,
 }
 
-/// Where an engine hears of the others.
+/// The other engines of the crawl, of which an engine has to hear.
 pub(super) enum Others {
     /// There are none.
     None,
@@ -56,7 +56,7 @@ pub(super) enum Others {
         shipments: Arc<Shipments>,
         /// The files of this node, and those in the store.
         disk: Disk,
-        /// By which the network knows the node.
+        /// Number by which the network knows the node.
         node: u32,
     },
 }
@@ -113,7 +113,8 @@ impl Machine {
         Ok(Process::new(members, clock, done, seen))
     }
 
-    /// What the engines share. The seeds of a crawl of several shards are numbered, durably, before any of them opens.
+    /// Makes what the engines share. The seeds of a crawl of several shards are numbered, durably, before any of them
+    /// opens.
     fn shared(&mut self, clock: Arc<ManualClock>, limits: WholeLimits) -> disk::Result<Shared> {
         let settings = &self.case().settings;
         if self.case().shards == 1 {
@@ -300,8 +301,8 @@ impl Machine {
         }
     }
 
-    /// Whether the catalog of the shard is lost before this start, so that it has to be rebuilt from a checkpoint file:
-    /// that of one of them, in an eighth of the starts that are not the last.
+    /// Returns whether the catalog of the shard is lost before this start, so that it has to be rebuilt from a
+    /// checkpoint file. One shard loses it, in an eighth of the starts that are not the last.
     fn loses_catalog(&self, shard: Shard) -> bool {
         let case = self.case();
         let drawn = (case.seed << 8 | u64::from(self.boot)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61;

@@ -135,7 +135,7 @@ fn used<'a>(
     used
 }
 
-/// Whether something says why `url` was not fetched.
+/// Returns whether there is a reason for which `url` was not fetched.
 fn is_explained(machine: &Machine, expected: &Expected, used: &Used<'_>, is_seed: bool, url: &str) -> bool {
     let (case, host) = (machine.case(), host(url));
     let budget = &case.frontier.budget;
@@ -159,13 +159,13 @@ fn is_explained(machine: &Machine, expected: &Expected, used: &Used<'_>, is_seed
         || case.settings.pages_per_text.is_some()
 }
 
-/// Whether what pages embed from elsewhere counts against a budget.
+/// Returns whether what pages embed from elsewhere counts against a budget.
 fn is_charged(machine: &Machine) -> bool {
     let case = machine.case();
     case.frontier.budget.pages_per_domain.is_some() && case.scope.requisites == Requisites::Page
 }
 
-/// Whether the scope takes the URL in only because a page embeds it.
+/// Returns whether the scope takes the URL in only because a page embeds it.
 fn is_outside(machine: &Machine, url: &str) -> bool {
     let scope = Scope::new(&machine.case().scope, machine.seeds().iter()).ok();
     scope.zip(CanonicalUrl::parse(url).ok()).is_some_and(|(scope, url)| !scope.takes_in(&url))
@@ -209,7 +209,8 @@ fn within_budgets(
     Ok(())
 }
 
-/// After a death URLs may be counted in another order, and those that were stored before stay.
+/// Checks that limits of patterns are kept. After a death URLs may be counted in another order, and those that were
+/// stored before stay.
 fn within_patterns(
     machine: &Machine,
     stored: &BTreeMap<String, KeyRecord>,

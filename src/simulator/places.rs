@@ -15,12 +15,12 @@ use crate::frontier::QueuedUrl;
 use crate::frontier::verify::Check as FrontierCheck;
 use crate::record::layout;
 
-/// What is known of the pages of a shard.
+/// Visits and calendar records of the pages of a shard.
 #[derive(Default)]
 struct Places {
-    /// What the store of visits has.
+    /// Entries of the store of visits.
     visits: HashMap<u64, Visited>,
-    /// When records of the calendar are due, with their URLs.
+    /// Times at which records of the calendar are due, with their URLs.
     records: HashMap<u64, Vec<(Time, String)>>,
     /// Keys of URLs that are queued to be fetched again.
     queued: HashSet<u64>,
@@ -95,13 +95,13 @@ impl Places {
         faults.into_iter().next().map_or(Ok(places), Err)
     }
 
-    /// Whether the calendar has the record that is the page's own.
+    /// Returns whether the calendar has the record that is the page's own.
     fn is_recorded(&self, key: &u64, visited: &Visited) -> bool {
         let mut records = self.records.get(key).into_iter().flatten();
         records.any(|(due, _)| seconds(*due) == seconds(visited.due))
     }
 
-    /// What breaks the clause.
+    /// Returns the first fault that breaks the clause, if there is one.
     fn fault(&self) -> Option<String> {
         for (key, records) in &self.records {
             let Some(visited) = self.visits.get(key) else {

@@ -22,8 +22,8 @@ pub(super) fn judge(machine: &Machine) -> Result<(), Violation> {
     rates(machine, &requests)
 }
 
-/// What pages ask for that are rendered: it has a pace of its own, and keeps to every rest; and the next page keeps its
-/// delay from it.
+/// Judges the requests of pages that are rendered: they have their own pace, and keep to every rest, and the next
+/// page keeps its delay from them.
 fn requisites(machine: &Machine, requests: &[&Request]) -> Result<(), Violation> {
     let (pace, ends) = (&machine.case().settings.rendering.pace, &machine.ends);
     let (pause, delay) = (millis(pace.delay), millis(machine.case().frontier.politeness.delay_min));
@@ -140,16 +140,17 @@ fn described(offence: &Offence<&Request>) -> String {
     }
 }
 
-/// Whether the clock was set forward between the two: who starts again has only the clock to tell how long it was away.
+/// Returns whether the clock was set forward between the two. A process that starts again has only the clock to know
+/// how long it was away.
 fn clock_says_over(before: &Request, request: &Request, ends: &[Ended]) -> bool {
     let between = |end: &&Ended| (before.end..request.start.saturating_add(1)).contains(&end.at);
     ends.iter().filter(between).any(|end| end.clock_set_forward)
 }
 
-/// Whether a rest may be forgotten: it began right before a death that the answer itself did not survive either, or the
-/// clock says that it is over.
+/// Returns whether a rest may be forgotten: it began right before a death that the answer itself did not survive
+/// either, or the clock says that it is over.
 fn may_be_forgotten(rest: &Request, request: &Request, ends: &[Ended]) -> bool {
-    /// From the answer to the moment at which its rest is on the disk for certain.
+    /// Time from the answer to the moment at which its rest is on the disk for certain.
     const WRITTEN: Duration = Duration::from_secs(4);
     if clock_says_over(rest, request, ends) {
         return true;
@@ -208,7 +209,7 @@ fn rules(machine: &Machine, requests: &[&Request]) -> Result<(), Violation> {
 fn rates(machine: &Machine, requests: &[&Request]) -> Result<(), Violation> {
     /// Requests that may start together, one whose right was taken before, and one that a clock of milliseconds rounds.
     const TOGETHER: f64 = 3.0;
-    /// What was in progress when the account of bytes was last asked.
+    /// Bytes that may have been in progress when the account of bytes was last asked.
     const BYTES_UNDER_WAY: u64 = 100_000;
     let settings = &machine.case().settings;
     let ends: Vec<u64> = machine.ends.iter().map(|end| end.at).chain([u64::MAX]).collect();

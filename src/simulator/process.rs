@@ -33,7 +33,7 @@ pub(super) struct Member {
     pub is_woken: Arc<AtomicBool>,
     /// Another engine has left a slot to it.
     pub slot_is_free: Arc<AtomicBool>,
-    /// How it came to its end, if it has.
+    /// The way in which it came to its end, if it has.
     pub finish: Option<Finish>,
     /// Judges what its workers do.
     pub idle: IdleJudge,
@@ -47,7 +47,7 @@ pub(super) struct Process {
     done: HashMap<String, Time>,
     /// The one of the last step.
     stored: Option<(String, Time)>,
-    /// What the answers of the last step name, and those that were read again because they are nearer.
+    /// URLs named by the answers of the last step, and by those that were read again because they are nearer.
     pub named: Vec<Names>,
     /// Requests of the log that were judged.
     seen: usize,
@@ -286,7 +286,7 @@ impl Member {
         Ok(())
     }
 
-    /// Whether another engine left a slot to it, which it has not looked at.
+    /// Returns whether another engine has left a slot to it since the last call.
     fn takes_slot(&self) -> bool {
         self.slot_is_free.swap(false, Ordering::Relaxed)
     }

@@ -26,7 +26,7 @@ impl Registry for MistakenRegistry {
         self.real.open(shard, head)
     }
 
-    /// What was committed too early is not committed again.
+    /// Commits the head. A checkpoint that was committed too early is not committed again.
     fn commit(&self, shard: u32, mut head: Head) -> Revision {
         if self.mistake == Some(Mistake::EndsEarly) {
             (head.read_to, head.idle) = (UpTo::all(Revision::MAX), Idle::Yes);

@@ -20,14 +20,14 @@ pub(super) const PREFIX: &str = "/~render/";
 /// A page that is not quiet by then is taken as it is.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// What a browser makes of it.
+/// Rendering of a page, as a browser makes it.
 type Outcome = RenderOutcome;
 
 /// A page in it.
 struct Page {
     job: RenderJob,
     outcome: Outcome,
-    /// What it asks for behind the answer to what it has asked for first.
+    /// URLs that it asks for only after the answers to those that it asked for first.
     later: Vec<CanonicalUrl>,
     open: usize,
     asked: u64,
@@ -39,7 +39,7 @@ pub(super) struct Browser {
     pages: BTreeMap<u64, Page>,
 }
 
-/// What happens to a page, and after how long.
+/// Something that happens to a page.
 pub(super) enum Step {
     /// It asks for something.
     Ask(Ask),
@@ -109,7 +109,7 @@ impl Page {
     }
 }
 
-/// What the server sends for a page that a script makes.
+/// Returns the body that the server sends for a page that a script makes.
 pub(super) fn shell(url: &str) -> Vec<u8> {
     format!("<!doctype html><title>{url}</title><script>app()</script><div id=root></div>").into_bytes()
 }

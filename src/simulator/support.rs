@@ -25,7 +25,7 @@ use crate::web::url::{CanonicalUrl, KeyMaker};
 /// Pairs by the domain that they support; whether a domain of the seeds makes each.
 type Supports = BTreeMap<Fingerprint, BTreeMap<u64, bool>>;
 
-/// What the shards of a crawl count.
+/// Figures that the shards of a crawl count.
 #[derive(Default)]
 struct Counted {
     /// Supporters by domain: those in the queue, and those that wait for an answer that can only be "new".
@@ -36,11 +36,11 @@ struct Counted {
 /// A crawl that is judged.
 pub(super) struct Subject<'a> {
     pub disk: Disk,
-    /// Of its shards.
+    /// Directories of its shards.
     pub dirs: Vec<PathBuf>,
     pub case: &'a Case,
     pub seeds: &'a [CanonicalUrl],
-    /// How pages are processed, given the keys of their crawl.
+    /// Makes the options by which pages are processed, given the keys of their crawl.
     pub process: &'a dyn Fn(Arc<KeyMaker>) -> ProcessOptions,
 }
 

@@ -1,4 +1,5 @@
-//! What the drawn cases have in them. The crawls themselves are tests of their own (tests/engine, tests/simulations).
+//! Tests of the content of the drawn cases. The crawls themselves are separate tests (tests/engine,
+//! tests/simulations).
 
 use super::*;
 

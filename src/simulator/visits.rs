@@ -1,5 +1,5 @@
-//! What the calendar says of pages, held to what the network has answered: which version a page has, when it was found
-//! changed, how often it was compared; and of the archive, that each version in it is one that was sent.
+//! Judgement of the calendar's records of pages by what the network has answered: which version a page has, when it was
+//! found changed, how often it was compared. And of the archive: each version in it is one that was sent.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,18 +14,19 @@ use crate::disk::Error;
 use crate::engine::checkpoint;
 use crate::record::VisitCounts;
 
-/// What a visit counts for after another one, as the schedule has it.
+/// Weight that a visit keeps after another one, as the schedule has it.
 const KEPT: f64 = 0.98;
 /// Counts that went through the store of visits are that much less exact.
 const ROUNDED: f64 = 0.15;
 
 /// An answer that says what a page is.
 struct Told {
-    /// When it was asked for, by the crawler's clock.
+    /// Time at which it was asked for, by the crawler's clock.
     at: Time,
     digest: [u8; 20],
     not_modified: bool,
-    /// What the comparison of two versions should see: the digest, or nothing where text decides and stays the same.
+    /// The part that the comparison of two versions should see: the digest, or nothing where text decides and stays the
+    /// same.
     visible: [u8; 20],
 }
 
@@ -81,7 +82,7 @@ fn versions(machine: &Machine) -> Result<Versions, Violation> {
     Ok(versions)
 }
 
-/// Whether `past` is what follows from these answers; nothing was lost by a death if the crawl `is_whole`.
+/// Checks that `past` follows from these answers. Nothing was lost by a death if the crawl `is_whole`.
 fn fits(machine: &Machine, past: &Past, told: &[Told], is_whole: bool) -> Result<(), String> {
     // one that a replay has found may wait for its record
     let last = told.iter().rposition(|told| is_at(told, past.fetched));
@@ -114,7 +115,7 @@ fn fits(machine: &Machine, past: &Past, told: &[Told], is_whole: bool) -> Result
     Ok(())
 }
 
-/// Whether an answer was asked for at `time`, which went through the store of visits if it is a whole second.
+/// Returns whether an answer was asked for at `time`, which went through the store of visits if it is a whole second.
 fn is_at(told: &Told, time: Time) -> bool {
     told.at == time || time.ms() == told.at.ms() / 1_000 * 1_000
 }

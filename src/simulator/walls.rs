@@ -19,10 +19,10 @@ use crate::web::url::CanonicalUrl;
 /// The cookie that is demanded.
 const NAME: &str = "pass";
 
-/// Which domains have a wall, and for how long a value passes it.
+/// The share of domains that have a wall, and the time for which a value passes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WallOptions {
-    /// Of all domains.
+    /// Share of all domains.
     pub share: f64,
     pub lasts: Duration,
 }
@@ -32,7 +32,7 @@ pub(super) struct WallOptions {
 pub(super) struct Walls {
     options: WallOptions,
     seed: u64,
-    /// For each value of a cookie: the hosts that have set it, and how often.
+    /// Hosts that have set each value of a cookie, and how often it was met.
     met: BTreeMap<String, (BTreeSet<String>, u64)>,
     /// Cookies at hosts that have not set them.
     strays: Vec<String>,
@@ -79,7 +79,7 @@ impl Walls {
         PaperAnswer { status: 302, headers, body: Vec::new(), rest: Duration::ZERO, ..answer }
     }
 
-    /// How often a page was answered behind a wall.
+    /// Returns how many times a page was answered behind a wall.
     pub(super) fn passed(&self) -> u64 {
         self.passed
     }

@@ -13,20 +13,21 @@ pub(super) struct SimResponse {
     pub status: u16,
     pub content_type: &'static str,
     pub location: Option<String>,
-    /// What it says about when to come back, and the seconds of which it speaks.
+    /// The way in which the answer says when to come back, and the seconds of which it speaks. `None` if it says
+    /// nothing.
     pub plea: Option<(Plea, u64)>,
     pub nofollow: bool,
     /// The identity body.
     pub body: Vec<u8>,
-    /// To be sent with Content-Encoding gzip, if the client takes it.
+    /// True if it is to be sent with Content-Encoding gzip, where the client takes it.
     pub gzip: bool,
-    /// To be sent in chunks of so many bytes.
+    /// Length of the chunks in which it is to be sent, if it is.
     pub chunk_bytes: Option<usize>,
     pub latency: Duration,
     pub fate: Fate,
-    /// Which version of its page it is, where pages change.
+    /// Version of its page, where pages change.
     pub version: Option<Version>,
-    /// To be sent one byte at a time.
+    /// The part that is to be sent one byte at a time, if one is.
     pub drip: Option<Drip>,
 }
 

@@ -1,5 +1,4 @@
-//! What the web answers to a request: status, headers and body, from host and path alone, and the time where pages
-//! change.
+//! Answers of the web to requests: status, headers and body, from host and path alone, and the time where pages change.
 //!
 //! The only state is how often each flaky URL, and each overloaded host, was asked for.
 
@@ -23,7 +22,7 @@ use super::trouble::Trouble;
 use super::{farms, lots};
 use crate::clock::Time;
 
-/// Where a host has the robots.txt of others: `/rules/7.txt` is that of host 7.
+/// Path under which a host has the robots.txt of others: `/rules/7.txt` is the file of host 7.
 pub(super) const RULES_PATH: &str = "/rules/";
 
 /// Answers for one web on one port.

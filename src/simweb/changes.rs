@@ -1,16 +1,16 @@
-//! How the pages of a web change by the clock, if they do.
+//! Changes of the pages of a web by the clock, if they change.
 
 use crate::clock::Time;
 
-/// What the median of the rates may be, and each rate is.
+/// Bounds of the median of the rates, and of each rate.
 pub(super) const PER_DAY_MIN: f64 = 1e-6;
 pub(super) const PER_DAY_MAX: f64 = 100_000.0;
 const LN_SPREAD_MAX: f64 = 5.0;
 
-/// How the pages of a web change. Shares lie between 0 and 1.
+/// The way in which the pages of a web change. Shares are between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Changes {
-    /// Until then every page has its first version.
+    /// Time until which every page has its first version.
     pub since: Time,
     /// The median of the rates, in changes a day.
     pub per_day: f64,
@@ -22,7 +22,7 @@ pub struct Changes {
     pub cosmetic_share: f64,
     /// Pages with neither ETag nor Last-Modified; others have one of them or both.
     pub bare_share: f64,
-    /// Whether sitemaps say when each page has changed. If not, they say the same day of all.
+    /// True if sitemaps say when each page has changed. If not, they say the same day of all.
     pub dated_sitemaps: bool,
 }
 
@@ -40,7 +40,7 @@ impl Changes {
         }
     }
 
-    /// What is wrong with numbers that describe no changes.
+    /// Returns an error that says what is wrong if the numbers describe no changes.
     pub(super) fn check(&self) -> Result<(), String> {
         let shares = [
             ("between_hosts", self.between_hosts),

@@ -1,8 +1,9 @@
-//! How a host behaves: what its robots.txt is like, what comes instead of an answer, and when it asks to be left alone.
+//! The behaviour of a host: what its robots.txt is like, what comes instead of an answer, and when it asks to be left
+//! alone.
 
 use std::time::{Duration, SystemTime};
 
-/// What the robots.txt of a host is like.
+/// Kinds of robots.txt that a host may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Robots {
     /// There, and excludes nothing.
@@ -19,7 +20,7 @@ pub(super) enum Robots {
     Failing(Failing),
 }
 
-/// Why nothing follows from a robots.txt.
+/// Reasons for which nothing follows from a robots.txt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failing {
     /// It answers this status.
@@ -28,7 +29,7 @@ pub(super) enum Failing {
     Mute(Fate),
 }
 
-/// What an overloaded host says about when to come back.
+/// Ways in which an overloaded host says when to come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Plea {
     /// `Retry-After` in seconds.
@@ -73,7 +74,7 @@ impl Plea {
     }
 }
 
-/// What comes instead of an answer.
+/// Things that may come instead of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fate {
     /// The answer comes.

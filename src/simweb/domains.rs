@@ -7,11 +7,11 @@
 
 /// Hosts by size: that of rank r has r^-0.5 of the pages of the largest.
 pub(super) const SIZE_STEEPNESS: f64 = 0.5;
-/// By what factor the rank of a domain in size may differ from that in popularity, either way: e^1.5.
+/// The factor by which the rank of a domain in size may differ from its rank in popularity, either way: e^1.5.
 const SIZE_SPREAD: f64 = 1.5;
 
-/// How many other domains link the domain of that number, of so many: the quantile of a power law with this exponent,
-/// and at most a third of the others.
+/// Returns how many other domains link the domain with the number `domain`, of `domains` in all: the quantile of a
+/// power law with this exponent, and at most a third of the others.
 pub(super) fn supporters(domain: u32, domains: u32, exponent: f64) -> u32 {
     let share_above = (f64::from(domain) + 0.5) / f64::from(domains);
     let count = share_above.powf(-1.0 / (exponent - 1.0)) as u32;

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-/// What comes one byte at a time.
+/// The part of an answer that comes one byte at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drip {
     /// All of the answer.
@@ -20,7 +20,7 @@ pub(super) enum Drip {
     Body,
 }
 
-/// What turns a connection into a dripping one; it stays one.
+/// A handle that turns a connection into a dripping one, which it stays.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tap(Arc<AtomicU8>);
 

@@ -1,4 +1,4 @@
-//! What a right crawl ends with, found by a walk over the plan: no request is made, no page is parsed.
+//! The end of a right crawl, found by a walk over the plan: no request is made, no page is parsed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub struct ExpectedPage {
 /// are in none of the sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// What is stored in the end, by URL: pages, redirects, 404 and, after all attempts, 500.
+    /// Pages that are stored in the end, by URL: pages, redirects, 404 and, after all attempts, 500.
     pub pages: BTreeMap<String, ExpectedPage>,
     /// URLs that are linked and excluded by robots.txt. They must never be requested.
     pub disallowed: BTreeSet<String>,
@@ -53,17 +53,17 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Whether a URL may be requested: it is stored in the end, or it is a robots.txt.
+    /// Returns whether a URL may be requested: it is stored in the end, or it is a robots.txt.
     pub fn may_request(&self, url: &str) -> bool {
         self.may_store(url) || url.ends_with("/robots.txt") || url.contains(RULES_PATH)
     }
 
-    /// Whether a URL may be in the archive: it is expected, or of a domain without end.
+    /// Returns whether a URL may be in the archive: it is expected, or of a domain without end.
     pub fn may_store(&self, url: &str) -> bool {
         self.pages.contains_key(url) || self.is_trap(url) || self.farm_of(url).is_some()
     }
 
-    /// Whether a URL belongs to a trap.
+    /// Returns whether a URL belongs to a trap.
     pub fn is_trap(&self, url: &str) -> bool {
         domains_of(url).any(|domain| self.traps.contains(domain))
     }
@@ -90,13 +90,13 @@ pub(super) fn walk_in(answers: &SimResponses, domains: &[&str], requisite_hops: 
     walk_from(answers, Some(Within { domains, requisite_hops }))
 }
 
-/// Whether a host lies in one of these registrable domains, which have two labels here.
+/// Returns whether a host belongs to one of these registrable domains, which have two labels here.
 pub(super) fn lies_in(domains: &[&str], name: &str) -> bool {
     let start = name.rmatch_indices('.').nth(1).map_or(0, |(dot, _)| dot + 1);
     domains.contains(&&name[start..])
 }
 
-/// What a crawl is confined to.
+/// The bounds of a crawl: its domains, and how many embeds in a row it follows out of them.
 #[derive(Clone, Copy)]
 struct Within<'a> {
     domains: &'a [&'a str],
@@ -188,14 +188,15 @@ struct Walk<'a> {
     mentioned: Vec<bool>,
     /// Hosts whose robots.txt was asked for.
     asked: Vec<bool>,
-    /// What pages embed from elsewhere: all that was reached, and what was named where nobody follows.
+    /// Requisites that pages embed from elsewhere: all that was reached, and those that were named where nobody
+    /// follows.
     requisites: BTreeSet<Requisite>,
     refused: BTreeSet<Requisite>,
     queue: VecDeque<Target>,
 }
 
 impl Walk<'_> {
-    /// Whether a crawl of this scope wants it.
+    /// Returns whether a crawl of this scope wants the target.
     fn wants(&self, plan: &Plan, target: Target) -> bool {
         let Some(Within { domains, requisite_hops }) = self.within else { return true };
         match target {
@@ -228,7 +229,8 @@ impl Walk<'_> {
         }
     }
 
-    /// What is embedded is fetched; what a frame links to, and the sitemap of its host, only where everything is.
+    /// Fetches what the requisite embeds or redirects to. The page that a frame links to, and the sitemap of its host,
+    /// are fetched only where everything is.
     fn follow_requisite(&mut self, plan: &Plan, requisite: Requisite) {
         let sitemap = (Naming::Links, requisite.sitemap());
         for (naming, there) in requisite.names().into_iter().chain([sitemap]) {

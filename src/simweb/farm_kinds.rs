@@ -15,7 +15,7 @@ impl FarmKind {
     /// All of them.
     pub const ALL: [FarmKind; 3] = [FarmKind::Dense, FarmKind::Wildcard, FarmKind::Ring];
 
-    /// What it is called on a command line.
+    /// Returns the name of the kind on a command line.
     pub fn name(self) -> &'static str {
         match self {
             FarmKind::Dense => "dense",

@@ -26,13 +26,13 @@ const NETWORKS_MAX: usize = 250;
 /// The first network of farms is 127.1.0.0/24.
 const FIRST_NETWORK: u32 = 0x7f01_0000;
 
-/// Where a domain belongs: to which farm, as which of its domains.
+/// The place of a domain: its farm, and its number among the domains of that farm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub kind: FarmKind,
-    /// Which of the kinds that there are.
+    /// Index of its kind among the kinds that there are.
     slot: usize,
-    /// Which of the farms of that kind.
+    /// Index of its farm among the farms of that kind.
     pub farm: usize,
     member: usize,
     members: usize,
@@ -75,7 +75,7 @@ pub(super) fn addresses(options: &SimOptions) -> impl Iterator<Item = Ipv4Addr> 
     used.collect::<std::collections::BTreeSet<_>>().into_iter().map(network)
 }
 
-/// What a domain answers to a request for `path` at its host `name`; `lots` are those of the URL.
+/// Answers a request for `path` at the host `name` of a domain. `lots` are the random numbers of the URL.
 pub(super) fn answer(options: &SimOptions, port: u16, number: u32, path: &str, mut lots: fastrand::Rng) -> SimResponse {
     let latency = options.latency.mul_f64(0.5 + lots.f64());
     if path == "/robots.txt" {
@@ -168,7 +168,7 @@ fn kinds(options: &SimOptions) -> &[FarmKind] {
     if options.farm_kinds.is_empty() { &FarmKind::ALL } else { &options.farm_kinds }
 }
 
-/// How many domains a farm has, of so many of its kind.
+/// Returns how many domains a farm has, where its kind has `alike` of them.
 fn size(options: &SimOptions, alike: usize) -> usize {
     if options.farm_size == 0 { alike.max(1) } else { options.farm_size }
 }

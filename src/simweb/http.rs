@@ -26,10 +26,11 @@ use super::log::{Log, Request};
 use super::validators::Validators;
 use crate::clock::Time;
 
-/// How much of a body is handed over at a time, so that a large one is not finished before most of it is sent.
+/// The number of bytes of a body that are handed over at a time, so that a large one is not finished before most of it
+/// is sent.
 const FRAME_BYTES: usize = 64 << 10;
 
-/// What all connections share.
+/// State that all connections share.
 #[derive(Debug)]
 pub(super) struct Site {
     pub answers: SimResponses,
@@ -125,7 +126,7 @@ async fn respond(
     Ok(response)
 }
 
-/// By the clock of the machine.
+/// Returns the time by the clock of the machine.
 fn now() -> Time {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Time::ZERO + since

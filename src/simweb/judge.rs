@@ -1,4 +1,4 @@
-//! What a crawler promised, and a server's log held against it by the judge of politeness ([`crate::politeness`]).
+//! The promises of a crawler, and a server's log held against them by the judge of politeness ([`crate::politeness`]).
 //!
 //! The server sees a request later than the client sends it, and an answer finished before the client has read it.
 //! So a client that waits from the end of an answer never looks faster here than it was; one that counts from start
@@ -16,29 +16,29 @@ use std::time::Duration;
 use super::log::Request;
 use crate::politeness::{self, AddressJudge, Early, HostJudge, Offence, Terms, pace};
 
-/// What a crawler promised. The default promises one request at a time to a host, and nothing else.
+/// The promises of a crawler. The default promises one request at a time to a host, and nothing else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// With one connection a host: the least time between the end of an answer and the next start. With several: the
-    /// least time between the starts of two requests to a host.
+    /// The least time between two requests to a host. With one connection a host: from the end of an answer to the next
+    /// start. With several: from start to start.
     pub delay_min: Duration,
-    /// With one connection a host: the delay after an answer as a multiple of the time that it took.
+    /// The delay after an answer as a multiple of the time that it took, with one connection a host.
     pub delay_factor: f64,
     /// The longest delay that comes from `delay_factor`.
     pub delay_max: Duration,
-    /// With one connection a host: the delays that robots.txt files ask for, by name of host, capped already.
+    /// The delays that robots.txt files ask for, with one connection a host: by name of host, capped already.
     pub crawl_delays: HashMap<String, Duration>,
     /// The least time between the starts of two requests to an address.
     pub per_ip: Duration,
     /// The most requests to a host at the same time.
     pub connections_per_host: usize,
-    /// How long a host is left alone at least after a 429 or 503 that does not say for how long.
+    /// The least time for which a host is left alone after a 429 or 503 that does not say for how long.
     pub back_off: Duration,
-    /// How long a host is left alone at least whose robots.txt cannot be had.
+    /// The least time for which a host is left alone whose robots.txt cannot be had.
     pub robots_back_off: Duration,
-    /// By how much less than promised a time between two requests to a host may look.
+    /// Time by which two requests to a host may look closer than promised.
     pub slack: Duration,
-    /// By how much less than promised the time between two requests to an address may look.
+    /// Time by which two requests to an address may look closer than promised.
     pub per_ip_slack: Duration,
 }
 
@@ -65,13 +65,13 @@ impl Limits {
         self.pause_after(before).max(self.crawl_delay_before(next))
     }
 
-    /// What the answer `before` asks for by the time that it took.
+    /// Returns the pause that the answer `before` asks for by the time that it took.
     fn pause_after(&self, before: &Request) -> Duration {
         let took = Duration::from_micros(before.finished_us.saturating_sub(before.started_us));
         pace(took, self.delay_factor, self.delay_min, self.delay_max)
     }
 
-    /// What robots.txt asks for between an answer and `next`.
+    /// Returns the pause that robots.txt asks for between an answer and `next`.
     fn crawl_delay_before(&self, next: &Request) -> Duration {
         let asked = self.crawl_delays.get(&next.host).filter(|_| next.path != "/robots.txt");
         asked.copied().unwrap_or_default()
@@ -93,7 +93,7 @@ impl Limits {
 /// A promise that was not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation {
-    /// With several connections a host: two requests started too soon after each other.
+    /// Two requests to a host with several connections started too soon after each other.
     HostTooSoon {
         /// The earlier request.
         before: Box<Request>,
@@ -110,7 +110,7 @@ pub enum Violation {
         request: Box<Request>,
         /// The time between the end and the start.
         gap: Duration,
-        /// What it should have been.
+        /// The least time that was promised.
         wanted: Duration,
     },
     /// A request to a host came before the rest was over that an answer of it asked for, or that it needs.
@@ -121,7 +121,7 @@ pub enum Violation {
         request: Box<Request>,
         /// The time between the end of the answer and the start.
         gap: Duration,
-        /// What it should have been.
+        /// The least time that was promised.
         wanted: Duration,
     },
     /// Two requests to an address started too soon after each other.
@@ -137,7 +137,7 @@ pub enum Violation {
     TooManyAtOnce {
         /// The one that was too many.
         request: Box<Request>,
-        /// How many there were then, it included.
+        /// The number of requests in flight then, this one included.
         concurrent: usize,
     },
 }

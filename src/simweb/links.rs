@@ -1,4 +1,4 @@
-//! What a page links, with which markup, and in which spelling.
+//! The links of a page, with their markup and their spelling.
 //!
 //! The walk that computes the expected set and the writer of pages ask the same function, so that they cannot
 //! disagree about what is linked. Every spelling of a URL parses to the one form in which it is fetched.
@@ -8,7 +8,7 @@ use super::names::{self, address, typed_path};
 use super::plan::{Kind, Plan, Purpose, Target};
 use super::{farm_kinds, requisites, trap_kinds};
 
-/// How a link stands in its page.
+/// The markup of a link in its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Markup {
     Anchor,
@@ -21,14 +21,14 @@ pub(super) enum Markup {
     Embedded,
     /// `rel=nofollow`: not to be followed.
     Nofollow,
-    /// In a comment: no link at all.
+    /// A link in a comment, which is no link at all.
     Comment,
-    /// In a string of a script: no link at all.
+    /// A link in a string of a script, which is no link at all.
     Script,
 }
 
 impl Markup {
-    /// Whether a crawler follows what stands so.
+    /// Returns whether a crawler follows links with this markup.
     pub fn followed(self) -> bool {
         !matches!(self, Markup::Nofollow | Markup::Comment | Markup::Script)
     }
@@ -58,7 +58,7 @@ pub(super) fn links(plan: &Plan, host: u32, url: u32) -> Vec<Link> {
     writer.links
 }
 
-/// Whether a page forbids to follow its links; those of a sealed page must not be followed, whatever their markup.
+/// Returns whether a page forbids to follow its links, whatever their markup.
 pub(super) fn sealed(plan: &Plan, host: u32, url: u32) -> bool {
     plan.kind(host, url) == Kind::Sealed
 }
@@ -166,7 +166,7 @@ impl Links<'_> {
     }
 }
 
-/// Where a page's links are resolved against.
+/// The base against which a page's links are resolved.
 pub(super) struct Base<'a> {
     pub plan: &'a Plan,
     pub port: u16,

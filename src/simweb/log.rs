@@ -23,16 +23,16 @@ pub struct Request {
     pub address: Ipv4Addr,
     /// The number of the connection it came on.
     pub connection: u64,
-    /// What the client says it is.
+    /// User agent that the client sent.
     pub user_agent: String,
-    /// When its head had been read.
+    /// Time at which its head had been read.
     pub started_us: u64,
-    /// When the last byte of the answer was handed to the connection, or the connection broke.
+    /// Time at which the last byte of the answer was handed to the connection, or the connection broke.
     pub finished_us: u64,
-    /// Until when the answer asked to be left alone, if it did in a way that can be kept.
+    /// Time until which the answer asked to be left alone, if it did in a way that can be kept.
     #[serde(default)]
     pub rest_until_us: Option<u64>,
-    /// Which version of its page was answered, where pages change: when it had become so.
+    /// Version of the page that was answered, where pages change: the moment from which the page had it.
     #[serde(default)]
     pub version: Option<Time>,
 }

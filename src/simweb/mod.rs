@@ -76,9 +76,9 @@ use answers::SimResponses;
 use http::Site;
 use plan::{Plan, Target};
 
-/// How often another port is tried when one is free on some addresses only.
+/// The number of ports that are tried where one is free on some addresses only.
 const PORT_ATTEMPTS: u32 = 50;
-/// How long a silent TCP connection to the DNS server stays open.
+/// Time for which a silent TCP connection to the DNS server stays open.
 const DNS_TCP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Answers that may wait on a TCP connection to the DNS server.
 const DNS_TCP_ANSWERS_MAX: usize = 64;
@@ -125,12 +125,12 @@ impl SimWeb {
         self.site.answers.port
     }
 
-    /// Where the DNS server listens, by UDP and TCP.
+    /// Returns the address at which the DNS server listens, by UDP and TCP.
     pub fn dns_address(&self) -> SocketAddr {
         self.dns_address
     }
 
-    /// How many DNS queries came so far.
+    /// Returns the number of DNS queries so far.
     pub fn dns_queries(&self) -> u64 {
         self.dns_queries.load(Ordering::Relaxed)
     }
@@ -161,14 +161,14 @@ impl SimWeb {
         )
     }
 
-    /// What a right crawl ends with. Computed when first asked for.
+    /// Returns what a right crawl ends with. Computed when first asked for.
     pub fn expected(&self) -> &Expected {
         self.expected.get_or_init(|| expected::walk(&self.site.answers))
     }
 
-    /// What a right crawl ends with whose scope is these registrable domains, with at most so many embeds in a row to
-    /// what lies elsewhere; it begins with [`SimWeb::seeds_in`]. The pages must have no varied markup: how far from a
-    /// page something is that ordinary pages embed depends on which of them is fetched first.
+    /// Returns what a right crawl ends with whose scope is these registrable domains, with at most `requisite_hops`
+    /// embeds in a row to what is elsewhere. It begins with [`SimWeb::seeds_in`]. The pages must have no varied markup:
+    /// how far from a page something is that ordinary pages embed depends on which of them is fetched first.
     pub fn expected_in(&self, domains: &[&str], requisite_hops: usize) -> Expected {
         debug_assert!(!self.site.answers.plan.options.varied_markup);
         expected::walk_in(&self.site.answers, domains, requisite_hops)

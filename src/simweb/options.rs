@@ -1,4 +1,4 @@
-//! What a synthetic web is made of.
+//! The parameters of a synthetic web.
 //!
 //! Two webs with equal options are equal to the byte, except for their ports. [`SimOptions::check`] refuses numbers
 //! that describe no web; everything behind it may rely on them.
@@ -48,7 +48,7 @@ pub struct SimOptions {
     pub page_bytes: usize,
     /// Mean number of links of a page, beside those that make every page reachable.
     pub links: usize,
-    /// Of those links, the share that leads to other hosts.
+    /// Share of those links that lead to other hosts.
     pub cross_links: f64,
     /// URLs that redirect (301, 302, 307, 308), in chains of up to three.
     pub redirect_share: f64,
@@ -56,11 +56,11 @@ pub struct SimOptions {
     pub not_found_share: f64,
     /// URLs that always answer 500.
     pub server_error_share: f64,
-    /// Whether those answers take no time at all.
+    /// True if those answers take no time at all.
     pub fast_errors: bool,
     /// URLs that answer 503 with Retry-After once or twice, and are fine as long as the web runs then.
     pub flaky_share: f64,
-    /// What Retry-After says, in seconds, with 503 and 500.
+    /// Seconds that Retry-After names, with 503 and 500.
     pub retry_after_s: u64,
     /// URLs that are linked only where a crawler must not follow: nofollow, comments, scripts.
     pub hidden_share: f64,
@@ -78,8 +78,8 @@ pub struct SimOptions {
     pub robots_5xx_share: f64,
     /// Hosts whose robots.txt answers 404.
     pub robots_missing_share: f64,
-    /// Of the hosts whose robots.txt lets something be fetched, those whose robots.txt names a sitemap: half of them a
-    /// plain one, half of them an index with a gzipped one. Some of their pages are reached in no other way.
+    /// Hosts whose robots.txt names a sitemap, as a share of those whose robots.txt lets something be fetched: half of
+    /// them a plain one, half of them an index with a gzipped one. Some of their pages are reached in no other way.
     pub sitemap_share: f64,
     /// Hosts whose robots.txt is a redirect to another host, which has it.
     pub robots_moved_share: f64,
@@ -87,35 +87,35 @@ pub struct SimOptions {
     pub robots_forbidden_share: f64,
     /// Hosts whose robots.txt cannot be had: it answers 429 or 500, or the connection is closed, or no answer comes.
     pub robots_broken_share: f64,
-    /// Of all URLs beyond one a host, the share that the first host has.
+    /// The share that the first host has of all URLs beyond one a host.
     pub giant_share: f64,
     /// Hosts that answer the first requests for pages with 429 or 503.
     pub overload_share: f64,
-    /// How many requests for pages such a host refuses.
+    /// The number of requests for pages that such a host refuses.
     pub overload_answers: u8,
-    /// What such hosts say about when to come back, each in one of these ways.
+    /// Ways in which such hosts say when to come back; each host has one of them.
     pub pleas: Vec<Plea>,
     /// The wait that they ask for, where they ask for one, in seconds.
     pub overload_s: u64,
     /// Hosts that take longer than others.
     pub slow_share: f64,
-    /// How many times as long.
+    /// The factor by which they take longer.
     pub slow_factor: f64,
     /// Hosts that resolve and are dead: no connection, one that is closed, or one on which nothing comes.
     pub dead_share: f64,
-    /// Whether there are hosts and robots.txt that never answer; without them a crawl need not wait for its time-out.
+    /// True if there are hosts and robots.txt that never answer. Without them a crawl need not wait for its time-out.
     pub silent_hosts: bool,
     /// Names that are linked and do not exist, as a share of `hosts`.
     pub unresolvable_share: f64,
     /// Hosts without end, beside the others; see [`TrapKind`]. What they hold is in no expected set.
     pub traps: usize,
-    /// What these are, in turn; all kinds if there is none.
+    /// Kinds of these, in turn. Empty for all kinds.
     pub trap_kinds: Vec<TrapKind>,
     /// Time between two bytes of a host of the kind drip.
     pub drip: Duration,
     /// Registrable domains of link farms, beside the others; see [`FarmKind`]. What they hold is in no expected set.
     pub farms: usize,
-    /// What these are, in turn; all shapes if there is none.
+    /// Shapes of these, in turn. Empty for all shapes.
     pub farm_kinds: Vec<FarmKind>,
     /// Domains of one farm; 0 for one farm of each shape.
     pub farm_size: usize,
@@ -129,7 +129,7 @@ pub struct SimOptions {
     pub varied_markup: bool,
     /// Pages that embed style sheets, pictures and frames of hosts of other domains, which have nothing else.
     pub requisite_share: f64,
-    /// How pages change by the clock, if they do.
+    /// The way in which pages change by the clock, if they do.
     pub changes: Option<Changes>,
     /// TTL of the DNS answers, in seconds.
     pub dns_ttl_s: u32,

@@ -119,12 +119,12 @@ impl Pages {
     }
 }
 
-/// Whether a sealed page says so in its head; the others say so in a header.
+/// Returns whether a sealed page says so in its head. The others say so in a header.
 pub(super) fn names_nofollow(plan: &Plan, host: u32, url: u32) -> bool {
     plan.kind(host, url) == PageKind::Sealed && url.is_multiple_of(2)
 }
 
-/// Where a redirect leads, in one of the forms that Location has.
+/// Returns the target of a redirect, in one of the forms that Location has.
 pub(super) fn location(plan: &Plan, port: u16, host: u32, url: u32) -> String {
     let target = plan.redirect_target(host, url);
     let own = names::path(plan, host, url);

@@ -27,7 +27,7 @@ pub struct PaperWeb {
     expected: OnceLock<Expected>,
 }
 
-/// What it answers.
+/// An answer of the web.
 #[derive(Clone, Debug)]
 pub struct PaperAnswer {
     /// Status code.
@@ -36,9 +36,9 @@ pub struct PaperAnswer {
     pub headers: Vec<(&'static str, String)>,
     /// The identity body; nothing is compressed here.
     pub body: Vec<u8>,
-    /// How long it takes to come.
+    /// Time until it comes.
     pub latency: Duration,
-    /// For how long it asks to be left alone.
+    /// Time for which it asks to be left alone.
     pub rest: Duration,
 }
 
@@ -54,7 +54,7 @@ impl PaperWeb {
         plan.seeds().into_iter().map(|host| names::address(plan, PORT, Target::Url(host, 0))).collect()
     }
 
-    /// What a right crawl ends with.
+    /// Returns what a right crawl ends with.
     pub fn expected(&self) -> &Expected {
         self.expected.get_or_init(|| walk(&self.answers))
     }
@@ -97,32 +97,32 @@ impl PaperWeb {
         Some(PaperAnswer { status, headers, body, latency, rest: rest.unwrap_or_default() })
     }
 
-    /// How often a page changes by the clock, in changes a day; `None` for what does not.
+    /// Returns how often a page changes by the clock, in changes a day, and `None` for URLs that do not change.
     pub fn rate_of(&self, url: &str) -> Option<f64> {
         self.process(url).map(|process| process.per_day)
     }
 
-    /// When a page had become what it is at `now`, by the clock of the web; `None` for what does not change.
+    /// Returns when a page had become what it is at `now`, by the clock of the web. `None` for URLs that do not change.
     pub fn changed_at(&self, url: &str, now: Time) -> Option<Time> {
         self.process(url).map(|process| process.version(now).changed)
     }
 
-    /// When a page changes next after `now`; `None` for what does not change.
+    /// Returns when a page changes next after `now`, and `None` for URLs that do not change.
     pub fn next_change(&self, url: &str, now: Time) -> Option<Time> {
         self.process(url).map(|process| process.next_change(now))
     }
 
-    /// Whether pages change by the clock.
+    /// Returns whether pages change by the clock.
     pub fn does_change(&self) -> bool {
         self.answers.plan.options.changes.is_some()
     }
 
-    /// Whether a URL is a sitemap.
+    /// Returns whether a URL is a sitemap.
     pub fn is_sitemap(&self, url: &str) -> bool {
         self.place(url).is_some_and(|(host, path)| sitemaps::at(&self.answers.plan, host, path).is_some())
     }
 
-    /// When a URL has changed by what a sitemap says of it at `now`, if one does.
+    /// Returns when a URL has changed by what a sitemap says of it at `now`, if one does.
     pub fn told_at(&self, url: &str, now: Time) -> Option<Time> {
         let plan = &self.answers.plan;
         let (host, path) = self.place(url)?;
@@ -137,7 +137,7 @@ impl PaperWeb {
         }
     }
 
-    /// Whether versions of a page differ in a date and an advertisement only.
+    /// Returns whether versions of a page differ in a date and an advertisement only.
     pub fn is_cosmetic(&self, url: &str) -> bool {
         self.process(url).is_some_and(|process| process.version(Time::ZERO).is_cosmetic)
     }

@@ -1,4 +1,4 @@
-//! Which hosts there are, how large they are, and of which kind each of their URLs is.
+//! The hosts of the web, their sizes, and the kind of each of their URLs.
 //!
 //! The plan holds some bytes a host and five bytes a URL; everything else about a URL (path, links, body) is a
 //! function of the seed, its host and its number. It also holds the two trees that make the web whole: every host
@@ -22,18 +22,18 @@ use super::trouble::{RobotsTrouble, Trouble};
 
 /// Roots that start a crawl, at most.
 const SEEDS: usize = 8;
-/// How often a page is drawn until it may support a domain.
+/// The number of times that a page is drawn until it may support a domain.
 const DRAWS: usize = 200;
-/// How many hosts hang on one host.
+/// The number of hosts that hang on one host.
 const HOST_FAN: usize = 10;
-/// How many ordinary pages hang on one page; what else there is comes on top.
+/// The number of ordinary pages that hang on one page. URLs of other kinds come on top.
 const PAGE_FAN: usize = 10;
 /// Share of the pages of a host with a sitemap that nothing but the sitemap names.
 const LISTED_SHARE: f64 = 0.2;
 /// Share of a host's URLs that its robots.txt excludes, where it excludes some.
 const EXCLUDED_SHARE: f64 = 0.15;
 
-/// What a URL answers.
+/// Kinds of URLs, by their answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A page with links.
@@ -58,7 +58,7 @@ pub(super) enum Kind {
     Listed,
 }
 
-/// Which sitemap the robots.txt of a host names.
+/// Kinds of sitemap that the robots.txt of a host may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sitemap {
     /// One file.
@@ -88,26 +88,26 @@ pub(super) struct Host {
     pub gone: Vec<u32>,
     /// Traps that its root page links.
     pub traps: Vec<u32>,
-    /// Where there are domains: the first hosts of those that its pages support, each with the page that links it, in
-    /// the order of the pages.
+    /// Domains that the pages of the host support, where there are domains: the page that links each and the first host
+    /// of the domain, in the order of the pages.
     pub supported: Vec<(u32, u32)>,
     /// Domains of farms that its root page links.
     pub farms: Vec<u32>,
 }
 
 impl Host {
-    /// Whether a crawler may fetch pages of it.
+    /// Returns whether a crawler may fetch pages of the host.
     pub fn sound(&self) -> bool {
         !matches!(self.robots, Robots::Closed | Robots::Failing(_))
     }
 
-    /// How many URLs it has.
+    /// Returns the number of URLs of the host.
     pub fn len(&self) -> u32 {
         u32::try_from(self.urls.len()).expect("a host has fewer URLs than the web, whose number is checked")
     }
 }
 
-/// What a link leads to.
+/// The target of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Target {
     /// A URL of this web.
@@ -118,7 +118,7 @@ pub(super) enum Target {
     Trap(u32),
     /// The root of a domain of a farm.
     Farm(u32),
-    /// What pages embed from elsewhere.
+    /// A requisite, which pages embed from elsewhere.
     Requisite(Requisite),
 }
 
@@ -127,7 +127,7 @@ pub(super) enum Target {
 pub(super) struct Plan {
     pub options: SimOptions,
     pub hosts: Vec<Host>,
-    /// How many names are linked and do not exist.
+    /// The number of names that are linked and do not exist.
     pub gone: u32,
     by_name: HashMap<String, u32>,
     kinds: Vec<Kind>,
@@ -207,7 +207,7 @@ impl Plan {
         self.address(self.options.addresses as u32 + 1)
     }
 
-    /// What a page links of the domains that its host supports, after the number of the page.
+    /// Returns the links of a page to domains that its host supports, each after the number of the page.
     pub fn supported_at(&self, host: u32, url: u32) -> &[(u32, u32)] {
         let supported = &self.host(host).supported;
         let first = supported.partition_point(|&(page, _)| page < url);
@@ -215,14 +215,15 @@ impl Plan {
         &supported[first..first + count]
     }
 
-    /// Where a host is of which pages elsewhere embed something, if there is one of that name.
+    /// Returns number and address of the host of that name if it is one of those of which pages elsewhere embed
+    /// something.
     pub fn requisite_host(&self, name: &str) -> Option<(u32, Ipv4Addr)> {
         let host = requisites::host_named(&self.options, name)?;
         let addresses = self.options.addresses.min(self.options.hosts) as u32;
         Some((host, self.address(host % addresses)))
     }
 
-    /// Of which kind a URL is.
+    /// Returns the kind of a URL.
     pub fn kind(&self, host: u32, url: u32) -> Kind {
         self.kinds[self.place(host, url)]
     }
@@ -232,7 +233,7 @@ impl Plan {
         self.host(host).urls.start + url as usize
     }
 
-    /// How many URLs there are.
+    /// Returns the number of URLs of the web.
     pub fn len(&self) -> usize {
         self.kinds.len()
     }
@@ -268,7 +269,8 @@ impl Plan {
         first + 1..last + 1
     }
 
-    /// Where a redirect leads: on in its chain, or to the URL after it, or to another host, or round in a circle.
+    /// Returns the target of a redirect: the next one of its chain, or the URL after it, or another host, or a URL that
+    /// leads back to it in a circle.
     pub fn redirect_target(&self, host: u32, url: u32) -> Target {
         let redirects = &self.redirects[self.host(host).redirects.clone()];
         let rank = redirects.binary_search(&url).expect("every redirect is listed");
@@ -290,7 +292,7 @@ impl Plan {
         }
     }
 
-    /// Whether a URL is reached by the redirect before it instead of by a link of the page it hangs on.
+    /// Returns whether a URL is reached by the redirect before it instead of by a link of the page it hangs on.
     pub fn behind_redirect(&self, host: u32, url: u32) -> bool {
         url > 0
             && self.kind(host, url - 1) == Kind::Redirect
@@ -361,7 +363,7 @@ impl Plan {
         });
     }
 
-    /// What becomes of a host, and of its robots.txt, that was drawn as `robots`.
+    /// Returns the troubles of a host, and its robots.txt after them, which was drawn as `robots`.
     fn trouble(&self, host: u32, robots: Robots) -> (Robots, Option<u32>, Trouble) {
         if host == 0 {
             return (robots, None, Trouble::None);
@@ -454,7 +456,7 @@ impl Plan {
     }
 }
 
-/// What random numbers are drawn for, so that one use does not disturb another.
+/// Purposes for which random numbers are drawn, kept apart so that one does not disturb another.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     Sizes = 1,
@@ -479,7 +481,7 @@ pub(super) fn loopback(number: u32) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(Ipv4Addr::LOCALHOST) + number)
 }
 
-/// How many URLs each host has: one, and a share of the rest by Zipf's law in an order drawn by lot.
+/// Returns the number of URLs of each host: one, and a share of the rest by Zipf's law in an order drawn by lot.
 fn sizes(options: &SimOptions) -> Vec<usize> {
     let all = options.pages.saturating_sub(options.hosts);
     let giant = (all as f64 * options.giant_share) as usize;

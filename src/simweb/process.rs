@@ -1,4 +1,4 @@
-//! When a page changes by the clock: a Poisson process of a known rate, from the seed of the web.
+//! Changes of pages by the clock: a Poisson process of a known rate, from the seed of the web.
 //!
 //! What a page is at a moment follows from seed, URL and moment alone. Time is cut into blocks in which a page changes
 //! eight times on average; the changes of a block are drawn from its number. So the last change before any moment is
@@ -33,7 +33,7 @@ pub(super) struct Process<'a> {
 }
 
 impl<'a> Process<'a> {
-    /// That of a URL, if it has one.
+    /// Returns the process of a URL, if it has one.
     pub fn of(plan: &'a Plan, host: u32, url: u32) -> Option<Process<'a>> {
         let changes = plan.options.changes?;
         let url = match plan.kind(host, url) {
@@ -54,7 +54,7 @@ impl<'a> Process<'a> {
         Some(Process { plan, changes, page: (host, url), per_day, is_cosmetic, tagging })
     }
 
-    /// What the page is at `now`.
+    /// Returns the version of the page at `now`.
     pub fn version(&self, now: Time) -> Version {
         let second = now.since(self.changes.since).as_secs();
         let mut block = self.block_of(second);
@@ -73,7 +73,7 @@ impl<'a> Process<'a> {
         }
     }
 
-    /// When it changes next after `now`; never by the end of time.
+    /// Returns when it changes next after `now`, or `Time::MAX` if it never does.
     pub fn next_change(&self, now: Time) -> Time {
         let second = now.since(self.changes.since).as_secs();
         let first = self.block_of(second);

@@ -1,7 +1,7 @@
-//! What pages embed from elsewhere: style sheets that import others, pictures, fonts, frames, on hosts of domains of
-//! their own, which have no pages that a crawl of the other domains wants.
+//! Requisites that pages embed from elsewhere: style sheets that import others, pictures, fonts, frames. They are on
+//! hosts of other domains, which have no pages that a crawl of the web's own domains wants.
 //!
-//! Each of them lies at a level, the number of embeds between a page and it less one, and is named at that level only.
+//! Each of them is at a level, the number of embeds between a page and it less one, and is named at that level only.
 //! So how far it is from a page does not depend on which page is fetched first, and a crawl with a bound has one right
 //! result. Sheets that import sheets, and frames in frames, go beyond any usual bound. A frame links to a page of its
 //! host, and the robots.txt of each host names a sitemap: neither is needed by anybody.
@@ -15,10 +15,10 @@ const HOSTS: u32 = 5;
 const NUMBERS: u32 = 6;
 /// Sheets that import one another.
 const LEVELS: u8 = 5;
-/// Where a robots.txt forbids a picture.
+/// Path below which a robots.txt forbids a picture.
 const PRIVATE: &str = "/private/";
 
-/// What it is.
+/// Kinds of requisites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
     Sheet,
@@ -29,9 +29,9 @@ pub(super) enum Kind {
     Moved,
     /// A picture that robots.txt forbids.
     Private,
-    /// What a frame links to.
+    /// The page that a frame links to.
     Page,
-    /// What robots.txt names.
+    /// The sitemap that robots.txt names.
     Sitemap,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Requisite {
     number: u32,
 }
 
-/// How one names another.
+/// Ways in which one requisite names another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Naming {
     Embeds,
@@ -59,7 +59,7 @@ pub(super) fn host_named(options: &SimOptions, name: &str) -> Option<u32> {
     (options.requisite_share > 0.0 && format!("{host}") == digits).then_some(host)
 }
 
-/// What a page embeds; most of it others embed too.
+/// Returns the requisites that a page embeds. Most of them are embedded by others too.
 pub(super) fn of_page(options: &SimOptions, mut dice: fastrand::Rng) -> Vec<Requisite> {
     if dice.f64() >= options.requisite_share {
         return Vec::new();
@@ -86,12 +86,12 @@ impl Requisite {
         usize::from(self.level) + 1
     }
 
-    /// Whether robots.txt lets it be fetched.
+    /// Returns whether robots.txt lets the requisite be fetched.
     pub fn is_allowed(self) -> bool {
         self.kind != Kind::Private
     }
 
-    /// What it names.
+    /// Returns the requisites that this one names.
     pub fn names(self) -> Vec<(Naming, Requisite)> {
         let Requisite { host, level, number, .. } = self;
         let next = (host + 1) % HOSTS;
@@ -154,7 +154,7 @@ impl Requisite {
         all.into_iter().find(|one| one.number < 2 * NUMBERS && one.path() == path)
     }
 
-    /// What it answers.
+    /// Returns its answer.
     pub fn answer(self, port: u16) -> SimResponse {
         let named = self.names();
         let url = |wanted: Naming, kind: Kind| {
@@ -200,7 +200,7 @@ impl Requisite {
     }
 }
 
-/// What `host` answers to a request for `path`.
+/// Answers a request for `path` at `host`.
 pub(super) fn answer(port: u16, host: u32, path: &str) -> SimResponse {
     if path == "/robots.txt" {
         let sitemap = Requisite { kind: Kind::Sitemap, host, level: 0, number: 0 }.url(port);

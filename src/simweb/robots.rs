@@ -30,7 +30,7 @@ pub(super) fn robots_txt(plan: &Plan, port: u16, host: u32) -> (u16, String) {
     (200, text)
 }
 
-/// Whether the rules of its host, which has some, let a URL be fetched.
+/// Returns whether the rules of its host, which has some, let a URL be fetched.
 pub(super) fn allows(plan: &Plan, host: u32, url: u32) -> bool {
     plan.host(host).robots != Robots::Closed && plan.kind(host, url) != Kind::Excluded
 }

@@ -1,7 +1,7 @@
-//! Where the requests of a crawl went, beside one that knows which domains are farms.
+//! The domains to which the requests of a crawl went, compared with a crawl that knows which domains are farms.
 //!
 //! An oracle asks ordinary hosts only, for each page once and for each robots.txt once. So it needs a number of
-//! requests that [`Expected`] tells, and all of them are ordinary. The requests of a log are counted in tenths of that
+//! requests that [`Expected`] gives, and all of them are ordinary. The requests of a log are counted in tenths of that
 //! number, in the order in which they came; robots.txt files count for the domain that they are of.
 
 use std::collections::{BTreeSet, HashSet};
@@ -16,11 +16,11 @@ use super::log::Request;
 pub struct Shares {
     /// Requests that an oracle needs for all ordinary pages.
     pub needed: usize,
-    /// How many ordinary pages there are.
+    /// The number of ordinary pages.
     pub pages: usize,
     /// The requests after which all ordinary pages had been asked for, if they were.
     pub all_after: Option<usize>,
-    /// For each tenth of `needed`, in order, and the begun one at the end.
+    /// Tenths of `needed`, in order, and the begun one at the end.
     pub tenths: Vec<Tenth>,
 }
 
@@ -29,7 +29,7 @@ pub struct Shares {
 pub struct Tenth {
     /// Requests in it.
     pub requests: usize,
-    /// Of them, those to ordinary domains.
+    /// Requests to ordinary domains among them.
     pub ordinary: usize,
     /// Those to farms, by shape as in [`FarmKind::ALL`].
     pub farms: [usize; 3],

@@ -46,12 +46,12 @@ pub(super) fn at(plan: &Plan, host: u32, path: &str) -> Option<File> {
     files(plan, host).iter().copied().find(|file| file.path() == path)
 }
 
-/// Where a file lies.
+/// Returns the URL of a file.
 pub(super) fn url(plan: &Plan, port: u16, host: u32, file: File) -> String {
     format!("http://{}:{port}{}", plan.host(host).name, file.path())
 }
 
-/// What the robots.txt of a host names.
+/// Returns the URL of the sitemap that the robots.txt of a host names, if it names one.
 pub(super) fn named(plan: &Plan, port: u16, host: u32) -> Option<String> {
     files(plan, host).first().map(|&file| url(plan, port, host, file))
 }
@@ -71,7 +71,7 @@ pub(super) fn newest(plan: &Plan, host: u32, urls: &[u32], now: Time) -> Option<
     Some(urls.iter().filter_map(changed).max().unwrap_or(changes.since))
 }
 
-/// Which version the files of a host are, where they change: each of them with the newest page.
+/// Returns the version that the files of a host have, where they change: each of them changes with the newest page.
 pub(super) fn version(plan: &Plan, host: u32, now: Time) -> Option<Version> {
     let changed = newest(plan, host, &listed(plan, host), now)?;
     Some(Version { changed, is_first: false, is_cosmetic: false, tagging: Tagging::Both })

@@ -18,13 +18,13 @@ const ROWS: u64 = 20;
 /// A log over time. Displays as a table.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
-    /// From the first start to the last end.
+    /// Time from the first start to the last end.
     pub took: Duration,
     /// The earliest end that hosts allow, and the host that ends last.
     pub forced_by_hosts: (Duration, String),
     /// The earliest end that addresses allow, and the address that ends last.
     pub forced_by_addresses: (Duration, String),
-    /// When the last of all hosts but the one with most requests had its last answer.
+    /// Time at which the last of all hosts but the one with most requests had its last answer.
     pub others_took: Duration,
     /// The host with most requests, and their number.
     pub largest: (String, usize),
@@ -42,7 +42,7 @@ struct Row {
     hosts: usize,
 }
 
-/// What is known of one host or address.
+/// The requests to one host or address in the log: their number, and the times from which its pace follows.
 #[derive(Default)]
 struct Span<'a> {
     requests: usize,

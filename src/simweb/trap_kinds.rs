@@ -41,7 +41,7 @@ impl TrapKind {
     /// Those that have to be asked for by name.
     pub const OTHERS: [TrapKind; 2] = [TrapKind::Silent, TrapKind::SameText];
 
-    /// What it is called on a command line.
+    /// Returns the name of the kind on a command line.
     pub fn name(self) -> &'static str {
         match self {
             TrapKind::Maze => "maze",

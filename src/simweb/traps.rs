@@ -38,7 +38,7 @@ pub(super) fn trap_named(options: &SimOptions, name: &str) -> Option<u32> {
     (exists && lives).then_some(trap)
 }
 
-/// What a trap answers to a request for `path` at its host `name`.
+/// Answers a request for `path` at the host `name` of a trap.
 pub(super) fn answer(options: &SimOptions, port: u16, trap: u32, name: &str, path: &str) -> SimResponse {
     let mut place = TrapUrl { port, trap, name, path, lots: lots(options.seed, name, path) };
     let kind = kind(options, trap);

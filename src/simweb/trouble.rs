@@ -1,12 +1,11 @@
-//! What hosts make hard for a crawler: overload, slowness, death, and a robots.txt that cannot be had or lies
-//! elsewhere.
+//! Hosts that are hard for a crawler: overload, slowness, death, and a robots.txt that cannot be had or is elsewhere.
 //!
 //! All of it is off by default. The first host, on which all others hang, has none of it.
 
 use super::conduct::{Failing, Fate, Plea, Robots};
 use super::options::SimOptions;
 
-/// What a host is like beside its robots.txt.
+/// Troubles that a host may have besides those of its robots.txt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     None,
@@ -43,13 +42,13 @@ impl Trouble {
         if lot < options.slow_share { Trouble::Slow } else { Trouble::None }
     }
 
-    /// Whether nothing of the host can be fetched.
+    /// Returns whether nothing of the host can be fetched.
     pub fn is_dead(self) -> bool {
         matches!(self, Trouble::Refuses | Trouble::Mute(_))
     }
 }
 
-/// What becomes of a robots.txt that the options in `robots.rs` have drawn.
+/// Fates of a robots.txt that the options in `robots.rs` have drawn.
 pub(super) enum RobotsTrouble {
     /// It stays.
     None,

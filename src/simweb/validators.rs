@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use super::answer::SimResponse;
 use super::version::Tagging;
 
-/// What a page with status 200 is known by: a tag, a date, or both; some tags are weak.
+/// Validators of a page with status 200: a tag, a date, or both. Some tags are weak.
 #[derive(Debug)]
 pub(super) struct Validators {
     etag: Option<String>,
@@ -36,7 +36,8 @@ impl Validators {
         (etag.is_some() || last_modified.is_some()).then_some(Validators { etag, last_modified })
     }
 
-    /// Whether what a client has is still the page: by the tag where it sends one, otherwise by the date, as it came.
+    /// Returns whether a client's copy is still the page: by the tag where it sends one, otherwise by the date, as it
+    /// came.
     pub fn hold(&self, (tag, date): (Option<&[u8]>, Option<&[u8]>)) -> bool {
         let is = |own: &Option<String>, asked: &[u8]| own.as_ref().is_some_and(|own| own.as_bytes() == asked);
         match (tag, date) {

@@ -1,8 +1,8 @@
-//! Which version of a page an answer is, where pages change by the clock.
+//! Versions of a page where pages change by the clock: the one that an answer has.
 
 use crate::clock::Time;
 
-/// With what a page says which version it is.
+/// Fields by which a page says which version it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tagging {
     None,
@@ -11,14 +11,14 @@ pub(super) enum Tagging {
     Both,
 }
 
-/// What a page is at some moment.
+/// A version of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Version {
-    /// When it became so; [`Changes::since`] for the first version.
+    /// Time at which it became so. [`Changes::since`] for the first version.
     pub changed: Time,
-    /// Whether it is the first one.
+    /// True if it is the first one.
     pub is_first: bool,
-    /// Whether versions of the page differ in a date and an advertisement only.
+    /// True if versions of the page differ in a date and an advertisement only.
     pub is_cosmetic: bool,
     pub tagging: Tagging,
 }

@@ -1,4 +1,4 @@
-//! What an object is made of: bytes in memory and ranges of local files, one after the other.
+//! The content of an object: bytes in memory and ranges of local files, one after the other.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -15,18 +15,18 @@ pub enum Part {
     File {
         /// The file.
         path: PathBuf,
-        /// Where it begins.
+        /// Offset of its first byte in the file.
         offset: u64,
-        /// How long it is.
+        /// Length of the range.
         bytes: u64,
     },
     /// The same of a file that may get another name meanwhile.
     Open {
         /// The file.
         file: Arc<DiskFile>,
-        /// Where it begins.
+        /// Offset of its first byte in the file.
         offset: u64,
-        /// How long it is.
+        /// Length of the range.
         bytes: u64,
     },
 }
@@ -40,7 +40,7 @@ impl Part {
     }
 }
 
-/// What an object is made of. It can be read again from any place, as a repeated part of an upload has to.
+/// The content of an object. It can be read again from any place, as a repeated part of an upload has to.
 #[derive(Clone, Debug)]
 pub struct Body {
     disk: Disk,
@@ -48,12 +48,12 @@ pub struct Body {
 }
 
 impl Body {
-    /// Of these parts, whose files lie on `disk`.
+    /// Makes a body of these parts, whose files are on `disk`.
     pub fn new(disk: Disk, parts: Vec<Part>) -> Body {
         Body { disk, parts }
     }
 
-    /// Of bytes in memory.
+    /// Makes a body of bytes in memory.
     pub fn of(bytes: Vec<u8>) -> Body {
         Body::new(Disk::real(), vec![Part::Bytes(bytes)])
     }

@@ -1,15 +1,15 @@
-//! What goes wrong with a store, told so that a caller knows whether to ask again.
+//! Errors of a store, made so that a caller knows whether to ask again.
 
-/// What goes wrong with a store.
+/// Errors of a store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// What the store is to be opened with cannot be: its address, or what the environment says of it.
+    /// The store cannot be opened with its address, or with what the environment says of it.
     #[error("cannot use the store {address}: {detail}")]
     Address {
         /// The address, without secrets.
         address: String,
-        /// What is wrong with it, and what to do.
+        /// The fault, and what to do about it.
         detail: String,
     },
     /// There is no such object.
@@ -23,7 +23,7 @@ pub enum Error {
     Taken {
         /// The object.
         name: String,
-        /// How it differs.
+        /// The difference between the two.
         detail: String,
     },
     /// The store refuses: credentials, permissions, a bucket that is not there. To ask again does not help.
@@ -31,7 +31,7 @@ pub enum Error {
     Refused {
         /// The object.
         name: String,
-        /// In the store's words, without secrets.
+        /// Reason in the store's words, without secrets.
         detail: String,
     },
     /// The store does not answer, or not as it should. To ask again may help.
@@ -39,7 +39,7 @@ pub enum Error {
     Unavailable {
         /// The object.
         name: String,
-        /// What happened.
+        /// The fault, in words.
         detail: String,
     },
     /// An object is not what was put there.
@@ -49,9 +49,9 @@ pub enum Error {
         name: String,
         /// Where.
         offset: u64,
-        /// What had to be there.
+        /// Content that had to be there.
         expected: String,
-        /// What is.
+        /// Content that is there.
         found: String,
     },
     /// The local file of which an object is made.
@@ -59,7 +59,7 @@ pub enum Error {
     Disk(#[from] crate::disk::Error),
 }
 
-/// What a call to a store brings.
+/// Result of a call to a store.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
@@ -93,12 +93,12 @@ impl Error {
         Error::Taken { name: name.to_owned(), detail: format!("it has {found} bytes, not {bytes}") }
     }
 
-    /// Whether to ask again may help.
+    /// Returns whether it may help to ask again.
     pub fn is_transient(&self) -> bool {
         matches!(self, Error::Unavailable { .. })
     }
 
-    /// Whether there is no such object.
+    /// Returns whether there is no such object.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Error::NotFound { .. })
     }

@@ -20,9 +20,9 @@ use crate::disk::{Disk, DiskFile, Mode, Readers, create_crawl_dir};
 
 /// Bytes that are copied and compared at once.
 const COPY_BYTES: usize = 1 << 20;
-/// What names aside begin with: the time in seconds and 128 random bits in hexadecimal digits follow.
+/// Prefix of the names of files set aside: the time in seconds and 128 random bits in hexadecimal digits follow.
 const ASIDE: &str = ".put-";
-/// From this age on nobody writes any more to what is aside.
+/// Age from which on nobody writes any more to a file set aside.
 const ASIDE_MAX: Duration = Duration::from_hours(24);
 /// Names aside that one listing remembers for removal.
 const STALE_MAX: usize = 1_000;
@@ -32,7 +32,7 @@ const STALE_MAX: usize = 1_000;
 pub struct FileStore {
     disk: Disk,
     root: PathBuf,
-    /// Whether the directory, when it is made, is its owner's alone.
+    /// True if the directory, when it is made, is for its owner alone.
     is_private: bool,
     pace: Pace,
     state: Mutex<State>,
@@ -44,7 +44,7 @@ struct State {
     durable: BTreeSet<PathBuf>,
     /// Directories of which a sync failed, and how. A second one would say that all is well, and lie.
     poisoned: BTreeMap<PathBuf, String>,
-    /// What lies aside for too long, as the last listing has seen it.
+    /// Files that have been set aside for too long, as the last listing has seen them.
     stale: Vec<PathBuf>,
 }
 
@@ -131,7 +131,7 @@ impl FileStore {
         }
     }
 
-    /// Whether the object is there; an error if another has its name.
+    /// Returns whether the object is there, or an error if another has its name.
     fn is_there(&self, name: &str, path: &Path, body: &Body) -> Result<bool> {
         let Some(file) = self.open(name, path)? else { return Ok(false) };
         let found = file.len().map_err(|e| fault(name, e))?;

@@ -43,10 +43,10 @@ pub trait ObjectStore: fmt::Debug + Send + Sync {
     fn list(&self, prefix: &str, visit: &mut dyn FnMut(&str, u64)) -> Result<()>;
     /// Deletes the object; one that is not there is deleted already.
     fn delete(&self, name: &str) -> Result<()>;
-    /// How many requests at a time bring more than one after the other.
+    /// Returns how many requests at a time bring more than one after the other.
     fn at_once(&self) -> usize {
         8
     }
-    /// Where it is, for people: without secrets.
+    /// Returns the address of the store, for people: without secrets.
     fn address(&self) -> String;
 }

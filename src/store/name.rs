@@ -20,7 +20,7 @@ pub fn check_prefix(prefix: &str) -> Result<()> {
     if prefix.is_empty() { Ok(()) } else { check(prefix.strip_suffix('/').unwrap_or("")) }
 }
 
-/// Whether `name` can be an object's.
+/// Returns whether `name` can be an object's.
 pub fn is_name(name: &str) -> bool {
     name.len() <= BYTES_MAX && name.split('/').all(is_part)
 }

@@ -1,16 +1,16 @@
-//! How a store is used, and by which environment.
+//! Options of a store, and its environment.
 
 use std::fmt;
 use std::time::Duration;
 
-/// How a store is used.
+/// The way in which a store is used.
 #[derive(Clone)]
 pub struct StoreOptions {
     /// Bytes a second at most that go to the store, and as many that come from it; `None` for no bound.
     pub bytes_per_second: Option<u64>,
-    /// How long a store that fails or does not answer is asked again, for each request.
+    /// Time for which a store that fails or does not answer is asked again, for each request.
     pub retry_for: Duration,
-    /// How long a request may get no further, in either direction, before it counts as failed.
+    /// Time for which a request may get no further, in either direction, before it counts as failed.
     pub stall_max: Duration,
     /// The environment, with the credentials and endpoints of the stores.
     pub environment: Vec<(String, String)>,
@@ -39,7 +39,7 @@ impl StoreOptions {
 }
 
 impl fmt::Debug for StoreOptions {
-    /// Without the environment, which has secrets.
+    /// Leaves out the environment, which has secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreOptions")
             .field("bytes_per_second", &self.bytes_per_second)

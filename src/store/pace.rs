@@ -10,17 +10,17 @@ pub const CHUNK_BYTES: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Pace {
     bytes_per_second: Option<u64>,
-    /// When what was reserved last is through.
+    /// Time at which the bytes that were reserved last are through.
     free_at: Mutex<Option<Instant>>,
 }
 
 impl Pace {
-    /// Of so many bytes a second; `None` for as fast as it goes.
+    /// Makes a pace of this many bytes a second. `None` for as fast as it goes.
     pub fn new(bytes_per_second: Option<u64>) -> Pace {
         Pace { bytes_per_second: bytes_per_second.map(|rate| rate.max(1)), free_at: Mutex::new(None) }
     }
 
-    /// When `bytes` may be sent, for somebody who asks at `now`; `None`: at once.
+    /// Returns when `bytes` may be sent, for somebody who asks at `now`. `None`: at once.
     pub fn reserve(&self, bytes: usize, now: Instant) -> Option<Instant> {
         let rate = self.bytes_per_second?;
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);

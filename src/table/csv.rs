@@ -24,7 +24,7 @@ pub fn text(text: &str) -> String {
     quoted(shown)
 }
 
-/// In quotation marks where it has to be.
+/// Puts a text in quotation marks where it has to be.
 fn quoted(text: String) -> String {
     let plain = !text.contains([',', '"', '\n', '\t']) && text.trim() == text;
     if plain { text } else { format!("\"{}\"", text.replace('"', "\"\"")) }

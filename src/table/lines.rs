@@ -60,7 +60,7 @@ impl Value {
         }
     }
 
-    /// As a text: nothing where there is nothing; lists and JSON are JSON.
+    /// Returns the value as a text, which is empty for no value. Lists and JSON are JSON.
     pub(super) fn in_words(&self) -> String {
         match self {
             Value::Null => String::new(),

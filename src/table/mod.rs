@@ -37,7 +37,7 @@ use std::path::Path;
 
 use crate::clock::Time;
 
-/// What a column holds.
+/// Types of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// Text.
@@ -63,7 +63,7 @@ pub enum Type {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// Type of its values.
     pub holds: Type,
     /// Set where every row has a value.
     pub is_required: bool,
@@ -81,7 +81,7 @@ impl Column {
     }
 }
 
-/// What a row has in a column.
+/// Values of a row in a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Nothing is known.
@@ -109,7 +109,7 @@ impl<T: Into<String>> From<Option<T>> for Value {
 /// A value for each column.
 pub type Row = Vec<Value>;
 
-/// How a table is written.
+/// Formats in which a table is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// Lines of values with a tab between them, below a line of names.
@@ -162,7 +162,7 @@ impl Format {
         }
     }
 
-    /// Whether it is made of lines.
+    /// Returns whether it is made of lines.
     pub fn has_lines(self) -> bool {
         matches!(self, Format::Tsv | Format::Csv | Format::JsonLines)
     }
@@ -187,7 +187,7 @@ pub enum Piece {
     Rows(Vec<Row>),
 }
 
-/// Where a table is written.
+/// A writer of tables in one format.
 pub trait Sink {
     /// Appends rows.
     fn write(&mut self, piece: Piece) -> io::Result<()>;
@@ -212,7 +212,7 @@ impl Table {
         Table { has_heading: false, ..self }
     }
 
-    /// How it is written.
+    /// Returns the format in which it is written.
     pub fn format(&self) -> Format {
         self.format
     }

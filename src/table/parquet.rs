@@ -30,8 +30,8 @@ pub(super) struct File<'a> {
     bytes: usize,
 }
 
-/// What rows have in a column. A definition level says whether a value is there, a repetition level whether it goes on
-/// with the list before.
+/// Values of rows in a column. A definition level says whether there is a value, a repetition level whether it
+/// continues the list before.
 struct Values {
     column: Column,
     texts: Vec<ByteArray>,
@@ -179,7 +179,7 @@ impl Values {
     }
 }
 
-/// What a column is in the file.
+/// Returns the column's type in the file.
 fn schema(column: &Column) -> Result<Schema> {
     let text = |name: &str, logical: LogicalType, repetition| {
         let text = Schema::primitive_type_builder(name, Physical::BYTE_ARRAY);

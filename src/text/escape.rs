@@ -42,7 +42,7 @@ impl fmt::Display for InLine<'_> {
     }
 }
 
-/// Whether `c` ends a line, parts columns, or is a control character, which no text is written with.
+/// Returns whether `c` ends a line, parts columns, or is a control character, which no text is written with.
 fn ends_or_obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
@@ -64,7 +64,7 @@ impl fmt::Display for Cell<'_> {
     }
 }
 
-/// Whether a spreadsheet would take `text` for a formula.
+/// Returns whether a spreadsheet would take `text` for a formula.
 pub fn is_formula(text: &str) -> bool {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '"' || is_terminal_control(c));
     let mut rest = text.chars();
@@ -79,7 +79,7 @@ pub fn is_formula(text: &str) -> bool {
     }
 }
 
-/// Whether a terminal or a reader of lines may obey `c` instead of showing it.
+/// Returns whether a terminal or a reader of lines may obey `c` instead of showing it.
 pub fn is_terminal_control(c: char) -> bool {
     matches!(c,
         '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'

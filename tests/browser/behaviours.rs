@@ -1,4 +1,4 @@
-//! What is waited for, scrolled to, clicked and pictured.
+//! Behaviours of a page's rendering: what is waited for, scrolled to, clicked and pictured.
 
 use crawler::browser::{Consent, Ended, PictureFormat, RenderOptions, Screenshot};
 

@@ -13,7 +13,7 @@ use crate::processes::{self, Process, wait_for, wait_for_end};
 use crate::{ALONE, Test, options, program};
 
 const URL: &str = "https://site.example/";
-/// Where the process that is killed has its profiles, and what its page does.
+/// Environment variables with the directory of profiles for the process that is killed, and with its page.
 const DIR: &str = "BROWSER_TEST_DIR";
 const PAGE: &str = "BROWSER_TEST_PAGE";
 
@@ -142,7 +142,7 @@ async fn a_render_that_is_given_up_closes_its_page() {
     test.close().await;
 }
 
-/// Not a test by itself: the process that is killed.
+/// The process that is killed, which is not a test by itself.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "the process that other tests start and kill"]
 async fn renders_until_it_is_killed() {

@@ -17,7 +17,7 @@ fn short() -> RenderOptions {
     RenderOptions { deadline: Duration::from_secs(4), ..options() }
 }
 
-/// What became of one page, and that the next one is as it should be.
+/// Renders one page, checks that the next one is as it should be, and returns what became of the first.
 async fn tried(test: &Test, page: &str, options: &RenderOptions) -> Result<Rendered, RenderFailure> {
     let web = Web::of(&[(URL, Answer::html(page))]);
     let begin = Instant::now();
@@ -101,7 +101,8 @@ async fn most_of(dir: &Path, is_over: Arc<AtomicBool>) -> (u64, usize) {
     tokio::task::spawn_blocking(watch).await.unwrap()
 }
 
-/// What becomes of two pages at the same time, and the most bytes and processes of their browsers.
+/// Renders two pages at the same time, and returns what became of them and the most bytes and processes of their
+/// browsers.
 async fn beside(
     test: &Test,
     dir: &Path,

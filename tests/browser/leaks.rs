@@ -1,4 +1,4 @@
-//! What leaves a browser: nothing but by the network of the test, whatever a page tries.
+//! Leaks of a browser: nothing leaves it but by the network of the test, whatever a page tries.
 //!
 //! A page tries all ways that are known, against listeners on this machine and names that nobody has. Judges are the
 //! listeners and `strace`, not the browser. It is tried twice: in the network namespace that browsers get, and without
@@ -19,7 +19,7 @@ use crate::{ALONE, program};
 const URL: &str = "https://site.example/";
 const PORTS: &str = "BROWSER_TEST_PORTS";
 const DIR: &str = "BROWSER_TEST_DIR";
-/// How often a browser is started at most.
+/// The number of times a browser is started at most.
 const STARTS_MAX: u32 = 3;
 
 /// A page that tries it all, with the port of a TCP and of a UDP listener of this machine.
@@ -27,7 +27,7 @@ fn page(tcp: &str, udp: &str) -> String {
     include_str!("leaks.html").replace("@TCP@", tcp).replace("@UDP@", udp)
 }
 
-/// Not a test by itself: the process that is traced.
+/// The process that is traced, which is not a test by itself.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "the process that the other test traces"]
 async fn renders_a_page_that_tries_everything() {

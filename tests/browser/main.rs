@@ -26,7 +26,7 @@ use tools::{in_ci, skip};
 
 /// A browser takes more than a core while it starts: one at a time.
 static ALONE: Mutex<()> = Mutex::const_new(());
-/// What a test waits for at most.
+/// The longest wait of a test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program that is tested with, if there is one that may run here.

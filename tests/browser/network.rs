@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crawler::browser::{Asked, Denied, Network, Reply};
 
-/// What is answered.
+/// Answers of the network.
 #[derive(Clone, Debug)]
 pub enum Answer {
     Found { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },

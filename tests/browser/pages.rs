@@ -1,4 +1,4 @@
-//! What a page becomes: its DOM, its links, its requests.
+//! The results of a page: its DOM, its links, its requests.
 
 use crawler::browser::{Denied, Ended, RenderFailure, ResourceKind};
 

@@ -24,7 +24,7 @@ impl Process {
         Some(Process { pid, parent, started, state, command })
     }
 
-    /// Whether it is still there; one that is dead and only not waited for is not.
+    /// Returns whether the process is still there. One that is dead and only not waited for is not.
     pub fn lives(&self) -> bool {
         Process::read(self.pid).is_some_and(|now| now.started == self.started && now.state != "Z" && now.state != "X")
     }
@@ -40,7 +40,8 @@ impl Process {
         line.unwrap_or_default().trim().to_owned()
     }
 
-    /// What it takes, in bytes: its proportional set size where that may be read, else what is in no file.
+    /// Returns the memory that it takes, in bytes: its proportional set size where that may be read, else the memory
+    /// that is in no file.
     pub fn memory(&self) -> u64 {
         let line = |file: &str, name: &str| {
             let text = std::fs::read_to_string(format!("/proc/{}/{file}", self.pid)).ok()?;

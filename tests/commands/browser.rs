@@ -29,7 +29,7 @@ fn slow_site(sections: &str) -> Site {
     Site::new(options, &format!("{RUSH}requests_per_second = 20.0\n{sections}"))
 }
 
-/// What `crawler ctl status --json` gives.
+/// Returns what `crawler ctl status --json` prints.
 #[track_caller]
 fn status(site: &Site) -> Value {
     try_status(site).unwrap()

@@ -12,7 +12,7 @@ fn crawler(dir: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_crawler")).args(args).current_dir(dir).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What a run prints that must succeed in silence.
+/// Returns what a run prints that must succeed in silence.
 fn prints(dir: &Path, args: &[&str]) -> String {
     let output = crawler(dir, args);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -159,7 +159,7 @@ fn next_event(stream: &mut BufReader<TcpStream>, name: &str) -> Value {
     }
 }
 
-/// What a command of the binary prints as JSON.
+/// Returns what a command of the binary prints as JSON.
 fn printed(arguments: &[&str], dir: &Path) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_crawler")).args(arguments).arg("--dir").arg(dir).output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
@@ -171,7 +171,7 @@ fn site(more: &str) -> Site {
     Site::new(SimOptions { hosts: 10, pages: 400, ..SimOptions::default() }, &format!("{SLOW}{more}"))
 }
 
-/// Where a crawl that is paused stands: what no second changes.
+/// Returns the figures of a crawl that is paused: those that do not change from second to second.
 fn figures(live: &Value) -> Vec<Value> {
     let statistics = ["pages_stored", "requests", "bytes_received", "statuses", "failures", "hosts", "unique"];
     let gauges = ["queued", "hosts_active", "in_flight", "keys_seen"];
@@ -455,7 +455,7 @@ fn a_directory_without_a_process_is_shown_with_its_archive_and_takes_no_orders()
     assert_eq!(crate::site::everything(&dir), before, "a console writes nothing");
 }
 
-/// As it stands in a query.
+/// Encodes a text as it is in a query.
 fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

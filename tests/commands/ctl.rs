@@ -16,7 +16,7 @@ use crate::site::{Crawl, Ended, PATIENCE, RUSH, Site, interrupt, kill, ms, wait}
 use crawler::simweb::SimOptions;
 use serde_json::Value;
 
-/// So few that no crawl of these tests is done before it was told all.
+/// Rate of requests so low that no crawl of these tests is done before it has had all its orders.
 const SLOWLY: &str = "requests_per_second = 20.0\n";
 
 fn site(sections: &str) -> Site {

@@ -80,7 +80,7 @@ fn zero(bytes: &mut [u8]) {
     bytes[..half].fill(0);
 }
 
-/// What came of a command: its code, and all that it said.
+/// Result of a command: its code, and all that it said.
 struct Said {
     code: i32,
     text: String,
@@ -134,7 +134,7 @@ impl Kept {
         REFUSED.contains(&ended.code.unwrap_or(1)).then_some(ended)
     }
 
-    /// What is wrong about what is said of `file`, harmed so.
+    /// Harms `file`, and returns what is wrong about what the program then says of it.
     fn fault(&self, file: &Path, harm: &Harm) -> Option<String> {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
         self.restore();

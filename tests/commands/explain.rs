@@ -33,7 +33,7 @@ fn explain(site: &Site, url: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What the last line of the report for people says.
+/// Returns the last line of the report for people.
 fn verdict(site: &Site, url: &str) -> String {
     let output = run(site, &["explain", url]);
     assert!(output.status.success(), "{url}: {}", String::from_utf8_lossy(&output.stderr));

@@ -45,7 +45,7 @@ impl Site {
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
-    /// What `crawler ARGS` prints; it must succeed without a word on standard error.
+    /// Returns what `crawler ARGS` prints. It must succeed without a word on standard error.
     fn prints(&self, args: &[&str]) -> Vec<u8> {
         let output = self.command(args).output().unwrap();
         assert!(output.status.success() && output.stderr.is_empty(), "{args:?}: {}", said(&output));

@@ -17,7 +17,7 @@ fn prints(dir: &Path, line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What a command that cannot be carried out says.
+/// Returns what a command that cannot be carried out says.
 #[track_caller]
 fn refused(dir: &Path, line: &str) -> String {
     let output = run(dir, line);

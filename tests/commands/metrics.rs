@@ -24,7 +24,7 @@ fn ask(address: &str, request: &str) -> (u16, String) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
-/// Where the crawl listens, once it does.
+/// Waits until the crawl listens, and returns its address.
 fn address(site: &Site) -> String {
     let (start, file) = (Instant::now(), site.crawl.path("crawl/metrics.address"));
     loop {

@@ -1,11 +1,11 @@
-//! What packages are made of: manual pages and completions for every command, files that exist, and a service that
-//! starts the program with options that it has. Packages themselves are built and tried by packaging/check-deb.
+//! The content of packages: manual pages and completions for every command, files that exist, and a service that starts
+//! the program with options that it has. Packages themselves are built and tried by packaging/check-deb.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What the program prints.
+/// Returns what the program prints.
 fn printed(args: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_crawler")).args(args).output().unwrap();
     assert!(output.status.success(), "{args:?}");

@@ -109,7 +109,7 @@ struct Place {
 }
 
 impl Place {
-    /// With the files of the first section, and what it takes to crawl a site on loopback.
+    /// Makes a place with the files of the first section, and the settings that a crawl of a site on loopback needs.
     fn new(site: &str, settings: &str) -> Place {
         let (dir, search) = (tempfile::tempdir().unwrap(), SearchEngine::start());
         let place = Place { dir, site: site.to_owned(), search };
@@ -161,14 +161,14 @@ impl Place {
         String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
     }
 
-    /// What the program prints for these words.
+    /// Returns what the program prints for these words.
     fn said(&self, words: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
         String::from_utf8(command.args(words).current_dir(self.dir.path()).output().unwrap().stdout).unwrap()
     }
 
-    /// That the answers of the crawl have come to each target of the recipe once. A page can have two: an answer of 503
-    /// is stored, and what came when it was asked again.
+    /// Checks that the answers of the crawl have come to each target of the recipe once. A page can have two: an answer
+    /// of 503 is stored, and so is the answer when it was asked again.
     fn assert_fed(&self, pages: &BTreeSet<String>) {
         let urls = |name: &str| self.objects(name).into_keys().collect::<BTreeSet<_>>();
         assert_eq!((&urls("pages.jsonl"), &urls("seen.jsonl")), (pages, pages));

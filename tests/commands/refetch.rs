@@ -15,7 +15,7 @@ use crawler::simweb::{SimOptions, SimWeb};
 
 const DATE: &str = "Sat, 21 Nov 2026 09:00:00 GMT";
 
-/// What the server has: an edition of its pages, and the heads of the requests that came.
+/// The state of the server: an edition of its pages, and the heads of the requests that came.
 #[derive(Debug, Default)]
 struct Site {
     edition: u32,

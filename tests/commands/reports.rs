@@ -1,5 +1,5 @@
-//! What people see of a crawl, by the real binary: reports, logs, status, plan, metrics. The synthetic web's own log is
-//! held against what is reported.
+//! Reports of a crawl for people, by the real binary: reports, logs, status, plan, metrics. The synthetic web's own log
+//! is held against what is reported.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ fn crawler(site: &Site, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_crawler")).args(args).current_dir(site.crawl.dir.path()).output().unwrap()
 }
 
-/// What a subcommand prints; it must end well.
+/// Returns what a subcommand prints. It must end well.
 fn printed(site: &Site, args: &[&str]) -> String {
     let output = crawler(site, args);
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -50,7 +50,7 @@ trait Calm {
 }
 
 impl Calm for SimOptions {
-    /// Without what would hold a crawl up for long.
+    /// Leaves out what would hold a crawl up for long.
     fn calm(self) -> Self {
         SimOptions { flaky_share: 0.0, robots_5xx_share: 0.0, server_error_share: 0.0, ..self }
     }

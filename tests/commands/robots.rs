@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 
-/// What a path is answered with: the whole answer, or none and an open connection.
+/// Answers by path: the whole answer, or none and an open connection.
 type Answers = dyn Fn(&str) -> Option<Vec<u8>> + Send + Sync;
 
 /// A server, which stays until the process ends.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::site::Crawl;
 
-/// What is looked for.
+/// The secret that is looked for.
 const MARKER: &str = "open-sesame";
 /// The files that the test itself writes.
 const INPUTS: [&str; 3] = ["seeds.txt", "crawler.toml", "secret"];
@@ -16,7 +16,7 @@ const INPUTS: [&str; 3] = ["seeds.txt", "crawler.toml", "secret"];
 struct Case {
     settings: &'static str,
     lines: &'static [&'static str],
-    /// Whether commands refuse it.
+    /// True if commands refuse it.
     is_refused: bool,
 }
 

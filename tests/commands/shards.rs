@@ -57,7 +57,7 @@ fn crawler(site: &Site, args: &[&str]) -> Output {
     command(site, args).output().unwrap()
 }
 
-/// What a subcommand prints of the crawl in `dir`; it must end well.
+/// Returns what a subcommand prints of the crawl in `dir`. It must end well.
 fn bytes(site: &Site, dir: &str, args: &[&str]) -> Vec<u8> {
     let output = crawler(site, &[args, &["--dir", dir]].concat());
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -336,8 +336,8 @@ fn a_crawl_of_shards_that_was_stopped_or_killed_is_told_as_one_and_goes_on() {
     assert_eq!(stored, expected);
 }
 
-/// Of the pages that are not fetched yet some are queued by their shard, with the page that named them, some wait in
-/// the links of another shard, and some nobody has found.
+/// Checks the pages that are not fetched yet: some are queued by their shard, with the page that named them, some wait
+/// in the links of another shard, and some nobody has found.
 fn every_page_is_explained(site: &Site) {
     let stored: BTreeSet<String> = lines(site, FOUR, &["list"]).into_iter().collect();
     let (mut queued, mut sent) = (0, 0);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crawler::simweb::{SimOptions, SimWeb};
 
 const README: &str = include_str!("../../README.md");
-/// What stands for the reader's site.
+/// Address that stands for the reader's site.
 pub(crate) const SITE: &str = "https://example.com/";
 
 /// The commands of the first crawl, in their order.

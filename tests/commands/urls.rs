@@ -24,7 +24,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What a run prints that must succeed.
+/// Returns what a run prints that must succeed, on standard output and on standard error.
 #[track_caller]
 fn done(dir: &Path, args: &[&str]) -> (String, String) {
     let output = crawler(dir, args);

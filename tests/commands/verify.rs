@@ -21,12 +21,12 @@ const SMALL: &str = "\n[drum]\nbuckets = 2\nram_per_bucket = \"4KiB\"\nmerge_thr
                      \n[frontier]\nmemory = \"8MiB\"\nactive_hosts = 16\n\
                      \n[crawl]\ncheckpoint_interval = \"1s\"\n";
 
-/// What came of `crawler verify`.
+/// Result of `crawler verify`.
 struct Verified {
     code: Option<i32>,
     /// Its findings and its sum.
     told: String,
-    /// What it said besides.
+    /// Other messages of it.
     said: String,
 }
 

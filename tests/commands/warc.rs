@@ -1,5 +1,5 @@
-//! What lies in the archive: the real binary crawls a server whose every byte is known, and its WARC files are read by
-//! a reader that shares no code with the writer.
+//! The content of the archive: the real binary crawls a server whose every byte is known, and its WARC files are read
+//! by a reader that shares no code with the writer.
 
 pub mod archive;
 mod earlier;
@@ -54,7 +54,7 @@ fn command(dir: &Path, args: &[&str]) -> Output {
     command.args(args).current_dir(dir).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What a command prints that ends well.
+/// Returns what a command prints that ends well.
 fn prints(dir: &Path, args: &[&str]) -> String {
     let output = command(dir, args);
     assert_eq!(output.status.code(), Some(0), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -1,6 +1,6 @@
-//! What an operator is warned of, once each, by the real binary: no contact, a Crawl-delay that is not kept to, a disk
-//! that fills, a clock that was set back between two runs, a seeds file that is none, a limit of file sizes. A clock
-//! that is set during a run is for `crawl::warnings`.
+//! Warnings for an operator, once each, by the real binary: no contact, a Crawl-delay that is not kept to, a disk that
+//! fills, a clock that was set back between two runs, a seeds file that is none, a limit of file sizes. A clock that is
+//! set during a run is for `crawl::warnings`.
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -18,10 +18,10 @@ const TOKEN: &str = "t0ken-of-the-api";
 const KEY: &str = "key-in-a-header";
 const FROM_FILE: &str = "c00kie-of-a-file";
 
-/// What the form's site remembers: sessions that are open, tokens that were given out, pages shown.
+/// The memory of the form's site: sessions that are open, tokens that were given out, pages shown.
 #[derive(Default)]
 struct Members {
-    /// Whether whoever is not in sees the form at once, or is sent to its page.
+    /// True if anyone who is not in sees the form at once, instead of being sent to its page.
     shows_form: bool,
     open: HashSet<String>,
     tokens: HashSet<String>,
@@ -174,7 +174,7 @@ impl Run {
         wait(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
-    /// What a command about the crawl prints; it needs no secret.
+    /// Returns what a command about the crawl prints. It needs no secret.
     fn said(&self, command: &[&str]) -> String {
         let mut process = Command::new(env!("CARGO_BIN_EXE_crawler"));
         let output = process.args(command).current_dir(self.crawl.dir.path()).output().unwrap();
@@ -441,7 +441,7 @@ impl Away {
         Away { hosts, crawl, away }
     }
 
-    /// How many pages behind the login the archive has, and how many that need none.
+    /// Returns how many pages behind the login the archive has, and how many that need none.
     fn stored(&self) -> (usize, usize) {
         let good = self.crawl.stored().into_iter().filter(|(_, status)| *status == 200);
         let is_behind = |(url, _): &(String, u16)| url.starts_with(&self.hosts.url(1, "/in/"));

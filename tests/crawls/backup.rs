@@ -18,7 +18,7 @@ fn crawler(site: &Site, words: &[&str]) -> Output {
     command.args(words).current_dir(site.crawl.dir.path()).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What `words` print, which succeed.
+/// Returns what `words` print, which succeed.
 #[track_caller]
 fn prints(site: &Site, words: &[&str]) -> String {
     let Output { status, stdout, stderr } = crawler(site, words);

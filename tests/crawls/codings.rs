@@ -7,7 +7,7 @@ const RULES: &str = "User-agent: *\nDisallow: /private/\n";
 const HOME: &str = "<a href=\"/private/1\">x</a><a href=\"/open\">x</a><link rel=stylesheet href=\"/s.css\">\
     <a href=\"/feed\">x</a>";
 
-/// What is at a path of every site: its type and its body.
+/// Returns the type and the body at a path of every site.
 fn content(path: &str) -> (&'static str, &'static str) {
     match path {
         "/" => ("text/html", HOME),

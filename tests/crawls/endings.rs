@@ -1,8 +1,8 @@
-//! How crawls end that hardly begin: one page, no page, dead hosts, redirects of seeds. The real binary, and a server
+//! Ends of crawls that hardly begin: one page, no page, dead hosts, redirects of seeds. The real binary, and a server
 //! of a screenful that sends what a test says.
 //!
 //! Every test prints how long the crawl took; none asserts it, but the limits of the configurations (`give_up`,
-//! time-outs) are seconds, and whoever waits for anything else has waited for minutes.
+//! time-outs) are seconds, and a crawl that waits for anything else has waited for minutes.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -280,7 +280,7 @@ fn dead() -> (String, u16) {
     (format!("http://127.0.1.1:{port}/"), port)
 }
 
-/// What a command of the crawler prints about the crawl.
+/// Returns what a command of the crawler prints about the crawl.
 fn told(crawl: &Crawl, arguments: &[&str]) -> String {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_crawler"));
     let output = command.args(arguments).args(["--dir", "crawl"]).current_dir(crawl.dir.path()).output().unwrap();

@@ -81,7 +81,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// What the node knows, as soon as it is so.
+/// Returns the node's view as soon as it is so.
 #[track_caller]
 fn view_when(node: &EtcdOwnership, what: &str, is_so: impl Fn(&View) -> bool) -> std::sync::Arc<View> {
     wait_until(what, || is_so(&node.heads()));

@@ -53,7 +53,7 @@ impl<'a> Followers<'a> {
         whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Of all runs in their order.
+    /// Returns the lines of all runs in their order.
     fn all_lines(&self) -> Vec<Value> {
         (1..=self.runs).flat_map(|run| self.lines(run)).collect()
     }

@@ -1,4 +1,5 @@
-//! What servers send to trick those who read the output: terminals, logs, JSON, WARC fields, indexes, names of files.
+//! Answers of servers that would trick those who read the output: terminals, logs, JSON, WARC fields, indexes, names of
+//! files.
 //!
 //! The real binary crawls a server on loopback of which every word is hostile; then every byte is checked that the
 //! crawl and the commands give out, and every file name.
@@ -20,7 +21,7 @@ mod server;
 struct Crawled {
     dir: tempfile::TempDir,
     port: u16,
-    /// What the two runs said on standard error, the second one with `--force`.
+    /// Standard error of the two runs, the second one with `--force`.
     said: Vec<u8>,
 }
 
@@ -40,7 +41,7 @@ impl Crawled {
         self.command(args).output().unwrap()
     }
 
-    /// With `input` on standard input.
+    /// Runs a command with `input` on standard input.
     fn feed(&self, args: &[&str], input: &[u8]) -> Output {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
         // the program may end without having read it
@@ -245,7 +246,7 @@ fn s15_on_a_terminal_the_same_holds_but_for_the_display_itself() {
     fs::remove_dir_all(crawled.path("seen")).unwrap();
 }
 
-/// Without what the live display and the colours of the log are made of: lines up and clear below, colours.
+/// Removes what the live display and the colours of the log are made of: lines up and clear below, colours.
 fn without_display(shown: &str) -> String {
     let mut rest = shown;
     let mut plain = String::new();

@@ -39,7 +39,7 @@ impl Asked {
     }
 }
 
-/// What is answered.
+/// An answer of a host.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,
@@ -78,7 +78,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// So many addresses; `answer` is asked by one thread for each of them.
+    /// Serves this many addresses. `answer` is asked by one thread for each of them.
     pub fn start(hosts: u8, answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Hosts {
         let first = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = first.local_addr().unwrap().port();

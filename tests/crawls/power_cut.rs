@@ -35,9 +35,9 @@ use trace::{Act, Event};
 
 use crate::tools::{Tool, has};
 
-/// Where the writer finds its directory.
+/// Environment variable with the directory of the writer.
 const DIR: &str = "POWER_CUT_DIR";
-/// How often the writer closes its catalog and opens it again.
+/// The number of times that the writer closes its catalog and opens it again.
 const OPENINGS: usize = 3;
 /// Batches of a run that nobody asked more of.
 const BATCHES: usize = 12;
@@ -64,7 +64,7 @@ fn batch(number: usize) -> Batch {
 
 type Entries = BTreeMap<String, Vec<u8>>;
 
-/// What a catalog holds after 0, 1, 2, ... of `batches` batches.
+/// Returns what a catalog holds after 0, 1, 2, ... of `batches` batches.
 fn expected(batches: usize) -> Vec<Entries> {
     let mut all = vec![Entries::new()];
     for number in 1..=batches {
@@ -80,7 +80,7 @@ fn expected(batches: usize) -> Vec<Entries> {
     all
 }
 
-/// Not a test by itself: the process that is traced.
+/// The process that is traced, which is not a test by itself.
 #[test]
 #[ignore = "the process that the other test traces"]
 fn writes_batches() {
@@ -127,7 +127,7 @@ fn made(number: u64) -> (Checkpoint, Sections) {
     (checkpoint, Sections { frontier, ..Sections::default() })
 }
 
-/// Not a test by itself: another process that is traced.
+/// Another process that is traced, which is not a test by itself.
 #[test]
 #[ignore = "the process that the other test traces"]
 fn makes_checkpoints() {
@@ -153,7 +153,7 @@ fn makes_checkpoints() {
     }
 }
 
-/// What the process that `test` is did to the directory `below`, and a place for images. `None` where it cannot be
+/// Returns what the process of `test` did to the directory `below`, and a place for images. `None` where it cannot be
 /// traced.
 fn trace_of(test: &str, below: &str) -> Option<(tempfile::TempDir, PathBuf, Vec<Event>)> {
     if !has(Tool::Strace) {
@@ -256,7 +256,7 @@ fn check_checkpoint(dir: &Path, allowed: Allowed) -> Result<(), String> {
     if left <= 2 { Ok(()) } else { Err(format!("{left} checkpoint files")) }
 }
 
-/// Not a test: how large a catalog is, and how long it opens, after a checkpoint every 30 s for a week.
+/// Measurement, not a test: how large a catalog is, and how long it opens, after a checkpoint every 30 s for a week.
 #[test]
 #[ignore = "a measurement of some minutes: --ignored --exact power_cut::measures_a_week_of_checkpoints --nocapture"]
 fn measures_a_week_of_checkpoints() {

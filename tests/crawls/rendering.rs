@@ -37,7 +37,7 @@ fn run(crawl: &Crawl) -> Ended {
     wait(start(crawl))
 }
 
-/// What a subcommand prints about the crawl.
+/// Returns what a subcommand prints about the crawl.
 fn output(crawl: &Crawl, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
     let output = command.args(arguments).arg("--dir").arg(crawl.path("crawl")).output().unwrap();
@@ -46,7 +46,7 @@ fn output(crawl: &Crawl, arguments: &[&str]) -> String {
     said.into_owned()
 }
 
-/// How often each URL is in the archive.
+/// Returns how many times each URL is in the archive.
 fn versions(crawl: &Crawl) -> BTreeMap<String, usize> {
     let mut versions = BTreeMap::new();
     for line in output(crawl, &["list", "--all", "--json"]).lines() {
@@ -56,7 +56,7 @@ fn versions(crawl: &Crawl) -> BTreeMap<String, usize> {
     versions
 }
 
-/// What the crawl has counted of renderings.
+/// Returns what the crawl has counted of renderings.
 fn figures(crawl: &Crawl) -> serde_json::Value {
     let status = std::fs::read(crawl.path("crawl/status.json")).unwrap();
     let status: serde_json::Value = serde_json::from_slice(&status).unwrap();

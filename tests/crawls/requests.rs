@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::hosts::{Answer, Asked, Hosts};
 use crate::site::{Crawl, RUSH, kill};
 
-/// What is asked of the API, and what it says.
+/// Answers a request to the API.
 fn api(asked: &Asked) -> Answer {
     match (asked.method.as_str(), asked.path.as_str()) {
         ("POST", "/api") => {
@@ -60,7 +60,7 @@ fn said(crawl: &Crawl, command: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What was sent, robots.txt left out.
+/// Returns the requests that were sent, robots.txt left out.
 fn sent(hosts: &Hosts) -> Vec<String> {
     let pages = hosts.asked().into_iter().filter(|asked| asked.path != "/robots.txt");
     let mut sent: Vec<_> = pages

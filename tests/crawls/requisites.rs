@@ -49,7 +49,7 @@ fn elsewhere(expected: &Expected) -> usize {
     expected.pages.keys().filter(|url| url.contains(".assets")).count()
 }
 
-/// What `crawler report crawl` counts in the row `name`.
+/// Returns the number that `crawler report crawl` has in the row `name`.
 fn reported(site: &Site, name: &str) -> usize {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
     let output = command.args(["report", "crawl", "--dir"]).arg(site.crawl.path("crawl")).output().unwrap();

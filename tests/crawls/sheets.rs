@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::fetch::crawl::{Crawled, Plan};
 use super::fetch::http::{HttpServer, page};
 
-/// What a site has for a path: its type, further lines of its head, and its body.
+/// Answers of a site by path: type, further lines of the head, and body.
 type Site = &'static [(&'static str, &'static str, &'static str)];
 
 /// Serves a site; what it does not have is a 404.

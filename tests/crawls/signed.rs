@@ -22,7 +22,7 @@ fn crawler(dir: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_crawler")).args(args).current_dir(dir).output().unwrap()
 }
 
-/// What a subcommand that succeeds prints.
+/// Returns what a subcommand that succeeds prints.
 fn prints(dir: &Path, args: &[&str]) -> String {
     let output = crawler(dir, args);
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));

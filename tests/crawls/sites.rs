@@ -43,7 +43,7 @@ const TABLES: &str = "[[site]]\nhost = \"127.0.0.2\"\nuser_agent = \"other/2\"\n
                       [[site]]\nhost = \"127.0.0.3\"\nobey = false\nmax_depth = 1\npages_per_host = 4\n\
                       [[site]]\npattern = \"/high/\"\npriority = \"high\"\n";
 
-/// What a command about the crawl prints.
+/// Returns what a command about the crawl prints.
 fn said(crawl: &Crawl, command: &[&str]) -> String {
     let mut process = Command::new(env!("CARGO_BIN_EXE_crawler"));
     let output = process.args(command).arg("--dir").arg(crawl.path("crawl")).output().unwrap();

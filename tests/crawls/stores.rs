@@ -112,7 +112,7 @@ fn check_refusals(server: &Server) {
     assert!(matches!(&error, Error::Refused { detail, .. } if detail.contains("AWS_ALLOW_HTTP")), "{error}");
 }
 
-/// What was done and not answered is found out by the object itself.
+/// Checks that what was done and not answered is found out by the object itself.
 fn check_lost_answers(server: &Server) {
     check_lost_small(server);
     check_lost_upload(server);

@@ -1,4 +1,4 @@
-//! What people see: the real binary on a terminal of 80 columns and 24 lines, and on a large one.
+//! Views of people: the real binary on a terminal of 80 columns and 24 lines, and on a large one.
 //!
 //! The screens in docs/terminal-80x24.txt and docs/terminal-200x50.txt are recorded by
 //! `CRAWLER_RECORD=1 cargo test --test crawls terminal::the_screens`.
@@ -65,7 +65,7 @@ fn display(rows: &[String]) -> Vec<Vec<String>> {
     (0..rows.len()).filter(is_first).filter_map(whole).collect()
 }
 
-/// Whether the display tells of answers.
+/// Returns whether the display shows answers.
 fn shows_answers(rows: &[String]) -> bool {
     display(rows).first().is_some_and(|rows| rows.iter().any(|row| row.starts_with("answers") && row.contains(" OK")))
 }
@@ -125,7 +125,7 @@ fn a_run_a_stop_a_resume_and_questions_look_as_they_should() {
     fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/recording.txt"), recording).unwrap();
 }
 
-/// What docs/COMMANDS.md shows has the rows that there are, by their names; figures differ from run to run.
+/// Checks that docs/COMMANDS.md shows the rows that there are, by their names. Figures differ from run to run.
 fn assert_documents_show(recorded: &str) {
     let commands = include_str!("../../docs/COMMANDS.md");
     let section = commands.split("\n## What it looks like\n").nth(1).unwrap().split("\n## ").next().unwrap();

@@ -31,7 +31,7 @@ pub struct Crawl {
 }
 
 impl Crawl {
-    /// With these sections; icons are not asked for unless they say so, since tests count requests.
+    /// Makes a crawl with these sections. Icons are not asked for unless they say so, since tests count requests.
     pub fn new(seeds: &str, config: &str) -> Crawl {
         let config = match config.split_once("[scope]\n") {
             _ if config.contains("favicon") => config.to_owned(),
@@ -215,9 +215,9 @@ impl Site {
         assert!(offences.is_empty(), "{} offences:\n{}", offences.len(), offences.join("\n"));
     }
 
-    /// What the log holds against the limits, but for rests that a process cannot know of that was killed: after a
-    /// connection that failed, which leaves no record, and after an answer that was on its way to the archive or broke
-    /// off with the process.
+    /// Returns the violations of the limits in the log, but for rests that a process cannot know of that was killed:
+    /// after a connection that failed, which leaves no record, and after an answer that was on its way to the archive
+    /// or broke off with the process.
     pub fn offences(&self, limits: &Limits, killed_us: &[u64]) -> Vec<String> {
         const ABOUT_US: u64 = 150_000;
         let unknown = |violation: &Violation| {

@@ -2,7 +2,7 @@
 
 use crate::source::{Source, code, line_of, without_tests};
 
-/// What makes a file or writes to one that is there, through a link too. `File::create_new` does neither.
+/// Calls that make a file or write to one that is there, through a link too. `File::create_new` does neither.
 const CALLS: [&str; 5] = ["File::create(", "fs::write(", "fs::copy(", "OpenOptions", "File::options("];
 /// The places; the last two make files that were not there.
 const HOMES: [&str; 5] = [

@@ -1,4 +1,4 @@
-//! Which module names which: the paths in the code of `src`, followed to the file that has the item.
+//! Names that modules use of one another: the paths in the code of `src`, followed to the file that has the item.
 //!
 //! A path is what begins with `crate`, `self` or `super`, in a `use` or elsewhere. It leads from module to module as
 //! long as there are files of these names; where a module brings a name in by a `use` of its own, the path goes on from
@@ -11,7 +11,7 @@ use crate::source::{self, Source};
 /// Segments of a path below the crate; the crate itself has none.
 pub type Module = Vec<String>;
 
-/// That a file names something of a module.
+/// A use: a file names something of a module.
 pub struct Use {
     pub from: Module,
     pub to: Module,
@@ -35,7 +35,7 @@ struct File {
 pub struct Modules(BTreeMap<Module, File>);
 
 impl Modules {
-    /// Of the Rust files in `sources` that lie in `src`.
+    /// Collects the modules of the Rust files in `sources` that are in `src`.
     pub fn of(sources: &[Source]) -> Modules {
         let (mut files, mut tests) = (BTreeMap::new(), BTreeSet::new());
         for source in sources.iter().filter(|source| source.is_rust()) {
@@ -144,7 +144,7 @@ fn written(code: &str) -> Vec<Written> {
     all
 }
 
-/// Where the trees of `use` statements are, from behind the word to before the `;`.
+/// Returns the ranges of the trees of `use` statements, from behind the word to before the `;`.
 fn statements(code: &str) -> Vec<(usize, usize)> {
     let begins = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '\'');
     let starts = code.match_indices("use ").filter(|&(at, _)| begins(at)).map(|(at, word)| at + word.len());

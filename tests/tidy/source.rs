@@ -9,7 +9,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// For planted violations.
+    /// Makes a source for planted violations.
     pub fn new(path: &str, text: &str) -> Source {
         Source { path: path.to_owned(), text: text.to_owned() }
     }
@@ -45,7 +45,7 @@ fn collect(path: &Path, paths: &mut Vec<std::path::PathBuf>) {
     }
 }
 
-/// What a piece of a Rust file is.
+/// Kinds of pieces of a Rust file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Code,
@@ -144,7 +144,7 @@ pub fn without_tests(mut code: String) -> (String, Vec<String>) {
     (code, files)
 }
 
-/// How far an item reaches: to its `;`, or to the end of its braces.
+/// Returns the length of an item: to its `;`, or to the end of its braces.
 fn item_bytes(code: &str) -> usize {
     let mut depth = 0;
     for (at, c) in code.char_indices() {

@@ -52,7 +52,7 @@ fn replaced_in(source: &Source, terms: &[Term]) -> Vec<String> {
     problems.into_iter().map(|(_, problem)| problem).collect()
 }
 
-/// Where `word` stands with no letter beside it.
+/// Returns where `word` is in the text with no letter next to it.
 fn whole<'a>(prose: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let found = prose.match_indices(word).map(|(at, _)| at);

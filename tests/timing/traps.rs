@@ -35,7 +35,7 @@ fn config() -> String {
     )
 }
 
-/// What of the configuration of a synthetic web has to stand in its sections.
+/// Returns a site with the settings of a synthetic web that have to be in its configuration's sections.
 fn site(options: SimOptions) -> Site {
     site_with(options, &format!("max_urls_per_pattern = {PER_PATTERN}\n"))
 }

@@ -80,7 +80,7 @@ fn tiles(out: &mut dyn Write, about: &About, summary: &Summary) -> io::Result<()
     out.write_all(b"</div>\n")
 }
 
-/// What was found, the gravest first; and what was looked for and not found, in a sentence.
+/// Writes what was found, the gravest first, and in a sentence what was looked for and not found.
 fn kinds(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     let is_found = |kind: &Kind| summary.of(*kind).places + summary.of(*kind).fixed > 0;
     let (mut found, none): (Vec<Kind>, Vec<Kind>) = Kind::ALL.iter().partition(|kind| is_found(kind));

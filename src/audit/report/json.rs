@@ -85,7 +85,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// What comes now is fixed.
+    /// Begins the list of fixed findings, to which all that follow belong.
     pub(super) fn fixed(&mut self) -> io::Result<()> {
         self.close()?;
         self.is_first = true;

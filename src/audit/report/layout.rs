@@ -1,11 +1,10 @@
-//! Where the pages of a sample stand in their picture: linked ones near one another, all apart (Fruchterman and
-//! Reingold, 1991). It begins from a spiral and takes a fixed number of steps, so the same sample gives the same
-//! picture.
+//! Layout of the pages of a sample in their picture: linked ones near one another, all apart (Fruchterman and Reingold,
+//! 1991). It begins from a spiral and takes a fixed number of steps, so the same sample gives the same picture.
 
 use super::super::sample::Sample;
 
 const STEPS: usize = 200;
-/// How much all pages are drawn to the middle.
+/// Strength with which all pages are drawn to the middle.
 const PULL: f64 = 0.9;
 
 /// A point between 0 and 1 for each page.

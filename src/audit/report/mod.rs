@@ -22,7 +22,7 @@ use crate::clock::Time;
 use json::Json;
 use shown::Shown;
 
-/// Where the report goes.
+/// The files into which the report is written.
 pub struct Files<'a> {
     /// The page for people.
     pub html: &'a mut dyn Write,
@@ -32,13 +32,13 @@ pub struct Files<'a> {
     pub json: &'a mut dyn Write,
 }
 
-/// What a report tells of beside its findings.
+/// Facts that a report has besides its findings.
 pub(super) struct About {
     pub dir: String,
     pub title: String,
     pub crawl: String,
     pub now: Time,
-    /// When the last answer of the crawl was asked for.
+    /// Time at which the last answer of the crawl was asked for.
     pub newest: Time,
     pub earlier: Option<String>,
     pub figures: Figures,
@@ -48,7 +48,7 @@ pub(super) struct About {
     pub external: Option<ExternalCounts>,
 }
 
-/// How many findings of a kind there are.
+/// The number of findings of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Different subjects.
@@ -65,16 +65,16 @@ pub struct Count {
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     counts: Vec<Count>,
-    /// Whether it was compared with an earlier audit.
+    /// True if it was compared with an earlier audit.
     pub is_compared: bool,
-    /// Whether that was one of the same crawl, which has fetched nothing since.
+    /// True if that was one of the same crawl, which has fetched nothing since.
     pub is_of_itself: bool,
     /// External links, where they were checked.
     pub external: Option<ExternalCounts>,
 }
 
 impl Summary {
-    /// How many there are of a kind.
+    /// Returns the number of findings of a kind.
     pub fn of(&self, kind: Kind) -> Count {
         let place = Kind::ALL.iter().position(|found| *found == kind);
         place.and_then(|place| self.counts.get(place)).copied().unwrap_or_default()

@@ -29,7 +29,7 @@ pub(super) struct OfKind {
     last: String,
 }
 
-/// What is shown.
+/// Findings that are shown.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shown {
     pub kinds: BTreeMap<Kind, OfKind>,

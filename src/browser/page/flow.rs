@@ -42,7 +42,7 @@ pub(in crate::browser) async fn render(
     result.map(|rendered| Rendered { cpu, peak_memory, duration: begin.elapsed(), ..rendered })
 }
 
-/// What ended a step before the next one.
+/// Reasons for which a step ended before the next one.
 enum Break {
     /// The page is taken as it is.
     Ended(Ended),

@@ -188,7 +188,7 @@ impl Drop for Open {
     }
 }
 
-/// Why a call of a page has no result.
+/// Reasons for which a call of a page has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stop {
     /// Its time is over.

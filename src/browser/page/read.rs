@@ -1,4 +1,4 @@
-//! What is read from a page, by a script in a world of its own (`page.js`).
+//! Reading of a page by a script in its own world (`page.js`).
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const HEIGHT_MAX: f64 = 16_384.0;
 const FRAMES_MAX: usize = 100;
 const FRAMES_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// What is left of a page.
+/// Results read from a page at its end.
 #[derive(Debug, Default)]
 pub(super) struct Harvest {
     pub dom: String,

@@ -25,12 +25,12 @@ const DROPPED_FIELDS: &[&str] = &[
     "upgrade",
 ];
 
-/// Which request of the browser it is, and what it counts for.
+/// A request of the browser that is paused, and what it counts for.
 struct Paused {
     session: String,
     request: String,
     is_main: bool,
-    /// Whether it is the first main document or a redirect of it.
+    /// True if it is the first main document or a redirect of it.
     is_first: bool,
     counts: bool,
 }

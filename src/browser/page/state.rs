@@ -1,4 +1,4 @@
-//! What is known of an open page.
+//! The state of an open page.
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,15 +29,15 @@ pub(super) struct State {
     pub requests: u32,
     pub open: u32,
     pub bytes: u64,
-    /// When the last request came or was answered.
+    /// Time at which the last request came or was answered.
     pub network_changed: Instant,
-    /// Where each request went, for those that it redirects to.
+    /// URLs of the requests, by which the URLs that they redirect to find them.
     pub urls: HashMap<String, String>,
     /// Main documents that were asked for, redirects aside, and why the first one did not come.
     pub documents: u32,
     pub denied: Option<Denied>,
     pub is_loaded: bool,
-    /// Whether changes of the DOM are counted since it is loaded.
+    /// True if changes of the DOM are counted since it is loaded.
     pub is_watched: bool,
     /// A limit that was reached.
     pub over: Option<Ended>,
@@ -74,7 +74,7 @@ impl Default for State {
 }
 
 impl State {
-    /// Whether a frame may load `url`, as far as the number of origins goes.
+    /// Returns whether a frame may load `url`, as far as the number of origins goes.
     pub(super) fn lets_frame_load(&mut self, url: &str) -> bool {
         let end = url.match_indices(['/', '?', '#']).map(|(at, _)| at).nth(2).unwrap_or(url.len());
         let origin = &url[..end];

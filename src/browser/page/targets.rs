@@ -1,4 +1,4 @@
-//! What a page brings up beside itself: frames with processes of their own, workers, windows.
+//! Targets that a page brings up besides itself: frames with their own processes, workers, windows.
 //!
 //! Each comes paused, before it has run or asked for anything. Frames and workers are set up as the page is and let go;
 //! workers beyond a number never run; windows are closed; service workers get nobody who answers them, so that their

@@ -11,23 +11,23 @@ use super::{CrawlName, EtcdCrawl, PATIENCE, patiently, putting};
 /// etcd takes 128 changes in one transaction.
 const CHANGES: usize = 100;
 
-/// What a crawl begins with.
+/// The records that a crawl begins with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beginning {
-    /// Where the objects are.
+    /// The store of the objects.
     pub store: String,
     /// The version of the list of public suffixes.
     pub suffixes: u64,
-    /// What is wanted; the number of lists is counted.
+    /// The state that is wanted. The number of lists is counted.
     pub want: WantRecord,
     /// The lists of seeds, in order.
     pub seeds: Vec<SeedsRecord>,
     /// The heads by shard: of a new crawl number 0 and nothing read. Of one that is recovered, those that the store
     /// has, with `read_to` and `links_at` 0, since revisions of another etcd mean nothing here.
     pub heads: Vec<HeadRecord>,
-    /// What limits leave.
+    /// The rest that limits leave.
     pub quota: QuotaRecord,
-    /// What shards have of them already.
+    /// Grants that shards have already, by shard.
     pub granted: Vec<GrantRecord>,
 }
 

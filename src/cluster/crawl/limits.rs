@@ -14,19 +14,19 @@ struct Limits {
 }
 
 impl EtcdCrawl {
-    /// What nobody has yet.
+    /// Returns what no shard was granted yet.
     pub fn quota(&self) -> Result<QuotaRecord, ClusterError> {
         let read = self.get(&self.keys.quota())?;
         Ok(value(read.keys.first())?.unwrap_or_default())
     }
 
-    /// What was granted to the shard in all.
+    /// Returns what was granted to the shard in all.
     pub fn granted(&self, shard: u32) -> Result<GrantRecord, ClusterError> {
         let read = self.get(&self.keys.granted(shard))?;
         Ok(value(read.keys.first())?.unwrap_or_default())
     }
 
-    /// What nobody has, and what each shard was granted.
+    /// Returns what no shard was granted yet, and what each shard was granted.
     pub fn dealt(&self) -> Result<Dealt, ClusterError> {
         let key = self.keys.quota();
         let read = patiently(&self.etcd, self.patience, || self.etcd.below(&key))?;

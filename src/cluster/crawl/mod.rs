@@ -25,7 +25,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_
 /// A change without a clear answer is repeated for this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Which crawl.
+/// Name of a crawl and its era.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CrawlName {
     /// The crawl's id, as text.
@@ -66,7 +66,7 @@ impl EtcdCrawl {
         Ok(EtcdCrawl { etcd, keys, era: name.era, record, patience: options.patience })
     }
 
-    /// What was fixed when it was made.
+    /// Returns what was fixed when the crawl was made.
     pub fn record(&self) -> &CrawlRecord {
         &self.record
     }
@@ -82,7 +82,7 @@ impl EtcdCrawl {
         Ok(View::of_all(self.record.shards, &self.keys, &read.keys, read.revision)?)
     }
 
-    /// What nodes told of themselves last, by name.
+    /// Returns the last figures of the nodes, by name.
     pub fn figures(&self) -> Result<Vec<(String, FiguresRecord)>, ClusterError> {
         let prefix = self.keys.all_figures();
         let read = patiently(&self.etcd, self.patience, || self.etcd.below(&prefix))?;
@@ -93,7 +93,7 @@ impl EtcdCrawl {
         Ok(figures.collect::<Result<_, RecordError>>()?)
     }
 
-    /// How many whole seconds etcd keeps this lease yet, in its own view.
+    /// Returns for how many whole seconds etcd still keeps this lease, in its own view.
     pub fn seconds_left(&self, lease: u64) -> Result<Option<u64>, ClusterError> {
         Ok(patiently(&self.etcd, self.patience, || self.etcd.seconds_left(lease))?)
     }

@@ -7,7 +7,7 @@ use super::super::view::SeedsAt;
 use super::{EtcdCrawl, putting, value};
 use crate::exchange::Revision;
 
-/// How a list of seeds is added.
+/// The way in which a list of seeds is added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Adding {
     /// Its seeds are fetched again, in a round of their own.
@@ -17,7 +17,7 @@ pub struct Adding {
 }
 
 impl EtcdCrawl {
-    /// What all nodes have to do; says since when.
+    /// Sets what all nodes have to do, and returns the revision since which they have.
     pub fn set_want(&self, state: State) -> Result<Revision, ClusterError> {
         self.change_want(|want| WantRecord { state, ..want })
     }

@@ -1,4 +1,4 @@
-//! What etcd has left of a crawl, where it may have lost some of it: asked before the crawl is recovered.
+//! The rest of a crawl in an etcd that may have lost some of it: asked before the crawl is recovered.
 
 use super::super::etcd::{Etcd, EtcdOptions, Read, Txn};
 use super::super::keys::Keys;
@@ -10,17 +10,17 @@ use super::{CrawlName, EtcdCrawl, patiently};
 /// An era of a crawl, as an etcd has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remains {
-    /// Whether this is the etcd in which the era was begun, and not one that was restored from a snapshot of it: nodes
+    /// True if this is the etcd in which the era was begun, and not one that was restored from a snapshot of it. Nodes
     /// take part only there.
     pub is_the_same: bool,
-    /// At which revision etcd is.
+    /// Revision of etcd.
     pub revision: u64,
     /// The nodes that are registered.
     pub nodes: Vec<String>,
 }
 
 impl EtcdCrawl {
-    /// What etcd has of the era; nothing where it was never there, or not wholly.
+    /// Returns what etcd has of the era, and `None` where it was never there, or not wholly.
     pub fn remains(options: &EtcdOptions, name: &CrawlName) -> Result<Option<Remains>, ClusterError> {
         let etcd = Etcd::new(options)?;
         let keys = Keys::new(&name.id, name.era);

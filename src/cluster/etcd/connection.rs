@@ -35,7 +35,7 @@ pub(super) struct Connection {
     user: Option<(String, Secret)>,
     token: Mutex<Option<String>>,
     timeout: Duration,
-    /// Which cluster it has to be; 0 as long as that is not known.
+    /// Id of the cluster that it has to be, or 0 as long as that is not known.
     cluster: AtomicU64,
     /// The highest revision that a current answer had.
     seen: AtomicU64,
@@ -108,7 +108,7 @@ impl Connection {
         *self.closed.borrow()
     }
 
-    /// From now on all answers have to come from this cluster.
+    /// Binds the connection to this cluster, from which all answers have to come from now on.
     pub fn bind(&self, cluster: u64) -> Result<()> {
         match self.cluster.compare_exchange(0, cluster, Ordering::Relaxed, Ordering::Relaxed) {
             Err(found) if found != cluster => Err(EtcdError::OtherCluster { expected: cluster, found }),
@@ -183,7 +183,7 @@ impl Connection {
         let _ = self.current.compare_exchange(at, at.wrapping_add(1), Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Which turn of the endpoints it is.
+    /// Returns the number of turns of the endpoints so far.
     pub fn at(&self) -> usize {
         self.current.load(Ordering::Relaxed)
     }
@@ -263,8 +263,8 @@ impl Connection {
         whole(response).await
     }
 
-    /// What every answer has to fulfil: of the right cluster and, where it is a `current` one, not older than any that
-    /// had come `before` it was asked for.
+    /// Checks what every answer has to fulfil: it is of the right cluster and, where it is a `current` one, not older
+    /// than any that had come `before` it was asked for.
     pub fn check(&self, header: Header, before: Option<u64>) -> Result<()> {
         let expected = self.cluster.load(Ordering::Relaxed);
         if expected != 0 && header.cluster_id != expected {
@@ -326,7 +326,8 @@ async fn whole(mut response: Response) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What the gateway says with a status that is not 200; without words of etcd nothing is clear.
+/// Returns the error of an answer whose status is not 200. Without words of etcd it stays unclear whether the call was
+/// carried out.
 async fn refusal(response: Response) -> EtcdError {
     let status = response.status();
     match whole(response).await.ok().and_then(|bytes| serde_json::from_slice::<Fault>(&bytes).ok()) {

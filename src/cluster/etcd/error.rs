@@ -1,6 +1,6 @@
-//! What may come of a call to etcd. The question is always the same: has it been carried out?
+//! Outcomes of a call to etcd that failed. The question is always the same: has it been carried out?
 
-/// Why a call has no answer that counts.
+/// Reasons for which a call has no answer that counts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EtcdError {
@@ -11,7 +11,7 @@ pub enum EtcdError {
     /// It was not carried out, and will not be: etcd says why.
     #[error("etcd refuses: {message} (code {code})")]
     Refused {
-        /// Of gRPC.
+        /// Code of gRPC.
         code: u32,
         /// etcd's words.
         message: String,
@@ -28,9 +28,9 @@ pub enum EtcdError {
          from a snapshot, or is another one; crawler cluster recover lets the crawl go on"
     )]
     OtherCluster {
-        /// What the crawl has.
+        /// Id of the cluster that the crawl has.
         expected: u64,
-        /// What answers.
+        /// Id of the cluster that answers.
         found: u64,
     },
     /// etcd has gone back, which it never does unless its data was put back.
@@ -41,7 +41,7 @@ pub enum EtcdError {
     WentBack {
         /// The highest revision that was seen.
         seen: u64,
-        /// What it says now.
+        /// Revision that it says now.
         found: u64,
     },
     /// The client was closed.
@@ -49,11 +49,11 @@ pub enum EtcdError {
     Closed,
 }
 
-/// What a call to etcd brings.
+/// Result of a call to etcd.
 pub type Result<T> = std::result::Result<T, EtcdError>;
 
 impl EtcdError {
-    /// Whether sending the same again can bring an answer.
+    /// Returns whether sending the same again can bring an answer.
     pub fn may_pass(&self) -> bool {
         matches!(self, EtcdError::Unclear(_))
     }
@@ -68,7 +68,7 @@ impl EtcdError {
     }
 }
 
-/// What the gateway says instead of an answer.
+/// Returns the error that the gateway sends instead of an answer.
 pub(super) fn of_answer(code: u32, message: String) -> EtcdError {
     match code {
         5 if message.contains("lease") => EtcdError::NoLease,
@@ -80,7 +80,7 @@ pub(super) fn of_answer(code: u32, message: String) -> EtcdError {
     }
 }
 
-/// Whether another token may be let in.
+/// Returns whether the error may go away with another token.
 pub(super) fn wants_token(error: &EtcdError) -> bool {
     let EtcdError::Refused { code, message } = error else {
         return false;

@@ -27,7 +27,7 @@ pub use watch::{Change, Watch, Watched};
 pub use wire::{KeyValue, Txn};
 use wire::{LeaseAnswer, PlainAnswer, RangeAnswer, Streamed, TxnAnswer, below, encoded};
 
-/// So many keys are read in one answer.
+/// The number of keys that are read in one answer.
 const PAGE_KEYS: usize = 1_000;
 
 /// The client. It has a thread of its own for the network.
@@ -49,20 +49,20 @@ pub struct Read {
 /// The answer to a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transacted {
-    /// Whether all comparisons held, so that the changes were made.
+    /// True if all comparisons held, so that the changes were made.
     pub succeeded: bool,
-    /// That of the changes, or of the reading.
+    /// Revision of the changes, or of the reading.
     pub revision: u64,
-    /// Where it did not succeed: the keys that were asked for, in that order.
+    /// Values of the keys that were asked for, in that order, where it did not succeed.
     pub read: Vec<Option<KeyValue>>,
 }
 
 /// A lease that was granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Granted {
-    /// Which one.
+    /// Id of the lease.
     pub lease: u64,
-    /// How long it lasts without a renewal.
+    /// Time that it lasts without a renewal.
     pub lasts: Duration,
 }
 
@@ -78,7 +78,7 @@ impl Etcd {
         Ok(Etcd { connection: Connection::new(options)? })
     }
 
-    /// From now on all answers have to come from this cluster.
+    /// Binds the client to this cluster, from which all answers have to come from now on.
     pub fn bind(&self, cluster: u64) -> Result<()> {
         self.connection.bind(cluster)
     }
@@ -184,7 +184,7 @@ impl Etcd {
         }
     }
 
-    /// How many whole seconds etcd will keep the lease; `None` where it does not know it.
+    /// Returns for how many whole seconds etcd will keep the lease, and `None` where it does not know it.
     pub fn seconds_left(&self, lease: u64) -> Result<Option<u64>> {
         let answer: LeaseAnswer = self.connection.call("/v3/lease/timetolive", &json!({ "ID": lease.to_string() }))?;
         self.connection.check(answer.header, None)?;
@@ -206,7 +206,7 @@ impl Etcd {
         self.connection.close();
     }
 
-    /// Whether it was closed.
+    /// Returns whether it was closed.
     pub fn is_closed(&self) -> bool {
         self.connection.is_closed()
     }

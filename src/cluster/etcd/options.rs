@@ -1,4 +1,4 @@
-//! Where etcd is, and who asks.
+//! Addresses of etcd, and the identity of the client.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::web::secret::{Secret, SecretAddress};
 
-/// How etcd is reached.
+/// The way in which etcd is reached.
 #[derive(Clone)]
 pub struct EtcdOptions {
     /// `http://host:port` or `https://host:port`, one or more members of one cluster.
@@ -41,7 +41,7 @@ impl Default for EtcdOptions {
 }
 
 impl fmt::Debug for EtcdOptions {
-    /// Without the password.
+    /// Leaves the password out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EtcdOptions")
             .field("endpoints", &self.endpoints)
@@ -51,7 +51,7 @@ impl fmt::Debug for EtcdOptions {
     }
 }
 
-/// Why a client cannot be made.
+/// Reasons for which a client cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -63,7 +63,7 @@ pub enum StartError {
         "{endpoint} is no endpoint of etcd: it has to be like http://10.0.0.1:2379, or https, without user and password"
     )]
     Endpoint {
-        /// As given.
+        /// The endpoint as given.
         endpoint: SecretAddress,
     },
     /// A certificate or key cannot be read.
@@ -71,7 +71,7 @@ pub enum StartError {
     Certificate {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault, in words.
         detail: String,
     },
     /// Certificates that do not go together, or a protocol that is not there.

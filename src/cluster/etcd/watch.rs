@@ -16,13 +16,13 @@ const LINE_BYTES_MAX: usize = 64 << 20;
 /// A change of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// With its value; after a deletion the name and the revision alone.
+    /// The key with its value. After a deletion the name and the revision alone.
     pub kv: KeyValue,
-    /// Whether it is gone.
+    /// True if it is gone.
     pub is_deleted: bool,
 }
 
-/// What a watch brings.
+/// Events of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watched {
     /// Changes: all those of each revision that is among them, in order.

@@ -1,4 +1,4 @@
-//! What etcd's JSON gateway says: 64-bit numbers as text, bytes in Base64, defaults left out.
+//! The messages of etcd's JSON gateway: 64-bit numbers as text, bytes in Base64, defaults left out.
 
 use data_encoding::BASE64;
 use serde::de::{self, Deserializer, Visitor};
@@ -26,7 +26,7 @@ pub struct KeyValue {
     pub lease: u64,
 }
 
-/// What every answer has.
+/// Fields that every answer has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(super) struct Header {
@@ -58,7 +58,7 @@ pub(super) struct OperationAnswer {
     pub response_range: Option<RangeAnswer>,
 }
 
-/// Of a lease: granted, renewed (below `result`) or looked up.
+/// The answer about a lease: granted, renewed (below `result`) or looked up.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct LeaseAnswer {
@@ -90,7 +90,7 @@ pub(super) struct Streamed<T> {
     pub error: Option<Fault>,
 }
 
-/// Of an answer, or of a stream.
+/// The error of an answer, or of a stream.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Fault {
@@ -158,12 +158,12 @@ impl Txn {
         Txn::default()
     }
 
-    /// If the key was made at this revision; 0: if it is not there.
+    /// Adds the condition that the key was made at this revision. 0: that there is no such key.
     pub fn if_created(self, key: &str, revision: u64) -> Txn {
         self.compared(key, "CREATE", "create_revision", revision)
     }
 
-    /// If the key was changed last at this revision; 0: if it is not there.
+    /// Adds the condition that the key was changed last at this revision. 0: that there is no such key.
     pub fn if_modified(self, key: &str, revision: u64) -> Txn {
         self.compared(key, "MOD", "mod_revision", revision)
     }

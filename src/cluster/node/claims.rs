@@ -12,7 +12,7 @@ use super::super::view::HeadAt;
 use super::{Shared, lock};
 use crate::exchange::Revision;
 
-/// What one try to claim brings.
+/// Outcome of one try to claim.
 enum Tried {
     /// The shard is this node's, by the claim of this revision.
     Mine(u64),
@@ -69,7 +69,7 @@ impl Shared {
         head_at(read.keys.first())
     }
 
-    /// If there is no owner and the head is as read, and the shard may be claimed, then put the owner.
+    /// Puts the owner if there is none, the head is as read, and the shard may be claimed.
     fn claim_once(&self, shard: u32, id: u64, lease: &Lease, head: &mut HeadAt) -> Result<Tried, ClusterError> {
         let keys = &self.crawl.keys;
         let (owner, head_key, halted, end) = (keys.owner(shard), keys.head(shard), keys.halted(shard), keys.end());

@@ -7,9 +7,9 @@ use super::super::clocks::Micros;
 use super::super::view::View;
 use crate::exchange::Revision;
 
-/// What is older than this is forgotten.
+/// Age from which a noted revision is forgotten.
 const KEPT: Duration = Duration::from_secs(3_600);
-/// So often a revision is noted, and etcd told.
+/// Time between two notes of a revision, after each of which etcd may be asked to compact.
 const EVERY: Duration = Duration::from_secs(600);
 
 /// Revisions with the times at which they were the last one.

@@ -31,27 +31,28 @@ use super::view::{SeedsAt, View};
 use crate::exchange::Revision;
 use session::Session;
 
-/// So long an endpoint is waited for that has to end a lease, which ends by itself where it is not told.
+/// Time for which an endpoint is waited for that has to end a lease. A lease ends by itself where no endpoint could be
+/// asked.
 const REVOKE_WAIT: Duration = Duration::from_secs(1);
 
-/// What a node is started with.
+/// The options with which a node is started.
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
-    /// Where etcd is.
+    /// Address of etcd, and the client's identity there.
     pub etcd: EtcdOptions,
-    /// Which crawl.
+    /// The crawl that it takes part in.
     pub crawl: CrawlName,
     /// The node's name: no other process may have it.
     pub name: String,
-    /// What others are told of it.
+    /// Record of the node that others read.
     pub record: NodeRecord,
-    /// How long its lease lasts without a renewal.
+    /// Time that its lease lasts without a renewal.
     pub lease: Duration,
-    /// By how much it stops earlier.
+    /// Time by which it stops earlier.
     pub margin: Duration,
     /// The lease of a process of this name that is known to have ended, since its directory is locked by this one.
     pub former_lease: Option<u64>,
-    /// Whether it compacts etcd's history when its turn comes.
+    /// True if it compacts etcd's history when its turn comes.
     pub compacts: bool,
 }
 
@@ -76,7 +77,7 @@ pub struct EtcdOwnership {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What the node's threads have together.
+/// State that the node's threads share.
 struct Shared {
     crawl: EtcdCrawl,
     options: NodeOptions,
@@ -146,13 +147,13 @@ impl EtcdOwnership {
         lock(&self.shared.session).as_ref().map(|session| session.id)
     }
 
-    /// How long requests may be started from now on, as far as is known.
+    /// Returns how long requests may be started from now on, as far as is known.
     pub fn lease_left(&self) -> Duration {
         lock(&self.shared.session).as_ref().map_or(Duration::ZERO, |session| session.lease.left())
     }
 
-    /// Why this node has stopped for good, where it has: its etcd is not the one of the crawl any more, or a value in
-    /// it is not of this version.
+    /// Returns why this node has stopped for good, where it has: its etcd is not the one of the crawl any more, or a
+    /// value in it is not of this version.
     pub fn fault(&self) -> Option<String> {
         lock(&self.shared.fault).as_ref().map(ToString::to_string)
     }

@@ -12,10 +12,10 @@ use super::{REVOKE_WAIT, Shared, lock};
 
 /// A lease is renewed so many times in its length.
 const RENEWALS: u32 = 4;
-/// So much longer than a lease a name is waited for.
+/// Time for which a name is waited for beyond the length of a lease.
 const NAME_WAIT: Duration = Duration::from_secs(10);
 
-/// What repeats itself is told this often.
+/// Time between two reports of something that repeats itself.
 const TELL: Duration = Duration::from_secs(10);
 
 /// Something that is told now and then.
@@ -23,7 +23,7 @@ const TELL: Duration = Duration::from_secs(10);
 struct Repeated(Option<Instant>);
 
 impl Repeated {
-    /// Whether it is time to tell it, which is done then.
+    /// Returns whether it is time for a report. Then the next one is not due for [`TELL`].
     fn is_due(&mut self) -> bool {
         let is_due = self.0.is_none_or(|told| told.elapsed() >= TELL);
         if is_due {
@@ -160,7 +160,7 @@ fn take_name(shared: &Shared, lease: u64) -> Result<(), ClusterError> {
     Err(ClusterError::NameTaken { name: shared.options.name.clone() })
 }
 
-/// Between two tries.
+/// Returns the pause between two tries.
 fn pause(lease: Duration) -> Duration {
     (lease / 40).max(Duration::from_millis(50))
 }

@@ -1,4 +1,4 @@
-//! What this node knows of the crawl: one watch, whose changes come in the order of their revisions.
+//! The state of the crawl as this node knows it: one watch, whose changes come in the order of their revisions.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,9 +11,9 @@ use super::{Shared, lock};
 
 /// A watch that brings nothing for so long is opened again, at another endpoint: its member may be cut off.
 const SILENT: Duration = Duration::from_secs(30);
-/// So often the node looks at what depends on time.
+/// Time between two looks of the node at what depends on time.
 const TICK: Duration = Duration::from_secs(1);
-/// Between two tries to watch.
+/// Pause between two tries to watch.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Watches until the node ends.
@@ -58,7 +58,7 @@ fn watch(shared: &Shared, from: u64, compactor: &mut Compactor) -> Result<(), Cl
     Ok(())
 }
 
-/// What depends on time.
+/// Does the work that depends on time.
 fn look_after(shared: &Shared, compactor: &mut Compactor) {
     shared.observe();
     shared.delete_strays();

@@ -32,7 +32,7 @@ use super::view::View;
 pub use node::SimulatedNode;
 use table::Table;
 
-/// What of a node's calls comes through.
+/// The calls and answers of a node that come through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Calls and answers.
@@ -43,7 +43,7 @@ pub enum Way {
     Nothing,
 }
 
-/// How often calls go wrong on their way, in percent.
+/// Shares of calls that go wrong on their way, in percent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Troubles {
     /// They are lost.
@@ -54,12 +54,12 @@ pub struct Troubles {
     pub late: u8,
 }
 
-/// How a node's lease is measured.
+/// The terms of a node's lease.
 #[derive(Clone, Copy, Debug)]
 pub struct LeaseTerms {
-    /// How long the registry keeps it after a renewal.
+    /// Time that the registry keeps it after a renewal.
     pub lasts: Duration,
-    /// By so much earlier the node's own reckoning ends.
+    /// Time by which the node's own reckoning ends earlier.
     pub margin: Duration,
 }
 
@@ -82,7 +82,7 @@ impl SimulatedRegistry {
         SimulatedRegistry { table: Arc::new(Mutex::new(Table::new(shards, quota, seed))), clocks, terms }
     }
 
-    /// From now on calls go wrong as often as `troubles` says.
+    /// Makes calls go wrong as often as `troubles` says, from now on.
     pub fn set_troubles(&self, troubles: Troubles) {
         self.table().troubles = troubles;
     }
@@ -92,7 +92,7 @@ impl SimulatedRegistry {
         self.table().is_away = is_away;
     }
 
-    /// From now on every head is taken, of any node: what a registry without fences would do.
+    /// Takes every head of any node from now on, as a registry without fences would do.
     pub fn forget_fences(&self) {
         self.table().has_fences = false;
     }
@@ -147,7 +147,7 @@ impl SimulatedRegistry {
         })
     }
 
-    /// How the crawl has ended, if it has.
+    /// Returns the end of the crawl, if it has ended.
     pub fn end(&self) -> Option<EndRecord> {
         self.table().view.end
     }

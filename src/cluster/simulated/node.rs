@@ -17,7 +17,7 @@ use crate::cluster::record::{EndRecord, GrantRecord, HaltedRecord, HeadRecord, Q
 use crate::cluster::view::{SeedsAt, View};
 use crate::exchange::Revision;
 
-/// Between two tries of a call that has to be definite.
+/// Pause between two tries of a call that has to be definite.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// A session of a node.
@@ -42,7 +42,7 @@ impl fmt::Debug for SimulatedNode {
 }
 
 impl SimulatedNode {
-    /// What of its calls comes through from now on.
+    /// Sets which of its calls and answers come through from now on.
     pub fn set_way(&self, way: Way) {
         *lock(&self.way) = way;
     }
@@ -78,7 +78,7 @@ impl SimulatedNode {
         lock(&self.balance).observe(&view, self.registry.clocks.boot());
     }
 
-    /// Whether the lease is lost: the session is over.
+    /// Returns whether the lease is lost. Then the session is over.
     pub fn is_lost(&self) -> bool {
         self.lease.is_lost()
     }

@@ -13,18 +13,18 @@ use crate::exchange::{Revision, UpTo};
 /// A call that was lost is carried out within this time, if it is.
 const LATE_MAX_US: u64 = 40_000_000;
 
-/// What changes the table.
+/// Transactions that change the table.
 #[derive(Clone, Debug)]
 pub(super) enum Txn {
-    /// If there is no owner and the head is the one of this revision, and the shard may be claimed, then own it.
+    /// Owns the shard if it has no owner, the head is the one of this revision, and the shard may be claimed.
     Claim { shard: u32, name: String, lease: u64, head: Revision },
-    /// If the claim is there and the head is the one of this revision, put the next one.
+    /// Puts the next head if the claim is there and the head is the one of this revision.
     Commit { shard: u32, epoch: u64, head: Revision, record: HeadRecord },
-    /// If the claim is there, give it up.
+    /// Gives the claim up if it is there.
     Release { shard: u32, epoch: u64 },
-    /// If the claim is there, move a block of the limits to the shard, which has so much of them.
+    /// Moves a block of the limits to the shard if the claim is there. `had` is what it has of them.
     Grant { shard: u32, epoch: u64, had: GrantRecord },
-    /// If the claim is there, take back what the shard does not need, which has so much of the limits.
+    /// Takes back what the shard does not need if the claim is there. `had` is what it has of the limits.
     GiveBack { shard: u32, epoch: u64, had: GrantRecord, used: GrantRecord },
 }
 

@@ -1,4 +1,4 @@
-//! What nodes may rely on, and what the registry does to them.
+//! Tests of what nodes may rely on, and of what the registry does to them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

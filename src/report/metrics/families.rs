@@ -1,4 +1,4 @@
-//! What is exported: each family with its name, its help and its samples.
+//! Families of metrics that are exported, each with its name, its help and its samples.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::text::{Exposition, Kind};
 use crate::record::{Bottleneck, Doing, Layers, Live, ShardLive, WorkersBound};
 use Kind::{Counter, Gauge};
 
-/// What the system says of this process; nothing where it does not tell.
+/// Figures of this process from the system. `None` where it gives none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Process {
     /// Resident memory now.
@@ -15,12 +15,12 @@ pub struct Process {
     pub cpu_seconds: Option<f64>,
     /// Open files and connections.
     pub open_fds: Option<u64>,
-    /// When it began, in seconds since 1970.
+    /// Time at which it began, in seconds since 1970.
     pub started_seconds: f64,
 }
 
 impl Process {
-    /// What can be said now of this process, which began at `started_seconds`.
+    /// Reads the figures of this process, which began at `started_seconds`.
     pub fn now(started_seconds: f64) -> Self {
         let status = fs::read_to_string("/proc/self/status").ok();
         let resident = status.as_deref().and_then(|status| {
@@ -245,7 +245,7 @@ fn checkpoints(out: &mut Exposition, live: &Live) {
     }
 }
 
-/// What tells a shard that lags behind, of a crawl that has several.
+/// Writes the figures by which one sees a shard that lags behind, of a crawl that has several.
 fn shards(out: &mut Exposition, live: &Live) {
     let mut each = |name, kind, help: &str, value: fn(&ShardLive) -> u64| {
         out.family(name, kind, help);

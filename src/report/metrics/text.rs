@@ -2,10 +2,10 @@
 
 use std::fmt::{Display, Write};
 
-/// What kind of number a family has.
+/// Kinds of numbers that a family may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Only grows.
+    /// A number that only grows.
     Counter,
     /// Goes up and down.
     Gauge,

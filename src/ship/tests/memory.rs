@@ -10,11 +10,11 @@ use crate::store::{Body, Error, ObjectStore, Result};
 #[derive(Debug, Default)]
 pub(in crate::ship) struct MemoryStore {
     objects: Mutex<BTreeMap<String, Vec<u8>>>,
-    /// After so many changes one fails: behind it, or before.
+    /// The number of changes after which one fails: behind it, or before.
     failing: Mutex<Option<(u32, bool)>>,
     /// Names that were used, and are not any more.
     deleted: Mutex<BTreeMap<String, Vec<u8>>>,
-    /// What must not be deleted.
+    /// Names of objects that must not be deleted.
     protected: Mutex<HashSet<String>>,
 }
 
@@ -24,7 +24,7 @@ impl MemoryStore {
         *self.failing.lock().unwrap_or_else(PoisonError::into_inner) = changes;
     }
 
-    /// What must not be deleted from now on.
+    /// Sets the objects that must not be deleted from now on.
     pub fn protect(&self, names: HashSet<String>) {
         *self.protected.lock().unwrap_or_else(PoisonError::into_inner) = names;
     }

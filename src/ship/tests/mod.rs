@@ -27,7 +27,7 @@ type Content = BTreeMap<PathBuf, (FileKind, u32, Vec<u8>)>;
 struct Owner {
     shipper: Shipper,
     disk: SimulatedDisk,
-    /// What its next checkpoint has.
+    /// Content that its next checkpoint has.
     content: Content,
     number: u64,
     kept: Vec<OutFile>,
@@ -148,7 +148,7 @@ impl Owner {
     }
 }
 
-/// What a restored directory has.
+/// Returns the content of a restored directory.
 fn content_of(manifest: &Manifest, disk: &SimulatedDisk) -> Content {
     let read = |file: &manifest::ShippedFile| {
         let bytes = disk.disk().read(dir().join(&file.path)).unwrap();

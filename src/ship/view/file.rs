@@ -14,7 +14,7 @@ const AHEAD: u64 = 16;
 
 static FILES: AtomicU64 = AtomicU64::new(0);
 
-/// Where the bytes of a file are.
+/// The places of the bytes of a file.
 #[derive(Debug)]
 pub(super) struct Placed {
     /// Tells its blocks in the cache from those of others.
@@ -106,7 +106,7 @@ impl RemoteFile {
     }
 }
 
-/// What a store says, in the words of a disk.
+/// Turns the error of a store into one of a disk.
 fn refused(error: Error) -> io::Error {
     let kind = match &error {
         Error::NotFound { .. } => io::ErrorKind::NotFound,

@@ -29,7 +29,7 @@ use file::{Placed, RemoteFile};
 /// ([`crate::container::make_addresses`]), one that covers nothing stands in for it, with which a reader goes through
 /// the records when it is opened.
 const KEYS: &str = "pages/key.dat";
-/// Behind the name of a value file that is written.
+/// Suffix of the name of a value file that is written.
 const OPEN: &str = ".open";
 
 /// Files of manifests, over a disk.
@@ -49,7 +49,7 @@ impl std::fmt::Debug for StoreView {
 /// Files below a directory.
 #[derive(Default)]
 struct Mount {
-    /// Whether nothing of the disk beneath is shown there.
+    /// True if nothing of the disk beneath is shown there.
     hides: bool,
     files: BTreeMap<PathBuf, Arc<Placed>>,
     /// The directory and all below that have something.
@@ -126,7 +126,7 @@ impl StoreView {
         mounts.values().find_map(|mount| mount.files.get(path).cloned())
     }
 
-    /// Whether nothing of the disk beneath is shown at `path`.
+    /// Returns whether nothing of the disk beneath is shown at `path`.
     fn hides(&self, path: &Path) -> bool {
         let mounts = self.mounts.read().unwrap_or_else(PoisonError::into_inner);
         mounts.iter().any(|(dir, mount)| mount.hides && path.starts_with(dir))
@@ -138,7 +138,7 @@ impl StoreView {
         self.under.as_ref().filter(|_| !self.hides(path)).map(Disk::backend).ok_or_else(read_only)
     }
 
-    /// What the disk beneath has at `path`, if it has it.
+    /// Looks at `path` on the disk beneath. `None` if it is not there, or not shown.
     fn under<T>(&self, path: &Path, look: impl FnOnce(&dyn Backend) -> io::Result<T>) -> io::Result<Option<T>> {
         match self.under.as_ref().filter(|_| !self.hides(path)).map(|disk| look(disk.backend())) {
             None => Ok(None),

@@ -18,10 +18,10 @@ const FIFTH: u64 = 0xc4a6_0000_0000_0000;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// How long a crawl is watched that fetches pages again, and how often it may fetch one.
+/// The time for which a crawl is watched that fetches pages again, and the shortest time between two visits.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::simulator) struct Watch {
-    /// By the clock, breaks left out.
+    /// Time by the clock, breaks left out.
     pub time: Duration,
     /// No page is fetched again earlier, but for sitemaps.
     pub shortest: Duration,
@@ -33,7 +33,7 @@ pub(in crate::simulator) struct Watch {
 pub(in crate::simulator) const JITTER: f64 = 0.1;
 
 impl Watch {
-    /// After so many milliseconds the next visit of a page is no violation.
+    /// Returns the number of milliseconds after which the next visit of a page is no violation.
     pub fn gap_min(&self) -> u64 {
         let shortest = self.shortest.mul_f64(1.0 - JITTER).saturating_sub(Duration::from_secs(1));
         u64::try_from(shortest.as_millis()).unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! What happens to machines, processes and ways when a blow falls, and when it is over.
+//! Blows to machines, processes and ways: their begin and their end.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::disk::simulated::{Fault, Restart};
 use crate::store::simulated::{Reach, Whims};
 
 impl World {
-    /// What has come to fall falls, and what is over is over.
+    /// Carries out the blows that are due, and ends those that are over.
     pub(super) fn strike(&mut self) {
         let now = self.clock.now();
         while let Some((_, blow)) = self.blows.pop_if(|(at, _)| *at <= now) {

@@ -1,4 +1,4 @@
-//! What a crawl on many machines is held to when it has ended.
+//! Rules for a crawl on many machines when it has ended.
 
 use std::collections::HashMap;
 use std::path::Path;

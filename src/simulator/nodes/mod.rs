@@ -44,7 +44,7 @@ use store::NodeStore;
 
 /// The leases of nodes.
 const LEASE: LeaseTerms = LeaseTerms { lasts: Duration::from_secs(20), margin: Duration::from_secs(5) };
-/// Between two sessions of a node, and before a name that is taken is asked for again.
+/// Pause between two sessions of a node, and before a name that is taken is asked for again.
 const PAUSE: Duration = Duration::from_secs(1);
 /// A process that has ended by an error is started again after this time.
 const RESTART: Duration = Duration::from_secs(5);
@@ -383,7 +383,7 @@ impl World {
     }
 }
 
-/// Whether a request is of this node.
+/// Returns a test for whether a request is of this node.
 fn of(node: usize) -> impl Fn(Option<Asker>) -> bool {
     move |asker| asker.is_some_and(|asker| asker.node == node as u32)
 }

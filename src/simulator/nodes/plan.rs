@@ -1,4 +1,4 @@
-//! What happens to the nodes of a case, and when: drawn from its seed.
+//! Blows to the nodes of a case, and their times, drawn from its seed.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub(super) enum Blow {
     RegistryWild { time: Duration },
 }
 
-/// What of it is over.
+/// Ends of blows that last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Over {
     Store(usize),
@@ -45,7 +45,7 @@ pub(super) enum Over {
     RegistryWild,
 }
 
-/// How often calls to the registry go wrong while they do.
+/// Shares of the calls to the registry that go wrong during a blow.
 pub(super) const TROUBLES: Troubles = Troubles { lost: 10, answer_lost: 10, late: 10 };
 /// The same of the store.
 pub(super) const WHIMS: Whims = Whims::WILD;

@@ -37,13 +37,13 @@ const CACHE_BYTES: usize = 1 << 20;
 pub(super) struct Post {
     claimed: Arc<Claimed>,
     pub member: Member,
-    /// What is to be replayed once the heads of the others are known.
+    /// The part that is to be replayed once the heads of the others are known.
     recovery: Option<Recovery>,
     is_leaving: bool,
 }
 
 impl Post {
-    /// Whether its engine makes requests.
+    /// Returns whether its engine makes requests.
     pub fn is_crawling(&self) -> bool {
         self.recovery.is_none()
     }
@@ -64,7 +64,7 @@ pub(super) struct Session {
     renew_due: Time,
 }
 
-/// Why a session cannot go on.
+/// Reasons for which a session cannot go on.
 #[derive(Debug)]
 pub(super) enum Broken {
     /// Its claims are gone.
@@ -131,7 +131,7 @@ impl Session {
         })
     }
 
-    /// When it looks around next.
+    /// Returns when it looks around next.
     pub fn next_due(&self) -> Time {
         self.tick_due
     }
@@ -169,7 +169,7 @@ impl Session {
         self.move_shards(machine, known.end.is_none())
     }
 
-    /// Whether what it holds is gone.
+    /// Returns whether the session has lost a claim or a shipment.
     pub fn is_lost(&self) -> bool {
         let has_lost = |post: &Post| post.claimed.hold().is_lost();
         self.ownership.is_lost() || self.posts.values().any(has_lost) || self.grounds.shipments.has_lost()

@@ -10,7 +10,7 @@ use crate::store::{Body, Error, ObjectStore, Result};
 
 /// A call takes so long.
 const CALL: Duration = Duration::from_millis(15);
-/// Between two tries of a reading.
+/// Pause between two tries of a reading.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Readings are tried so often where time passes, and where it cannot.
 const TRIES: (u32, u32) = (600, 60);

@@ -1,4 +1,4 @@
-//! Which store an address means, with which credentials: from the environment and the files that the tools of Amazon,
+//! The store that an address means, and its credentials: from the environment and the files that the tools of Amazon,
 //! Google and Microsoft use.
 
 use std::path::Path;
@@ -18,7 +18,7 @@ use super::transport::{Transport, is_loopback};
 use super::trouble::{Trouble, harmless};
 use crate::store::StoreOptions;
 
-/// What is used of the crate's stores.
+/// The functions of the crate's stores that are used.
 pub trait Cloud: Objects + MultipartStore {}
 
 impl<T: Objects + MultipartStore> Cloud for T {}

@@ -55,10 +55,10 @@ pub type Opened = std::result::Result<RemoteStore, String>;
 #[derive(Debug)]
 struct Requests {
     cloud: Arc<dyn Cloud>,
-    /// What names are relative to, without a `/` at the end.
+    /// Prefix that names are relative to, without a `/` at the end.
     prefix: String,
     retry_for: Duration,
-    /// Whether the store is known to take no condition for a put.
+    /// True if the store is known to take no condition for a put.
     is_unconditional: AtomicBool,
 }
 
@@ -112,7 +112,7 @@ impl RemoteStore {
     }
 }
 
-/// What a future brought; it panicked where there is nothing.
+/// Receives the result of a future, which has panicked where there is none.
 fn answer<T>(name: &str, receiver: &mpsc::Receiver<Result<T>>) -> Result<T> {
     receiver.recv().unwrap_or_else(|_| Err(Error::unavailable(name, "the thread of the store has failed")))
 }
@@ -191,7 +191,7 @@ impl Requests {
         }
     }
 
-    /// Whether the object is there with this length; an error if it has another.
+    /// Returns whether the object is there with this length, or an error if it has another.
     async fn is_there_once(&self, name: &str, bytes: u64) -> Result<bool> {
         match self.length_once(name).await? {
             None => Ok(false),
@@ -263,7 +263,7 @@ impl Requests {
     }
 }
 
-/// Of a put: that the name is not found can only mean the bucket.
+/// Returns the error of a put. That the name is not found can only mean the bucket.
 fn put_error(trouble: Trouble, name: &str) -> Error {
     if trouble.is_cut_short() {
         return Error::unavailable(name, trouble.to_string());

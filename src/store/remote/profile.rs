@@ -25,7 +25,7 @@ pub struct Profile {
     config: PathBuf,
 }
 
-/// What a profile says. No secret is ever printed.
+/// Credentials and region that a profile has. No secret is ever printed.
 pub struct Found {
     /// The keys.
     pub credential: AwsCredential,
@@ -103,7 +103,7 @@ pub struct ProfileKeys {
 }
 
 impl ProfileKeys {
-    /// Of `profile`, which was just read.
+    /// Makes the keys of `profile`, which was just read.
     pub fn new(profile: Profile, credential: AwsCredential) -> ProfileKeys {
         ProfileKeys { profile, last: Mutex::new((Instant::now(), Arc::new(credential))) }
     }

@@ -10,7 +10,7 @@ use hyper::http::response::Parts;
 
 use super::trouble::Trouble;
 
-/// What is left of a body to be passed over, then to be taken.
+/// The part of a body that is still to be passed over, then the part to be taken.
 #[derive(Debug)]
 pub struct Cut {
     pass: u64,
@@ -44,12 +44,12 @@ pub fn cut(range: Range<u64>, answer: &mut Parts) -> Result<Option<Cut>, Trouble
 }
 
 impl Cut {
-    /// Whether all is taken.
+    /// Returns whether all is taken.
     pub fn is_done(&self) -> bool {
         self.take == 0
     }
 
-    /// What of the next piece of the body is in the range.
+    /// Returns the part of the next piece of the body that is in the range.
     pub fn of(&mut self, mut piece: Bytes) -> Bytes {
         let passed = self.pass.min(piece.len() as u64);
         self.pass -= passed;

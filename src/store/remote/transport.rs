@@ -1,4 +1,4 @@
-//! How requests go to a store: by the crawler's HTTP client and its TLS (rustls with ring, Mozilla's roots), at a
+//! Transport of requests to a store: by the crawler's HTTP client and its TLS (rustls with ring, Mozilla's roots), at a
 //! bounded pace, and never in clear to another machine unless the operator said so.
 //!
 //! A request that gets no further for a while in either direction is given up. An answer that is no success becomes a
@@ -40,7 +40,8 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// With Mozilla's root certificates and these; `is_direct` where no proxy of the environment is to be asked.
+    /// Makes a transport with Mozilla's root certificates and these. `is_direct` where no proxy of the environment is
+    /// to be asked.
     pub fn new(
         roots: &[CertificateDer<'static>],
         is_direct: bool,
@@ -120,7 +121,7 @@ impl HttpService for Service {
     }
 }
 
-/// What an answer that is no success says.
+/// Reads an answer that is no success into a [`Trouble`].
 async fn refusal(answer: Response<reqwest::Body>) -> Trouble {
     let (parts, body) = answer.into_parts();
     let mut content = Vec::new();
@@ -189,7 +190,7 @@ async fn wait(pace: &Pace, bytes: usize, progress: &Progress) {
     progress.moved(Instant::now());
 }
 
-/// When a request got further last.
+/// Time at which a request got further last.
 #[derive(Debug)]
 struct Progress {
     start: Instant,
@@ -205,7 +206,7 @@ impl Progress {
         self.moved_ms.fetch_max(at.duration_since(self.start).as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// What `future` brings, unless for `stall_max` nothing moves.
+    /// Returns what `future` brings, unless nothing moves for `stall_max`.
     async fn watch<T>(&self, stall_max: Duration, future: impl Future<Output = T>) -> Result<T, HttpError> {
         let mut future = std::pin::pin!(future);
         loop {
@@ -223,7 +224,7 @@ impl Progress {
     }
 }
 
-/// As an error that the crate does not judge by itself.
+/// Makes an error that the crate does not judge by itself.
 fn failed(trouble: Trouble) -> HttpError {
     HttpError::new(HttpErrorKind::Unknown, trouble)
 }
@@ -242,7 +243,7 @@ fn text(error: &dyn std::error::Error) -> String {
     harmless(&if outer == inner { outer } else { format!("{outer}: {inner}") })
 }
 
-/// Whether `url` leads to this machine.
+/// Returns whether `url` leads to this machine.
 pub fn is_loopback(url: &reqwest::Url) -> bool {
     match url.host() {
         Some(url::Host::Ipv4(ip)) => ip.is_loopback(),

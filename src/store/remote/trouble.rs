@@ -1,5 +1,5 @@
-//! What goes wrong between here and a store: an answer that is no success, or none. The crate `object_store` carries it
-//! in its errors, and here it is found again there and told as an error of a store, without secrets.
+//! Faults between here and a store: an answer that is no success, or none. The crate `object_store` carries it in its
+//! errors, and here it is found again there and reported as an error of a store, without secrets.
 
 use std::error::Error as StdError;
 
@@ -10,7 +10,7 @@ use crate::store::Error;
 /// Characters of a store's words that are told.
 const WORDS_MAX: usize = 300;
 
-/// What came instead of success.
+/// A fault that came instead of success.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
     /// An answer.
@@ -22,7 +22,7 @@ pub enum Trouble {
         code: String,
         /// Its sentence.
         message: String,
-        /// In which region the bucket is, where the answer says so.
+        /// Region of the bucket, where the answer says it.
         region: Option<String>,
     },
     /// None, and why.
@@ -37,7 +37,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// What an answer says.
+    /// Makes the fault of an answer from its status, region and body.
     pub fn answer(status: StatusCode, region: Option<String>, body: &str) -> Trouble {
         let of = |tag: &str| {
             let json = serde_json::from_str::<serde_json::Value>(body).ok();
@@ -47,7 +47,8 @@ impl Trouble {
         Trouble::Answer { status, code: of("Code"), message: of("Message"), region }
     }
 
-    /// What an error of the crate is about. What never came to the network is told in the crate's words.
+    /// Returns the fault that an error of the crate is about. If it never came to the network, the words are the
+    /// crate's.
     pub fn of(error: &(dyn StdError + 'static)) -> Trouble {
         let mut cause = Some(error);
         while let Some(at) = cause {
@@ -63,7 +64,7 @@ impl Trouble {
         }
     }
 
-    /// As an error of object `name`.
+    /// Turns the fault into an error of object `name`.
     pub fn at(self, name: &str) -> Error {
         let words = self.to_string();
         match &self {
@@ -75,35 +76,35 @@ impl Trouble {
         }
     }
 
-    /// Whether there is an object of the name already, or one is about to be.
+    /// Returns whether there is an object of the name already, or one is about to be.
     pub fn is_taken(&self) -> bool {
         self.has_status(&[StatusCode::PRECONDITION_FAILED, StatusCode::CONFLICT])
     }
 
-    /// Whether there is no such object.
+    /// Returns whether there is no such object.
     pub fn is_not_found(&self) -> bool {
         self.has_status(&[StatusCode::NOT_FOUND]) && !self.is_bucket_missing() && !self.is_upload_forgotten()
     }
 
-    /// Whether the store knows nothing of a multipart upload: it lost it, or a life-cycle rule has removed it.
+    /// Returns whether the store knows nothing of a multipart upload: it lost it, or a life-cycle rule has removed it.
     pub fn is_upload_forgotten(&self) -> bool {
         // Azure's is the second
         const CODES: [&str; 2] = ["NoSuchUpload", "InvalidBlockList"];
         matches!(self, Trouble::Answer { code, .. } if CODES.contains(&code.as_str()))
     }
 
-    /// Whether the store does not know what was asked of it.
+    /// Returns whether the store does not know what was asked of it.
     pub fn is_unknown_request(&self) -> bool {
         self.has_status(&[StatusCode::NOT_IMPLEMENTED])
     }
 
-    /// Whether the object ends before the bytes that were asked for.
+    /// Returns whether the object ends before the bytes that were asked for.
     pub fn is_out_of_range(&self) -> bool {
         self.has_status(&[StatusCode::RANGE_NOT_SATISFIABLE])
     }
 
-    /// Whether a server says that a request makes no sense, and not why: stores say why, and what came to this one was
-    /// cut short on its way.
+    /// Returns whether a server says that a request makes no sense, and not why: stores say why, and a request that
+    /// came to this one was cut short on its way.
     pub fn is_cut_short(&self) -> bool {
         matches!(self, Trouble::Answer { status, code, region: None, .. }
             if *status == StatusCode::BAD_REQUEST && code.is_empty())

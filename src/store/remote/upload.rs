@@ -36,7 +36,7 @@ pub struct Room(Arc<(Mutex<usize>, Condvar)>);
 pub struct Permit(Room);
 
 impl Room {
-    /// For [`IN_MEMORY_MAX`] parts.
+    /// Makes room for [`IN_MEMORY_MAX`] parts.
     pub fn new() -> Room {
         Room(Arc::new((Mutex::new(IN_MEMORY_MAX), Condvar::new())))
     }
@@ -137,8 +137,8 @@ impl RemoteStore {
     }
 }
 
-/// Whether an upload cannot go on: the store has forgotten it, or refuses for good what it has once heard a part of
-/// (S3Proxy). Not every store has a code of its own for the first.
+/// Returns whether an upload cannot go on: the store has forgotten it, or refuses for good an upload that it has once
+/// heard a part of (S3Proxy). Not every store has its own code for the first.
 fn is_over(trouble: &Trouble) -> bool {
     trouble.is_upload_forgotten() || trouble.is_not_found() || trouble.is_cut_short()
 }

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{Body, Error, ObjectStore, Result, name};
 use state::{Effect, State};
 
-/// What happens to a call.
+/// Faults that a call may meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It fails, and nothing is done.
@@ -37,7 +37,7 @@ pub enum Fault {
     Refused,
 }
 
-/// How often things go wrong, in percent of the calls that change something.
+/// Shares of calls that change something and go wrong, in percent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Whims {
     /// [`Fault::Fails`], of readings and listings too.
@@ -55,7 +55,7 @@ impl Whims {
     pub const WILD: Whims = Whims { fails: 10, answer_lost: 10, late: 10, listed_late: 30 };
 }
 
-/// What of a machine's calls comes through.
+/// The calls and answers of a machine that come through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Requests and answers.
@@ -76,7 +76,7 @@ impl SimulatedStore {
         SimulatedStore(Arc::new(Mutex::new(State::new(seed))))
     }
 
-    /// From now on things go wrong as often as `whims` says.
+    /// Lets calls go wrong as often as `whims` says, from now on.
     pub fn set_whims(&self, whims: Whims) {
         self.state().whims = whims;
     }
@@ -101,7 +101,7 @@ impl SimulatedStore {
         self.state().settle();
     }
 
-    /// What is there now, listed or not: names and lengths.
+    /// Returns the objects that are there now, listed or not: names and lengths.
     pub fn objects(&self) -> Vec<(String, u64)> {
         self.state().objects()
     }
@@ -146,7 +146,7 @@ pub struct SimulatedClient {
 }
 
 impl SimulatedClient {
-    /// What of the machine's calls comes through from now on.
+    /// Sets which of the machine's calls and answers come through from now on.
     pub fn set_reach(&self, reach: Reach) {
         *self.reach.lock().unwrap_or_else(PoisonError::into_inner) = reach;
     }

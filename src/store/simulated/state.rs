@@ -1,4 +1,4 @@
-//! What the simulated store holds, what is still to happen to it, and what listings show.
+//! Content of the simulated store, the writes that are still to come, and what listings show.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Fault, Whims};
 use crate::store::{Error, Result};
 
-/// What is late comes after one to so many calls.
+/// The largest number of calls after which a late change comes. It comes after at least one.
 const LATE_MAX: u64 = 30;
 
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(super) enum Effect {
 pub(super) struct State {
     rng: fastrand::Rng,
     objects: BTreeMap<String, Arc<[u8]>>,
-    /// What listings show, where that is not what is there: the length or nothing, until a call.
+    /// Entries of listings where they differ from what is there: the length or `None`, until a call.
     shown: BTreeMap<String, (Option<u64>, u64)>,
     late: Vec<(u64, String, Effect)>,
     pub(super) calls: u64,

@@ -1,4 +1,4 @@
-//! What the simulated store does to its callers, and never does.
+//! Tests of what the simulated store does to its callers, and what it never does.
 
 use std::collections::BTreeSet;
 

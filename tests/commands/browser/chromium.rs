@@ -52,7 +52,7 @@ pub struct Browser {
     _profile: tempfile::TempDir,
 }
 
-/// What came beside the answers.
+/// Messages that came besides the answers.
 #[derive(Debug, Default)]
 pub struct Heard {
     /// Errors and warnings on the page's console, and exceptions.
@@ -277,7 +277,7 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", &json!({ "features": features }));
     }
 
-    /// What is seen, as PNG.
+    /// Returns a picture of what is seen, as PNG.
     pub fn picture(&mut self) -> Vec<u8> {
         let picture = self.call("Page.captureScreenshot", &json!({ "format": "png", "optimizeForSpeed": false }));
         data_encoding::BASE64.decode(picture["data"].as_str().unwrap().as_bytes()).unwrap()

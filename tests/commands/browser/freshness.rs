@@ -1,4 +1,4 @@
-//! What the page shows of a recrawl calendar.
+//! Tests of what the page shows of a recrawl calendar.
 
 use std::fs;
 use std::path::PathBuf;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::{Open, chromium, click, slow_site};
 
 const TABS: [&str; 8] = ["hosts", "requests", "tree", "seeds", "budgets", "warnings", "disk", "explain"];
-/// What has the focus, with the look that says so: its own outline, or that of its line in the tree.
+/// Script that returns the element with the focus, and the look that says so: its own outline, or its line's in the
+/// tree.
 const FOCUSED: &str = "(() => {
     const focused = document.activeElement;
     if (!focused || focused === document.body) return '';

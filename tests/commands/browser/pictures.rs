@@ -7,7 +7,7 @@ use super::{Open, chromium, click};
 use crate::site::{Site, ms};
 use crawler::simweb::SimOptions;
 
-/// So large may a picture be that lies in the repository.
+/// Most bytes of a picture that is in the repository.
 const BYTES_MAX: usize = 200_000;
 
 /// A web that takes some minutes, with delays as a real one has them.

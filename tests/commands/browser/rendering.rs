@@ -1,4 +1,4 @@
-//! What the page shows of pages that a browser renders.
+//! Tests of what the page shows of pages that a browser renders.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Open, chromium, slow_site, try_status};
 use crate::site::{PATIENCE, ms};
 
-/// Whether a browser is found that renders; the one that shows the console may be found in another way.
+/// Returns whether a browser is found that renders. The one that shows the console may be found in another way.
 fn renders() -> bool {
     let renders = crawler::browser::find(None).is_some();
     if !renders {

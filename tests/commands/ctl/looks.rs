@@ -35,7 +35,7 @@ fn a_running_crawl_tells_how_it_stands_and_only_to_its_user() {
     assert!(!site.crawl.path("crawl/control.sock").exists());
 }
 
-/// What `crawler status` prints.
+/// Returns what `crawler status` prints.
 fn status(crawl: &Crawl, words: &[&str]) -> String {
     let output = command(crawl.dir.path(), &[&["status", "--dir", "crawl"], words].concat()).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));

@@ -18,7 +18,7 @@ struct Collection<'a> {
     captures: Vec<Capture>,
 }
 
-/// What a reader gave for a capture where it was not what it should be.
+/// An answer of a reader for a capture where it was not what it should be.
 struct Fault {
     capture: String,
     what: String,

@@ -13,16 +13,16 @@ use serde_json::{Value, json};
 use crate::site::next_second;
 
 const ETAG: &str = "\"first\"";
-/// What the server is asked for by POST; two of the answers are the same.
+/// Queries that the server is sent by POST. Two of the answers are the same.
 pub const QUERIES: [&str; 3] = ["cats", "dogs", "birds"];
-/// What it is asked for without.
+/// Paths that it is asked for without a query.
 pub const PATHS: [&str; 6] = ["/plain", "/kept", "/coded", "/first", "/second", "/found"];
 
-/// What is answered.
+/// An answer of the server.
 pub struct Answer {
     /// The type that it states.
     pub kind: &'static str,
-    /// What a reader shows: without content coding.
+    /// Body that a reader shows: without content coding.
     pub body: String,
     is_coded: bool,
     has_tag: bool,
@@ -101,7 +101,7 @@ pub struct Capture {
     pub timestamp: String,
     pub method: &'static str,
     pub url: String,
-    /// What the request brings.
+    /// Body of the request.
     pub sent: String,
     pub kind: &'static str,
     pub body: String,

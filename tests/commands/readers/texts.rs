@@ -72,7 +72,7 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// With one blank for any white space.
+/// Returns the text with one blank for any white space.
 fn collapsed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -13,7 +13,7 @@ pub const PAGE: &str = include_str!("page.html");
 const PAGE_BROTLI: &[u8] = include_bytes!("page.html.br");
 pub const CODINGS: [&str; 5] = ["identity", "gzip", "deflate", "br", "zstd"];
 
-/// How the end of a body is told.
+/// Ways in which the end of a body is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     Length,
@@ -22,7 +22,7 @@ pub enum Framing {
     Close,
 }
 
-/// What is sent for a path.
+/// An answer that is sent for a path.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: &'static str,
@@ -34,7 +34,7 @@ pub struct Answer {
     pub framing: Framing,
     /// The body ends after so many bytes, and the connection with it, whatever was announced.
     pub breaks_at: Option<usize>,
-    /// After that no more comes, but the connection stays open until the client has enough.
+    /// True if no more comes after that, but the connection stays open until the client has enough.
     pub stalls: bool,
 }
 

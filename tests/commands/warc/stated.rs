@@ -1,4 +1,4 @@
-//! What pages and their site state about their use: recorded with each page, and filtered by it.
+//! Statements of pages and their site about their use: recorded with each page, and filtered by it.
 
 use std::collections::BTreeSet;
 use std::fs;

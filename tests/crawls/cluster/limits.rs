@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use super::{Cluster, Members, PATIENCE, web};
 use crate::site::{Crawl, RUSH, Site};
 
-/// With which code the node ends, which it does by itself.
+/// Waits for the end of the node, which comes by itself, and returns its code.
 #[track_caller]
 fn code(cluster: &mut Cluster, name: &str) -> Option<i32> {
     let until = Instant::now() + PATIENCE;

@@ -12,7 +12,7 @@ fn a_second_crawl_in_a_store_is_made_only_where_that_is_said() {
     cluster.refuses("cluster status --store STORE --registry ETCD", "name one by --crawl ID");
 }
 
-/// Before the first checkpoint, and before any machine takes part.
+/// Checks a crawl before the first checkpoint, and before any machine takes part.
 #[test]
 fn a_crawl_without_a_page_has_an_empty_list() {
     let Some(cluster) = Cluster::new(1, web(109)) else { return };

@@ -18,7 +18,7 @@ impl Cluster {
         text
     }
 
-    /// What is below `<crawl id>/` in the store.
+    /// Returns the path of `name` below `<crawl id>/` in the store.
     fn object(&self, id: &str, name: &str) -> PathBuf {
         self.site.crawl.path("store").join(id).join(name)
     }

@@ -1,4 +1,4 @@
-//! What etcd costs: not a test, but a measurement. `cargo test --release --test crawls etcd::figures -- --ignored
+//! The cost of etcd: not a test, but a measurement. `cargo test --release --test crawls etcd::figures -- --ignored
 //! --nocapture`.
 
 use std::thread;

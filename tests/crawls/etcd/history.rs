@@ -15,7 +15,7 @@ use super::{head, made, name, node, options, wait_until};
 
 const STEPS: usize = 60;
 
-/// What a node was told about a head.
+/// Answers that a node had about a head.
 #[derive(Debug, Default)]
 struct Told {
     /// Epoch, number and revision of those that count.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What becomes of a transaction.
+/// Fates of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It is carried out, and the answer is lost.
@@ -20,7 +20,7 @@ pub enum Fault {
 #[derive(Default)]
 struct State {
     port: u16,
-    /// For the next transactions.
+    /// Faults of the next transactions.
     faults: Mutex<VecDeque<Fault>>,
     held: Mutex<Vec<Vec<u8>>>,
     is_cut: AtomicBool,

@@ -25,7 +25,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// So many members, ready to answer; `None` where etcd is not installed.
+    /// Starts this many members, ready to answer. `None` where etcd is not installed.
     pub fn start(count: usize) -> Option<Members> {
         let members = Members::begin(count, |_| Vec::new())?;
         members.wait_until_ready();
@@ -55,7 +55,7 @@ impl Members {
         Some(members)
     }
 
-    /// Where they are.
+    /// Returns their addresses.
     pub fn endpoints(&self) -> Vec<String> {
         self.ports.iter().map(|(client, _)| self.address(*client)).collect()
     }

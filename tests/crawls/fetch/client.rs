@@ -24,7 +24,7 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 /// Answers of a [`Client`] that can wait to be taken.
 const PLACES: usize = 1_024;
 
-/// What came of a request.
+/// Outcome of a request.
 pub type Outcome = Result<Response, Box<FetchFailed>>;
 
 /// A fetch executor.
@@ -37,7 +37,7 @@ pub struct Client {
     reply: ReplyTo,
 }
 
-/// What requests are made with, after `change`.
+/// Returns the usual settings of requests, after `change`.
 pub fn usual(change: impl FnOnce(&mut RequestSettings)) -> Arc<RequestSettings> {
     let mut usual = RequestSettings {
         user_agent: "ourbot/1.0".to_owned(),
@@ -126,7 +126,7 @@ impl Client {
         self.line = None;
     }
 
-    /// What came of a request that was begun.
+    /// Returns the outcome of a request that was begun.
     pub fn end(&self) -> Outcome {
         crossbeam_channel::select! {
             recv(self.answers) -> answer => Ok(answer.unwrap().fetched.response),
@@ -146,7 +146,7 @@ impl Client {
         }
     }
 
-    /// What comes of a request to `addresses`.
+    /// Sends a request to `addresses`, and returns its outcome.
     pub fn get(&self, url: &str, addresses: &[&str]) -> Outcome {
         self.begin(url, addresses);
         self.end()

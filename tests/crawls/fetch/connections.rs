@@ -1,4 +1,4 @@
-//! What is kept open, to whom a connection goes, and what is sent over it.
+//! Connections: which are kept open, to whom they go, and what is sent over them.
 
 use std::collections::HashSet;
 use std::sync::Arc;

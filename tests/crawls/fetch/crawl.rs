@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::client::PATIENCE;
 
-/// What a crawl left.
+/// Results that a crawl left.
 pub struct Crawled {
     pub dir: tempfile::TempDir,
     pub code: Option<i32>,
@@ -20,7 +20,7 @@ pub struct Plan<'a> {
     pub seeds: &'a [String],
     /// A range of addresses.
     pub allow: &'a str,
-    /// Where names are asked for; `127.0.0.1:9` for nowhere.
+    /// Address of the name server. `127.0.0.1:9` for none.
     pub names: String,
     /// Limits in the section `scope`.
     pub scope: &'a str,
@@ -93,14 +93,14 @@ impl Crawled {
         assert!(told, "{reason:?} of {url} is missing in\n{}\n{}", self.crawl_log, self.skipped);
     }
 
-    /// What a command says of the crawl.
+    /// Returns what a command says of the crawl. It has to succeed.
     pub fn ask(&self, command: &[&str]) -> String {
         let output = self.try_ask(command);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// How a command about the crawl ends.
+    /// Returns how a command about the crawl ends.
     pub fn try_ask(&self, command: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_crawler"))
             .args(command)

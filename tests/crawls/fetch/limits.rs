@@ -15,10 +15,10 @@ use super::client::{Client, Outcome, PATIENCE, options, usual};
 use super::crawl::Plan;
 use super::http::{Connection, HttpServer, page};
 
-/// Between two pieces of something that drips.
+/// Time between two pieces of something that drips.
 const DRIP: Duration = Duration::from_millis(20);
 
-/// What requests are made with that read so many bytes of a body.
+/// Returns settings of requests that read this many bytes of a body.
 fn body_max(bytes: usize) -> Arc<RequestSettings> {
     usual(|usual| usual.body_max = bytes)
 }
@@ -32,7 +32,7 @@ fn impatient() -> FetchOptions {
     }
 }
 
-/// What comes of a request to a server that answers so.
+/// Returns the outcome of a request to a server that answers by `converse`.
 fn fetch(options: FetchOptions, converse: impl Fn(&mut Connection) + Send + Sync + 'static) -> Outcome {
     let server = HttpServer::start("127.0.0.1", move |connection| {
         if connection.request().is_some() {

@@ -22,7 +22,7 @@ pub struct Question {
     pub over_tcp: bool,
 }
 
-/// What is sent back; nothing for no answer.
+/// The reply that is sent back. `None` for no answer.
 pub type Reply = Option<Vec<u8>>;
 
 /// A name server that runs until the test's process ends.

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// What it was asked for: `socks5 127.0.0.1:80`, `connect a.test:443` or `GET http://a.test/`.
+/// Requests that it has had: `socks5 127.0.0.1:80`, `connect a.test:443` or `GET http://a.test/`.
 type Asked = Arc<Mutex<Vec<String>>>;
 
 /// A proxy that runs until the test's process ends.

@@ -64,7 +64,7 @@ pub(super) fn params(host: &str) -> CertificateParams {
     CertificateParams::new(vec![host.to_owned()]).unwrap()
 }
 
-/// What a server does once HTTP/2 was chosen.
+/// Behaviours of a server once HTTP/2 was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Http2 {
     NotOffered,
@@ -79,11 +79,11 @@ pub(super) enum Http2 {
     FirstIsForOne,
 }
 
-/// How the second request over a connection ends.
+/// Ends of the second request over a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Second {
     Refused,
-    /// Beyond the last stream that is processed.
+    /// The stream is beyond the last one that is processed.
     GoneAway,
     /// The connection is closed without a word.
     Closed,

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 
-/// What terminals, readers of lines, of JSON and of HTML might obey.
+/// Characters that terminals, readers of lines, of JSON and of HTML might obey.
 pub const ESC: &str = "\x1b[2J\x1b]0;owned\x07";
 pub const C1: &str = "\u{9b}31m\u{85}\u{9d}";
 pub const BIDI: &str = "\u{202e}\u{2066}\u{200f}\u{2028}\u{feff}\u{e0041}";

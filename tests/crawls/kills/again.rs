@@ -23,7 +23,7 @@ use crawler::simweb::{Changes, Request, SimOptions};
 use super::{signal, small};
 use crate::site::{Crawl, RUSH, Site, kill, wait};
 
-/// From one visit to the next, at least: an interval of a minute, less its jitter and what is cut off of seconds.
+/// Least time from one visit to the next: an interval of a minute, less its jitter and what is cut off of seconds.
 const APART_MS: u64 = 53_000;
 
 fn site(shards: u32, checkpoint_interval: &str, options: SimOptions) -> Site {
@@ -32,7 +32,7 @@ fn site(shards: u32, checkpoint_interval: &str, options: SimOptions) -> Site {
     Site::new(options, &format!("{RUSH}{crawl}{recrawl}"))
 }
 
-/// What `verify` says at its end, where it finds no damage.
+/// Returns the last line of `verify`. It must find no damage.
 #[track_caller]
 fn verified(site: &Site, said_before: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
@@ -114,7 +114,7 @@ fn the_same_of_two_shards() {
     kill_again_and_again(2);
 }
 
-/// How a clock goes: what it says at a moment of the machine's clock, and how much faster it is from then on.
+/// Pace of a clock: what it says at a moment of the machine's clock, and how much faster it is from then on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     machine_ms: u64,
@@ -161,7 +161,7 @@ impl Clock for PacedClock {
     }
 }
 
-/// Where the process of [`the_command_line_by_another_clock`] finds its command line, and its pace.
+/// Environment variables with the command line and the pace for the process of [`the_command_line_by_another_clock`].
 const LINE: &str = "CRAWLER_TEST_LINE";
 const PACE: &str = "CRAWLER_TEST_PACE";
 
@@ -206,8 +206,8 @@ fn requests(site: &Site, log: &[Request]) -> HashMap<String, Vec<Request>> {
     requests
 }
 
-/// By the log of the web, no page was asked for before it was due: but for those whose answer was not in the archive
-/// when the crawl was killed.
+/// Checks by the log of the web that no page was asked for before it was due, but for those whose answer was not in the
+/// archive when the crawl was killed.
 #[track_caller]
 fn assert_due(requests: &HashMap<String, Vec<Request>>, (rate, killed_us): (u32, &[u64]), seed: u64) {
     for (url, of_page) in requests {

@@ -1,5 +1,5 @@
-//! In the middle of a checkpoint: at each of its steps the process is killed, or the sync fails. The checkpoint before
-//! stays whole, the directory is sound, and the crawl goes on to the right end.
+//! Deaths in the middle of a checkpoint: at each of its steps the process is killed, or the sync fails. The checkpoint
+//! before stays whole, the directory is sound, and the crawl goes on to the right end.
 //!
 //! `strace` knows the steps by their files: they are the order in which docs/ARCHITECTURE.md makes a checkpoint
 //! durable.
@@ -21,7 +21,7 @@ use crate::tools::{Tool, has};
 struct Step {
     call: &'static str,
     file: &'static str,
-    /// Whether the checkpoint that is made exists at this step; `None` where it may.
+    /// True if the checkpoint that is made exists at this step. `None` where it may.
     committed: Option<bool>,
 }
 

@@ -268,7 +268,7 @@ fn names_a_file(said: &str) -> bool {
     said.contains("damaged at byte") || said.contains("use a newer crawler")
 }
 
-/// Whether the archive has the expected pages, or what is said instead.
+/// Checks that the archive has the expected pages, and returns what is said instead if it has not.
 fn listing(site: &Site) -> Result<(), String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
     let listing = command.args(["list", "--dir"]).arg(site.crawl.path("crawl")).output().unwrap();

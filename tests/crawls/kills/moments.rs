@@ -53,8 +53,8 @@ fn c1_a_kill_at_any_write_sync_rename_or_removal_loses_nothing() {
     kill_at_calls(site, &calls, |_| {});
 }
 
-/// For each of `calls`, kills crawls of a site that `site` makes at the first, second ... one of them, and lets them go
-/// on; at the end, `check` has to hold.
+/// Kills crawls of a site that `site` makes at the first, second ... of each of `calls`, and lets them go on; at the
+/// end, `check` has to hold.
 pub(super) fn kill_at_calls(site: fn(SimOptions) -> Site, calls: &[(&str, &[u32])], check: impl Fn(&Site)) {
     if !has(Tool::Strace) {
         return;

@@ -58,7 +58,7 @@ impl Site {
         process.args(command).arg("--dir").arg(self.crawl.path("crawl")).output().unwrap()
     }
 
-    /// What `verify` finds, without the sum.
+    /// Returns the findings of `verify`, without the sum.
     fn findings(&self) -> Vec<String> {
         let told = String::from_utf8(self.command(&["verify"]).stdout).unwrap();
         let lines: Vec<String> = told.lines().map(str::to_owned).collect();

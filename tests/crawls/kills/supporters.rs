@@ -9,7 +9,7 @@ use crawler::web::url::CanonicalUrl;
 const ROUNDS: &str = "[budget]\nby_supporters = \"on\"\nsupporters_by_network = false\nsupporters_by_standing = false\n\
                       round_pages_min = 8\nround_pages_max = 40\n";
 
-/// What a command prints about the crawl: an object a line.
+/// Returns the rows that a command prints about the crawl: an object a line.
 fn rows(site: &Site, args: &[&str]) -> Vec<serde_json::Value> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawler"));
     let output = command.args(args).arg("--dir").arg(site.crawl.path("crawl")).output().unwrap();
@@ -82,8 +82,8 @@ fn supporters_after_several_kills_are_those_of_the_links_of_the_archive() {
     assert!(counted.len() >= 19 && domains[0]["round"].as_u64() > Some(1), "{domains:#?}");
 }
 
-/// What each domain is worth by the links of the archive and by the domains of the seeds, in supporters: the least that
-/// agrees with all links.
+/// Returns how many supporters each domain has, by the links of the archive and by the domains of the seeds: the least
+/// numbers that agree with all links.
 fn standing(site: &Site) -> BTreeMap<String, f64> {
     let mut sources: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for link in rows(site, &["export", "links", "--jsonl"]) {
@@ -127,7 +127,8 @@ fn supporters_that_are_switched_on_later_count_as_if_all_pages_had_come_again() 
     assert!(counted.len() > 5, "{counted:#?}");
 }
 
-/// With the usual keys counts depend on the order of pages, but every quarter that was counted has its key.
+/// Checks crawls with the usual keys: counts depend on the order of pages, but every quarter that was counted has its
+/// key.
 #[test]
 fn a_crawl_with_the_usual_budgets_of_the_whole_web_is_whole_and_sound_after_kills() {
     let site = of_twenty_domains("[budget]\nround_pages_min = 8\nround_pages_max = 40\n");

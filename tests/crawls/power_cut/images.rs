@@ -1,4 +1,4 @@
-//! What may be on the disk after the power was cut at a place in a trace.
+//! States that the disk may have after the power was cut at a place in a trace.
 //!
 //! Durable is what a sync covered that had returned. Of the other writes each may be there, be lost, or be torn at a
 //! multiple of 512 bytes; names come and go in their order, up to any place. `sync_file_range` makes nothing durable:
@@ -11,12 +11,12 @@ use super::trace::{Act, Event, Inode};
 
 const SECTOR: usize = 512;
 
-/// What became of a write that nothing had made durable.
+/// Fates of a write that nothing had made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Kept,
     Lost,
-    /// Only so many bytes are there.
+    /// Only this many bytes are there.
     Torn(usize),
 }
 

@@ -1,4 +1,4 @@
-//! What a process did to the files of one directory, by the words of `strace`.
+//! The calls of a process on the files of one directory, by the words of `strace`.
 //!
 //! Every call has two places in the trace: where it began and where it returned. A sync covers the writes that had
 //! returned when it began; one that began earlier and returned later may be in the middle of the disk.

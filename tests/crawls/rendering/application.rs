@@ -42,7 +42,7 @@ const PEEKING: &str = "<!doctype html><title>Peeking</title><p id=said>nothing</
                        fetch('http://127.0.0.1:' + location.port + '/api/0.json').then(answer => answer.text())\
                        .then(text => said.innerText = text, () => said.innerText = 'refused');</script>";
 
-/// What is asked for.
+/// Kinds of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Data of an item.
@@ -94,7 +94,7 @@ impl Application {
         })
     }
 
-    /// How often `path` was asked for.
+    /// Returns how many times `path` was asked for.
     pub fn count(&self, path: &str) -> usize {
         self.log.lock().unwrap().iter().filter(|asked| *asked == path).count()
     }

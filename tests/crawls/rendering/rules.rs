@@ -17,7 +17,7 @@ fn robots_of(hosts: &Hosts, host: u8) -> usize {
     hosts.paths_of(host).iter().filter(|path| *path == "/robots.txt").count()
 }
 
-/// What is at `there`, a host of which others need something: its rules, and a page that only its sitemap names.
+/// Answers for `there`, a host of which others need something: its rules, and a page that only its sitemap names.
 fn with_map(path: &str, there: &str) -> Option<Answer> {
     match path {
         "/robots.txt" => Some(Answer::text(format!("User-agent: *\nDisallow: /hidden\nSitemap: {there}map.txt\n"))),

@@ -1,6 +1,6 @@
-//! What is signed here, other implementations verify: http-message-signatures of PyPI all of it, web-bot-auth and
-//! http-message-sig of npm the form that each of them reads. They are in `target/tools/signatures`, where
-//! `tests/crawls/signed/install` puts them.
+//! Signatures made here, verified by other implementations: http-message-signatures of PyPI verifies all of it,
+//! web-bot-auth and http-message-sig of npm the form that each of them reads. They are in `target/tools/signatures`,
+//! where `tests/crawls/signed/install` puts them.
 
 use std::fs;
 use std::path::Path;

@@ -10,7 +10,7 @@ pub struct Asked {
     pub host: u8,
     pub method: String,
     pub path: String,
-    /// What `Host` said.
+    /// Value of `Host`.
     pub authority: String,
     /// Its fields, names in lower case.
     pub fields: Vec<(String, String)>,

@@ -11,7 +11,7 @@ use super::server::Asked;
 /// The public keys of a directory, by their thumbprints.
 pub struct Keys(HashMap<String, Vec<u8>>);
 
-/// What a signature says that holds.
+/// Parameters of a signature that holds.
 pub struct Signature {
     pub agent: String,
     pub created: u64,

@@ -57,7 +57,7 @@ impl Crawl {
         command
     }
 
-    /// What a command line on the store prints; it succeeds.
+    /// Returns what a command line on the store prints. It has to succeed.
     #[track_caller]
     fn reads(&self, line: &str) -> String {
         let words: Vec<&str> = line.split(' ').chain(["--store", &self.store]).collect();

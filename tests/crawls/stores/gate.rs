@@ -16,7 +16,7 @@ struct State {
     /// The server of connections behind the break, where it is another one.
     next_port: Option<u16>,
     open: Vec<TcpStream>,
-    /// What a request has in it whose answer is lost.
+    /// Bytes of the request whose answer is lost.
     lose: Option<Vec<u8>>,
 }
 
@@ -26,7 +26,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Before the server on `port`; its threads end with their connections.
+    /// Makes a gate before the server on `port`. Its threads end with their connections.
     pub fn before(port: u16) -> Gate {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let state = Arc::new(Mutex::new(State::default()));
@@ -45,7 +45,7 @@ impl Gate {
         (state.left, state.to_refuse, state.refused) = (Some(bytes), refuse, 0);
     }
 
-    /// Behind the next break, connections lead to the server on `port`.
+    /// Leads connections behind the next break to the server on `port`.
     pub fn go_on_with(&self, port: u16) {
         self.state.lock().unwrap().next_port = Some(port);
     }
@@ -67,7 +67,7 @@ impl Gate {
         self.state.lock().unwrap().lose = Some(part.to_vec());
     }
 
-    /// Whether that has happened.
+    /// Returns whether such an answer was lost.
     pub fn has_lost(&self) -> bool {
         self.state.lock().unwrap().lose.is_none()
     }
@@ -100,7 +100,7 @@ fn accept(state: &Arc<Mutex<State>>, client: TcpStream, port: u16) {
     std::thread::spawn(move || copy(from.0, from.1, lose));
 }
 
-/// What becomes of a piece.
+/// Fates of a piece.
 enum Fate {
     Passes,
     /// It is not passed on, and what follows is looked at.

@@ -13,19 +13,19 @@ pub struct Make {
     pub name: &'static str,
     /// The scheme of its addresses.
     pub scheme: &'static str,
-    /// How it is started on a port with a directory of its own; nothing where it is not installed.
+    /// Makes the command that starts it on a port with its own directory. `None` where it is not installed.
     pub command: fn(u16, &Path) -> Option<Command>,
     /// Method, path and body of a request that makes a bucket; without one, a bucket is a directory.
     pub bucket_request: Option<(&'static str, &'static str, &'static str)>,
-    /// How it is reached on PORT.
+    /// Environment of its clients, in which PORT stands for its port.
     pub environment: &'static [(&'static str, &'static str)],
-    /// Whether it keeps the object that is there when another is put; others replace it, and do not say so.
+    /// True if it keeps the object that is there when another is put. Others replace it, and do not say so.
     pub keeps_what_is_there: bool,
 }
 
 const S3: &[(&str, &str)] =
     &[("AWS_ENDPOINT_URL", "http://127.0.0.1:PORT"), ("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "key")];
-/// For a server that ignores conditions: objects are looked up before they are put.
+/// Environment for a server that ignores conditions: objects are looked up before they are put.
 const S3_UNCONDITIONAL: &[(&str, &str)] = &[
     ("AWS_ENDPOINT_URL", "http://127.0.0.1:PORT"),
     ("AWS_ACCESS_KEY_ID", "crawler-id"),

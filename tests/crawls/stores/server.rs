@@ -14,7 +14,7 @@ pub struct Server {
     make: &'static Make,
     child: Child,
     pub port: u16,
-    /// Where it keeps its objects.
+    /// Directory of its objects.
     dir: tempfile::TempDir,
 }
 
@@ -37,7 +37,7 @@ impl Server {
         Some(server)
     }
 
-    /// Whether it has a bucket of that name now.
+    /// Returns whether it has a bucket of that name now.
     fn make_bucket(&self, name: &str) -> bool {
         let Some((method, path, body)) = self.make.bucket_request else {
             std::fs::create_dir_all(self.dir.path().join(name)).unwrap();
@@ -64,7 +64,7 @@ impl Server {
         format!("{}://one/{prefix}", self.make.scheme)
     }
 
-    /// How it is reached on `port`.
+    /// Returns the options by which it is reached on `port`.
     pub fn options(&self, port: u16) -> StoreOptions {
         let mut environment = vec![("HOME".to_owned(), "/nonexistent".to_owned())];
         for (name, value) in self.make.environment {

@@ -69,7 +69,7 @@ impl Terminal {
         self.screen().screen().rows(0, self.size.1).map(|row| row.trim_end().to_owned()).collect()
     }
 
-    /// What was shown and not taken away, also what went off the screen.
+    /// Returns the text that was shown and not taken away, also text that went off the screen.
     pub fn all_text(&self) -> String {
         let mut parser = parser(2_000, self.size.1);
         parser.process(&self.bytes);
