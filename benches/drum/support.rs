@@ -153,12 +153,12 @@ impl Counted {
     }
 }
 
-/// Bytes of a key among so many (docs/ARCHITECTURE.md).
+/// Bytes of a key among so many (docs/performance/stores.md).
 fn model(keys: u64) -> f64 {
     (64.0 + std::f64::consts::E.log2() - (keys as f64).log2()) / 8.0 + 0.03
 }
 
-/// Prints what this many edges cost, by the model of docs/ARCHITECTURE.md.
+/// Prints what this many edges cost, by the model of docs/performance/stores.md.
 fn on_paper(keys: u64) {
     let repository = model(keys) * keys as f64;
     // a batch is twice the repository, until it is as large as a merge may be

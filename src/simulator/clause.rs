@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The clauses. docs/ARCHITECTURE.md has the contract.
+/// The clauses. docs/architecture/checkpoints.md has the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Clause {
     /// It reopens unaided, and never panics on its own files.

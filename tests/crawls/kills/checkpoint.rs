@@ -1,8 +1,8 @@
 //! Deaths in the middle of a checkpoint: at each of its steps the process is killed, or the sync fails. The checkpoint
 //! before stays whole, the directory is sound, and the crawl goes on to the right end.
 //!
-//! `strace` knows the steps by their files: they are the order in which docs/ARCHITECTURE.md makes a checkpoint
-//! durable.
+//! `strace` knows the steps by their files: they are the order in which docs/architecture/checkpoints.md makes a
+//! checkpoint durable.
 
 use std::fs;
 use std::process::Command;

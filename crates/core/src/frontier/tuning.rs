@@ -2,8 +2,8 @@
 //!
 //! "Chosen" means that no run has compared the number with another one: it follows from the reason that is given, or
 //! from experience with other crawlers. What belongs to a format on disk (lengths of headers, flags, bits of a filter)
-//! is beside that format, and what the operator decides is in [`options`](super::options). Two documents are named
-//! below: "Queue" and "Politeness" are sections of docs/ARCHITECTURE.md, "Growth" is one of docs/PERFORMANCE.md.
+//! is beside that format, and what the operator decides is in [`options`](super::options). Three sections are
+//! named below: "Queue" is in docs/performance/stores.md, "Politeness" in politeness.md there, "Growth" in growth.md.
 
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ pub(super) const RECLAIM_BYTES_MIN: u64 = 1 << 20;
 pub(super) const STALE_MIN: Duration = Duration::from_secs(10);
 pub(super) const STALE_BYTES_PER_S: u64 = 1 << 20;
 /// A partition that starves is merged no more often than this. Measured: at 250 ms a crawl of one host with 1,174 pages
-/// took 1.3 to 1.5 s, at 20 ms it takes 0.9 s, as all its URLs are in one partition (docs/ARCHITECTURE.md, Measured).
+/// took 1.3 to 1.5 s, at 20 ms it takes 0.9 s, as all its URLs are in one partition (docs/performance/politeness.md).
 pub(super) const STARVING_PAUSE: Duration = Duration::from_millis(20);
 /// Bytes of its base for each millisecond that a partition which starves waits between two merges. Chosen: a base of
 /// 40,000 URLs, some 1.2 MB, took 40 ms to rewrite (Growth) and is rewritten every 150 ms at most.
@@ -146,8 +146,8 @@ pub(super) const USUAL_RULES_BYTES: usize = 8 << 10;
 /// Bytes of memory for each byte of encoded rules: short patterns have more of a table than of text. An estimate.
 pub(super) const RULES_IN_MEMORY: usize = 4;
 
-// Saturated addresses. That hosts without end keep out nobody is held by the tests that docs/ARCHITECTURE.md (Shares)
-// names.
+// Saturated addresses. That hosts without end keep out nobody is held by the tests that docs/architecture/frontier.md
+// (Shares) names.
 
 /// Requests of a turn at a saturated address: with fewer, more of the time goes into coming and leaving. Chosen.
 pub(super) const TURN_REQUESTS: u32 = 8;
@@ -160,7 +160,7 @@ pub(super) const HELD_MAX: Duration = Duration::from_secs(60);
 pub(super) const HELD_DOMAINS_MAX: usize = 1_024;
 
 // First contacts. What a crawl among 3,000 silent hosts costs the others is measured (`cargo bench --bench traps --
-// silent`, docs/ARCHITECTURE.md, Silent hosts): 1.05 to 1.16 times the time for 9 of 10 pages. Single numbers are
+// silent`, docs/performance/politeness.md): 1.05 to 1.16 times the time for 9 of 10 pages. Single numbers are
 // chosen.
 
 /// First contacts at once of an address that has not answered yet, and of its network, which one machine has as easily.
@@ -191,9 +191,9 @@ pub(super) const ROUND_LEAST_MAX: Duration = Duration::from_secs(60);
 pub(super) const ROUND_IDLE_PART: u32 = 100;
 pub(super) const ROUND_IDLE_MAX: Duration = Duration::from_secs(10);
 
-// Back-offs of hosts and waits of single URLs. Their lengths are the promises of docs/ARCHITECTURE.md (Delays, Faults
-// of one page), after what other polite crawlers do; chosen, none of them follows from a measurement. `cargo bench
-// --bench politeness` shows what they cost a crawl (Politeness).
+// Back-offs of hosts and waits of single URLs. Their lengths are the promises of docs/architecture/frontier.md
+// (Delays, Failures of single pages), after what other polite crawlers do; chosen, none of them follows from a
+// measurement. `cargo bench --bench politeness` shows what they cost a crawl (Politeness).
 
 /// The first back-off of a host: after a 429 or 503, a connection that failed, a robots.txt that cannot be had.
 pub(super) const BACKOFF_OVERLOAD: Duration = Duration::from_secs(60);

@@ -5,7 +5,7 @@
 //! that is also what makes it slow: a core waits for each step although it could do more at a time. So both are made in
 //! one pass, a block of 64 bytes of the one after a block of the other, and the core works on two chains that do not
 //! wait for each other: two thirds of the time of one digest after the other, on processors with instructions for SHA-1
-//! (docs/PERFORMANCE.md).
+//! (docs/performance/cpu.md).
 
 use data_encoding::BASE32;
 use sha1::block_api::compress;
