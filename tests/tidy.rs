@@ -8,6 +8,8 @@
 //! - Lines have 120 columns at most.
 //! - Every file says at its top what it owns.
 //! - Words that the glossary (docs/GLOSSARY.md) replaces are not used.
+//! - Doc comments begin with a noun or a verb.
+//! - Functions take no tuples, but for a few.
 //! - Files are made by those that follow no link.
 //!
 //! Code that only tests have may name anything. Each check has a test by its side that plants a violation.
@@ -22,12 +24,19 @@ mod layers;
 mod lines;
 #[path = "tidy/modules.rs"]
 mod modules;
+#[path = "tidy/openers.rs"]
+mod openers;
+#[path = "tidy/signatures.rs"]
+mod signatures;
 #[path = "tidy/source.rs"]
 mod source;
 #[path = "tidy/words.rs"]
 mod words;
 
 use source::{Source, tree};
+
+/// Functions that may take tuples: some are given from outside, as a parser of arguments is.
+const TUPLES_MAX: usize = 20;
 
 /// Fails with all `problems`, one a line.
 fn none(problems: &[String]) {
@@ -76,6 +85,17 @@ fn words_of_the_glossary_are_used() {
     let glossary = sources.remove(at);
     let terms = words::terms(&glossary.text).unwrap();
     none(&words::replaced(&sources, &terms));
+}
+
+#[test]
+fn doc_comments_begin_with_a_noun_or_a_verb() {
+    none(&openers::riddles(&rust()));
+}
+
+#[test]
+fn few_functions_take_tuples() {
+    let found = signatures::with_tuples(&tree(&["src", "crates"], &["rs"]));
+    assert!(found.len() <= TUPLES_MAX, "{} functions, more than {TUPLES_MAX}:\n{}", found.len(), found.join("\n"));
 }
 
 #[test]
@@ -165,6 +185,30 @@ fn long_lines_and_silent_files_are_found() {
     let table = format!("| {long} |\n\n    {long}\n\n```text\n{long}\n```\n");
     none(&lines::long(&[Source::new("docs/A.md", &table), Source::new("src/a.rs", &"ä".repeat(120))]));
     some(&lines::without_comment(&[Source::new("src/a.rs", "use std::io;\n")]), "src/a.rs");
+}
+
+#[test]
+fn a_doc_comment_that_begins_with_a_riddle_is_found() {
+    let found = |text: &str| openers::riddles(&[Source::new("src/a.rs", text)]);
+    some(&found("//! A file.\n\n/// Whether it is.\nfn f() {}"), "src/a.rs:3: begins with Whether");
+    some(&found("//! What it is."), "src/a.rs:1:");
+    none(&found("/// Returns the first.\n/// What follows is no opening.\n// Where plain comments may.\nfn f() {}"));
+    none(&found("const A: &str = \"\n/// Of a crate that a test makes.\n\";"));
+}
+
+#[test]
+fn a_tuple_among_parameters_is_found_wherever_it_stands() {
+    let found = |text: &str| signatures::with_tuples(&[Source::new("src/a.rs", text)]);
+    for code in [
+        "fn f((a, b): (u8, u8)) {}",
+        "fn f<T: Fn(u8) -> u8>(t: T, pair: &'a mut (u8, T)) {}",
+        "fn f(\n    list: Vec<(u8, u8)>,\n    pair: (u8, u8),\n) {}",
+        "impl A { pub(crate) fn f(&self, pair: &(u8, u8)) -> bool { true } }",
+    ] {
+        some(&found(code), " f takes a tuple");
+    }
+    none(&found("fn f(list: &[(u8, u8)], of: &(dyn Fn(u8, u8) -> u8 + Sync), unit: ()) -> (u8, u8) { (of(1, 2), 3) }"));
+    none(&found("#[cfg(test)]\nmod tests {\n    fn f(pair: (u8, u8)) {}\n}"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 use std::thread;
 
-/// How the names of sled's own threads begin. What they panic on reaches the caller as an error.
+/// The beginning of the names of sled's own threads. Their panics reach the caller as errors.
 const THREADS: &str = "sled-io-";
 
 thread_local! {

@@ -36,14 +36,14 @@ const CACHE_BYTES: u64 = 8 << 20;
 /// The file that sled appends to, and the one with its settings.
 const LOG: &str = "db";
 const SETTINGS: &str = "conf";
-/// How the name of a snapshot ends that is being written.
+/// The end of the name of a snapshot that is being written.
 const UNFINISHED: &str = ".generating";
 
 /// The crawl directory's own lock keeps other processes out. Sled's can still be held for a moment, by threads of a
 /// handle that was dropped.
 const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
-/// What is read at once of a file that sled is about to open.
+/// Bytes that are read at once of a file that sled is about to open.
 const READ_BYTES: usize = 64 << 10;
 
 /// A catalog in a directory of its own.
@@ -52,7 +52,7 @@ pub struct SledCatalog {
     /// There until the catalog is dropped.
     db: Option<sled::Db>,
     path: PathBuf,
-    /// Whether a write or a sync has failed: then nothing is written any more.
+    /// True once a write or a sync has failed: then nothing is written any more.
     has_failed: AtomicBool,
 }
 
@@ -188,7 +188,7 @@ fn sync(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|e| Error::io("sync", path, e))
 }
 
-/// What sled panics on is damage, unless its words name an error of the system.
+/// Takes a panic of sled for damage, unless its words name an error of the system.
 fn guarded<T>(path: &Path, act: impl FnOnce() -> Result<T>) -> Result<T> {
     quietly(act).unwrap_or_else(|words| match system_error(&words) {
         Some(error) => Err(Error::io("use", path, error)),
@@ -196,7 +196,7 @@ fn guarded<T>(path: &Path, act: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Whether sled found its lock taken, which it says only in words.
+/// Returns whether sled found its lock taken, which it says only in words.
 fn is_locked(error: &sled::Error) -> bool {
     matches!(error, sled::Error::Io(io) if io.to_string().contains("could not acquire lock"))
 }

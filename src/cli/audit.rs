@@ -206,7 +206,7 @@ impl AuditArgs {
     }
 }
 
-/// Turns faults that the user can mend into usage errors.
+/// Turns faults that the user can correct into usage errors.
 fn refusal(error: Error) -> anyhow::Error {
     match error {
         Error::Earlier { .. } | Error::Archive(crate::archive::Error::NothingStored(_)) => {

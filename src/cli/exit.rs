@@ -62,10 +62,7 @@ impl From<Finish> for Exit {
 impl From<&disk::Error> for Exit {
     fn from(error: &disk::Error) -> Self {
         match error {
-            disk::Error::Damaged { .. }
-            | disk::Error::Newer { .. }
-            | disk::Error::Older { .. }
-            | disk::Error::Link { .. } => Exit::Damaged,
+            disk::Error::Damaged { .. } | disk::Error::Newer { .. } | disk::Error::Link { .. } => Exit::Damaged,
             disk::Error::InUse { .. } => Exit::InUse,
             _ => Exit::Disk,
         }

@@ -9,7 +9,7 @@ use crate::record::Finish;
 /// No value is longer: all heads of the largest crawl have to fit into etcd's memory many times.
 pub const VALUE_BYTES_MAX: usize = 300;
 /// Version of the way in which these values are written. Another binary may have another one.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 1;
 
 /// A value that is not what has to be there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -74,9 +74,9 @@ pub struct Checkpoint {
     pub number: u64,
     /// When the cut was made.
     pub time: Time,
-    /// Whether the crawl stopped with it in good order, and nobody has gone on from it since.
+    /// True if the crawl stopped with it in good order, and nobody has gone on from it since.
     pub clean: bool,
-    /// How the crawl ended, where it did.
+    /// The end of the crawl, where it has ended.
     pub finish: Option<Finish>,
     /// The stores that the crawl has.
     pub stores: BTreeMap<StoreName, DrumState>,
@@ -110,7 +110,7 @@ pub struct CheckpointJob {
     pub(super) sync_dirs: Vec<PathBuf>,
     pub(super) container: SyncJob,
     pub(super) batch: Batch,
-    /// What the other shards hear of it.
+    /// The message to the other shards.
     pub(super) publish: Option<Publish>,
     pub(super) snapshot: Snapshot,
 }
@@ -132,7 +132,7 @@ pub struct CheckpointDone {
     pub container: SyncDone,
 }
 
-/// What is left to do for a checkpoint that is durable in its directory.
+/// The work that is left for a checkpoint that is durable in its directory.
 #[derive(Debug)]
 pub enum Ran {
     /// Nothing: it counts.
@@ -152,7 +152,7 @@ impl CheckpointJob {
         self.checkpoint.number
     }
 
-    /// What the other shards hear of it, from which one, where there are others.
+    /// The message to the other shards, with the number of this one, where there are others.
     pub fn head(&self) -> Option<(u32, &Head)> {
         self.publish.as_ref().map(Publish::head)
     }

@@ -19,9 +19,7 @@ use crate::web::url::KeyMaker;
 /// Key of the identity in the catalog.
 const KEY: &str = "identity";
 /// Version of the whole directory's format.
-pub(super) const FORMAT: u16 = 2;
-/// The same of a shard of a crawl that has more than one: its identity says which.
-pub(super) const FORMAT_SHARDED: u16 = 3;
+pub(super) const FORMAT: u16 = 1;
 
 /// The identity of a crawl.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +39,6 @@ pub struct Identity {
     /// Query parameters that do not distinguish URLs.
     pub strip_query_params: Vec<String>,
     /// The shard of the crawl that this is, where there is more than one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sharding: Option<Sharding>,
 }
 
@@ -77,11 +74,7 @@ impl Identity {
         let identity = Identity::new(now, random, shape);
         match shards {
             1 => identity,
-            shards => Identity {
-                format: FORMAT_SHARDED,
-                sharding: Some(Sharding { shard: None, shards, suffixes: SUFFIXES }),
-                ..identity
-            },
+            shards => Identity { sharding: Some(Sharding { shard: None, shards, suffixes: SUFFIXES }), ..identity },
         }
     }
 
@@ -119,18 +112,10 @@ impl Identity {
     pub(super) fn from_bytes(bytes: &[u8], path: &Path, offset: u64) -> Result<Self> {
         let damaged = |e: postcard::Error| Error::damaged(path, offset, "a readable identity", e.to_string());
         let (format, _): (u16, _) = postcard::take_from_bytes(bytes).map_err(damaged)?;
-        if format > FORMAT_SHARDED {
-            return Err(Error::Newer { path: path.to_owned(), found: format, known: FORMAT_SHARDED });
+        if format != FORMAT {
+            return Err(Error::Newer { path: path.to_owned(), found: format, known: FORMAT });
         }
-        if format < FORMAT {
-            return Err(Error::Older { path: path.to_owned(), found: format, known: FORMAT });
-        }
-        let mut bytes = bytes.to_vec();
-        if format < FORMAT_SHARDED {
-            // none of them says how the crawl is cut, and each is the whole of one
-            bytes.extend(postcard::to_stdvec(&None::<Sharding>).map_err(damaged)?);
-        }
-        let identity: Identity = postcard::from_bytes(&bytes).map_err(damaged)?;
+        let identity: Identity = postcard::from_bytes(bytes).map_err(damaged)?;
         let is_one = |sharding: &Sharding| {
             (2..=SHARDS_MAX).contains(&sharding.shards) && sharding.shard.is_none_or(|shard| shard < sharding.shards)
         };
@@ -183,14 +168,15 @@ mod tests {
     }
 
     #[test]
-    fn a_crawl_of_one_shard_has_the_bytes_that_it_always_had() {
+    fn a_crawl_of_one_shard_is_the_whole_of_it_and_one_of_another_format_is_refused() {
         let (whole, path) = (of_crawl(1), Path::new("catalog"));
-        let bytes = whole.to_bytes();
-        let old = (2_u16, 77_u128, Time::from_ms(9), whole.polynomial, 64_usize, 16_usize, vec!["utm".to_owned()]);
-        assert_eq!(bytes, postcard::to_stdvec(&old).unwrap());
-        assert_eq!(Identity::from_bytes(&bytes, path, 0).unwrap(), whole);
-        assert!(!serde_json::to_string(&whole).unwrap().contains("shard"));
+        assert_eq!(Identity::from_bytes(&whole.to_bytes(), path, 0).unwrap(), whole);
         assert_eq!(whole.shard(), Shard::WHOLE);
+        for format in [0, FORMAT + 1] {
+            let other = Identity { format, ..whole.clone() }.to_bytes();
+            let refused = Identity::from_bytes(&other, path, 0);
+            assert!(matches!(refused, Err(Error::Newer { found, .. }) if found == format), "{refused:?}");
+        }
     }
 
     #[test]

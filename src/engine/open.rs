@@ -161,9 +161,6 @@ impl Engine {
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
         commit.go_on_from(&*catalog)?;
         let mut exchange = open_exchange(&mut opening, commit.number, &exchange_section)?;
-        if stores.support.is_some() {
-            exchange.iter_mut().for_each(|exchange| exchange.count_supporters());
-        }
         if past == Past::Stopped(Finish::LinksLost) {
             exchange.iter_mut().for_each(|exchange| exchange.send_all_again());
         }

@@ -16,10 +16,8 @@ use std::path::{Path, PathBuf};
 
 use crate::record::layout;
 
-/// Version of the format: from 2 on there may be pairs of domains among the links.
-pub(super) const VERSION: u16 = 2;
-/// Version of files where supporters are not counted.
-pub(super) const WITHOUT_SUPPORT: u16 = 1;
+/// Version of the format.
+pub(super) const VERSION: u16 = 1;
 /// Shard, shards and number, and their checksum.
 pub(super) const NAME_BYTES: usize = 20;
 /// Length of the head before each frame.

@@ -28,7 +28,6 @@ pub struct LinkWriter {
     open_bytes: usize,
     notes: Vec<String>,
     file: Option<Writer>,
-    counts_supporters: bool,
     compressor: zstd::bulk::Compressor<'static>,
 }
 
@@ -75,14 +74,8 @@ impl LinkWriter {
             open_bytes: 0,
             notes: Vec::new(),
             file: None,
-            counts_supporters: false,
             compressor: zstd::bulk::Compressor::new(LEVEL).expect("the level is one that zstd has"),
         }
-    }
-
-    /// Says that pairs of domains will be among the links.
-    pub fn count_supporters(&mut self) {
-        self.counts_supporters = true;
     }
 
     /// Adds a link for the shard `receiver`.
@@ -92,7 +85,6 @@ impl LinkWriter {
 
     /// Adds a pair of domains for the shard `receiver`.
     pub fn push_support(&mut self, receiver: u32, support: Support) -> Result<()> {
-        debug_assert!(self.counts_supporters, "the file says that there are none");
         self.put(receiver, |open| open.push_support(support))
     }
 
@@ -211,9 +203,8 @@ impl LinkWriter {
             None => {
                 let file = self.disk.open(link_path(&self.dir, self.number), Mode::Create)?;
                 file.set_len(0)?;
-                let version = if self.counts_supporters { format::VERSION } else { format::WITHOUT_SUPPORT };
                 let mut writer = Writer::new(file, 0, BUFFER_BYTES);
-                writer.push(&Header { kind: Kind::Links, version }.to_bytes())?;
+                writer.push(&Header { kind: Kind::Links, version: format::VERSION }.to_bytes())?;
                 writer.push(&format::name(self.shard.index(), self.shard.count(), self.number))?;
                 debug_assert_eq!(writer.position(), HEADER_BYTES + format::NAME_BYTES as u64);
                 writer

@@ -17,8 +17,8 @@ use crate::disk::{HEADER_BYTES, Header, Kind};
 use crate::exchange::{Head, Revision};
 use crate::store::{Error, Result};
 
-/// Version of the format: from 2 on the head has an account of links. No crawl that is kept has version 1.
-const VERSION: u16 = 2;
+/// Version of the format.
+const VERSION: u16 = 1;
 const HEAD_BYTES: usize = 8;
 /// No manifest unpacks to more: some million parts.
 const UNPACKED_MAX: usize = 256 << 20;

@@ -32,7 +32,7 @@ use crate::web::url::CanonicalUrl;
 /// Milliseconds that work on a quick disk takes at most. Measured: in a real crawl of 20,000 domains, beside its server
 /// on two busy cores, half of 227 merges of buckets took 2 ms or less.
 const QUICK_MS: u64 = 5;
-/// Who may not make requests looks again after so long.
+/// Time after which a process looks again that may not make requests.
 const LEASE_LOOK: Duration = Duration::from_secs(1);
 
 /// Something that will be done.

@@ -122,6 +122,12 @@ pub fn code(text: &str) -> String {
     pieces(text).into_iter().map(blank).collect()
 }
 
+/// The text of a Rust file, with blanks in the place of literals: lines keep their numbers.
+pub fn without_literals(text: &str) -> String {
+    let blank = |(kind, piece): (Kind, &str)| if kind == Kind::Literal { blanked(piece) } else { piece.to_owned() };
+    pieces(text).into_iter().map(blank).collect()
+}
+
 /// `text` with its line ends alone.
 fn blanked(text: &str) -> String {
     text.chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect()

@@ -1,4 +1,4 @@
-//! What the catalog keeps of the last checkpoint: the number of its file, and by what the file is known.
+//! The catalog's entry of the last checkpoint: the number of its file, and by what the file is known.
 //!
 //! It has some twenty bytes however large the crawl is. sled moves messages of more than 128 KiB into files of their
 //! own that nobody syncs; a record of every file of every store would become one of them.
@@ -23,7 +23,7 @@ pub struct Commit {
     pub length: u64,
     /// crc32 of the whole file.
     pub checksum: u32,
-    /// Whether the crawl stopped with it in good order, and nobody has gone on from it since.
+    /// True if the crawl stopped with it in good order, and nobody has gone on from it since.
     pub clean: bool,
 }
 
@@ -33,7 +33,7 @@ impl Commit {
         batch.put(KEY, postcard::to_stdvec(&self).expect("a commit consists of plain data"));
     }
 
-    /// What `catalog` says; `None` where it says nothing.
+    /// Reads the commit in `catalog`, if there is one.
     pub fn load(catalog: &dyn Catalog, dir: &Path) -> Result<Option<Commit>> {
         let path = dir.join(layout::CATALOG);
         let damaged = |e: postcard::Error| Error::damaged(&path, 0, "a readable commit", e.to_string());

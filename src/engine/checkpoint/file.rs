@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 use super::super::identity::Identity;
 use super::Checkpoint;
 use super::commit::Commit;
-use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result};
+use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 use crate::record::layout::{CHECKPOINT_PREFIX, StoreName};
 
-const VERSION: u16 = 13;
+const VERSION: u16 = 1;
 /// Length and checksum of a section, behind its name.
 const LENGTH_BYTES: usize = 12;
 /// The first section.
@@ -31,13 +31,13 @@ const IDENTITY: &str = "identity";
 const RECORD: &str = "record";
 /// Bytes of a replayed URL.
 const REPLAYED_BYTES: usize = 9;
-/// How often a reader looks for a whole file while a crawl replaces them.
+/// Times that a reader looks for a whole file while a crawl replaces them.
 const LOOKS: usize = 20;
 
 /// A URL whose page is in the archive already: its key, and true where it was the forced one of that key.
 pub type Replayed = (Fingerprint, bool);
 
-/// What was in RAM at a cut. Each is empty where there was nothing.
+/// The data that was in RAM at a cut. Each section is empty where there was nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Sections {
     /// Arrays of the stores.
@@ -48,9 +48,9 @@ pub struct Sections {
     pub replayed: Vec<Replayed>,
     /// URLs by pattern.
     pub patterns: Vec<u8>,
-    /// What of the calendar was in memory.
+    /// The part of the calendar that was in memory.
     pub calendar: Vec<u8>,
-    /// What the schedule of visits has learnt.
+    /// Knowledge of the schedule of visits.
     pub schedule: Vec<u8>,
     /// Positions in the links of other shards, and the link files that others may have to read.
     pub exchange: Vec<u8>,
@@ -58,11 +58,11 @@ pub struct Sections {
     pub cookies: Vec<u8>,
     /// Pages by what they say.
     pub texts: Vec<u8>,
-    /// How deep URLs are by the shortest way, and pages that are to be read again for one.
+    /// Depths of URLs by the shortest way, and pages that are to be read again for one.
     pub depths: Vec<u8>,
     /// Parameters of URLs that make no other page.
     pub session_params: Vec<u8>,
-    /// What was learnt of pages that are rendered.
+    /// Knowledge of pages that are rendered.
     pub rendering: Vec<u8>,
 }
 
@@ -126,9 +126,9 @@ impl Sections {
 pub struct CheckpointFile {
     /// Whose crawl it is.
     pub identity: Identity,
-    /// What was in RAM.
+    /// The data that was in RAM.
     pub sections: Sections,
-    /// What it names: `None` for checkpoint 0, an error where that part alone is damaged.
+    /// The files that it names: `None` for checkpoint 0, an error where that part alone is damaged.
     pub record: Result<Option<Checkpoint>>,
     /// Its length.
     pub length: u64,
@@ -140,7 +140,7 @@ impl CheckpointFile {
     /// Reads the checkpoint file `number`.
     pub fn read(disk: &Disk, dir: &Path, number: u64) -> Result<Self> {
         let path = checkpoint_path(dir, number);
-        check_version(&disk.open(&path, Mode::Read)?)?;
+        Header::check(&disk.open(&path, Mode::Read)?, Kind::Checkpoint, VERSION)?;
         let bytes = disk.read(&path)?;
         let first = Section::read(&path, &bytes, HEADER_BYTES as usize)?;
         if first.name != IDENTITY {
@@ -198,14 +198,6 @@ pub(in crate::engine) fn write(
     Ok(Commit { number, length: bytes.len() as u64, checksum: crc32fast::hash(&bytes), clean })
 }
 
-/// Refuses what this program does not read.
-fn check_version(file: &DiskFile) -> Result<()> {
-    match Header::check(file, Kind::Checkpoint, VERSION)?.version {
-        VERSION => Ok(()),
-        found => Err(Error::Older { path: file.path().to_owned(), found, known: VERSION }),
-    }
-}
-
 fn replayed_bytes(replayed: &[Replayed]) -> Vec<u8> {
     replayed.iter().flat_map(|(key, forced)| key.bits().to_le_bytes().into_iter().chain([u8::from(*forced)])).collect()
 }
@@ -235,7 +227,7 @@ fn read_record(path: &Path, number: u64, bytes: &[u8]) -> Result<Option<Checkpoi
 struct Section<'a> {
     name: &'a str,
     bytes: &'a [u8],
-    /// Where the next one begins.
+    /// The place where the next one begins.
     end: usize,
 }
 
@@ -314,8 +306,8 @@ pub fn newest(disk: &Disk, dir: &Path) -> Result<Option<(Checkpoint, Sections)>>
     })
 }
 
-/// What the newest checkpoint file names, without what was in RAM, which is passed over unread: for readers who only
-/// ask what is durable. All that a file names was so before its first byte was written.
+/// The record of the newest checkpoint file, without the data that was in RAM, which is not read: for readers who
+/// only ask what is durable. All that a file names was so before its first byte was written.
 pub fn newest_record(disk: &Disk, dir: &Path) -> Result<Option<Checkpoint>> {
     newest_that(disk, dir, |number| record_of(disk, dir, number))
 }
@@ -350,7 +342,7 @@ fn newest_that<T>(disk: &Disk, dir: &Path, read: impl Fn(u64) -> Result<Option<T
 fn record_of(disk: &Disk, dir: &Path, number: u64) -> Result<Option<Checkpoint>> {
     let path = checkpoint_path(dir, number);
     let file = disk.open(&path, Mode::Read)?;
-    check_version(&file)?;
+    Header::check(&file, Kind::Checkpoint, VERSION)?;
     let length = file.len()?;
     let mut at = HEADER_BYTES;
     let mut head = [0; Head::BYTES_MAX];
@@ -401,7 +393,7 @@ pub fn number_of(name: &str) -> Option<u64> {
     name.strip_prefix(CHECKPOINT_PREFIX)?.parse().ok()
 }
 
-/// Where the checkpoint file `number` lies.
+/// The path of the checkpoint file `number`.
 pub fn checkpoint_path(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{CHECKPOINT_PREFIX}{number:06}"))
 }
@@ -500,11 +492,11 @@ mod tests {
         more.extend_from_slice(&whole[at..]);
         std::fs::write(&path, &more).unwrap();
         assert!(matches!(CheckpointFile::read(&disk, dir.path(), 5), Err(Error::Newer { .. })));
-        let mut old = whole.clone();
-        old[..16].copy_from_slice(&Header { kind: Kind::Checkpoint, version: 10 }.to_bytes());
-        std::fs::write(&path, &old).unwrap();
-        assert!(matches!(CheckpointFile::read(&disk, dir.path(), 5), Err(Error::Older { found: 10, .. })));
-        assert!(matches!(newest_record(&disk, dir.path()), Err(Error::Older { .. })));
+        let mut later = whole.clone();
+        later[..16].copy_from_slice(&Header { kind: Kind::Checkpoint, version: 13 }.to_bytes());
+        std::fs::write(&path, &later).unwrap();
+        assert!(matches!(CheckpointFile::read(&disk, dir.path(), 5), Err(Error::Newer { found: 13, .. })));
+        assert!(matches!(newest_record(&disk, dir.path()), Err(Error::Newer { .. })));
     }
 
     #[test]

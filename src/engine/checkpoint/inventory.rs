@@ -31,7 +31,7 @@ pub struct Named {
     pub number: u64,
     /// Its file.
     pub file: CheckpointFile,
-    /// What it names.
+    /// Files that it names.
     pub files: Vec<NamedFile>,
 }
 
@@ -50,8 +50,7 @@ impl Named {
         self.file.record.as_ref().ok().and_then(Option::as_ref)
     }
 
-    /// Whether the archive in `dir` is still the one that the files were named of: no compaction has changed what lies
-    /// in it.
+    /// Returns whether the archive in `dir` is still the one whose files were named: no compaction has changed it.
     pub fn has_same_archive(&self, disk: &Disk, dir: &Path) -> Result<bool> {
         let Some(record) = self.record() else { return Ok(true) };
         let now = named::named(disk, &dir.join(layout::PAGES), &record.container)?;

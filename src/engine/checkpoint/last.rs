@@ -13,9 +13,9 @@ use crate::disk::{Disk, Error, Result};
 pub struct Last {
     /// By what the catalog knows it.
     pub commit: Commit,
-    /// What it names; `None` before the first one.
+    /// Its record; `None` before the first one.
     pub checkpoint: Option<Checkpoint>,
-    /// What was in RAM.
+    /// The data that was in RAM.
     pub sections: Sections,
 }
 

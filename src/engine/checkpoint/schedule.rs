@@ -28,9 +28,9 @@ const REMOVED_BY_MERGE_MAX: usize = 64;
 pub(in crate::engine) struct Checkpoints {
     /// Number of the last cut.
     number: u64,
-    /// Whether it is not durable yet.
+    /// True until it is durable.
     is_under_way: bool,
-    /// Whether it is the one with which the crawl ends.
+    /// True for the one with which the crawl ends.
     is_last: bool,
     /// When it was cut, by [`Clock::elapsed`](crate::clock::Clock::elapsed).
     cut_at: Duration,
@@ -41,7 +41,7 @@ pub(in crate::engine) struct Checkpoints {
     is_wanted: bool,
     /// The value file that was nearly full at a checkpoint.
     cut_before_full: Option<u32>,
-    /// Whether anything that a checkpoint keeps has changed since the last cut.
+    /// True if anything that a checkpoint keeps has changed since the last cut.
     has_changed: bool,
     superseded: Ledger,
     /// Rests that began after the last cut.
@@ -76,12 +76,12 @@ impl Checkpoints {
         self.due = self.due.min(due);
     }
 
-    /// Whether one is in progress.
+    /// Returns whether one is in progress.
     pub fn are_under_way(&self) -> bool {
         self.is_under_way
     }
 
-    /// Whether one is in progress for longer than `most`; `elapsed` is what the engine's clock says.
+    /// Returns whether one is in progress for longer than `most`; `elapsed` is the time of the engine's clock.
     pub fn are_behind(&self, most: Option<Duration>, elapsed: Duration) -> bool {
         self.is_under_way && most.is_some_and(|most| elapsed.saturating_sub(self.cut_at) > most)
     }
@@ -106,7 +106,7 @@ impl Checkpoints {
         (!self.is_under_way).then_some(self.due)
     }
 
-    /// Whether one is to be cut now.
+    /// Returns whether one is to be cut now.
     pub fn is_due(&mut self, now: Time, container: &Container) -> bool {
         let nearly_full = container.nearly_full().filter(|&number| self.cut_before_full != Some(number));
         let early = nearly_full.is_some() || container.is_full();
@@ -139,7 +139,7 @@ impl Checkpoints {
         self.number
     }
 
-    /// What the cut supersedes waits for it, and so does the hold log before it.
+    /// Keeps the files that the cut supersedes until it is durable, and so the hold log before it.
     pub fn supersede(&mut self, superseded: impl IntoIterator<Item = PathBuf>) {
         let rests = self.rests.cut(self.number);
         self.superseded.supersede(self.number, superseded.into_iter().chain(rests));
@@ -150,7 +150,7 @@ impl Checkpoints {
         self.superseded.supersede(0, paths);
     }
 
-    /// What a merge deletes before it begins.
+    /// Takes the files that a merge deletes before it begins.
     pub fn take_some(&mut self, disk: &Disk) -> Removal {
         self.superseded.take(disk, REMOVED_BY_MERGE_MAX)
     }
@@ -174,7 +174,7 @@ impl Checkpoints {
         elapsed - self.cut_at
     }
 
-    /// Whether the last one of the crawl is durable.
+    /// Returns whether the last one of the crawl is durable.
     pub fn are_over(&self) -> bool {
         self.is_last && !self.is_under_way
     }

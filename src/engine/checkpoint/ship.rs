@@ -8,7 +8,7 @@ use crate::engine::Home;
 use crate::engine::exchange::Publish;
 use crate::exchange::Head;
 
-/// What is left to do where checkpoints are shipped.
+/// The work that is left where checkpoints are shipped.
 pub struct ShipJob {
     pub(in crate::engine) home: Home,
     pub(in crate::engine) checkpoint: Box<Checkpoint>,

@@ -434,11 +434,6 @@ impl Exchange {
         self.resends = false;
     }
 
-    /// Sends pairs of domains too, from now on.
-    pub fn count_supporters(&mut self) {
-        self.outgoing.count_supporters();
-    }
-
     /// Sends a pair of domains to the shard that owns the one that is linked to.
     pub fn send_support(&mut self, pair: Fingerprint, target: Fingerprint) -> Result<()> {
         self.outgoing.push_support(pair, target)

@@ -57,11 +57,6 @@ impl Outgoing {
         Ok(Outgoing { shard, dir: dir.to_owned(), writer, number: number + 1, kept })
     }
 
-    /// Says that pairs of domains will be among the links.
-    pub fn count_supporters(&mut self) {
-        self.writer.count_supporters();
-    }
-
     /// Sends a pair of domains to the shard that owns the one that is linked to.
     pub fn push_support(&mut self, pair: Fingerprint, target: Fingerprint) -> Result<()> {
         let receiver = Shard::of(self.shard.count(), target);

@@ -16,7 +16,7 @@ use crate::fingerprint::mix;
 
 /// Pages at most; half of them at least once there have been so many.
 const PAGES_MAX: usize = 512;
-/// Time for which figures are reported again before they are computed anew.
+/// Time for which figures are reported again before they are computed again.
 const TOLD_FOR: Duration = Duration::from_secs(10);
 
 /// Figures of the pages.

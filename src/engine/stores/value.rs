@@ -87,7 +87,7 @@ pub(crate) fn look_up<V: StoreValue>(
 pub(super) trait AnyStore {
     fn name(&self) -> StoreName;
     fn next_merge(&mut self, need: Need) -> Result<Option<Box<dyn BucketMerge>>>;
-    /// How much that merge is worth beside those of other stores, if there is one.
+    /// The worth of that merge compared with those of other stores, if there is one.
     fn merge_gain(&self, need: Need) -> Option<f64>;
     fn cut(&mut self, arrays: &mut Vec<u8>) -> Result<DrumCut>;
     fn take_unneeded(&mut self) -> Vec<PathBuf>;

@@ -359,7 +359,7 @@ impl Dispatcher<Fingerprint, Addresses, QueuedUrl> for BehindDns<'_> {
 }
 
 impl Arrival {
-    /// Of the URLs that were linked so far, the part that was new.
+    /// The part of the URLs linked so far that was new.
     pub(super) fn new_part(&self) -> f64 {
         (1 + self.unique) as f64 / (1 + self.unique + self.duplicate) as f64
     }

@@ -25,8 +25,7 @@
 //! 5 more. What it says of the payload (digest, length) is what the record that it refers to says.
 //!
 //! Offsets in the file are names: other records, the address pages and queued URLs have them. So no record ever moves
-//! or changes its length. A file in which a record was changed has version 2; one that was only appended to has 1. One
-//! with a page that was rendered, or with what such a page asked for, has version 3.
+//! or changes its length.
 //!
 //! [`retention`]: super::retention
 
@@ -41,11 +40,7 @@ use record::{FIXED_BYTES, whole};
 
 pub use record::KeyRecord;
 
-/// The version of a file in which no compaction has changed anything, the one behind it, and the one of a file with a
-/// page that was rendered, or what such a page asked for.
-const VERSION_APPENDED: u16 = 1;
-const VERSION_CHANGED: u16 = 2;
-pub(super) const VERSION: u16 = 3;
+pub(super) const VERSION: u16 = 1;
 /// One read of this size has most records whole.
 const READ_BYTES: usize = 512;
 /// A record that a compaction is changing at this moment is read again so often.
@@ -74,7 +69,7 @@ impl KeyFile {
         let found = file.len()?;
         let wanted = len.unwrap_or(HEADER_BYTES);
         if len.is_none() {
-            Header { kind: Kind::Keys, version: VERSION_APPENDED }.write(&file)?;
+            Header { kind: Kind::Keys, version: VERSION }.write(&file)?;
         } else {
             Header::check(&file, Kind::Keys, VERSION)?;
         }
@@ -170,12 +165,6 @@ impl KeyFile {
         let encoded = record.encode();
         let bytes = encoded.map_err(|what| self.too_large(format!("{what} is too large ({})", record.url)))?;
         let offset = self.len;
-        if record.has_rendering() {
-            self.raise(VERSION)?;
-        } else if record.generation > 0 || record.is_removed {
-            // in an index that is rebuilt
-            self.raise(VERSION_CHANGED)?;
-        }
         self.file.write_all_at(&bytes, offset)?;
         self.len += bytes.len() as u64;
         Ok(offset)
@@ -183,20 +172,10 @@ impl KeyFile {
 
     /// Puts `records` in the place of those from `offset` on: the same records, changed by a compaction.
     pub(super) fn overwrite(&self, offset: u64, records: &[u8]) -> Result<()> {
-        self.raise(VERSION_CHANGED)?;
         for (number, part) in records.chunks(SCAN_BYTES).enumerate() {
             self.file.write_all_at(part, offset + (number * SCAN_BYTES) as u64)?;
         }
         Ok(())
-    }
-
-    /// The file has at least this version from now on. One that has it is left alone: what is written and not synced
-    /// may be lost with the power, and the header with it.
-    fn raise(&self, version: u16) -> Result<()> {
-        match Header::check(&self.file, Kind::Keys, VERSION)?.version {
-            found if found >= version => Ok(()),
-            _ => Header { kind: Kind::Keys, version }.write(&self.file),
-        }
     }
 
     /// The record at `offset`, which must be there.
@@ -289,17 +268,12 @@ pub(super) fn read_steady(file: &DiskFile, offset: u64) -> Result<Option<KeyReco
         if let Some(record) = read_if_whole(file, offset)? {
             return Ok(Some(record));
         }
-        if !may_change(file) {
+        if offset >= file.len()? {
             break;
         }
         std::thread::sleep(LOOK_AGAIN);
     }
     read_if_whole(file, offset)
-}
-
-/// True if a compaction has ever changed records of `file`.
-fn may_change(file: &DiskFile) -> bool {
-    Header::check(file, Kind::Keys, VERSION).is_ok_and(|header| header.version >= VERSION_CHANGED)
 }
 
 /// Records in the order of the file.
@@ -347,7 +321,7 @@ impl Scan<'_> {
 
     /// Reads again what is in the buffer, which a compaction may have been changing when it was read.
     fn look_again(&mut self) -> bool {
-        if self.looks == 0 || !may_change(&self.keys.file) {
+        if self.looks == 0 {
             return false;
         }
         self.looks -= 1;

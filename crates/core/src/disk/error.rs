@@ -29,21 +29,10 @@ pub enum Error {
         /// The content that is there.
         found: String,
     },
-    /// A file was written by a later version of this program.
-    #[error("{}: format version {found}, but this program reads versions up to \
-             {known}: use a newer crawler", path.display())]
+    /// A file was written by a later version of this program, or by one from before the first release.
+    #[error("{}: format version {found}, but this program reads version {known}: use a newer crawler (a crawl from \
+             before the first release cannot be read any more)", path.display())]
     Newer {
-        /// The file that cannot be read.
-        path: PathBuf,
-        /// Its version.
-        found: u16,
-        /// The newest version that is known here.
-        known: u16,
-    },
-    /// A file was written by a version before the first release, which nothing reads any more.
-    #[error("{}: format version {found} of a development version; this program reads version {known}: begin a new \
-             crawl in another directory", path.display())]
-    Older {
         /// The file that cannot be read.
         path: PathBuf,
         /// Its version.
@@ -101,7 +90,6 @@ impl Error {
             Error::Io { path, .. }
             | Error::Damaged { path, .. }
             | Error::Newer { path, .. }
-            | Error::Older { path, .. }
             | Error::Link { path }
             | Error::Poisoned { path, .. }
             | Error::Limit { path, .. }

@@ -62,7 +62,7 @@ fn is_wanted(bucket: &Bucket, options: &DrumOptions, need: Need) -> bool {
     }
 }
 
-/// How much a merge of a bucket is worth beside others that serve the same need.
+/// The worth of merging a bucket, compared with others that serve the same need.
 fn gain(bucket: &Bucket, need: Need) -> f64 {
     if bucket.state.frozen.is_some() {
         return f64::INFINITY;

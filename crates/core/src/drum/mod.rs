@@ -238,7 +238,7 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         self.push(Op::CheckUpdate, key, Some(value), aux)
     }
 
-    /// How much the merge is worth that [`Drum::next_merge`] would hand out now, beside those of other DRUMs for the
+    /// The worth of the merge that [`Drum::next_merge`] would hand out now, compared with those of other DRUMs for the
     /// same need; `None` where there is none.
     pub fn merge_gain(&self, need: Need) -> Option<f64> {
         let chosen = self.merging.choose(&self.buckets, &self.options, need).filter(|_| self.merging.has_room());

@@ -33,7 +33,7 @@ pub struct Operation<V, A> {
 
 /// Returns whether `error` says something about a file, and not about the disk.
 pub fn is_fault(error: &Error) -> bool {
-    matches!(error, Error::Damaged { .. } | Error::Newer { .. } | Error::Older { .. }) || error.is_not_found()
+    matches!(error, Error::Damaged { .. } | Error::Newer { .. }) || error.is_not_found()
 }
 
 /// Puts what is wrong with a file into `faults`; other errors come back.

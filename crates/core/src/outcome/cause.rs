@@ -47,7 +47,7 @@ pub enum Cause {
     TooSlow,
     /// The connection broke.
     Disconnected,
-    /// What came is not HTTP, or breaks a limit of it.
+    /// The answer is not HTTP, or breaks a limit of it.
     Protocol,
     /// Every address of the host is private.
     PrivateAddress,
@@ -116,7 +116,7 @@ impl Cause {
         Cause::HeadTooLarge,
     ];
 
-    /// What the crawl decides by.
+    /// The failure by which the crawl decides.
     pub fn failure(self) -> Failure {
         match self {
             Cause::NoSuchHost => Failure::NoSuchHost,
@@ -148,8 +148,8 @@ impl Cause {
         }
     }
 
-    /// Whether the host was asked for anything: a name that leads nowhere, or to an address that is refused, ends the
-    /// attempt before a connection is tried, as does a proxy that does not work.
+    /// Returns whether the host was asked for anything: a name that leads nowhere, or to an address that is refused,
+    /// ends the attempt before a connection is tried, as does a proxy that does not work.
     pub fn is_contact(self) -> bool {
         !matches!(self.failure(), Failure::NoSuchHost | Failure::Dns | Failure::PrivateAddress | Failure::Proxy)
     }
@@ -202,12 +202,12 @@ impl fmt::Display for Cause {
     }
 }
 
-/// What a host is held back for: why it brings nothing, and where that was met.
+/// The reason for which a host is held back: why it brings nothing, and where that was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HostFault {
     /// At the host itself.
     Host(Cause),
-    /// Where its robots.txt redirects.
+    /// At the place where its robots.txt redirects.
     RobotsMoved(Cause),
     /// Its robots.txt was answered with this status, from which nothing follows.
     RobotsStatus(u16),
@@ -236,7 +236,7 @@ impl HostFault {
         }
     }
 
-    /// What [`HostFault::code`] was made of.
+    /// The fault that [`HostFault::code`] was made of.
     pub fn of_code(tag: u8, value: u16) -> Option<HostFault> {
         let cause = || Cause::ALL.get(usize::from(value)).copied();
         match tag {

@@ -102,11 +102,6 @@ pub struct KeyRecord {
 }
 
 impl KeyRecord {
-    /// True if only programs can read it that know of renderings.
-    pub(super) fn has_rendering(&self) -> bool {
-        self.of_rendering || self.is_rendered
-    }
-
     /// True if its record has the body that came.
     pub fn is_response(&self) -> bool {
         self.payload_at.is_none() && !self.is_external && !self.is_removed

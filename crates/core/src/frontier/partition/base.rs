@@ -20,9 +20,7 @@ use crate::frontier::reputation::DomainTotals;
 use crate::frontier::tuning::WRITER_BYTES;
 use crate::frontier::wire::{self, Reader};
 
-const VERSION: u16 = 4;
-/// Version of a base without supporters of domains.
-const WITHOUT_SUPPORTERS: u16 = 3;
+const VERSION: u16 = 1;
 const FOOTER_BYTES: u64 = 64;
 const DOMAIN_ENTRY: u8 = 0;
 const HOST_ENTRY: u8 = 1;
@@ -119,12 +117,11 @@ pub(super) struct BaseWriter {
 }
 
 impl BaseWriter {
-    /// Begins one; `counts_supporters` says whether domains may have any.
-    pub(super) fn create(disk: &Disk, path: &Path, block_bytes: usize, counts_supporters: bool) -> Result<Self> {
+    /// Begins one.
+    pub(super) fn create(disk: &Disk, path: &Path, block_bytes: usize) -> Result<Self> {
         let file = disk.open(path, Mode::Create)?;
         file.set_len(0)?;
-        let version = if counts_supporters { VERSION } else { WITHOUT_SUPPORTERS };
-        Header { kind: Kind::Base, version }.write(&file)?;
+        Header { kind: Kind::Base, version: VERSION }.write(&file)?;
         Ok(BaseWriter {
             writer: Writer::new(file, HEADER_BYTES, WRITER_BYTES),
             block_bytes,

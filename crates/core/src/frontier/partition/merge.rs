@@ -89,14 +89,7 @@ impl Merge {
             let base = Base::open(&self.disk, path, *bytes)?;
             sources.push(Source::new(Feed::Base(Box::new(Scan::new(base, self.cursors.clone())))));
         }
-        let mut runs = Runs {
-            disk: &self.disk,
-            path: &self.runs,
-            len: 0,
-            chunk: Chunk::default(),
-            made: Vec::new(),
-            counts_supporters: self.made.round.is_some(),
-        };
+        let mut runs = Runs { disk: &self.disk, path: &self.runs, len: 0, chunk: Chunk::default(), made: Vec::new() };
         let mut frame = Vec::new();
         for (path, len) in &self.tails {
             let mut frames = Frames::of_tail(&self.disk, path, *len)?;
@@ -148,7 +141,6 @@ struct Runs<'a> {
     len: u64,
     chunk: Chunk,
     made: Vec<(u64, u64)>,
-    counts_supporters: bool,
 }
 
 impl Runs<'_> {
@@ -159,12 +151,12 @@ impl Runs<'_> {
         for (_, range) in &self.chunk.order {
             entry_in(&self.chunk.bytes[range.clone()])?.put(&mut frame, &mut front);
             if frame.len() >= RUN_FRAME_BYTES {
-                self.len = tail::append(self.disk, self.path, self.len, &frame, self.counts_supporters)?;
+                self.len = tail::append(self.disk, self.path, self.len, &frame)?;
                 frame.clear();
                 front.clear();
             }
         }
-        self.len = tail::append(self.disk, self.path, self.len, &frame, self.counts_supporters)?;
+        self.len = tail::append(self.disk, self.path, self.len, &frame)?;
         self.made.push((start, self.len));
         self.chunk = Chunk::default();
         Ok(())

@@ -350,8 +350,7 @@ impl Partition {
         let last = self.recent.tails.len() - 1;
         let tail = self.recent.tails[last];
         let path = self.path(tail.generation, "tail");
-        self.recent.tails[last].bytes =
-            tail::append(&self.disk, &path, tail.bytes, &self.array, self.supported_max.is_some())?;
+        self.recent.tails[last].bytes = tail::append(&self.disk, &path, tail.bytes, &self.array)?;
         files.unsynced.insert(path);
         self.array.clear();
         self.front.clear();

@@ -71,7 +71,7 @@ struct Group {
 
 impl<'a> Output<'a> {
     pub(super) fn new(disk: &'a Disk, made: &'a NewBase) -> Result<Self> {
-        let writer = BaseWriter::create(disk, &made.path, made.block_bytes, made.round.is_some())?;
+        let writer = BaseWriter::create(disk, &made.path, made.block_bytes)?;
         Ok(Output {
             disk,
             made,

@@ -10,20 +10,16 @@ use std::path::Path;
 
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 
-/// Version of a tail: from 3 on there are totals of domains; without supporters a tail is of version 2.
-const VERSION: u16 = 3;
-const WITHOUT_SUPPORTERS: u16 = 2;
+const VERSION: u16 = 1;
 const FRAME_HEADER_BYTES: usize = 8;
 
 /// Writes `entries` as a frame at `len` of the file at `path` (0: the file is made) and says its new length.
-/// `counts_supporters` says whether totals of domains may be among them.
-pub(super) fn append(disk: &Disk, path: &Path, len: u64, entries: &[u8], counts_supporters: bool) -> Result<u64> {
+pub(super) fn append(disk: &Disk, path: &Path, len: u64, entries: &[u8]) -> Result<u64> {
     let mut bytes = Vec::with_capacity(HEADER_BYTES as usize + FRAME_HEADER_BYTES + entries.len());
     let file = if len == 0 {
         let file = disk.open(path, Mode::Create)?;
         file.set_len(0)?;
-        let version = if counts_supporters { VERSION } else { WITHOUT_SUPPORTERS };
-        bytes.extend_from_slice(&Header { kind: Kind::Tail, version }.to_bytes());
+        bytes.extend_from_slice(&Header { kind: Kind::Tail, version: VERSION }.to_bytes());
         file
     } else {
         disk.open(path, Mode::Write)?

@@ -2,19 +2,16 @@
 //!
 //! ```text
 //! version | delay: 0 or ms + 1 | number of rules | rules: length * 2 + is_allow, pattern | number of sitemaps |
-//! sitemaps: length, text | of version 2 only: number of usage lines | usage lines: length, path, what is stated
+//! sitemaps: length, text | number of usage lines | usage lines: length, path, what is stated
 //!                                    (all numbers as LEB128; nothing behind the last one)
 //! ```
-//! Version 2 is written where usage preferences are stated, version 1 elsewhere. What is stated is one byte, two bits
-//! for each use: 0 nothing, 1 refused, 2 allowed.
+//! What is stated is one byte, two bits for each use: 0 nothing, 1 refused, 2 allowed.
 
 use super::{RobotsRules, Rule, UsageLines};
 use crate::varint;
 use crate::web::preferences::Preferences;
 
 const VERSION: u8 = 1;
-/// The version with usage lines.
-const VERSION_USAGE: u8 = 2;
 
 impl RobotsRules {
     /// Appends all of it.
@@ -28,7 +25,7 @@ impl RobotsRules {
     }
 
     fn encode_with(&self, sitemaps: &[String], out: &mut Vec<u8>) {
-        out.push(if self.usage.is_some() { VERSION_USAGE } else { VERSION });
+        out.push(VERSION);
         varint::push(self.delay_ms.map_or(0, |ms| ms.saturating_add(1)), out);
         varint::push(self.rules.len() as u64, out);
         let mut start = 0;
@@ -43,13 +40,11 @@ impl RobotsRules {
             varint::push(sitemap.len() as u64, out);
             out.extend_from_slice(sitemap.as_bytes());
         }
-        if let Some(usage) = &self.usage {
-            varint::push(usage.len() as u64, out);
-            for (path, stated) in usage.iter() {
-                varint::push(path.len() as u64, out);
-                out.extend_from_slice(path);
-                out.push(stated.bits());
-            }
+        varint::push(self.usage.as_ref().map_or(0, |usage| usage.len() as u64), out);
+        for (path, stated) in self.usage.iter().flat_map(|usage| usage.iter()) {
+            varint::push(path.len() as u64, out);
+            out.extend_from_slice(path);
+            out.push(stated.bits());
         }
     }
 
@@ -57,8 +52,7 @@ impl RobotsRules {
     /// Takes no more memory than a small multiple of the input.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut input = Input(bytes);
-        let version = input.take(1)?[0];
-        if version != VERSION && version != VERSION_USAGE {
+        if input.take(1)?[0] != VERSION {
             return None;
         }
         let delay_ms = input.number()?.checked_sub(1);
@@ -75,15 +69,13 @@ impl RobotsRules {
             let text = std::str::from_utf8(input.take(length)?).ok()?;
             rules.sitemaps.push(text.to_owned());
         }
-        if version == VERSION_USAGE {
-            let mut usage = UsageLines::default();
-            for _ in 0..input.number()? {
-                let length = input.number()?;
-                let path = input.take(length)?;
-                usage.push(path, Preferences::from_bits(input.take(1)?[0])?);
-            }
-            rules.usage = Some(usage.into());
+        let mut usage = UsageLines::default();
+        for _ in 0..input.number()? {
+            let length = input.number()?;
+            let path = input.take(length)?;
+            usage.push(path, Preferences::from_bits(input.take(1)?[0])?);
         }
+        rules.usage = (!usage.is_empty()).then(|| usage.into());
         rules.shrink();
         input.0.is_empty().then_some(rules)
     }
