@@ -83,7 +83,7 @@ fn files(dir: &Path, mib: usize) -> Result<Vec<NamedFile>> {
 fn trip(store: &Arc<dyn ObjectStore>, local: &Path, files: &[NamedFile], back: &Path) -> Result<[(f64, f64); 2]> {
     let names = Names::new("");
     let (shard, claim) = (Shard::new(0, 1), Claim { era: 1, epoch: 1 });
-    let mut shipper = Shipper::new(store.clone(), names, (1, shard), claim, None, ShipOptions::default());
+    let mut shipper = Shipper::new(store.clone(), names, 1, shard, claim, None, ShipOptions::default());
     let (mut manifest, put) = timed(|| shipper.ship(&Disk::real(), local, 1, &Head::default(), files))?;
     manifest.committed_at(1);
     let ((), get) = timed(|| restore(&**store, &manifest, &Disk::real(), back, Archive::Too))?;

@@ -55,10 +55,12 @@ mod warnings;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crossbeam_channel::Receiver;
+
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::disk::Disk;
-use crate::engine::{Commons, ListedSeeds, Opening, SeedList, Settings};
+use crate::engine::{Commons, Event, ListedSeeds, Opening, SeedList, Settings};
 use crate::fetch::Permission;
 use crate::process::{ProcessOptions, Processor};
 use crate::record::Finish;
@@ -73,8 +75,9 @@ use live::Observer;
 pub use options::{copied_config, key_maker};
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
 use runtime::{Network, Runtime};
+use shard_directory::Company;
 use shard_run::{Admission, News, ShardRun};
-use threads::Port;
+use threads::ThreadExecutors;
 
 /// Runs the crawl of `request` to its end, and prints how it went.
 pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
@@ -95,8 +98,8 @@ pub fn run_by(mut request: CrawlRequest, clock: Arc<dyn Clock>) -> Result<Finish
     let known = directory.listed(&request)?;
     let ceiling = memory::Ceiling::of(&request.config, threads::cores()).with_seeds(lines + known, file.len() as u64);
     let dedup = dedup::prepare(&request.config, &Disk::real(), &request.dir)?;
-    let process = ProcessOptions { dedup, ..options::process(&request.config, directory.keys.clone(), guard.clone())? };
-    let network = Network { idle_max, guard, lease: Permission::default() };
+    let process = ProcessOptions { dedup, ..options::process(&request.config, directory.keys.clone(), guard)? };
+    let network = Network { idle_max, lease: Permission::default() };
     let mut runtime = Runtime::start(&request, clock, network, &process)?;
     let mut ports = runtime.ports(&request)?;
     let shipments = cluster::begin(&request, &directory)?;
@@ -115,7 +118,10 @@ pub fn run_by(mut request: CrawlRequest, clock: Arc<dyn Clock>) -> Result<Finish
     } else {
         drop(file);
         let port = ports.pop().expect("a crawl has a shard");
-        run_alone(&request, (&directory, seeds, process), &mut runtime, (port, shipments.clone()), ceiling.bytes)
+        let opening = opening_alone(&request, &directory, seeds, &runtime, port.executors, shipments.clone());
+        opening.and_then(|opening| {
+            run_alone(&request, opening, Processor::new(process), port.events, &mut runtime, ceiling.bytes)
+        })
     };
     // the engines are gone, and with them answers that hold places in memory which the threads may wait for
     runtime.stop();
@@ -131,20 +137,33 @@ fn settings(config: &Config) -> Settings {
     settings
 }
 
+/// Returns what the only engine of a crawl is opened with.
+fn opening_alone(
+    request: &CrawlRequest,
+    directory: &Directory,
+    seeds: ListedSeeds,
+    runtime: &Runtime,
+    executors: ThreadExecutors,
+    shipments: Option<Arc<Shipments>>,
+) -> Result<Opening, CrawlError> {
+    let (keys, clock) = (directory.keys.clone(), runtime.clock.clone());
+    let commons = Commons::new(&settings(&request.config), clock.clone());
+    let company = Company { at_once: 1, keys, clock, commons };
+    let opening = directory.shards[0].opening(request, company, executors, seeds)?;
+    Ok(Opening { shipping: shipping(shipments), ..opening })
+}
+
 /// Runs the only engine of a crawl, on this thread.
 fn run_alone(
     request: &CrawlRequest,
-    (directory, seeds, process): (&Directory, ListedSeeds, ProcessOptions),
+    opening: Opening,
+    processor: Processor,
+    events: Receiver<Event>,
     runtime: &mut Runtime,
-    (Port { executors, events }, shipments): (Port, Option<Arc<Shipments>>),
     ceiling: u64,
 ) -> Result<Finish, CrawlError> {
-    let (shard, clock) = (&directory.shards[0], runtime.clock.clone());
-    let commons = Commons::new(&settings(&request.config), clock.clone());
-    let slots = commons.slots.clone();
-    let opening = shard.opening(request, (directory.keys.clone(), 1), executors, seeds, (clock, commons, None))?;
-    let opening = Opening { shipping: shipping(shipments), ..opening };
-    let (mut run, past) = ShardRun::open(opening, Processor::new(process), events, News::default())?;
+    let slots = opening.commons.slots.clone();
+    let (mut run, past) = ShardRun::open(opening, processor, events, News::default())?;
     let mut crawl = || {
         let replayed = run.replay()?;
         runtime.threads.engines_are_up();

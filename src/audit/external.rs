@@ -120,7 +120,8 @@ impl fmt::Display for ExternalCounts {
 /// Writes the URLs of external links to `out`, one a line, and says how many they are; what is external, `is_outside`
 /// says. What comes back are their keys.
 pub(super) fn list(
-    (links, nodes): (&Spool, &Spool),
+    links: &Spool,
+    nodes: &Spool,
     is_outside: &dyn Fn(&CanonicalUrl) -> bool,
     out: &mut dyn Write,
 ) -> Result<(Spool, u64)> {

@@ -164,7 +164,7 @@ impl Audit {
     /// Writes the external URLs that links lead to, one a line and each once, and says how many they are. `is_outside`
     /// says of a URL whether it is out of the crawl's scope. Then [`Audit::checked`] may say what came of them.
     pub fn external(&mut self, is_outside: &dyn Fn(&CanonicalUrl) -> bool, out: &mut dyn Write) -> Result<u64> {
-        let (keys, count) = external::list((&self.links, &self.nodes), is_outside, out)?;
+        let (keys, count) = external::list(&self.links, &self.nodes, is_outside, out)?;
         self.external = Some(External { keys, checked: None });
         Ok(count)
     }

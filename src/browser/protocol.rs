@@ -110,16 +110,22 @@ impl Connection {
         self.write(self.calls.fetch_add(1, Ordering::Relaxed), session, method, params);
     }
 
-    /// The same, with another method that is called where the browser refuses.
-    pub(super) fn send_or(&self, session: &str, method: &str, params: &Value, otherwise: (&'static str, Value)) {
+    /// The same, with another method that is called with its own parameters where the browser refuses.
+    pub(super) fn send_or(
+        &self,
+        session: &str,
+        method: &str,
+        params: &Value,
+        other: &'static str,
+        other_params: Value,
+    ) {
         let id = self.calls.fetch_add(1, Ordering::Relaxed);
         {
             let mut shared = self.shared();
             if shared.ended {
                 return;
             }
-            let (method, params) = otherwise;
-            shared.waiting.insert(id, Waiting::Otherwise(Box::new((session.to_owned(), method, params))));
+            shared.waiting.insert(id, Waiting::Otherwise(Box::new((session.to_owned(), other, other_params))));
         }
         self.write(id, session, method, params);
     }

@@ -77,7 +77,7 @@ impl ChangesArgs {
                 return Ok(());
             }
             let change = self.change(archive, newest, since);
-            compare::print(change, (|change: &Change| self.wants(change), self.json), out, damage, warnings)
+            compare::print(change, |change: &Change| self.wants(change), self.json, out, damage, warnings)
         })?;
         out.flush()?;
         damage.or(Exit::Done, warnings)

@@ -352,7 +352,10 @@ impl RunArgs {
         self.of.place.apply(&mut config)?;
         let shares = !config.cluster.registry.is_empty();
         let mut config = match given {
-            given if shares => self.on_this_machine(&config, given.unwrap_or_default())?,
+            given if shares => {
+                let (own, origins) = given.unwrap_or_default();
+                self.on_this_machine(&config, &own, &origins)?
+            }
             Some((own, _)) => {
                 self.adopt(&config)?;
                 own
@@ -389,10 +392,10 @@ impl RunArgs {
         }
     }
 
-    /// The settings of the crawl, with those of the file of this machine that are a machine's own.
-    fn on_this_machine(&self, config: &Config, (own, origins): (Config, Origins)) -> anyhow::Result<Config> {
+    /// The settings of the crawl, with those of the file of this machine, `own`, that are a machine's own.
+    fn on_this_machine(&self, config: &Config, own: &Config, origins: &Origins) -> anyhow::Result<Config> {
         let crawl = cluster::settings(config, self.of.crawl.as_deref())?;
-        let (config, ignored) = crawl.on_machine(&own, &origins)?;
+        let (config, ignored) = crawl.on_machine(own, origins)?;
         for key in ignored {
             tracing::warn!("{key}: the crawl was made with another value, and that counts");
         }

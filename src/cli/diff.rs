@@ -94,7 +94,7 @@ impl DiffArgs {
         match &self.what[..] {
             [first, second] => {
                 let open = |dir: &String| open(Path::new(dir), open_archive);
-                self.of_crawls((&*open(first)?, &*open(second)?), &mut out, &mut warnings)
+                self.of_crawls(&*open(first)?, &*open(second)?, &mut out, &mut warnings)
             }
             [what] if PathBuf::from(what).is_dir() => {
                 Err(UsageError::because(format!("{what} is a directory; name two of them, or a URL with its scheme")))
@@ -134,7 +134,7 @@ impl DiffArgs {
             return Ok(Exit::Internal);
         };
         let name = |entry: &Entry| format!("{}\t{}", Escaped(&entry.url), iso_ms(entry.time));
-        let differences = unified((&before, &now), (&name(&from), &name(&to)));
+        let differences = unified(&before, &now, &name(&from), &name(&to));
         if differences.is_empty() {
             let (from, to) = (iso_ms(from.time), iso_ms(to.time));
             let what = if self.source { "bytes" } else { "text" };
@@ -161,7 +161,8 @@ impl DiffArgs {
     /// Prints what became of the URLs of one crawl in another.
     fn of_crawls(
         &self,
-        (first, second): (&dyn Archive, &dyn Archive),
+        first: &dyn Archive,
+        second: &dyn Archive,
         out: &mut dyn Write,
         warnings: &mut dyn Write,
     ) -> anyhow::Result<Exit> {
@@ -171,13 +172,8 @@ impl DiffArgs {
             None => Ok(None),
         };
         let mut print = |change: anyhow::Result<Option<Change>>, damage: &mut Damage, warnings: &mut dyn Write| {
-            compare::print(
-                change,
-                (|change: &Change| change.kind() != Kind::Unchanged, self.json),
-                out,
-                damage,
-                warnings,
-            )
+            let is_wanted = |change: &Change| change.kind() != Kind::Unchanged;
+            compare::print(change, is_wanted, self.json, out, damage, warnings)
         };
         self.selection.each(second, false, &mut damage, warnings, |now, damage, warnings| {
             let now = Version { archive: second, entry: &now };
@@ -269,7 +265,7 @@ mod tests {
         }
         let cli = Cli::parse_from(["diff", "a", "b"]);
         let mut out = Vec::new();
-        cli.args.of_crawls((&first, &second), &mut out, &mut Vec::new()).unwrap();
+        cli.args.of_crawls(&first, &second, &mut out, &mut Vec::new()).unwrap();
         let expected = "changed\thttps://a.example/other\t100 % of the text\nnew\thttps://a.example/new\n\
                         gone\thttps://a.example/gone\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);

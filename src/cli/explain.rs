@@ -79,7 +79,7 @@ impl ExplainArgs {
             let stored = self.archive.stored(Reads::Url)?.expect("the store was named");
             stored.show_seeds()?;
             tries += 1;
-            match explain::explain_stored((&stored.disk(), stored.dir()), url, config.cloned()) {
+            match explain::explain_stored(&stored.disk(), stored.dir(), url, config.cloned()) {
                 Err(_) if tries < TRIES && stored.has_gone_on()? => {}
                 explained => return Ok(explained?),
             }

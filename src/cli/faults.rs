@@ -43,7 +43,8 @@ impl Machines {
 /// Runs the cases of `seeds`, perhaps with a deliberate mistake; an error tells of the first one that broke the
 /// contract, with what led to it. Checksums of their logs go to a file.
 pub(super) fn run(
-    (seeds, machines): (Range<u64>, Machines),
+    seeds: Range<u64>,
+    machines: Machines,
     mistake: Option<Mistake>,
     checksums: Option<&Path>,
 ) -> anyhow::Result<()> {

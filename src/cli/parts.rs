@@ -37,7 +37,7 @@ pub(super) fn open_archive(disk: &Disk, dir: &Path) -> anyhow::Result<Box<dyn Ar
 /// An archive that has `page`, and its entry there.
 pub(super) fn of_page(page: &Page) -> (impl Archive + use<>, Entry) {
     let (archives, place, record) = page.parts();
-    (Container { archives: archives.clone() }, entry((place, record.clone())))
+    (Container { archives: archives.clone() }, entry(place, record.clone()))
 }
 
 fn nothing_stored(dir: &Path) -> anyhow::Error {
@@ -78,7 +78,7 @@ impl Container {
     fn of_shard(&self, place: usize) -> Box<dyn Iterator<Item = anyhow::Result<Entry>> + '_> {
         match self.archives.reader(place) {
             Ok(None) => Box::new(std::iter::empty()),
-            Ok(Some(reader)) => Box::new(reader.records().map(move |record| Ok(entry((place, record?))))),
+            Ok(Some(reader)) => Box::new(reader.records().map(move |record| Ok(entry(place, record?)))),
             Err(error) => Box::new(std::iter::once(Err(error.into()))),
         }
     }
@@ -87,12 +87,12 @@ impl Container {
 impl Archive for Container {
     fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>> {
         let url = CanonicalUrl::parse(url).with_context(|| format!("{url} is not a URL that can be crawled"))?;
-        Ok(self.archives.newest(&url)?.map(entry))
+        Ok(self.archives.newest(&url)?.map(|(place, record)| entry(place, record)))
     }
 
     fn entry(&self, handle: u64) -> anyhow::Result<Entry> {
         let (place, record, _) = self.record_of(handle)?;
-        Ok(entry((place, record)))
+        Ok(entry(place, record))
     }
 
     fn plain_spelling(&self, url: &CanonicalUrl) -> Option<String> {
@@ -101,7 +101,7 @@ impl Archive for Container {
 
     fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>> {
         let (place, record, reader) = self.record(entry)?;
-        Ok(reader.previous(&record)?.map(|record| self::entry((place, record))))
+        Ok(reader.previous(&record)?.map(|record| self::entry(place, record)))
     }
 
     fn entries(&self) -> Box<dyn Iterator<Item = anyhow::Result<Entry>> + '_> {
@@ -153,7 +153,7 @@ impl Archive for Container {
     }
 }
 
-fn entry((place, record): (usize, KeyRecord)) -> Entry {
+fn entry(place: usize, record: KeyRecord) -> Entry {
     Entry {
         status: record.status,
         time: record.time,

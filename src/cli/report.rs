@@ -101,7 +101,7 @@ impl ReportArgs {
             }
             match &stored {
                 None => reports::write(name, dir, &mut out, form)?,
-                Some(stored) => reports::write_stored(name, (&stored.disk(), stored.dir()), &mut out, form)?,
+                Some(stored) => reports::write_stored(name, &stored.disk(), stored.dir(), &mut out, form)?,
             }
         }
         out.flush()?;

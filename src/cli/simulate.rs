@@ -264,7 +264,7 @@ pub fn simulate(args: &SimulateArgs) -> anyhow::Result<()> {
             return Err(UsageError::because("--nodes needs --shards 2 or more, and --cases below 1000000"));
         }
         let on = Machines { shards: args.shards, nodes: args.nodes };
-        return super::faults::run((args.cases.clone(), on), args.mistake, args.checksums.as_deref());
+        return super::faults::run(args.cases.clone(), on, args.mistake, args.checksums.as_deref());
     }
     let web = SimWeb::start(args.options()).map_err(|e| match e.kind() {
         // options that no web can be made of

@@ -122,7 +122,7 @@ pub struct Claimed {
 }
 
 impl Claimed {
-    pub(super) fn new(shard: u32, (era, epoch): (u32, u64), head: HeadAt, hold: Arc<Hold>) -> Claimed {
+    pub(super) fn new(shard: u32, era: u32, epoch: u64, head: HeadAt, hold: Arc<Hold>) -> Claimed {
         let head_revision = AtomicU64::new(head.revision);
         let head = (head.record.number > 0).then_some(head);
         Claimed { shard, era, epoch, head, hold, head_revision }

@@ -23,6 +23,7 @@ use super::ending::{self, Ending};
 use super::live::{DISPLAY, Posted, Teller};
 use super::runtime::Runtime;
 use super::seat::{Abandoned, Heard, Seat, Told, Word, Work};
+use super::shard_directory::Company;
 use super::shard_run::{Admission, Admitted, News};
 use super::threads::Port;
 use super::{CrawlError, CrawlRequest};
@@ -106,11 +107,13 @@ pub(super) fn run(
             let exchange = ExchangeOptions { shard, registry, crawl_dir, disk };
             let work = Work {
                 request,
-                at_once: request.config.crawl.shards,
                 directory: shard_directory.clone(),
-                keys: directory.keys.clone(),
-                clock: clock.clone(),
-                commons: commons.clone(),
+                company: Company {
+                    at_once: request.config.crawl.shards,
+                    keys: directory.keys.clone(),
+                    clock: clock.clone(),
+                    commons: commons.clone(),
+                },
                 process: process.clone(),
                 ceiling,
                 seeds: seeds.clone(),
@@ -118,7 +121,7 @@ pub(super) fn run(
                 shipping: shipping(shipments.clone()),
                 news,
             };
-            director.seats.push(Seat::take(scope, (shard, move || Ok(work)), port, told_in.clone())?);
+            director.seats.push(Seat::take(scope, shard, move || Ok(work), port, told_in.clone())?);
             Ok(())
         });
         drop((told_in, seeds));
@@ -219,7 +222,7 @@ impl Director<'_, '_> {
         let disk_floor = posted.iter().map(|posted| posted.disk_floor).max().unwrap_or(0);
         let Some(live) = Live::sum(posted.into_iter().map(|posted| posted.live)) else { return };
         let Snapshot { statistics, gauges, .. } = &live.figures;
-        self.teller.tell(&mut runtime.display, now, (statistics, gauges), live.phase, disk_floor);
+        self.teller.tell(&mut runtime.display, now, statistics, gauges, live.phase, disk_floor);
         if now >= self.metrics_due && runtime.endpoint.is_open() {
             self.metrics_due = now + METRICS_EVERY;
             runtime.endpoint.put(live);

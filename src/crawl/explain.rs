@@ -57,7 +57,8 @@ pub fn explain(dir: &Path, url: &CanonicalUrl, config: Option<Config>) -> Result
 
 /// The same of a crawl in a store, which `disk` shows in `dir`. Whether it runs is not known.
 pub fn explain_stored(
-    (disk, dir): (&Disk, &Path),
+    disk: &Disk,
+    dir: &Path,
     url: &CanonicalUrl,
     config: Option<Config>,
 ) -> Result<Explanation, CrawlError> {

@@ -66,7 +66,7 @@ impl View for Observer<'_> {
             self.display.tell_hosts(engine.activity(wanted), now);
         }
         let (statistics, gauges) = (engine.statistics(), engine.gauges());
-        self.teller.tell(self.display, now, (&statistics, &gauges), engine.doing(), engine.disk_floor());
+        self.teller.tell(self.display, now, &statistics, &gauges, engine.doing(), engine.disk_floor());
         if self.sampler.sample(&statistics, now) && self.endpoint.is_open() {
             self.endpoint.put(self.sampler.live(engine));
         }
@@ -97,7 +97,8 @@ impl Teller {
         &mut self,
         display: &mut Progress,
         now: Time,
-        (statistics, gauges): (&Statistics, &Gauges),
+        statistics: &Statistics,
+        gauges: &Gauges,
         doing: Doing,
         disk_floor: u64,
     ) {

@@ -3,7 +3,7 @@
 //! What shapes the disk (buckets, partitions, parameters left out of keys) is fixed when the crawl is created: a
 //! configuration that says otherwise later changes nothing there, and the operator is told.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::files::{IDLE_CONNECTIONS_MAX, WORKERS_MOST};
+use super::shard_directory::{Company, ShardDirectory};
 use super::sites::{self, SiteTables};
 use super::treatment;
 use super::{CrawlError, CrawlRequest, rendering, share};
 use crate::catalog::Catalog;
-use crate::clock::{Clock, Time};
+use crate::clock::Time;
 use crate::config::{self, Config, RecrawlChange, RecrawlMode};
 use crate::container::{ContainerOptions, RetentionOptions, WarcInfo};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{
-    Commons, Executors, Identity, ListedSeeds, Opening, Settings, Sites, SlotOptions, SupportOptions, WORKERS_START,
-    Waker, mend,
+    Executors, Identity, ListedSeeds, Opening, Settings, Sites, SlotOptions, SupportOptions, WORKERS_START, Waker, mend,
 };
 use crate::fetch::{FetchOptions, Permission};
 use crate::frontier::{FrontierOptions, RoundBudgets, Treatments};
@@ -204,15 +204,16 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
 /// An engine's executors, and how it is woken.
 type Hands = (Box<dyn Executors>, Waker);
 
-/// Everything that the engine is opened with, which is one of so many `at_once` in this process. Executors with the way
-/// to wake the engine, logs and seeds are the caller's.
+/// Everything that the engine of `shard` is opened with. Executors with the way to wake the engine, logs and seeds are
+/// the caller's.
 pub(super) fn opening(
     request: &CrawlRequest,
-    (disk, dir, catalog): (Disk, PathBuf, Arc<dyn Catalog>),
-    (clock, commons): (Arc<dyn Clock>, Commons),
-    (identity, is_new): (Identity, bool),
-    (keys, at_once): (Arc<KeyMaker>, usize),
+    shard: &ShardDirectory,
+    company: Company,
 ) -> Result<impl FnOnce(Hands, (CrawlLog, SkippedLog), ListedSeeds) -> Opening, CrawlError> {
+    let Company { at_once, keys, clock, commons } = company;
+    let (disk, dir, catalog) = (shard.disk.clone(), shard.dir.clone(), shard.catalog.clone());
+    let (identity, is_new) = (shard.identity.clone(), shard.is_new);
     let (config, own) = (request.config.clone(), share::of_one_of(&request.config, at_once));
     let crawl_id = identity.id;
     let force = request.force;

@@ -17,7 +17,6 @@ use crate::disk::Disk;
 use crate::fetch::{FetchOptions, Permission};
 use crate::process::ProcessOptions;
 use crate::report::Progress;
-use crate::web::address::AddressGuard;
 
 /// It, from start to end.
 pub(super) struct Runtime {
@@ -29,10 +28,9 @@ pub(super) struct Runtime {
     control: Option<Control>,
 }
 
-/// Limits of the network threads: connections that stay open without a request, and addresses that may be connected to.
+/// Limits of the network threads: connections that stay open without a request, and the right to make requests.
 pub(super) struct Network {
     pub idle_max: usize,
-    pub guard: AddressGuard,
     pub lease: Permission,
 }
 
@@ -41,7 +39,7 @@ impl Runtime {
     pub fn start(
         request: &CrawlRequest,
         clock: Arc<dyn Clock>,
-        Network { idle_max, guard, lease }: Network,
+        Network { idle_max, lease }: Network,
         process: &ProcessOptions,
     ) -> Result<Runtime, CrawlError> {
         let (config, dir) = (&request.config, &request.dir);
@@ -55,7 +53,7 @@ impl Runtime {
         let browser = rendering::browser(config)?;
         let render = browser.map(|program| rendering::executor(config, program, process.clone()));
         let ships = options::ships(config);
-        let threads = Threads::start(shards, workers, (fetch, guard), (process, render), (clock.clone(), ships))?;
+        let threads = Threads::start(shards, workers, fetch, process, render, clock.clone(), ships)?;
         Ok(Runtime { clock, display, endpoint, threads, console, control: None })
     }
 

@@ -12,14 +12,11 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use super::control::Orders;
 use super::ending::Ending;
 use super::live::{Board, ShardObserver, View};
-use super::shard_directory::ShardDirectory;
+use super::shard_directory::{Company, ShardDirectory};
 use super::shard_run::{Admission, Admitted, News, ShardRun};
 use super::threads::{Port, no_thread};
 use super::{CrawlError, CrawlRequest};
-use crate::clock::Clock;
-use crate::engine::{
-    Commons, Event, ExchangeOptions, Fault, ListedSeeds, Opening, Past, ReplyTo, RoundWanted, Shipping,
-};
+use crate::engine::{Event, ExchangeOptions, Fault, ListedSeeds, Opening, Past, ReplyTo, RoundWanted, Shipping};
 use crate::process::{ProcessOptions, Processor};
 use crate::shard::Shard;
 use crate::web::seeds::SeedLines;
@@ -31,13 +28,8 @@ const ABANDONED: &str = "another shard of the crawl has failed";
 /// The things with which an engine is run.
 pub(super) struct Work<'a> {
     pub request: &'a CrawlRequest,
-    /// Among how many shards the memory of the process is divided.
-    pub at_once: usize,
     pub directory: Arc<ShardDirectory>,
-    pub keys: Arc<KeyMaker>,
-    pub clock: Arc<dyn Clock>,
-    /// Resources that all engines of the process share.
-    pub commons: Commons,
+    pub company: Company,
     pub process: ProcessOptions,
     /// The most memory that the process takes.
     pub ceiling: u64,
@@ -108,7 +100,8 @@ impl<'scope> Seat<'scope> {
     /// on that thread.
     pub fn take<'env: 'scope>(
         scope: &'scope Scope<'scope, 'env>,
-        (shard, make): (Shard, impl FnOnce() -> Result<Work<'env>, CrawlError> + Send + 'scope),
+        shard: Shard,
+        make: impl FnOnce() -> Result<Work<'env>, CrawlError> + Send + 'scope,
         port: Port,
         told: Sender<Heard>,
     ) -> Result<Seat<'scope>, CrawlError> {
@@ -178,11 +171,9 @@ impl Line {
 impl Work<'_> {
     fn run(&self, Port { executors, events }: Port, board: Board, line: &Line) -> Result<(), Broken> {
         let (request, shard) = (self.request, self.exchange.shard);
-        let seeds = own_seeds(self.seeds.clone(), shard, self.keys.clone());
-        let shared = (self.clock.clone(), self.commons.clone(), Some(self.exchange.clone()));
-        let keys = (self.keys.clone(), self.at_once);
-        let opening = self.directory.opening(request, keys, executors, seeds, shared)?;
-        let opening = Opening { shipping: self.shipping.clone(), ..opening };
+        let seeds = own_seeds(self.seeds.clone(), shard, self.company.keys.clone());
+        let opening = self.directory.opening(request, self.company.clone(), executors, seeds)?;
+        let opening = Opening { exchange: Some(self.exchange.clone()), shipping: self.shipping.clone(), ..opening };
         let (mut run, past) = ShardRun::open(opening, Processor::new(self.process.clone()), events, self.news.clone())?;
         let mut observer = ShardObserver::new(self.ceiling, board);
         self.crawl(&mut run, past, &mut observer, line).map_err(|broken| match broken {
@@ -201,7 +192,7 @@ impl Work<'_> {
         };
         let admitted = run.admit(admission)?;
         let Word::Crawl(mut orders) = line.tell(Told::Admitted(admitted))? else { unreachable!("{ORDER}") };
-        let finish = run.run(&*self.clock, &mut orders, observer)?;
+        let finish = run.run(&*self.company.clock, &mut orders, observer)?;
         let _ = line.told.send((line.shard, Ok(Told::Done(Box::new(Ending::of(run, finish))))));
         orders.answer_until(&mut run.engine, observer.sampler(), &line.words)?;
         Ok(())

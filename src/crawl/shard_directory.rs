@@ -10,19 +10,32 @@ use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::config::Bytes;
 use crate::disk::{self, DirectoryLock, Disk, Error};
-use crate::engine::{Commons, ExchangeOptions, Identity, ListedSeeds, Opening, mend};
+use crate::engine::{Commons, Identity, ListedSeeds, Opening, mend};
 use crate::record::layout::{self, Entry};
 use crate::record::{CrawlLog, SkippedLog};
 use crate::shard::Shard;
 use crate::web::url::KeyMaker;
+
+/// Things that an engine has in common with the others of its process.
+#[derive(Clone)]
+pub(super) struct Company {
+    /// Number of engines among which the memory of the process is divided.
+    pub at_once: usize,
+    /// Maker of the fingerprints of the crawl.
+    pub keys: Arc<KeyMaker>,
+    /// Clock of the process.
+    pub clock: Arc<dyn Clock>,
+    /// Resources that all engines of the process share.
+    pub commons: Commons,
+}
 
 /// A shard that was opened, and has no engine yet.
 pub(super) struct ShardDirectory {
     pub dir: PathBuf,
     pub identity: Identity,
     pub is_new: bool,
-    disk: Disk,
-    catalog: Arc<dyn Catalog>,
+    pub disk: Disk,
+    pub catalog: Arc<dyn Catalog>,
     /// Lock of a shard beside others; `None` for the only one, for which the lock of the crawl directory is enough.
     _lock: Option<DirectoryLock>,
 }
@@ -61,23 +74,20 @@ impl ShardDirectory {
         Ok(ShardDirectory { dir, identity, is_new, disk, catalog, _lock: Some(lock) })
     }
 
-    /// Returns what its engine is opened with. It has `commons` in common with the others of the process, and is one of
-    /// `at_once`.
+    /// Returns what its engine is opened with. Its exchange with other shards and its shipping are the caller's.
     pub fn opening(
         &self,
         request: &CrawlRequest,
-        (keys, at_once): (Arc<KeyMaker>, usize),
+        company: Company,
         executors: ThreadExecutors,
         seeds: ListedSeeds,
-        (clock, commons, exchange): (Arc<dyn Clock>, Commons, Option<ExchangeOptions>),
     ) -> Result<Opening, CrawlError> {
-        let ShardDirectory { dir, identity, is_new, disk, catalog, .. } = self;
+        let ShardDirectory { dir, disk, .. } = self;
         let log_bytes = request.config.report.log_bytes.map(Bytes::get);
         let logs = (CrawlLog::open(disk, dir)?.rolled_at(log_bytes), SkippedLog::open(disk, dir)?.rolled_at(log_bytes));
-        let place = (disk.clone(), dir.clone(), catalog.clone());
-        let opening = options::opening(request, place, (clock, commons), (identity.clone(), *is_new), (keys, at_once))?;
+        let opening = options::opening(request, self, company)?;
         let wake = executors.waker();
-        Ok(Opening { exchange, ..opening((Box::new(executors), wake), logs, seeds) })
+        Ok(opening((Box::new(executors), wake), logs, seeds))
     }
 }
 

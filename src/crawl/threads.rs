@@ -29,7 +29,6 @@ use crate::fetch::{FetchLine, FetchOptions, Fetcher};
 use crate::frontier::PartitionJob;
 use crate::process::{ProcessOptions, ProcessPool};
 use crate::render::{OPEN_MAX, RenderExecutorOptions, RenderLine, Renderer};
-use crate::web::address::AddressGuard;
 
 const PARTITION_PLACES: usize = 8;
 /// Engines that have one thread of each kind together.
@@ -108,9 +107,11 @@ impl Threads {
     pub(super) fn start(
         count: usize,
         workers: usize,
-        (fetch, guard): (FetchOptions, AddressGuard),
-        (process, render): (&ProcessOptions, Option<RenderExecutorOptions>),
-        (clock, ships): (Arc<dyn Clock>, bool),
+        fetch: FetchOptions,
+        process: &ProcessOptions,
+        render: Option<RenderExecutorOptions>,
+        clock: Arc<dyn Clock>,
+        ships: bool,
     ) -> Result<Threads, CrawlError> {
         let in_render = render.as_ref().map_or(0, |render| render.pages * (OPEN_MAX + 1) + RENDER_SPARE);
         let renderer = render.map(Renderer::start).transpose().map_err(no_thread)?;
@@ -118,31 +119,31 @@ impl Threads {
         let pool = ProcessPool::start(cores(), process, &answers).map_err(no_thread)?;
         let ship = |job: ShipJob, _: &ReplyTo| job.run().map(|done| Some(Event::Checkpointed(done)));
         let of_ships = if ships { count } else { 0 };
-        let ships = Arc::new(Workers::with_threads("ship", (count, 1), of_ships, ship).map_err(no_thread)?);
+        let ships = Arc::new(Workers::with_threads("ship", count, 1, of_ships, ship).map_err(no_thread)?);
         let shared = Arc::new(Shared {
-            fetcher: Fetcher::start(fetch, guard, clock, answers_in)?,
+            fetcher: Fetcher::start(fetch, process.guard.clone(), clock, answers_in)?,
             renderer,
-            merges: Workers::start("merge", (count, 1), |job: StoreMerge| job.run().map(Event::Merged))
+            merges: Workers::start("merge", count, 1, |job: StoreMerge| job.run().map(Event::Merged))
                 .map_err(no_thread)?,
-            partitions: Workers::start("frontier", (count, PARTITION_PLACES), |job: PartitionJob| {
+            partitions: Workers::start("frontier", count, PARTITION_PLACES, |job: PartitionJob| {
                 job.run().map(Event::Partition)
             })
             .map_err(no_thread)?,
             checkpoints: {
                 let reports = CheapReports::of_crawl_with(count);
                 let ships = ships.clone();
-                Workers::with_threads("checkpoint", (count, 1), threads_for(count), move |job, reply| {
+                Workers::with_threads("checkpoint", count, 1, threads_for(count), move |job, reply| {
                     checkpoint(job, reply, &reports, &ships)
                 })
                 .map_err(no_thread)?
             },
             ships,
-            compactions: Workers::start("compaction", (count, 1), |job: CompactionJob| {
+            compactions: Workers::start("compaction", count, 1, |job: CompactionJob| {
                 job.run().map(|done| Event::Compacted(Box::new(done)))
             })
             .map_err(no_thread)?,
-            reads: Workers::start("read", (count, LINK_PLACES + CALENDAR_PLACES), ReadJob::run).map_err(no_thread)?,
-            rests: Workers::start("rests", (count, 1), |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
+            reads: Workers::start("read", count, LINK_PLACES + CALENDAR_PLACES, ReadJob::run).map_err(no_thread)?,
+            rests: Workers::start("rests", count, 1, |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
                 .map_err(no_thread)?,
         });
         Ok(Threads { shared, pool, are_up: Arc::default(), workers: workers + in_render })
@@ -342,17 +343,19 @@ impl<J: Send + 'static> Workers<J> {
     /// Starts as many as it takes for `engines` engines, each of which may have `places` jobs out.
     fn start(
         name: &'static str,
-        (engines, places): (usize, usize),
+        engines: usize,
+        places: usize,
         work: impl Fn(J) -> disk::Result<Event> + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
         let threads = threads_for(engines);
-        Workers::with_threads(name, (engines, places), threads, move |job, _| work(job).map(Some))
+        Workers::with_threads(name, engines, places, threads, move |job, _| work(job).map(Some))
     }
 
     /// Starts so many. A job without an event is answered by somebody else.
     fn with_threads(
         name: &'static str,
-        (engines, places): (usize, usize),
+        engines: usize,
+        places: usize,
         threads: usize,
         work: impl Fn(J, &ReplyTo) -> disk::Result<Option<Event>> + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
@@ -400,7 +403,7 @@ mod tests {
 
     #[test]
     fn a_job_is_answered_to_the_engine_that_sent_it_out() {
-        let worker = Workers::start("test", (3, 4), |number: u64| match number {
+        let worker = Workers::start("test", 3, 4, |number: u64| match number {
             0 => Err(Error::limit("do", Path::new("job"), "no")),
             1 => panic!("a job that panics"),
             _ => Ok(Event::HoldsSynced),
@@ -424,7 +427,7 @@ mod tests {
     fn the_jobs_of_an_engine_are_done_in_their_order_however_many_workers_there_are() {
         let done = Arc::new(Mutex::new(Vec::new()));
         let told = done.clone();
-        let workers = Workers::start("test", (10, 8), move |(engine, number): (usize, usize)| {
+        let workers = Workers::start("test", 10, 8, move |(engine, number): (usize, usize)| {
             told.lock().unwrap().push((engine, number));
             Ok(Event::HoldsSynced)
         });
@@ -446,7 +449,7 @@ mod tests {
 
     #[test]
     fn an_engine_that_is_gone_keeps_no_other_from_its_answers() {
-        let worker = Workers::start("test", (2, 4), |()| Ok(Event::HoldsSynced)).unwrap();
+        let worker = Workers::start("test", 2, 4, |()| Ok(Event::HoldsSynced)).unwrap();
         let (gone, (events_in, events)) = (bounded(1).0, bounded(1));
         worker.send(Addressed { job: (), reply: ReplyTo::new(0, gone) });
         worker.send(Addressed { job: (), reply: ReplyTo::new(1, events_in) });

@@ -33,7 +33,7 @@ impl Warnings {
     /// Looks at the disk, where free space is held against `disk_floor`, and at the clock, by the crawl's own time
     /// `now`.
     pub(super) fn look(&mut self, now: Time, disk_free: u64, disk_floor: u64) {
-        for warning in self.news(now, system_time(), (disk_free, disk_floor)) {
+        for warning in self.news(now, system_time(), disk_free, disk_floor) {
             tracing::warn!("{warning}");
         }
     }
@@ -47,7 +47,7 @@ impl Warnings {
     }
 
     /// Returns the warnings that were not given before.
-    fn news(&mut self, now: Time, system: Time, (free, floor): (u64, u64)) -> impl Iterator<Item = String> {
+    fn news(&mut self, now: Time, system: Time, free: u64, floor: u64) -> impl Iterator<Item = String> {
         let (disk, clock) = (of_disk(free, floor), of_clock(now, system));
         let once = |told: &mut bool, warning: Option<String>| {
             let news = warning.filter(|_| !*told);
@@ -113,13 +113,13 @@ impl SeedUsers {
 pub(super) fn look_at_depth(shards: &[Snapshot], before: Option<&Config>, request: &CrawlRequest) {
     let Some(before) = before else { return };
     let dropped = shards.iter().filter_map(|snapshot| snapshot.statistics.dropped.get(&Reason::Depth)).sum();
-    let depths = (before.crawl.max_depth, request.config.crawl.max_depth);
-    if let Some(warning) = of_depth(depths, dropped, &request.dir) {
+    let (before, now) = (before.crawl.max_depth, request.config.crawl.max_depth);
+    if let Some(warning) = of_depth(before, now, dropped, &request.dir) {
         tracing::warn!("{warning}");
     }
 }
 
-fn of_depth((before, now): (Option<u16>, Option<u16>), dropped: u64, dir: &Path) -> Option<String> {
+fn of_depth(before: Option<u16>, now: Option<u16>, dropped: u64, dir: &Path) -> Option<String> {
     let before = before.filter(|&before| now.is_none_or(|now| now > before) && dropped > 0)?;
     let now = now.map_or("unlimited".to_owned(), |now| now.to_string());
     Some(format!(
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn n22_a_larger_depth_tells_of_the_links_that_it_does_not_bring_back() {
-        let of = |before, now, dropped| of_depth((before, now), dropped, Path::new("my crawl"));
+        let of = |before, now, dropped| of_depth(before, now, dropped, Path::new("my crawl"));
         let said = of(Some(2), Some(5), 1_234).unwrap();
         assert!(said.starts_with("crawl.max_depth was 2 and is 5 now, but 1,234 links were left out"), "{said}");
         assert!(said.contains("crawler export links --dir 'my crawl'"), "{said}");
@@ -214,7 +214,7 @@ mod tests {
     fn each_is_told_once_and_none_keeps_the_other_from_being_told() {
         let (hour, now) = (Duration::from_secs(3_600), Time::from_ms(1_700_000_000_000));
         let mut warnings = Warnings::default();
-        let mut told = |system: Time, free: u64| warnings.news(now, system, (free, 1 << 30)).collect::<Vec<_>>();
+        let mut told = |system: Time, free: u64| warnings.news(now, system, free, 1 << 30).collect::<Vec<_>>();
         assert!(told(now, 5 << 30).is_empty());
         let first = told(now, 1 << 30);
         assert!(first.len() == 1 && first[0].starts_with("the disk is filling up"), "{first:?}");

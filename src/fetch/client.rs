@@ -80,7 +80,7 @@ fn kept(
 ) -> Result<Kept, StartError> {
     let alpn: &[&str] = if http2 { &["h2", "http/1.1"] } else { &["http/1.1"] };
     let tls = tls(options, alpn)?;
-    let client = |idle_per_host| client(options, resolver, proxy, (tls.clone(), http2), idle_per_host);
+    let client = |idle_per_host| client(options, resolver, proxy, tls.clone(), http2, idle_per_host);
     Ok(Kept { idle: client(options.connections_per_host)?, closed: client(0)? })
 }
 
@@ -88,7 +88,8 @@ fn client(
     options: &FetchOptions,
     resolver: &GuardedResolver,
     proxy: Option<&ProxyUrl>,
-    (tls, http2): (ClientConfig, bool),
+    tls: ClientConfig,
+    http2: bool,
     idle_per_host: usize,
 ) -> Result<reqwest::Client, StartError> {
     let mut builder = reqwest::Client::builder()

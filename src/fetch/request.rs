@@ -195,7 +195,7 @@ impl Exchange<'_> {
         let (mut body, mut place) = arrived.load().await?;
         if let Some(codings) = transfer::codings(answer.headers()) {
             let failed = NoAnswer::Failed(Cause::Protocol, format!("the transfer coding {codings} cannot be decoded"));
-            let undone = self.shared.bodies.undo(codings, (body, place), truncated.is_none()).await?.ok_or(failed)?;
+            let undone = self.shared.bodies.undo(codings, body, place, truncated.is_none()).await?.ok_or(failed)?;
             (body, place) = (undone.body, undone.place);
             truncated = truncated.or(undone.is_cut.then_some(Truncation::Length));
         }

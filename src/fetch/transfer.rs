@@ -35,7 +35,8 @@ impl Bodies {
     pub(super) async fn undo(
         &self,
         codings: String,
-        (body, place): (Vec<u8>, Option<OwnedSemaphorePermit>),
+        body: Vec<u8>,
+        place: Option<OwnedSemaphorePermit>,
         is_whole: bool,
     ) -> Result<Option<Undone>> {
         let place = match place {

@@ -104,7 +104,7 @@ enum Cow<'a> {
 
 impl<'a> Blocks<'a> {
     /// `edges` in blocks of so many `hosts` at most, of `all`.
-    pub fn new(edges: &'a Edges, (hosts, all): (u32, u32), memory: usize) -> Result<Blocks<'a>> {
+    pub fn new(edges: &'a Edges, hosts: u32, all: u32, memory: usize) -> Result<Blocks<'a>> {
         let bytes = |count: u64| count * 2 * NUMBER as u64;
         if hosts >= all {
             return Ok(Blocks { hosts, stored: Cow::All(&edges.stored), starts: vec![0, bytes(edges.count)] });

@@ -35,7 +35,7 @@ impl<'a> Passes<'a> {
     ) -> Result<Passes<'a>> {
         // a block's new states and its old ones
         let of_block = u32::try_from(memory / (2 * width)).unwrap_or(u32::MAX).max(1);
-        let blocks = Blocks::new(edges, (of_block, hosts), memory)?;
+        let blocks = Blocks::new(edges, of_block, hosts, memory)?;
         let (mut states, mut state) = (Writer::new()?, vec![0; width]);
         for host in 0..hosts {
             state.fill(0);

@@ -86,7 +86,7 @@ impl Graph {
         let hosts = self.names.count();
         let harmonic = harmonic::of(&self.edges, hosts, self.memory)?;
         let page_rank = page_rank::of(&self.edges, hosts, self.memory)?;
-        ranks::of(&self.names, &self.edges, (harmonic, page_rank), self.memory)
+        ranks::of(&self.names, &self.edges, harmonic, page_rank, self.memory)
     }
 }
 

@@ -32,12 +32,7 @@ pub struct Ranks {
 }
 
 /// Makes the ranks of hosts with these measures.
-pub(super) fn of(
-    names: &Names,
-    edges: &Edges,
-    (harmonic, page_rank): (Scratch, Scratch),
-    memory: usize,
-) -> Result<Ranks> {
+pub(super) fn of(names: &Names, edges: &Edges, harmonic: Scratch, page_rank: Scratch, memory: usize) -> Result<Ranks> {
     let mut places = places(&page_rank, memory)?;
     let (mut targets, mut sorter) = (edges.in_degrees(memory)?, Sorter::new(memory));
     let mut target = next_number(&mut targets)?;

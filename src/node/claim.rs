@@ -74,7 +74,7 @@ impl Grounds {
         let (disk, dir) = (&self.disk, self.root.join(self.shard(claimed.shard).dir_name()));
         let head = claimed.head.as_ref();
         let head =
-            head.map(|head| read_manifest(&*self.store, &self.names, self.era, (claimed.shard, head))).transpose()?;
+            head.map(|head| read_manifest(&*self.store, &self.names, self.era, claimed.shard, head)).transpose()?;
         let stamp = head.as_ref().map(|head| Stamp::new(head.claim, head.number));
         if !Note::read(disk, &dir)?.is_of(stamp) || (head.is_some() && !mend::is_begun(disk, &dir)) {
             // other shards of this node may read the links of a directory that was its own before, and goes now
@@ -113,7 +113,7 @@ impl Grounds {
             is_first_of_era: AtomicBool::new(is_first),
         };
         let dir = self.root.join(shard.dir_name());
-        self.shipments.own(shard, (claim, Box::new(commit)), head, (&self.disk, &dir))?;
+        self.shipments.own(shard, claim, Box::new(commit), head, &self.disk, &dir)?;
         Ok(())
     }
 

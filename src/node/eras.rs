@@ -122,7 +122,7 @@ impl Eras<'_> {
 
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
         let Some(bytes) = self.store.length(name)? else { return Ok(None) };
-        read_json(self.store, (name, bytes), (BYTES_MAX, "what a crawl says of an era")).map(Some)
+        read_json(self.store, name, bytes, BYTES_MAX, "what a crawl says of an era").map(Some)
     }
 }
 

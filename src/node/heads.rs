@@ -44,8 +44,10 @@ impl Heads {
     /// other shards, below `root`.
     pub fn new(
         store: Arc<dyn ObjectStore>,
-        (names, era): (Names, u32),
-        (root, view): (PathBuf, Arc<StoreView>),
+        names: Names,
+        era: u32,
+        root: PathBuf,
+        view: Arc<StoreView>,
         shards: u32,
     ) -> Heads {
         let table = News { heads: (0..shards).map(|_| None).collect(), ..News::default() };
@@ -86,16 +88,16 @@ impl Heads {
         self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in `known`, what the node knows by now. `seeds` is how many the crawl has in this node's list, and which
-    /// of them are fetched again. What cannot be read from the store is tried again at the next call.
-    pub fn refresh(&self, known: &View, seeds: (u32, Arc<[Again]>)) -> store::Result<()> {
+    /// Takes in `known`, what the node knows by now. `seeds` is the number of seeds in this node's list, and `again`
+    /// has those that are fetched again. What cannot be read from the store is tried again at the next call.
+    pub fn refresh(&self, known: &View, seeds: u32, again: Arc<[Again]>) -> store::Result<()> {
         let shards = 0..u32::try_from(known.heads.len()).expect("a crawl has few shards");
         let fresh: Vec<(u32, HeadAt)> = shards
             .filter_map(|shard| Some((shard, known.heads[shard as usize].as_ref()?)))
             .filter(|(shard, head)| self.is_news(*shard, head))
             .map(|(shard, head)| Ok((shard, self.read(shard, head)?)))
             .collect::<store::Result<_>>()?;
-        let has_changed = self.put(known, fresh, seeds);
+        let has_changed = self.put(known, fresh, seeds, again);
         if has_changed {
             let wakes = self.wakes.lock().unwrap_or_else(PoisonError::into_inner);
             wakes.values().for_each(|wake| wake());
@@ -112,7 +114,7 @@ impl Heads {
         if record.number == 0 {
             return Ok(HeadAt { revision: *revision, ..HeadAt::default() });
         }
-        let manifest = read_manifest(&*self.store, &self.names, self.era, (shard, head))?;
+        let manifest = read_manifest(&*self.store, &self.names, self.era, shard, head)?;
         let dir = self.root.join(Shard::new(shard, manifest.shards).dir_name());
         // what lies here of a shard that others own is what this node had of it, and may never have counted
         {
@@ -127,7 +129,7 @@ impl Heads {
     }
 
     /// Puts it all in at once; whether anything has changed.
-    fn put(&self, known: &View, fresh: Vec<(u32, HeadAt)>, (seeds, again): (u32, Arc<[Again]>)) -> bool {
+    fn put(&self, known: &View, fresh: Vec<(u32, HeadAt)>, seeds: u32, again: Arc<[Again]>) -> bool {
         let mut table = self.table();
         let before = (table.known, table.seeds, table.end);
         let has_heads = !fresh.is_empty();
@@ -198,7 +200,8 @@ pub(super) fn read_manifest(
     store: &dyn ObjectStore,
     names: &Names,
     era: u32,
-    (shard, head): (u32, &Committed),
+    shard: u32,
+    head: &Committed,
 ) -> store::Result<Manifest> {
     let name = &head.record.manifest;
     let length = store.length(name)?.ok_or_else(|| store::Error::NotFound { name: name.clone() })?;
@@ -287,14 +290,14 @@ mod tests {
         let store: Arc<dyn ObjectStore> = Arc::new(FileStore::new(Disk::real(), dir.path()));
         let names = Names::new("crawl/");
         let shown = StoreView::new(store.clone(), Some(Disk::real()), 1 << 20);
-        let heads = Heads::new(store.clone(), (names.clone(), 0), (dir.path().join("here"), shown.clone()), 2);
+        let heads = Heads::new(store.clone(), names.clone(), 0, dir.path().join("here"), shown.clone(), 2);
         let commit = |revision, manifest: &Manifest| {
             let name = manifest.name(&names);
             store.put(&name, &Body::of(manifest.to_bytes())).unwrap();
             let record = HeadRecord { number: manifest.number, manifest: name, ..HeadRecord::default() };
             let mut known = view(revision);
             known.heads[1] = Some(Committed { revision, record });
-            heads.refresh(&known, (0, Arc::from([]))).unwrap();
+            heads.refresh(&known, 0, Arc::from([])).unwrap();
         };
         let own = dir.path().join("here/shard-001");
         let is_shown =
@@ -316,8 +319,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store: Arc<dyn ObjectStore> = Arc::new(FileStore::new(Disk::real(), dir.path()));
         let shown = StoreView::new(store.clone(), Some(Disk::real()), 1 << 20);
-        let heads = Heads::new(store, (Names::new("crawl/"), 0), ("/crawl".into(), shown), 2);
-        heads.refresh(&view(111), (0, Arc::from([]))).unwrap();
+        let heads = Heads::new(store, Names::new("crawl/"), 0, "/crawl".into(), shown, 2);
+        heads.refresh(&view(111), 0, Arc::from([])).unwrap();
         let manifest = manifest(4, &[4]);
         heads.committed(1, &manifest, 120, 120);
         let news = heads.news();
@@ -329,7 +332,7 @@ mod tests {
         heads.committed(0, &Manifest { links: Vec::new(), ..manifest.clone() }, 121, 118);
         assert_eq!(heads.news().heads[0].as_ref().map(|at| at.links_at), Some(118));
         // the watch comes to the revision before the own head: that stays
-        heads.refresh(&view(119), (0, Arc::from([]))).unwrap();
+        heads.refresh(&view(119), 0, Arc::from([])).unwrap();
         assert_eq!(heads.news().heads[1].as_ref().unwrap().revision, 120);
         assert!(heads.know_all_before(115));
     }

@@ -15,8 +15,10 @@ pub fn prefix(id: u128) -> String {
 /// error.
 pub fn read_json<T: DeserializeOwned>(
     store: &dyn ObjectStore,
-    (name, bytes): (&str, u64),
-    (bytes_max, expected): (u64, &str),
+    name: &str,
+    bytes: u64,
+    bytes_max: u64,
+    expected: &str,
 ) -> Result<T> {
     let damaged =
         |found: String| Error::Damaged { name: name.to_owned(), offset: 0, expected: expected.to_owned(), found };

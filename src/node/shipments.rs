@@ -103,8 +103,10 @@ impl Shipments {
     pub fn new(
         store: Arc<dyn ObjectStore>,
         names: Names,
-        (crawl, shards): (u128, u32),
-        (options, pause): (ShipOptions, Pause),
+        crawl: u128,
+        shards: u32,
+        options: ShipOptions,
+        pause: Pause,
     ) -> Shipments {
         let owned = (0..shards).map(|_| Mutex::new(None)).collect();
         let (ended, has_lost) = (Mutex::default(), AtomicBool::new(false));
@@ -115,15 +117,17 @@ impl Shipments {
     pub fn own(
         &self,
         shard: Shard,
-        (claim, commit): (Claim, Box<dyn Commit>),
+        claim: Claim,
+        commit: Box<dyn Commit>,
         head: Option<Manifest>,
-        (disk, dir): (&Disk, &Path),
+        disk: &Disk,
+        dir: &Path,
     ) -> disk::Result<()> {
         let committed = head.as_ref().map(|head| Stamp::new(head.claim, head.number));
         let note = Note { committed, offered: None };
         note.write(disk, dir)?;
         let (store, names) = (self.store.clone(), self.names.clone());
-        let shipper = Shipper::new(store, names, (self.crawl, shard), claim, head, self.options);
+        let shipper = Shipper::new(store, names, self.crawl, shard, claim, head, self.options);
         *self.lock(shard) = Some(Owned { claim, commit, shipper, note });
         Ok(())
     }

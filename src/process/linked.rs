@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{Processor, leave_out};
+use super::{Naming, Processor, leave_out};
 use crate::engine::{Evidence, Findings, Found, FoundLink, Likeness, Named, Response, Said};
 use crate::frontier::Hops;
 use crate::web::coding;
@@ -41,18 +41,18 @@ impl Processor {
     pub(super) fn find_links(
         &mut self,
         url: &CanonicalUrl,
-        (depth, hops): (u16, &Hops),
+        naming: Naming<'_>,
         response: &Response,
         scope: &Scope,
         findings: &mut Findings,
     ) {
         let directives = directives(response, &self.options.agent_token);
         let follows = !(directives.nofollow && self.options.respect_nofollow);
-        self.read_header(url, (depth, hops), (response, follows), scope, findings);
-        if follows && self.list_entries(url, (depth, hops), response, scope, findings) {
+        self.read_header(url, naming, response, follows, scope, findings);
+        if follows && self.list_entries(url, naming, response, scope, findings) {
             return;
         }
-        let read = self.read_document(url, hops, response, directives, findings);
+        let read = self.read_document(url, naming.hops, response, directives, findings);
         let Some(Read { document, mut links, said }) = read else { return };
         findings.limits.links += u64::from(links.dropped);
         findings.is_scripts = links.is_scripts;
@@ -65,14 +65,14 @@ impl Processor {
         let has_favicon = matches!(document, Document::Html | Document::Xhtml)
             && self.options.favicon
             && !links.has_icon
-            && hops.embeds() == 0
+            && naming.hops.embeds() == 0
             && !(links.nofollow_page && self.options.respect_nofollow);
         findings.links.reserve(links.entries.len() + usize::from(has_favicon));
         let favicon = if has_favicon { self.favicon(url) } else { None };
         let dates =
             if document == Document::Xml { self.dates_of_feed(url, response, findings) } else { HashMap::new() };
         for Link { url, kind, keys } in links.entries.into_iter().chain(favicon) {
-            let verdict = self.judge(scope, &url, kind, (depth, hops));
+            let verdict = self.judge(scope, &url, kind, naming);
             let modified = dates.get(&keys.key).copied();
             let link = FoundLink { url: url.into_text(), keys, kind, modified };
             match verdict {
@@ -91,12 +91,13 @@ impl Processor {
         }
     }
 
-    /// Reads the URLs that the fields `Refresh` and `Link` name.
+    /// Reads the URLs that the fields `Refresh` and `Link` name. Unless `follows`, only a canonical one is taken.
     fn read_header(
         &self,
         url: &CanonicalUrl,
-        (depth, hops): (u16, &Hops),
-        (response, follows): (&Response, bool),
+        naming: Naming<'_>,
+        response: &Response,
+        follows: bool,
         scope: &Scope,
         findings: &mut Findings,
     ) {
@@ -116,7 +117,7 @@ impl Processor {
             room -= 1;
             let keys = self.options.keys.keys(&target);
             let link = FoundLink { url: target.as_str().into(), keys, kind, modified: None };
-            match self.judge(scope, &target, kind, (depth, hops)) {
+            match self.judge(scope, &target, kind, naming) {
                 Ok(()) => findings.links.push(link),
                 Err(reason) => leave_out(findings, link, reason),
             }

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
-use super::{Processor, count, leave_out};
+use super::{Naming, Processor, count, leave_out};
 use crate::clock::Time;
 use crate::engine::{Findings, FoundLink, Response};
 use crate::fingerprint::Fingerprint;
@@ -44,19 +44,20 @@ impl Processor {
     pub(super) fn name_sitemaps(
         &self,
         url: &CanonicalUrl,
-        (origin, depth, hops): (&str, u16, &Hops),
+        origin: &str,
+        naming: Naming<'_>,
         sitemaps: &[String],
         scope: &Scope,
         findings: &mut Findings,
     ) {
         let origin = CanonicalUrl::parse(origin).unwrap_or_else(|_| url.clone());
-        if scope.is_requisite(hops.embeds_before_robots()) && !scope.has_pages_at(&origin) {
+        if scope.is_requisite(naming.hops.embeds_before_robots()) && !scope.has_pages_at(&origin) {
             return;
         }
         let mut list = List::default();
         for sitemap in sitemaps.iter().take(self.options.sitemaps_max) {
             let Ok(target) = url.join(sitemap) else { continue };
-            match self.judge_sitemap(scope, &target, &origin, depth) {
+            match self.judge_sitemap(scope, &target, &origin, naming.depth) {
                 Ok(()) => list.add(target.as_str(), self.options.keys.keys(&target), LinkKind::Sitemap),
                 Err(reason) => count(&mut findings.dropped, reason),
             }
@@ -68,12 +69,13 @@ impl Processor {
     pub(super) fn list_entries(
         &self,
         url: &CanonicalUrl,
-        (depth, hops): (u16, &Hops),
+        naming: Naming<'_>,
         response: &Response,
         scope: &Scope,
         findings: &mut Findings,
     ) -> bool {
         let reads_robots = self.options.sitemaps_max > 0;
+        let hops = naming.hops;
         let (files, is_linked) = (hops.sitemaps(), claim(hops, reads_robots) == Claim::Unlikely);
         // XML that nobody calls a sitemap has links like other documents
         let format = with_body(response, |body| format_of(hops, reads_robots, body));
@@ -104,8 +106,8 @@ impl Processor {
                 Entry::Page | Entry::Beside => LinkKind::Listed,
             };
             let verdict = match kind {
-                LinkKind::Sitemap => self.judge_sitemap(scope, &target, url, depth),
-                kind => self.judge(scope, &target, kind, (depth, hops)),
+                LinkKind::Sitemap => self.judge_sitemap(scope, &target, url, naming.depth),
+                kind => self.judge(scope, &target, kind, naming),
             };
             match verdict {
                 Ok(()) if entry.is_beside() => list.add(target.as_str(), keys, kind),

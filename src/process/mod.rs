@@ -49,6 +49,15 @@ use crate::web::warc::{Compression, Encoder, Exchange, Profile, Records, Referen
 /// Links of a page that are too deep and are named.
 const TOO_DEEP_MAX: usize = 1_000;
 
+/// The page that names a URL.
+#[derive(Clone, Copy)]
+struct Naming<'a> {
+    /// Number of links from a seed to the page.
+    depth: u16,
+    /// Kinds of these links, one letter each.
+    hops: &'a Hops,
+}
+
 /// Settings of processing, the same for all its threads.
 #[derive(Clone, Debug)]
 pub struct ProcessOptions {
@@ -247,7 +256,7 @@ impl Processor {
         };
         let rendered = read_as_rendered(response, dom);
         let mut findings = self.find(url, Purpose::Page { depth, hops }, &rendered, scope);
-        self.add_outlinks((depth, hops), outlinks, scope, &mut findings);
+        self.add_outlinks(Naming { depth, hops }, outlinks, scope, &mut findings);
         findings
     }
 
@@ -279,7 +288,7 @@ impl Processor {
         match purpose {
             Purpose::Page { .. } if findings.redirect.is_some() => self.refuse_private_redirect(&mut findings),
             Purpose::Page { depth, hops } if brings_a_page(response.status) => {
-                self.find_links(url, (depth, hops), response, scope, &mut findings);
+                self.find_links(url, Naming { depth, hops }, response, scope, &mut findings);
                 if scope.is_requisite(1) && hops.embeds() == 0 && !scope.takes_in(url) {
                     refuse_requisites(scope, depth, &mut findings);
                 }
@@ -300,7 +309,7 @@ impl Processor {
                 let Some(lines) = lines else { return findings };
                 let mut rules = RobotsRules::parse(&self.options.agent_token, &lines.text);
                 let sitemaps = rules.take_sitemaps();
-                self.name_sitemaps(url, (origin, depth, hops), &sitemaps, scope, &mut findings);
+                self.name_sitemaps(url, origin, Naming { depth, hops }, &sitemaps, scope, &mut findings);
                 findings.rules = Some(rules);
             }
             Purpose::Page { .. } | Purpose::Rendered { .. } | Purpose::Robots { .. } | Purpose::Login => {}
@@ -318,17 +327,11 @@ impl Processor {
         count(&mut findings.dropped, reason);
     }
 
-    /// Judges whether a link of this kind may be admitted. A page at `depth`, found by `hops`, names it.
-    fn judge(
-        &self,
-        scope: &Scope,
-        target: &CanonicalUrl,
-        kind: LinkKind,
-        (depth, hops): (u16, &Hops),
-    ) -> Result<(), Reason> {
+    /// Judges whether a link of this kind may be admitted. The page `naming` names it.
+    fn judge(&self, scope: &Scope, target: &CanonicalUrl, kind: LinkKind, naming: Naming<'_>) -> Result<(), Reason> {
         self.judge_address(target)?;
-        let embeds = if kind == LinkKind::Embed { hops.embeds() + 1 } else { 0 };
-        scope.judge_embedded(target, embeds, scope.depth_below(depth, embeds), 0)
+        let embeds = if kind == LinkKind::Embed { naming.hops.embeds() + 1 } else { 0 };
+        scope.judge_embedded(target, embeds, scope.depth_below(naming.depth, embeds), 0)
     }
 
     fn judge_address(&self, target: &CanonicalUrl) -> Result<(), Reason> {

@@ -9,7 +9,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Processor, leave_out};
+use super::{Naming, Processor, leave_out};
 use crate::disk;
 use crate::engine::{FetchJob, Findings, Found, FoundLink, Processed, Rendered, Resource, Response, Room, Target};
 use crate::fingerprint::Fingerprint;
@@ -172,6 +172,7 @@ impl Processor {
         }
         let named = self.named_in(&job.url, page);
         let mut known: HashSet<Fingerprint> = findings.links.iter().map(|link| link.keys.key).collect();
+        let naming = Naming { depth: url.depth, hops: &url.hops };
         let (mut outlinks, mut bytes) = (Vec::new(), 0);
         for link in links.iter().take(self.options.links_max) {
             let Ok(target) = CanonicalUrl::parse(link) else { continue };
@@ -179,7 +180,7 @@ impl Processor {
             if named.contains(&keys.key) || !known.insert(keys.key) {
                 continue;
             }
-            let verdict = self.judge(&job.scope, &target, LinkKind::Anchor, (url.depth, &url.hops));
+            let verdict = self.judge(&job.scope, &target, LinkKind::Anchor, naming);
             let link = FoundLink { url: target.into_text(), keys, kind: LinkKind::Anchor, modified: None };
             match verdict {
                 Ok(()) if bytes + link.url.len() > OUTLINKS_BYTES_MAX => leave_out(findings, link, Reason::PageLimit),
@@ -211,7 +212,7 @@ impl Processor {
     /// Links of a page from the archive that were noted beside it, which are added to `findings`.
     pub(super) fn add_outlinks(
         &self,
-        (depth, hops): (u16, &crate::frontier::Hops),
+        naming: Naming<'_>,
         outlinks: &[String],
         scope: &crate::web::scope::Scope,
         findings: &mut Findings,
@@ -219,7 +220,7 @@ impl Processor {
         for link in outlinks {
             let Ok(target) = CanonicalUrl::parse(link) else { continue };
             let keys = self.options.keys.keys(&target);
-            let verdict = self.judge(scope, &target, LinkKind::Anchor, (depth, hops));
+            let verdict = self.judge(scope, &target, LinkKind::Anchor, naming);
             let link = FoundLink { url: target.into_text(), keys, kind: LinkKind::Anchor, modified: None };
             match verdict {
                 Ok(()) => findings.links.push(link),

@@ -35,10 +35,10 @@ impl AddAssign<&CalendarFigures> for CalendarFigures {
             freshness,
             visits,
         } = other;
-        let weights = (self.pages as f64, *pages as f64);
-        let age = mean(self.mean_age_ms.map(|ms| ms as f64), mean_age_ms.map(|ms| ms as f64), weights);
+        let (own, others) = (self.pages as f64, *pages as f64);
+        let age = mean(self.mean_age_ms.map(|ms| ms as f64), mean_age_ms.map(|ms| ms as f64), own, others);
         self.mean_age_ms = age.map(|ms| ms.round() as u64);
-        self.freshness = mean(self.freshness, *freshness, weights);
+        self.freshness = mean(self.freshness, *freshness, own, others);
         self.is_on |= is_on;
         self.pages += pages;
         self.bytes += bytes;
@@ -52,8 +52,8 @@ impl AddAssign<&CalendarFigures> for CalendarFigures {
     }
 }
 
-/// The mean of two means of so many each; one of which nothing is known does not count.
-fn mean(own: Option<f64>, other: Option<f64>, (pages, others): (f64, f64)) -> Option<f64> {
+/// The mean of two means, of `pages` and of `others`; one of which nothing is known does not count.
+fn mean(own: Option<f64>, other: Option<f64>, pages: f64, others: f64) -> Option<f64> {
     match (own, other) {
         (Some(own), Some(other)) if pages + others > 0.0 => Some((own * pages + other * others) / (pages + others)),
         (own, other) => own.or(other),

@@ -30,10 +30,18 @@ pub(super) struct Kept {
     state: Mutex<State>,
 }
 
+/// The key of an answer that is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    /// Registrable domain of the page.
+    site: String,
+    /// URL of the answer.
+    url: String,
+}
+
 #[derive(Debug, Default)]
 struct State {
-    /// Answers by the registrable domain of the page and the URL.
-    by_url: HashMap<(String, String), Entry>,
+    by_key: HashMap<Key, Entry>,
     bytes: usize,
     /// Uses so far.
     clock: u64,
@@ -54,11 +62,11 @@ impl Kept {
 
     /// The answer for `url` to a page of `site`, if one is kept and fresh.
     pub(super) fn get(&self, site: &str, url: &CanonicalUrl) -> Option<Arc<Resource>> {
-        let key = (site.to_owned(), url.as_str().to_owned());
+        let key = Key::of(site, url);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.clock += 1;
         let clock = state.clock;
-        let entry = state.by_url.get_mut(&key)?;
+        let entry = state.by_key.get_mut(&key)?;
         if entry.until <= Instant::now() {
             state.remove(&key);
             return None;
@@ -75,23 +83,29 @@ impl Kept {
             return;
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (site.to_owned(), url.as_str().to_owned());
+        let key = Key::of(site, url);
         state.remove(&key);
         while state.bytes + bytes > self.bytes_max {
-            let oldest = state.by_url.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
+            let oldest = state.by_key.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
             let Some(oldest) = oldest else { return };
             state.remove(&oldest);
         }
         state.clock += 1;
         let entry = Entry { resource: resource.clone(), until: Instant::now() + time, used: state.clock };
         state.bytes += bytes;
-        state.by_url.insert(key, entry);
+        state.by_key.insert(key, entry);
+    }
+}
+
+impl Key {
+    fn of(site: &str, url: &CanonicalUrl) -> Key {
+        Key { site: site.to_owned(), url: url.as_str().to_owned() }
     }
 }
 
 impl State {
-    fn remove(&mut self, key: &(String, String)) {
-        if let Some(gone) = self.by_url.remove(key) {
+    fn remove(&mut self, key: &Key) {
+        if let Some(gone) = self.by_key.remove(key) {
             self.bytes -= bytes_of(&gone.resource);
         }
     }

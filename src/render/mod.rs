@@ -218,8 +218,8 @@ async fn render(shared: &Arc<Shared>, subject: Subject, reply: &ReplyTo) -> Resu
     let key = (reply.engine(), number);
     let mut crashes = 0;
     loop {
-        let of_page = (number, crashes, url.clone());
-        let network = Arc::new(PageNetwork::new(of_page, document.clone(), reply.clone(), shared.kept.clone()));
+        let (document, kept) = (document.clone(), shared.kept.clone());
+        let network = Arc::new(PageNetwork::new(number, crashes, url.clone(), document, reply.clone(), kept));
         let _here = shared.pages.enter(key, network.clone());
         match shared.browsers.render(url.plain(), url.host(), &options, network.clone()).await {
             Ok(rendered) => return Ok(page_of(rendered, &options, network.left_for())),

@@ -117,7 +117,9 @@ struct Waiting {
 
 impl PageNetwork {
     pub(super) fn new(
-        (rendering, attempt, url): (u64, u32, CanonicalUrl),
+        rendering: u64,
+        attempt: u32,
+        url: CanonicalUrl,
         document: Arc<Document>,
         engine: ReplyTo,
         kept: Arc<Kept>,

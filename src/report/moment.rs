@@ -312,7 +312,7 @@ mod tests {
         Activity { url: url.into(), queued, next: next_ms.map(|ms| NOW + Duration::from_millis(ms)) }
     }
 
-    fn display(hosts: Vec<Activity>, room: (usize, usize)) -> Vec<String> {
+    fn display(hosts: Vec<Activity>, columns: usize, rows: usize) -> Vec<String> {
         let mut statistics = Statistics { pages_stored: 26, ..Statistics::default() };
         [200, 200, 404].into_iter().for_each(|status| statistics.count_status(status));
         (0..3).for_each(|_| statistics.count_dropped(Reason::Scope));
@@ -328,8 +328,7 @@ mod tests {
             bytes_now: 1_024.0,
             average: 2.2,
         };
-        let room = Room { columns: room.0, rows: room.1 };
-        moment.display(&Hosts { hosts, as_of: NOW }, false, room)
+        moment.display(&Hosts { hosts, as_of: NOW }, false, Room { columns, rows })
     }
 
     #[test]
@@ -353,7 +352,7 @@ mod tests {
             "in 1.2s       0 queued  https://c.example/",
             "in 2h         0 queued  https://d.example/",
         ];
-        assert_eq!(display(hosts, (80, 24)), expected);
+        assert_eq!(display(hosts, 80, 24), expected);
     }
 
     #[test]
@@ -390,12 +389,12 @@ mod tests {
     fn hosts_take_the_height_that_is_there_and_never_more() {
         let hosts: Vec<Activity> = (0..100).map(|n| host(&format!("https://h{n}.example/"), n, None)).collect();
         for (rows, lines) in [(5, 4), (8, 7), (16, 7), (20, 11), (24, 15), (50, 41), (500, 67)] {
-            let shown = display(hosts.clone(), (80, rows));
+            let shown = display(hosts.clone(), 80, rows);
             assert_eq!(shown.len(), lines, "{rows}: {shown:#?}");
         }
         let long = vec![host(&format!("https://a.example/{}", "x".repeat(300)), 1, None)];
         for columns in [20, 80, 200] {
-            let shown = display(long.clone(), (columns, 24));
+            let shown = display(long.clone(), columns, 24);
             assert!(shown.iter().all(|line| line.chars().count() < columns), "{columns}: {shown:#?}");
             assert!(shown.last().unwrap().ends_with("..."), "{shown:#?}");
         }

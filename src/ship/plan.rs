@@ -70,7 +70,8 @@ pub(super) fn plan(
     source: Source<'_>,
     owner: Owner<'_>,
     last: Option<&Manifest>,
-    (number, head): (u64, &Head),
+    number: u64,
+    head: &Head,
     files: &[NamedFile],
 ) -> Result<Plan> {
     let mut planned = Vec::with_capacity(files.len());

@@ -68,7 +68,8 @@ impl Shipper {
     pub fn new(
         store: Arc<dyn ObjectStore>,
         names: Names,
-        (crawl, shard): (u128, Shard),
+        crawl: u128,
+        shard: Shard,
         claim: Claim,
         last: Option<Manifest>,
         options: ShipOptions,
@@ -100,7 +101,7 @@ impl Shipper {
         let disk = self.throttle.as_ref().map_or_else(|| disk.clone(), |throttle| throttle.over(disk));
         if self.plan.as_ref().is_none_or(|plan| plan.manifest.number != number) {
             let owner = Owner { names: &self.names, crawl: self.crawl, shard: self.shard, claim: self.claim };
-            let plan = plan(Source { disk: &disk, dir }, owner, self.last.as_ref(), (number, head), files)?;
+            let plan = plan(Source { disk: &disk, dir }, owner, self.last.as_ref(), number, head, files)?;
             self.shipped.in_progress = (plan.puts.iter().map(|put| put.bytes).sum(), 0);
             self.plan = Some(plan);
         }

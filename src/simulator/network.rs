@@ -183,11 +183,10 @@ impl Network {
         }
         let conditions: Vec<(&str, &[u8])> =
             job.condition.iter().flat_map(|condition| condition.validators.headers()).collect();
-        let times = (started, by_web(now));
         let script = url.path().strip_prefix(PREFIX).filter(|_| self.has_scripts).map(script);
         let path = if script.is_some() { "/robots.txt" } else { url.path_and_query() };
         let is_scripted = self.is_scripted(url.as_str());
-        let answer = self.web.answer(url.host(), path, times, &conditions).map(|answer| match script {
+        let answer = self.web.answer(url.host(), path, started, by_web(now), &conditions).map(|answer| match script {
             Some(body) => {
                 let headers = vec![("content-type", "text/javascript".to_owned())];
                 PaperAnswer { status: 200, headers, body, rest: Duration::ZERO, ..answer }

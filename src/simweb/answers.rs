@@ -71,7 +71,7 @@ impl SimResponses {
             return self.timed(plain(status, text), host, u32::MAX);
         }
         if let Some(file) = sitemaps::at(&self.plan, host, path) {
-            let (content_type, body) = sitemaps::content(&self.plan, self.port, (host, file), now);
+            let (content_type, body) = sitemaps::content(&self.plan, self.port, host, file, now);
             let version = sitemaps::version(&self.plan, host, now);
             let answer = SimResponse { status: 200, content_type, body, version, ..Default::default() };
             return self.timed(answer, host, u32::MAX);
@@ -120,7 +120,7 @@ impl SimResponses {
             Kind::ServerError => (500, format!("<h1>Out of order</h1>\n<p>{url}</p>\n").into_bytes()),
             _ => {
                 let version = Process::of(&self.plan, host, url).map(|process| process.version(now));
-                (200, self.pages.page(&self.plan, self.port, (host, url), version))
+                (200, self.pages.page(&self.plan, self.port, host, url, version))
             }
         }
     }
@@ -129,7 +129,7 @@ impl SimResponses {
     pub fn digest_at(&self, url: &str, now: Time) -> Option<[u8; 20]> {
         let (host, path) = self.place(url)?;
         let body = match sitemaps::at(&self.plan, host, path) {
-            Some(file) => sitemaps::content(&self.plan, self.port, (host, file), now).1,
+            Some(file) => sitemaps::content(&self.plan, self.port, host, file, now).1,
             None => self.last(host, url_at(&self.plan, host, path)?, now).1,
         };
         Some(Sha1::digest(body).into())

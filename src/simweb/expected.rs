@@ -169,7 +169,7 @@ fn walk_from(answers: &SimResponses, within: Option<Within<'_>>) -> Expected {
     }
     for host in (0..).zip(&walk.asked).filter_map(|(host, &asked)| asked.then_some(host)) {
         for &file in sitemaps::files(plan, host) {
-            let body = sitemaps::content(plan, answers.port, (host, file), answers.begin()).1;
+            let body = sitemaps::content(plan, answers.port, host, file, answers.begin()).1;
             let page = ExpectedPage { status: 200, body_sha1: Sha1::digest(body).into() };
             expected.pages.insert(sitemaps::url(plan, answers.port, host, file), page);
         }

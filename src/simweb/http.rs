@@ -83,8 +83,8 @@ async fn respond(
     };
     let validators = Validators::of(&answer);
     let condition = |name| asked.headers().get(name).map(HeaderValue::as_bytes);
-    let conditions = (condition(header::IF_NONE_MATCH), condition(header::IF_MODIFIED_SINCE));
-    let holds = validators.as_ref().is_some_and(|validators| validators.hold(conditions));
+    let (tag, date) = (condition(header::IF_NONE_MATCH), condition(header::IF_MODIFIED_SINCE));
+    let holds = validators.as_ref().is_some_and(|validators| validators.hold(tag, date));
     let answer = if holds { SimResponse { status: 304, body: Vec::new(), gzip: false, ..answer } } else { answer };
     let entry = Request {
         host: host.rsplit_once(':').map_or(host, |(name, _)| name).to_ascii_lowercase(),

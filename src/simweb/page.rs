@@ -47,7 +47,7 @@ impl Pages {
     }
 
     /// The identity body of a page, in a version of it where pages have several.
-    pub fn page(&self, plan: &Plan, port: u16, (host, url): (u32, u32), version: Option<Version>) -> Vec<u8> {
+    pub fn page(&self, plan: &Plan, port: u16, host: u32, url: u32, version: Option<Version>) -> Vec<u8> {
         let duplicate = plan.kind(host, url) == PageKind::Duplicate;
         let number = if duplicate { u32::MAX } else { url };
         let mut dice = plan.dice(Purpose::Body, host, number);
@@ -194,7 +194,7 @@ mod tests {
     fn bodies_have_the_size_asked_for_and_compress_like_prose() {
         let (plan, pages) = web(SimOptions { hosts: 5, pages: 300, page_bytes: 20_000, ..Default::default() });
         let bodies: Vec<Vec<u8>> =
-            (0..plan.len()).map(|n| plan.at(n)).map(|at| pages.page(&plan, 80, at, None)).collect();
+            (0..plan.len()).map(|n| plan.at(n)).map(|(host, url)| pages.page(&plan, 80, host, url, None)).collect();
         let mean = bodies.iter().map(Vec::len).sum::<usize>() / bodies.len();
         assert!((17_000..23_000).contains(&mean), "{mean}");
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -208,7 +208,7 @@ mod tests {
         let (plan, pages) = web(SimOptions { hosts: 1, pages: 300, duplicate_share: 0.3, ..Default::default() });
         let mut bodies: Vec<_> = (0..300)
             .filter(|&url| plan.kind(0, url) == PageKind::Duplicate)
-            .map(|url| pages.page(&plan, 80, (0, url), None))
+            .map(|url| pages.page(&plan, 80, 0, url, None))
             .collect();
         assert!(bodies.len() > 50);
         bodies.dedup();

@@ -64,14 +64,15 @@ impl PaperWeb {
         self.answers.plan.resolve(name)
     }
 
-    /// The answer to a request for `path` (with its query) at the host `name`, at a moment by the clock of anyone who
-    /// asks and by that of the web, on these conditions; `None` where no answer comes. A web that does not change takes
-    /// no conditions.
+    /// The answer to a request for `path` (with its query) at the host `name`, on these conditions; `None` where no
+    /// answer comes. The moment is `now` by the clock of anyone who asks, and `here` by that of the web. A web that does
+    /// not change takes no conditions.
     pub fn answer(
         &self,
         name: &str,
         path: &str,
-        (now, here): (Time, Time),
+        now: Time,
+        here: Time,
         conditions: &[(&str, &[u8])],
     ) -> Option<PaperAnswer> {
         let address = self.resolve(name).unwrap_or(Ipv4Addr::UNSPECIFIED);
@@ -81,8 +82,8 @@ impl PaperWeb {
         }
         let validators = self.answers.plan.options.changes.and_then(|_| Validators::of(&answer));
         let condition = |name| conditions.iter().find(|(other, _)| *other == name).map(|(_, value)| *value);
-        let asked = (condition("if-none-match"), condition("if-modified-since"));
-        let holds = validators.as_ref().is_some_and(|validators| validators.hold(asked));
+        let (tag, date) = (condition("if-none-match"), condition("if-modified-since"));
+        let holds = validators.as_ref().is_some_and(|validators| validators.hold(tag, date));
         let answer = if holds { SimResponse { status: 304, body: Vec::new(), ..answer } } else { answer };
         let mut headers = vec![("content-type", answer.content_type.to_owned())];
         headers.extend(answer.location.map(|location| ("location", location)));

@@ -212,7 +212,7 @@ mod tests {
             let (host, url) = plan.at(place);
             let Some(process) = Process::of(&plan, host, url) else { continue };
             let versions = [SINCE, process.next_change(SINCE)].map(|time| process.version(time));
-            let bodies = versions.map(|version| pages.page(&plan, 80, (host, url), Some(version)));
+            let bodies = versions.map(|version| pages.page(&plan, 80, host, url, Some(version)));
             assert_ne!(bodies[0], bodies[1]);
             let [old, new] = bodies.map(|body| wording.document(Document::Html, &body, None).unwrap().to_vec());
             assert_eq!(old == new, versions[0].is_cosmetic, "{host} {url}");
@@ -241,7 +241,7 @@ mod tests {
             let Some(next) = web.next_change(url, SINCE).filter(|next| *next < SINCE + DAY * 300) else { continue };
             let (host, path) = url.strip_prefix("http://").unwrap().split_at(url[7..].find('/').unwrap());
             let name = host.split(':').next().unwrap();
-            let ask = |now: Time, conditions: &[(&str, &[u8])]| web.answer(name, path, (now, now), conditions).unwrap();
+            let ask = |now: Time, conditions: &[(&str, &[u8])]| web.answer(name, path, now, now, conditions).unwrap();
             let before = ask(next - Duration::from_secs(1), &[]);
             assert_eq!(before.status, 200, "{url}");
             let digest: [u8; 20] = Sha1::digest(&before.body).into();

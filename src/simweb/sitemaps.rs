@@ -83,7 +83,7 @@ fn dated(plan: &Plan, host: u32, urls: &[u32], now: Time) -> String {
 }
 
 /// Media type and body of a file at `now`.
-pub(super) fn content(plan: &Plan, port: u16, (host, file): (u32, File), now: Time) -> (&'static str, Vec<u8>) {
+pub(super) fn content(plan: &Plan, port: u16, host: u32, file: File, now: Time) -> (&'static str, Vec<u8>) {
     let listed = listed(plan, host);
     let (root, entry, urls) = match file {
         File::Index => {

@@ -38,7 +38,7 @@ impl Validators {
 
     /// Returns whether a client's copy is still the page: by the tag where it sends one, otherwise by the date, as it
     /// came.
-    pub fn hold(&self, (tag, date): (Option<&[u8]>, Option<&[u8]>)) -> bool {
+    pub fn hold(&self, tag: Option<&[u8]>, date: Option<&[u8]>) -> bool {
         let is = |own: &Option<String>, asked: &[u8]| own.as_ref().is_some_and(|own| own.as_bytes() == asked);
         match (tag, date) {
             (Some(tag), _) => is(&self.etag, tag),

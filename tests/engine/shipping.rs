@@ -114,8 +114,8 @@ impl Shipped {
         let claim = Claim { era: 1, epoch };
         ship::sweep(&**store, &Names::default(), 0, claim, last.as_ref()).unwrap();
         let number = last.as_ref().map_or(0, |last| last.number);
-        let shard = (77, Shard::WHOLE);
-        let shipper = Shipper::new(store.clone(), Names::default(), shard, claim, last, ShipOptions::default());
+        let shard = Shard::WHOLE;
+        let shipper = Shipper::new(store.clone(), Names::default(), 77, shard, claim, last, ShipOptions::default());
         Shipped { run, disk, dir: dir.to_owned(), catalog, shipper, number }
     }
 

@@ -99,7 +99,7 @@ fn branch(found: &Branch, level: usize, lines: &mut Vec<TreeLine>) {
 /// The pages of a sample and the links between them.
 pub(super) fn graph(sample: &Sample) -> String {
     let places = layout::places(sample);
-    let at = |page: usize| (12.0 + places[page].0 * (GRAPH - 24.0), 12.0 + places[page].1 * (GRAPH - 24.0));
+    let at = |page: usize| (12.0 + places[page].x * (GRAPH - 24.0), 12.0 + places[page].y * (GRAPH - 24.0));
     let mut svg = format!("<svg class='graph' viewBox='0 0 {GRAPH} {GRAPH}' role='img'>");
     for &(from, to) in &sample.edges {
         let ((x, y), (to_x, to_y)) = (at(from), at(to));

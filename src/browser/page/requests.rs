@@ -145,8 +145,8 @@ impl Page {
             "body": BASE64.encode(&fulfilled.body),
         });
         // what the browser does not take must not stay open
-        let otherwise = ("Fetch.failRequest", failed(&paused.request, "Failed"));
-        self.connection().send_or(&paused.session, "Fetch.fulfillRequest", &fulfill, otherwise);
+        let fail = failed(&paused.request, "Failed");
+        self.connection().send_or(&paused.session, "Fetch.fulfillRequest", &fulfill, "Fetch.failRequest", fail);
     }
 
     fn fail(&self, paused: &Paused, denied: Denied) {

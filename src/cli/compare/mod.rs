@@ -192,7 +192,8 @@ impl Change {
 /// Prints what became of a URL, if that `is_wanted`; damage is told.
 pub(super) fn print(
     change: anyhow::Result<Option<Change>>,
-    (is_wanted, json): (impl Fn(&Change) -> bool, bool),
+    is_wanted: impl Fn(&Change) -> bool,
+    json: bool,
     out: &mut dyn Write,
     damage: &mut Damage,
     warnings: &mut dyn Write,
@@ -273,7 +274,7 @@ mod tests {
     const URL: &str = "https://a.example/";
 
     /// An answer: its status, and its body, or the target of a redirect.
-    fn store(archive: &mut FakeArchive, (status, text): (u16, &str)) {
+    fn store(archive: &mut FakeArchive, status: u16, text: &str) {
         let location = (b"Location".to_vec(), text.as_bytes().to_vec());
         let headers = if (300..400).contains(&status) { vec![location] } else { Vec::new() };
         let body = if headers.is_empty() { text.as_bytes().to_vec() } else { Vec::new() };
@@ -285,8 +286,8 @@ mod tests {
 
     fn between(before: Option<(u16, &str)>, now: Option<(u16, &str)>) -> Option<Change> {
         let (mut first, mut second) = (FakeArchive::default(), FakeArchive::default());
-        before.into_iter().for_each(|answer| store(&mut first, answer));
-        now.into_iter().for_each(|answer| store(&mut second, answer));
+        before.into_iter().for_each(|(status, text)| store(&mut first, status, text));
+        now.into_iter().for_each(|(status, text)| store(&mut second, status, text));
         let (before, now) = (first.newest(URL).unwrap(), second.newest(URL).unwrap());
         let before = before.as_ref().map(|entry| Version { archive: &first, entry });
         let now = now.as_ref().map(|entry| Version { archive: &second, entry });
@@ -327,14 +328,15 @@ mod tests {
     fn a_version_is_compared_with_the_one_before_it_by_status_and_digest() {
         let mut archive = FakeArchive::default();
         let mut steps = Vec::new();
-        for answer in [(200, "<p>one"), (200, "<p>one"), (200, "<p>two"), (404, ""), (404, ""), (200, "<p>two")] {
-            store(&mut archive, answer);
+        for (status, text) in [(200, "<p>one"), (200, "<p>one"), (200, "<p>two"), (404, ""), (404, ""), (200, "<p>two")]
+        {
+            store(&mut archive, status, text);
             steps.push(Step::to(&archive, &archive.newest(URL).unwrap().unwrap()).unwrap().name());
         }
         // a 304 has the digest of what it confirms
         for _ in 0..2 {
             let digest = archive.stored.last().unwrap().0.digest_sha1;
-            store(&mut archive, (304, ""));
+            store(&mut archive, 304, "");
             let entry = &mut archive.stored.last_mut().unwrap().0;
             (entry.digest_sha1, entry.payload) = (digest, Some(5));
             steps.push(Step::to(&archive, &archive.newest(URL).unwrap().unwrap()).unwrap().name());

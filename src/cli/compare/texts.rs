@@ -97,7 +97,7 @@ pub(in crate::cli) fn source_of(entry: &Entry, response: &Response) -> Option<St
 
 /// The differences in the unified format, below a head that names both; nothing where there are none. Control
 /// characters of the texts are shown by their codes.
-pub(in crate::cli) fn unified((before, now): (&str, &str), (name_before, name_now): (&str, &str)) -> String {
+pub(in crate::cli) fn unified(before: &str, now: &str, name_before: &str, name_now: &str) -> String {
     let (before, now) = (harmless(before), harmless(now));
     let mut search = TextDiff::configure();
     let diff = search.algorithm(Algorithm::Patience).timeout(SEARCH_MAX).diff_lines(&before, &now);
@@ -139,14 +139,14 @@ mod tests {
 
     #[test]
     fn differences_have_a_head_and_hunks_and_forge_nothing() {
-        let (names, before) = (("a", "b"), "one\ntwo\nthree\n");
-        assert_eq!(unified((before, before), names), "");
+        let before = "one\ntwo\nthree\n";
+        assert_eq!(unified(before, before, "a", "b"), "");
         assert_eq!(
-            unified((before, "one\n2\x1b[2J\r\nthree"), names),
+            unified(before, "one\n2\x1b[2J\r\nthree", "a", "b"),
             "--- a\n+++ b\n@@ -1,3 +1,3 @@\n one\n-two\n+2\\x1b[2J\n three\n"
         );
         let long = (0..20).map(|n| format!("{n}\n")).collect::<String>();
-        let diff = unified((&long, &long.replace("10\n", "ten\n")), names);
+        let diff = unified(&long, &long.replace("10\n", "ten\n"), "a", "b");
         assert!(diff.contains("@@ -8,7 +8,7 @@\n 7\n 8\n 9\n-10\n+ten\n 11\n"), "{diff}");
     }
 
@@ -157,7 +157,7 @@ mod tests {
         let alternating = |words: [&str; 2]| words.concat().repeat(20_000);
         assert_eq!(share(&alternating(["a ", "b "]), &alternating(["b ", "a "])), 0.0);
         let (before, now) = (alternating(["a\n", "b\n"]), alternating(["b\n", "a\n"]));
-        assert!(unified((&before, &now), ("a", "b")).starts_with("--- a\n+++ b\n@@ "));
+        assert!(unified(&before, &now, "a", "b").starts_with("--- a\n+++ b\n@@ "));
     }
 
     #[test]

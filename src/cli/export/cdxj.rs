@@ -106,7 +106,7 @@ impl CdxjArgs {
             Ok(())
         };
         if let Some(spellings) = spellings {
-            spellings.each(archive, (selection, all), &mut damage, warnings, &mut spelt)?;
+            spellings.each(archive, selection, all, &mut damage, warnings, &mut spelt)?;
         }
         let mut lines = sorter.finish()?;
         while let Some(line) = lines.next()? {

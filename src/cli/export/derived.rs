@@ -51,7 +51,7 @@ impl Derivation<'_> {
         self.common.with(open_archive, true, |archive, out, warnings| {
             let now = SystemClock::new().now();
             let name = out.name().unwrap_or_else(|| format!("export-{}{}", digits_ms(now), self.suffix));
-            self.write(archive, (&name, now), out, warnings)
+            self.write(archive, &name, now, out, warnings)
         })
     }
 
@@ -59,7 +59,8 @@ impl Derivation<'_> {
     pub(super) fn write(
         &self,
         archive: &dyn Archive,
-        (name, now): (&str, Time),
+        name: &str,
+        now: Time,
         out: &mut dyn Write,
         warnings: &mut dyn Write,
     ) -> anyhow::Result<anyhow::Result<Exit>> {

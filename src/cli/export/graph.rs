@@ -102,7 +102,7 @@ impl GraphArgs {
         let [vertices, edges, ranks] = ["vertices", "edges", "ranks"].map(|what| self.file(what));
         let (mut vertices, mut edges, mut ranks) = (vertices?, edges?, ranks?);
         let (graph, damage) = self.graph(&*archive, &mut std::io::stderr())?;
-        self.write(&graph, (&mut vertices, &mut edges, &mut ranks))?;
+        self.write(&graph, &mut vertices, &mut edges, &mut ranks)?;
         [vertices, edges, ranks].into_iter().try_for_each(Output::finish)?;
         damage.or(Exit::Done, &mut std::io::stderr())
     }
@@ -121,7 +121,7 @@ impl GraphArgs {
                 return Ok(());
             }
             match archive.shown(&entry) {
-                Ok(response) => self.page(archive, (&entry, &response), &mut scans, &mut builder)?,
+                Ok(response) => self.page(archive, &entry, &response, &mut scans, &mut builder)?,
                 Err(e) => damage.note(e, warnings),
             }
             Ok(())
@@ -132,7 +132,8 @@ impl GraphArgs {
     fn page(
         &self,
         archive: &dyn Archive,
-        (entry, response): (&Entry, &Response),
+        entry: &Entry,
+        response: &Response,
         scans: &mut Scans,
         builder: &mut Builder,
     ) -> anyhow::Result<()> {
@@ -141,7 +142,7 @@ impl GraphArgs {
         builder.host(&from, &host)?;
         let mut seen = HashSet::from([host]);
         let hops = || archive.history(entry).map(|history| history.hops);
-        for target in scans.targets(&url, (entry.status, response), hops)? {
+        for target in scans.targets(&url, entry.status, response, hops)? {
             let Some((to, host)) = self.level.of(&target) else { continue };
             if !seen.contains(&host) {
                 builder.host(&to, &host)?;
@@ -155,7 +156,9 @@ impl GraphArgs {
     fn write(
         &self,
         graph: &Graph,
-        (vertices, edges, ranks): (&mut impl Write, &mut impl Write, &mut impl Write),
+        vertices: &mut impl Write,
+        edges: &mut impl Write,
+        ranks: &mut impl Write,
     ) -> anyhow::Result<()> {
         let is_domain = self.level == Vertices::Domain;
         let mut out = GzEncoder::new(vertices, Level::default());
@@ -220,7 +223,7 @@ mod tests {
         let args = Cli::parse_from([&["graph", "-o", "x"], args].concat()).args;
         let (graph, _) = args.graph(&archive, &mut Vec::new()).unwrap();
         let (mut vertices, mut edges, mut ranks) = (Vec::new(), Vec::new(), Vec::new());
-        args.write(&graph, (&mut vertices, &mut edges, &mut ranks)).unwrap();
+        args.write(&graph, &mut vertices, &mut edges, &mut ranks).unwrap();
         [text(&vertices), text(&edges), text(&ranks)]
     }
 

@@ -108,7 +108,7 @@ impl LinksArgs {
                 return Ok(());
             }
             match archive.shown(&entry) {
-                Ok(response) => match self.page(archive, (&entry, &response), &mut scans, out, warnings)? {
+                Ok(response) => match self.page(archive, &entry, &response, &mut scans, out, warnings)? {
                     Ok(()) => {}
                     Err(e) => damage.note(e, warnings),
                 },
@@ -123,7 +123,8 @@ impl LinksArgs {
     fn page(
         &self,
         archive: &dyn Archive,
-        (entry, response): (&archive::Entry, &Response),
+        entry: &archive::Entry,
+        response: &Response,
         scans: &mut Scans,
         out: &mut dyn Write,
         warnings: &mut dyn Write,
@@ -237,7 +238,8 @@ impl Scans {
     pub(in crate::cli) fn targets(
         &mut self,
         url: &CanonicalUrl,
-        (status, response): (u16, &Response),
+        status: u16,
+        response: &Response,
         hops: impl FnOnce() -> anyhow::Result<String>,
     ) -> anyhow::Result<Vec<CanonicalUrl>> {
         let mut targets: Vec<CanonicalUrl> = redirect(url, status, response).into_iter().collect();

@@ -80,7 +80,7 @@ impl Spellings {
     ) -> anyhow::Result<()> {
         let Ok(url) = CanonicalUrl::parse(&entry.url) else { return Ok(()) };
         let hops = || archive.history(entry).map(|history| history.hops);
-        for target in self.scans.targets(&url, (entry.status, response), hops)? {
+        for target in self.scans.targets(&url, entry.status, response, hops)? {
             if let Some(plain) = archive.plain_spelling(&target) {
                 self.push(&plain, target.as_str())?;
             }
@@ -98,7 +98,8 @@ impl Spellings {
     pub(super) fn each(
         self,
         archive: &dyn Archive,
-        (selection, all): (&Selection, bool),
+        selection: &Selection,
+        all: bool,
         damage: &mut Damage,
         warnings: &mut dyn Write,
         mut act: impl FnMut(&str, &Entry, &mut Damage, &mut dyn Write) -> anyhow::Result<()>,
@@ -118,7 +119,7 @@ impl Spellings {
                 left_out(&plain, count, warnings)?;
                 (plain, count) = (of.to_vec(), 0);
             }
-            let found = versions(archive, &spelling, (selection, all), statements.as_mut());
+            let found = versions(archive, &spelling, selection, all, statements.as_mut());
             let found = found.unwrap_or_else(|e| {
                 damage.note(e, warnings);
                 Vec::new()
@@ -156,7 +157,8 @@ fn left_out(plain: &[u8], count: usize, warnings: &mut dyn Write) -> anyhow::Res
 fn versions(
     archive: &dyn Archive,
     spelling: &str,
-    (selection, all): (&Selection, bool),
+    selection: &Selection,
+    all: bool,
     mut statements: Option<&mut StatementFilter>,
 ) -> anyhow::Result<Vec<Entry>> {
     let mut versions = Vec::new();

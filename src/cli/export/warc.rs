@@ -73,8 +73,8 @@ impl WarcArgs {
         warnings: &mut dyn Write,
     ) -> anyhow::Result<()> {
         let (mut encoder, mut bytes) = (Encoder::new(Compression::Gzip), Vec::new());
-        let selection = (&self.common.selection, self.all);
-        spellings.each(archive, selection, damage, warnings, |spelling, entry, damage, warnings| {
+        let selection = &self.common.selection;
+        spellings.each(archive, selection, self.all, damage, warnings, |spelling, entry, damage, warnings| {
             bytes.clear();
             match Replayable::of(archive, entry).and_then(|page| page.records(archive)) {
                 Ok(records) => {

@@ -89,10 +89,7 @@ mod tests {
         archive.page("https://a.example/x.css", 200, "text/css", page);
         let export = |args: &[&str]| {
             let (mut out, args) = (Vec::new(), Cli::parse_from([&["wet"], args].concat()).args);
-            args.derivation()
-                .write(&archive, ("x.warc.wet.gz", Time::ZERO), &mut out, &mut Vec::new())
-                .unwrap()
-                .unwrap();
+            args.derivation().write(&archive, "x.warc.wet.gz", Time::ZERO, &mut out, &mut Vec::new()).unwrap().unwrap();
             records(&out)
         };
         let found = export(&[]);

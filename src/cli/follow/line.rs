@@ -252,7 +252,7 @@ impl Lines {
         let Ok(url) = CanonicalUrl::parse(page.url()) else { return Ok(Vec::new()) };
         let mut seen = BTreeSet::new();
         let hops = || Ok(page.history()?.hops);
-        let targets = self.scans.targets(&url, (page.status(), response), hops)?.into_iter();
+        let targets = self.scans.targets(&url, page.status(), response, hops)?.into_iter();
         let targets = targets.map(|url| url.as_str().to_owned());
         Ok(targets.filter(|target| seen.insert(target.clone())).collect())
     }

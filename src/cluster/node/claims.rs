@@ -54,7 +54,7 @@ impl Shared {
                         return Err(ClusterError::NoLease);
                     }
                     claims.held.insert(shard, (epoch, hold.clone()));
-                    return Ok(Some(Claimed::new(shard, (self.crawl.era, epoch), head, hold)));
+                    return Ok(Some(Claimed::new(shard, self.crawl.era, epoch, head, hold)));
                 }
             }
         }

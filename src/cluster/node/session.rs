@@ -75,7 +75,7 @@ pub(super) fn run(shared: &Shared) {
     while !shared.crawl.etcd.is_closed() {
         let current = lock(&shared.session).as_ref().map(|session| (session.id, session.lease.clone()));
         let wait = match current {
-            Some((id, lease)) => renew(shared, id, &lease, (interval, &mut told)),
+            Some((id, lease)) => renew(shared, id, &lease, interval, &mut told),
             None => match begin(shared) {
                 Ok(()) => {
                     tracing::info!("a new lease is there");
@@ -95,7 +95,7 @@ pub(super) fn run(shared: &Shared) {
 }
 
 /// Renews once; says when to do it again.
-fn renew(shared: &Shared, id: u64, lease: &Lease, (interval, told): (Duration, &mut Repeated)) -> Duration {
+fn renew(shared: &Shared, id: u64, lease: &Lease, interval: Duration, told: &mut Repeated) -> Duration {
     let sent = lease.sending();
     match shared.crawl.etcd.renew(id, interval / 2) {
         Ok(lasts) => {

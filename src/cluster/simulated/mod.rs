@@ -74,7 +74,8 @@ pub struct SimulatedRegistry {
 impl SimulatedRegistry {
     /// A crawl of so many shards with these limits, that nobody has begun with.
     pub fn new(
-        (shards, quota): (u32, QuotaRecord),
+        shards: u32,
+        quota: QuotaRecord,
         clocks: Arc<dyn Clocks>,
         terms: LeaseTerms,
         seed: u64,

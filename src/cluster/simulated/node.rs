@@ -201,7 +201,7 @@ impl Ownership for SimulatedNode {
         let Some(epoch) = self.send(&txn).ok_or_else(no_answer)? else { return Ok(None) };
         let hold = Arc::new(Hold::under(self.lease.clone()));
         lock(&self.claims).insert(shard, (epoch, hold.clone()));
-        Ok(Some(Claimed::new(shard, (0, epoch), head, hold)))
+        Ok(Some(Claimed::new(shard, 0, epoch, head, hold)))
     }
 
     fn commit(&self, claimed: &Claimed, record: &HeadRecord) -> Result<Revision, CommitError> {

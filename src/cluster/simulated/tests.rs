@@ -26,7 +26,7 @@ fn registry(shards: u32) -> (SimulatedRegistry, Arc<Now>) {
     let now = Arc::new(Now::default());
     let terms = LeaseTerms { lasts: Duration::from_secs(20), margin: Duration::from_secs(5) };
     let quota = QuotaRecord { pages: Some(10), bytes: None };
-    (SimulatedRegistry::new((shards, quota), now.clone(), terms, 7), now)
+    (SimulatedRegistry::new(shards, quota, now.clone(), terms, 7), now)
 }
 
 fn pass(registry: &SimulatedRegistry, now: &Now, time: Duration) {

@@ -35,7 +35,7 @@ pub fn adopt(config: &Config, id: Option<&str>, dir: &Path) -> Result<Adopted, C
     let made = aside(dir);
     disk.remove_dir_all(&made)?;
     disk::create_crawl_dir(&made, options::readers(&object.config))?;
-    let restored = fill(&*store, &object, (&disk, &made))?;
+    let restored = fill(&*store, &object, &disk, &made)?;
     let shards = object.identity.shards();
     if restored == 0 && shards == 1 {
         disk.remove_dir_all(&made)?;
@@ -54,12 +54,12 @@ pub fn adopt(config: &Config, id: Option<&str>, dir: &Path) -> Result<Adopted, C
 }
 
 /// Puts everything of the crawl into `root`; how many shards had a checkpoint.
-fn fill(store: &dyn ObjectStore, object: &CrawlObject, (disk, root): (&Disk, &Path)) -> Result<u32, CrawlError> {
+fn fill(store: &dyn ObjectStore, object: &CrawlObject, disk: &Disk, root: &Path) -> Result<u32, CrawlError> {
     let (identity, names) = (&object.identity, object.names());
     let is_whole = identity.shards() == 1;
     if !is_whole {
         directory::begin(disk, root, identity)?;
-        seeds::restore(store, &object.prefix(), (disk, root)).map_err(refused)?;
+        seeds::restore(store, &object.prefix(), disk, root).map_err(refused)?;
     }
     let mut restored = 0;
     for shard in Shard::all(identity.shards()) {

@@ -99,20 +99,21 @@ impl CrawlObject {
     /// The same of crawls that machines share.
     pub fn find_shared(store: &dyn ObjectStore, id: Option<&str>) -> std::result::Result<CrawlObject, CrawlError> {
         let why = "was not made by crawler cluster init: one machine works on it, without a registry";
-        CrawlObject::find_that(store, id, (true, why))
+        CrawlObject::find_that(store, id, true, why)
     }
 
     /// The same of crawls that one machine works on.
     pub fn find_alone(store: &dyn ObjectStore, id: Option<&str>) -> std::result::Result<CrawlObject, CrawlError> {
         let why = "is shared by machines: name a member of its etcd by --registry";
-        CrawlObject::find_that(store, id, (false, why))
+        CrawlObject::find_that(store, id, false, why)
     }
 
     /// The same of one that is shared or is not; `why` says what is wrong with any other.
     fn find_that(
         store: &dyn ObjectStore,
         id: Option<&str>,
-        (shared, why): (bool, &str),
+        shared: bool,
+        why: &str,
     ) -> std::result::Result<CrawlObject, CrawlError> {
         let found = CrawlObject::find(store, id)?;
         if found.shared == shared {
@@ -123,7 +124,7 @@ impl CrawlObject {
 
     fn read(store: &dyn ObjectStore, name: &str, bytes: u64) -> Result<CrawlObject> {
         let expected = "identity and settings of a crawl";
-        let object: CrawlObject = read_json(store, (name, bytes), (BYTES_MAX, expected))?;
+        let object: CrawlObject = read_json(store, name, bytes, BYTES_MAX, expected)?;
         if !name.contains(&format!("{:032x}", object.identity.id)) {
             let found = format!("those of crawl {:032x}", object.identity.id);
             return Err(Error::Damaged { name: name.to_owned(), offset: 0, expected: expected.to_owned(), found });

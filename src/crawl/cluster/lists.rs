@@ -88,11 +88,7 @@ pub(super) fn read(store: &dyn ObjectStore, name: &str) -> store::Result<Vec<u8>
 }
 
 /// Puts a list into the store; its name, and how many seeds are in it. No name is used twice.
-pub(super) fn put(
-    store: &dyn ObjectStore,
-    prefix: &str,
-    (lines, random): (&[u8], u128),
-) -> store::Result<(String, u64)> {
+pub(super) fn put(store: &dyn ObjectStore, prefix: &str, lines: &[u8], random: u128) -> store::Result<(String, u64)> {
     let seeds = SeedLines::of(lines).filter(Result::is_ok).count() as u64;
     let name = format!("{prefix}seeds/{random:032x}{SUFFIX}");
     store.put(&name, &Body::of(lines.to_vec()))?;

@@ -60,9 +60,9 @@ pub(super) fn begin(request: &CrawlRequest, directory: &Directory) -> Result<Opt
     let object = CrawlObject { identity, config: request.config.clone(), shared: false };
     object.put(&*store).map_err(refused)?;
     let (names, prefix) = (object.names(), object.prefix());
-    let crawl = (object.identity.id, object.identity.shards());
+    let (crawl, shards) = (object.identity.id, object.identity.shards());
     let options = ShipOptions { bytes_per_second: request.config.cluster.bytes_per_second.map(Bytes::get) };
-    let shipments = Shipments::new(store.clone(), names.clone(), crawl, (options, thread::sleep));
+    let shipments = Shipments::new(store.clone(), names.clone(), crawl, shards, options, thread::sleep);
     let shards = directory.shards.iter().map(|shard| shard.identity.shard());
     let begun = begin_era(&*store, &prefix, &names, shards)?;
     for shard in &directory.shards {
@@ -78,7 +78,7 @@ pub(super) fn begin(request: &CrawlRequest, directory: &Directory) -> Result<Opt
             )));
         }
         let commit = Alone { store: store.clone(), prefix: prefix.clone(), begun: begun.clone() };
-        shipments.own(place, (Claim { era: begun.era, epoch: 0 }, Box::new(commit)), head, (&disk, &shard.dir))?;
+        shipments.own(place, Claim { era: begun.era, epoch: 0 }, Box::new(commit), head, &disk, &shard.dir)?;
     }
     Ok(Some(Arc::new(shipments)))
 }
@@ -87,7 +87,7 @@ pub(super) fn begin(request: &CrawlRequest, directory: &Directory) -> Result<Opt
 /// shards; before any of them admits it.
 pub(super) fn ship_seeds(shipments: &Shipments, root: &Path) -> Result<(), CrawlError> {
     let prefix = prefix(shipments.crawl());
-    seeds::ship(shipments.store(), &prefix, (&Disk::real(), root), options::random()).map_err(refused)
+    seeds::ship(shipments.store(), &prefix, &Disk::real(), root, options::random()).map_err(refused)
 }
 
 /// The settings that the crawl in the store of `config` was made with.

@@ -27,6 +27,7 @@ use crate::crawl::ending::Ending;
 use crate::crawl::live::Teller;
 use crate::crawl::runtime::Runtime;
 use crate::crawl::seat::{Heard, Seat, Told, Word, Work};
+use crate::crawl::shard_directory::Company;
 use crate::crawl::shard_run::{Admission, News};
 use crate::crawl::signals::Signals;
 use crate::disk::Error;
@@ -102,7 +103,8 @@ impl<'env, 'scope> Node<'env, 'scope> {
     pub fn new(
         plan: &'env Plan<'env>,
         scope: &'scope Scope<'scope, 'env>,
-        (clerk, watcher): (Clerk, &'env Watcher),
+        clerk: Clerk,
+        watcher: &'env Watcher,
         signals: &'env Signals,
     ) -> Node<'env, 'scope> {
         let (told_in, told) = bounded(2 * plan.request.config.crawl.shards);
@@ -402,11 +404,13 @@ impl<'env, 'scope> Node<'env, 'scope> {
             let lease = Some(Arc::new(ShardLease(claim.hold().clone())) as _);
             Ok(Work {
                 request: plan.request,
-                at_once,
                 directory,
-                keys: plan.keys.clone(),
-                clock,
-                commons: Commons { lease, allowance, ..plan.commons.clone() },
+                company: Company {
+                    at_once,
+                    keys: plan.keys.clone(),
+                    clock,
+                    commons: Commons { lease, allowance, ..plan.commons.clone() },
+                },
                 process: plan.process.clone(),
                 ceiling: plan.ceiling,
                 seeds,
@@ -420,7 +424,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
                 news,
             })
         };
-        let seat = Seat::take(self.scope, (place, make), port, self.told_in.clone())?;
+        let seat = Seat::take(self.scope, place, make, port, self.told_in.clone())?;
         let post =
             Post { seat, claimed, owed: None, is_crawling: false, orders: None, is_paused: false, is_leaving: false };
         self.posts.insert(shard, post);
@@ -456,7 +460,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
         let disk_floor = posted.iter().map(|posted| posted.disk_floor).max().unwrap_or(0);
         let Some(live) = Live::sum(posted.into_iter().map(|posted| posted.live)) else { return };
         let Snapshot { statistics, gauges, .. } = &live.figures;
-        self.teller.tell(&mut runtime.display, now, (statistics, gauges), live.phase, disk_floor);
+        self.teller.tell(&mut runtime.display, now, statistics, gauges, live.phase, disk_floor);
         if runtime.endpoint.is_open() {
             runtime.endpoint.put(live);
         }

@@ -28,7 +28,7 @@ pub fn init(config: &Config, etcd: &EtcdOptions, lines: &[u8]) -> Result<String,
     let mut kept = config.clone();
     (kept.cluster.name, kept.cluster.weight) = Default::default();
     let object = CrawlObject { identity, config: kept, shared: true };
-    let (list, count) = lists::put(&*store, &object.prefix(), (lines, options::random())).map_err(refused)?;
+    let (list, count) = lists::put(&*store, &object.prefix(), lines, options::random()).map_err(refused)?;
     let list = SeedsRecord { object: list, before: 0, count, round: 0 };
     let prefix = object.prefix();
     Eras { store: &*store, prefix: &prefix }.note_list(0, 1, &list).map_err(refused)?;
@@ -131,7 +131,7 @@ impl Operated {
     /// Adds seeds, to be fetched again where `again` says so; a crawl that has ended goes on by that.
     pub fn add_seeds(&self, lines: &[u8], again: bool) -> Result<Added, CrawlError> {
         let prefix = self.object.prefix();
-        let (list, count) = lists::put(&*self.store, &prefix, (lines, options::random())).map_err(refused)?;
+        let (list, count) = lists::put(&*self.store, &prefix, lines, options::random()).map_err(refused)?;
         let had_ended = self.crawl.view().map_err(CrawlError::Cluster)?.end.is_some();
         let how = Adding { is_round: again, reopens: true };
         let list = self.crawl.put_list(&list, count, how).map_err(CrawlError::Cluster)?;

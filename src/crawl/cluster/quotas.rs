@@ -196,14 +196,15 @@ impl Quotas {
             self.want_checkpoint(account, used);
             return Ok(());
         }
-        self.give_back(account, (granted, used), may_ask)
+        self.give_back(account, granted, used, may_ask)
     }
 
     /// Gives back what an idle shard has not used.
     fn give_back(
         &self,
         account: &mut Account,
-        (granted, used): (Granted, Used),
+        granted: Granted,
+        used: Used,
         may_ask: bool,
     ) -> Result<(), ClusterError> {
         let has_more = |granted: Option<u64>, used| granted.is_some_and(|granted| granted > used);

@@ -53,12 +53,7 @@ fn chain(mut all: Vec<Piece>) -> Vec<Piece> {
 }
 
 /// Puts what the list of the crawl in `root` has beyond what is in the store.
-pub(super) fn ship(
-    store: &dyn ObjectStore,
-    prefix: &str,
-    (disk, root): (&Disk, &Path),
-    random: u128,
-) -> store::Result<()> {
+pub(super) fn ship(store: &dyn ObjectStore, prefix: &str, disk: &Disk, root: &Path, random: u128) -> store::Result<()> {
     let path = list_path(root);
     let bytes = disk.open(path.clone(), Mode::Read)?.len()?;
     let from = pieces(store, prefix)?.last().map_or(0, |last| last.to);
@@ -115,7 +110,7 @@ fn numbered(files: &[Vec<u8>]) -> disk::Result<Vec<u8>> {
 }
 
 /// Makes the list of the crawl in `root` what it is in the store.
-pub(super) fn restore(store: &dyn ObjectStore, prefix: &str, (disk, root): (&Disk, &Path)) -> store::Result<()> {
+pub(super) fn restore(store: &dyn ObjectStore, prefix: &str, disk: &Disk, root: &Path) -> store::Result<()> {
     let list = joined(store, prefix)?;
     if list.is_empty() {
         return Ok(());

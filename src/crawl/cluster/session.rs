@@ -69,7 +69,7 @@ pub fn take_part(mut request: NodeRequest) -> Result<Finish, CrawlError> {
     prepare(&object, &request.crawl)?;
     let signals = Signals::listen()?;
     loop {
-        let (over, shipments) = session(&request, &object, &store, (idle_max, &signals))?;
+        let (over, shipments) = session(&request, &object, &store, idle_max, &signals)?;
         match over {
             Over::Finished(finish, ending) => {
                 shipments.tell();
@@ -131,7 +131,8 @@ fn session(
     request: &NodeRequest,
     object: &CrawlObject,
     store: &Arc<dyn ObjectStore>,
-    (idle_max, signals): (usize, &Signals),
+    idle_max: usize,
+    signals: &Signals,
 ) -> Result<(Over, Arc<Shipments>), CrawlError> {
     let crawl = &request.crawl;
     let shards = object.identity.shards();
@@ -148,14 +149,14 @@ fn session(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let keys = Arc::new(object.identity.key_maker());
     let guard = options::guard(&crawl.config)?;
-    let process: ProcessOptions = options::process(&crawl.config, keys.clone(), guard.clone())?;
+    let process: ProcessOptions = options::process(&crawl.config, keys.clone(), guard)?;
     let lease = Arc::new(SessionLease::new(NodeLease(ownership.clone())));
-    let network = Network { idle_max, guard, lease: Permission::by(Some(lease.clone())) };
+    let network = Network { idle_max, lease: Permission::by(Some(lease.clone())) };
     let mut runtime = Runtime::start(crawl, clock.clone(), network, &process)?;
     let view = StoreView::new(store.clone(), Some(Disk::real()), CACHE_BYTES);
-    let heads = Heads::new(store.clone(), (object.names(), era), (crawl.dir.clone(), view.clone()), shards);
+    let heads = Heads::new(store.clone(), object.names(), era, crawl.dir.clone(), view.clone(), shards);
     let ship = ShipOptions { bytes_per_second: crawl.config.cluster.bytes_per_second.map(Bytes::get) };
-    let shipments = Shipments::new(store.clone(), object.names(), (object.identity.id, shards), (ship, thread::sleep));
+    let shipments = Shipments::new(store.clone(), object.names(), object.identity.id, shards, ship, thread::sleep);
     let shipments = Arc::new(shipments);
     let mut lists = Lists::new(SeedList::open(&Disk::real(), &crawl.dir, &[])?);
     lists.take(eras, era, &ownership.heads())?;
@@ -200,7 +201,7 @@ fn session(
         quotas.start().map_err(threads::no_thread)?;
     }
     let over = thread::scope(|scope| {
-        let mut node = Node::new(&plan, scope, (clerk, &watcher), signals);
+        let mut node = Node::new(&plan, scope, clerk, &watcher, signals);
         let over = node.direct(&mut runtime);
         if matches!(over, Ok(Over::Unheard(_))) {
             // heads that are being put would be put again and again until etcd is back

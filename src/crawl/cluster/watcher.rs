@@ -77,7 +77,7 @@ fn watch(grounds: &Grounds, mut lists: Lists, shared: &Shared, bell: &Sender<()>
         }
         // seeds of a list that could not be read are not covered by a revision that is told
         let is_whole = known.seeds.len() == lists.taken() as usize;
-        match is_whole.then(|| grounds.heads.refresh(&known, (lists.seeds(), lists.again()))) {
+        match is_whole.then(|| grounds.heads.refresh(&known, lists.seeds(), lists.again())) {
             Some(Ok(())) if known.known > seen => {
                 seen = known.known;
                 // one that is full has rung

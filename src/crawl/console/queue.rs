@@ -56,7 +56,8 @@ fn of_shard(disk: &Disk, dirs: &CrawlDirs, place: usize, limit: usize) -> Result
     read.map_err(fault)?;
     keep_longest(&mut counted, limit);
     let state = checkpoint::newest(disk, dir).map_err(fault)?;
-    let mut looks = state.as_ref().map(|state| looks(disk, dirs, dir, state, &counted)).unwrap_or_default();
+    let mut looks =
+        state.as_ref().map(|(state, sections)| looks(disk, dirs, dir, state, sections, &counted)).unwrap_or_default();
     let as_of = state.map_or(Time::ZERO, |(state, _)| state.time);
     let hosts = counted.into_iter().map(|(host, queued)| {
         let look = looks.remove(&host);
@@ -82,7 +83,8 @@ fn looks(
     disk: &Disk,
     dirs: &CrawlDirs,
     dir: &Path,
-    (state, sections): &(checkpoint::Checkpoint, checkpoint::Sections),
+    state: &checkpoint::Checkpoint,
+    sections: &checkpoint::Sections,
     counted: &HashMap<Box<str>, u64>,
 ) -> HashMap<Box<str>, HostLook> {
     let Some(keys) = dirs.keys() else { return HashMap::new() };

@@ -5,7 +5,7 @@ use crate::crawl::dirs::CrawlDirs;
 use crate::disk::{Disk, Error, Result};
 use crate::engine::ExchangeState;
 use crate::engine::checkpoint::{self, checkpoint_path};
-use crate::exchange::{Link, LinkFile, Position};
+use crate::exchange::{Link, LinkFile};
 use crate::fingerprint::Fingerprint;
 use crate::shard::Shard;
 use crate::web::url::CanonicalUrl;
@@ -37,7 +37,10 @@ pub(super) fn waiting(
             if kept.number < from.number {
                 continue;
             }
-            match in_file(disk, dirs, (place, other), (kept.number, from), key, &mut left) {
+            let sender = dirs.shard(other);
+            let read = if from.number == kept.number { from.frames as usize } else { 0 };
+            let file = LinkFile::open(disk, &dirs.shards()[other], sender, kept.number);
+            match file.and_then(|file| in_file(&file, sender, dirs, place, read, key, &mut left)) {
                 // read by everybody, and gone
                 Err(error) if is_gone(&error) => {}
                 Ok(None) => {}
@@ -52,19 +55,17 @@ fn is_gone(error: &Error) -> bool {
     matches!(error, Error::Damaged { path, .. } if !path.exists())
 }
 
-/// Looks for it in the file `number` of the shard at `other`.
+/// Looks for it in a file of `sender`, behind the frames that are `read`.
 fn in_file(
-    disk: &Disk,
+    file: &LinkFile,
+    sender: Shard,
     dirs: &CrawlDirs,
-    (place, other): (usize, usize),
-    (number, from): (u64, Position),
+    place: usize,
+    read: usize,
     key: Fingerprint,
     left: &mut u64,
 ) -> Result<Option<Waiting>> {
-    let sender = dirs.shard(other);
-    let file = LinkFile::open(disk, &dirs.shards()[other], sender, number)?;
     let (Some(section), Some(keys)) = (file.section(dirs.shard(place).index()), dirs.keys()) else { return Ok(None) };
-    let read = if from.number == number { from.frames as usize } else { 0 };
     for (frame, (_, bytes)) in section.frames.iter().enumerate().skip(read) {
         *left = left.saturating_sub(*bytes);
         if *left == 0 {

@@ -33,8 +33,10 @@ pub(super) struct Visits {
 pub(super) fn read(
     disk: &Disk,
     dir: &Path,
-    (checkpoint, sections): (&Checkpoint, &Sections),
-    (key, host): (Fingerprint, Fingerprint),
+    checkpoint: &Checkpoint,
+    sections: &Sections,
+    key: Fingerprint,
+    host: Fingerprint,
     meet: &mut dyn FnMut(QueuedUrl),
 ) -> Result<Option<Visits>> {
     let Some(calendar) = &checkpoint.calendar else { return Ok(None) };

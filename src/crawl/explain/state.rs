@@ -44,22 +44,23 @@ pub(super) fn read(disk: &Disk, dir: &Path, keys: Keys) -> Result<Option<State>>
     let mut tries = 0;
     loop {
         let Some((checkpoint, sections)) = checkpoint::newest(disk, dir)? else { return Ok(None) };
-        let id = (checkpoint.number, checkpoint.time);
+        let (number, time) = (checkpoint.number, checkpoint.time);
         tries += 1;
         match of_checkpoint(disk, dir, keys, checkpoint, &sections) {
-            Err(error) if tries < TRIES && is_superseded(disk, dir, &error, id)? => {}
+            Err(error) if tries < TRIES && is_superseded(disk, dir, &error, number, time)? => {}
             state => return state.map(Some),
         }
     }
 }
 
-/// Returns whether `error` may come from files that a newer checkpoint than `id` has replaced.
-fn is_superseded(disk: &Disk, dir: &Path, error: &Error, id: (u64, Time)) -> Result<bool> {
+/// Returns whether `error` may come from files that a newer checkpoint than `number`, which was made at `time`, has
+/// replaced.
+fn is_superseded(disk: &Disk, dir: &Path, error: &Error, number: u64, time: Time) -> Result<bool> {
     if error.is_not_found() {
         return Ok(true);
     }
     let newest = checkpoint::newest(disk, dir)?.map(|(checkpoint, _)| (checkpoint.number, checkpoint.time));
-    Ok(matches!(error, Error::Damaged { .. }) && newest != Some(id))
+    Ok(matches!(error, Error::Damaged { .. }) && newest != Some((number, time)))
 }
 
 fn of_checkpoint(disk: &Disk, dir: &Path, keys: Keys, checkpoint: Checkpoint, sections: &Sections) -> Result<State> {
@@ -79,9 +80,8 @@ fn of_checkpoint(disk: &Disk, dir: &Path, keys: Keys, checkpoint: Checkpoint, se
     let robots = look_up::<Robots>(disk, dir, (&checkpoint, sections), keys.origin, &mut in_robots)?;
     let mut in_dns = |url: QueuedUrl, _: bool| meet(url, "DNS");
     let addresses = look_up::<Addresses>(disk, dir, (&checkpoint, sections), keys.host, &mut in_dns)?;
-    let sides = (&checkpoint, sections);
     let mut in_visits = |url: QueuedUrl| meet(url, "visits");
-    let visits = recrawl::read(disk, dir, sides, (keys.key, keys.host), &mut in_visits)?;
+    let visits = recrawl::read(disk, dir, &checkpoint, sections, keys.key, keys.host, &mut in_visits)?;
     let wanted = Wanted { key: keys.key, origin: keys.origin, host: keys.host, domain: keys.domain };
     let queue = (&checkpoint.frontier, sections.frontier.as_slice());
     let look = look(disk, &dir.join(layout::FRONTIER), queue, wanted, decode_rules, checkpoint.time)?;

@@ -151,21 +151,16 @@ impl Out<'_> {
 /// Writes the report `name` of the crawl in `dir` to `to`.
 pub fn write(name: Name, dir: &Path, to: &mut dyn Write, form: Form) -> Result<(), ReportError> {
     let out = Out { to, form, is_of_store: false, hosts_max: None };
-    write_out(name, (&Disk::real(), dir), out, true)
+    write_out(name, &Disk::real(), dir, out, true)
 }
 
 /// The same of a crawl in a store, which `disk` shows in `dir`.
-pub fn write_stored(
-    name: Name,
-    (disk, dir): (&Disk, &Path),
-    to: &mut dyn Write,
-    form: Form,
-) -> Result<(), ReportError> {
-    write_out(name, (disk, dir), Out { to, form, is_of_store: true, hosts_max: None }, true)
+pub fn write_stored(name: Name, disk: &Disk, dir: &Path, to: &mut dyn Write, form: Form) -> Result<(), ReportError> {
+    write_out(name, disk, dir, Out { to, form, is_of_store: true, hosts_max: None }, true)
 }
 
 /// The same; at a checkpoint of the crawl, that one is not read for it (`is_alone`).
-fn write_out(name: Name, (disk, dir): (&Disk, &Path), mut out: Out<'_>, is_alone: bool) -> Result<(), ReportError> {
+fn write_out(name: Name, disk: &Disk, dir: &Path, mut out: Out<'_>, is_alone: bool) -> Result<(), ReportError> {
     let dirs = CrawlDirs::open(disk, dir)?;
     let now = date(SystemClock::new().now());
     out.text(format_args!("{name} report of {}, {now}\n\n", shell_word(dir)))?;
@@ -201,7 +196,7 @@ fn put_at(name: Name, dir: &Path, is_alone: bool) -> Result<(), ReportError> {
     file.set_len(0)?;
     let mut file = FileOut { writer: Writer::new(file, 0, BUFFER_BYTES), fault: None };
     let out = Out { to: &mut file, form: Form::Text, is_of_store: false, hosts_max: Some(HOSTS_IN_FILE) };
-    let written = write_out(name, (&disk, dir), out, is_alone);
+    let written = write_out(name, &disk, dir, out, is_alone);
     let flushed = file.writer.flush();
     let done = match file.fault {
         Some(fault) => Err(fault.into()),

@@ -27,8 +27,8 @@ pub(in crate::crawl) fn for_each_host(
 ) -> Result<Vec<String>> {
     let mut progress = Progress::default();
     let mut newest = checkpoint::newest(disk, dir)?;
-    while let Some(read) = newest {
-        newest = progress.go_on(disk, dir, &read, each)?;
+    while let Some((state, sections)) = newest {
+        newest = progress.go_on(disk, dir, &state, &sections, each)?;
     }
     Ok(progress.faults)
 }
@@ -51,7 +51,8 @@ impl Progress {
         &mut self,
         disk: &Disk,
         dir: &Path,
-        (state, sections): &(Checkpoint, Sections),
+        state: &Checkpoint,
+        sections: &Sections,
         each: &mut dyn FnMut(&str, u64) -> Result<()>,
     ) -> Result<Option<(Checkpoint, Sections)>> {
         let (frontier, at) = (dir.join(layout::FRONTIER), checkpoint_path(dir, state.number));

@@ -87,7 +87,7 @@ pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>, tells_host
     out.text(format_args!("{:>8} {:<wide$} {:<to_wide$} why\n", "status", "seed", "redirected-to"))?;
     reader::for_each_in(disk, &dirs.seeds(), |number, seed| {
         counts.count(&seed.status);
-        row(number, &seed, (&waiting.why(&seed), wide, to_wide), out)
+        row(number, &seed, &waiting.why(&seed), wide, to_wide, out)
     })?;
     out.text(format_args!("\nseeds {}\n", counts.text()))
 }
@@ -95,7 +95,9 @@ pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>, tells_host
 fn row(
     number: u32,
     seed: &SeedRecord,
-    (wait, wide, to_wide): (&str, usize, usize),
+    wait: &str,
+    wide: usize,
+    to_wide: usize,
     out: &mut Out<'_>,
 ) -> Result<(), ReportError> {
     let (status, code, why) = match &seed.status {

@@ -136,7 +136,7 @@ pub(super) fn check(
     let Shards { noted, running, .. } = *shards;
     for (place, of) in noted.iter().enumerate() {
         if let Some(exchange) = &of.exchange {
-            check_heads(dirs, (place, exchange), shards, report);
+            check_heads(dirs, place, exchange, shards, report);
         }
     }
     for difference in shards.differences() {
@@ -145,7 +145,7 @@ pub(super) fn check(
     }
     for (place, of) in noted.iter().enumerate() {
         let Some(exchange) = &of.exchange else { continue };
-        if !check_files(disk, dirs, running, (place, &exchange.kept), report)? {
+        if !check_files(disk, dirs, running, place, &exchange.kept, report)? {
             notice(format!(
                 "{}: --rebuild drops a damaged link file, and the next start sends the links of all archived pages to \
                  other shards again; no page is fetched again for it",
@@ -198,12 +198,7 @@ pub(super) fn whole_of(shard: &Identity) -> Identity {
 }
 
 /// Checks that no shard is at an earlier checkpoint than the shard at `place` knew of.
-fn check_heads(
-    dirs: &CrawlDirs,
-    (place, exchange): (usize, &ExchangeState),
-    shards: &Shards<'_>,
-    report: &mut Report<'_>,
-) {
+fn check_heads(dirs: &CrawlDirs, place: usize, exchange: &ExchangeState, shards: &Shards<'_>, report: &mut Report<'_>) {
     let path = match shards.noted[place].number {
         Some(number) => checkpoint_path(&dirs.shards()[place], number),
         None => dirs.shards()[place].clone(),
@@ -226,13 +221,14 @@ fn check_files(
     disk: &Disk,
     dirs: &CrawlDirs,
     running: bool,
-    (place, kept): (usize, &[Kept]),
+    place: usize,
+    kept: &[Kept],
     report: &mut Report<'_>,
 ) -> Result<bool> {
     let mut is_whole = true;
     let (dir, sender) = (&dirs.shards()[place], dirs.shard(place));
     for Kept { number, .. } in kept {
-        match check_file(disk, (dir, sender, *number), dirs.keys()) {
+        match check_file(disk, dir, sender, *number, dirs.keys()) {
             Ok(bytes) => {
                 report.summary.files += 1;
                 report.summary.bytes += bytes;
@@ -269,14 +265,15 @@ fn is_gone(disk: &Disk, path: &Path) -> Result<bool> {
 /// tells of each. `keys` are those of the crawl.
 pub(super) fn drop_damaged(
     disk: &Disk,
-    (dir, sender): (&Path, Shard),
+    dir: &Path,
+    sender: Shard,
     state: &mut ExchangeState,
     keys: &KeyMaker,
     notice: &mut dyn FnMut(String),
 ) -> Result<()> {
     let mut whole = Vec::new();
     for kept in std::mem::take(&mut state.kept) {
-        match check_file(disk, (dir, sender, kept.number), Some(keys)) {
+        match check_file(disk, dir, sender, kept.number, Some(keys)) {
             Ok(_) => whole.push(kept),
             Err(error) if is_fault(&error) => {
                 state.resends = true;
@@ -291,7 +288,7 @@ pub(super) fn drop_damaged(
 }
 
 /// Reads a link file, and says how long it is.
-fn check_file(disk: &Disk, (dir, sender, number): (&Path, Shard, u64), keys: Option<&KeyMaker>) -> Result<u64> {
+fn check_file(disk: &Disk, dir: &Path, sender: Shard, number: u64, keys: Option<&KeyMaker>) -> Result<u64> {
     let file = LinkFile::open(disk, dir, sender, number)?;
     file.check()?;
     for section in file.sections().iter().filter(|section| section.receiver < sender.count()) {

@@ -35,10 +35,10 @@ impl Stores<'_, '_> {
                 self.report.summary.bytes += bytes;
                 self.report.summary.files += files.len() as u64;
             }
-            let in_memory = check.memory(&mut |due, bytes| self.record((due, bytes), &cut.path));
+            let in_memory = check.memory(&mut |due, bytes| self.record(due, bytes, &cut.path));
             self.heard(in_memory)?;
             for (slot, (path, bytes)) in files.iter().enumerate() {
-                match check.slot(slot, &mut |due, bytes| self.record((due, bytes), path)) {
+                match check.slot(slot, &mut |due, bytes| self.record(due, bytes, path)) {
                     // slots of a newer checkpoint are others
                     Err(error) if is_fault(&error) && self.is_superseded(std::slice::from_ref(&error))? => {
                         continue 'cuts;
@@ -64,7 +64,7 @@ impl Stores<'_, '_> {
     }
 
     /// Notes a record of the calendar, and where its page is by it.
-    fn record(&mut self, (due, bytes): (Time, &[u8]), path: &Path) -> Result<()> {
+    fn record(&mut self, due: Time, bytes: &[u8], path: &Path) -> Result<()> {
         let source = self.source(path);
         let url = QueuedUrl::decode(bytes).filter(|(_, used)| *used == bytes.len()).map(|(url, _)| url);
         let past = url.as_ref().and_then(|url| Recrawl::past(url.recrawl.as_deref()));

@@ -242,7 +242,7 @@ fn cut_of(dir: &Path, known: &mut Known, report: &mut Report<'_>, notice: &mut d
 /// The last checkpoint by the files.
 fn newest(disk: &Disk, dir: &Path, report: &mut Report<'_>) -> Result<Option<Cut>> {
     match checkpoint::newest(disk, dir) {
-        Ok(found) => Ok(found.map(|found| Cut::new(dir, found))),
+        Ok(found) => Ok(found.map(|(checkpoint, sections)| Cut::new(dir, checkpoint, sections))),
         Err(error) if drum::verify::is_fault(&error) => {
             faults::tell(report, error);
             Ok(None)

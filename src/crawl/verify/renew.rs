@@ -38,7 +38,6 @@ use crate::engine::{ExchangeState, Identity, Pair, StoreValue, mend};
 use crate::frontier::QueuedUrl;
 use crate::record::layout::{self, StoreName};
 use crate::shard::Shard;
-use crate::web::url::KeyMaker;
 
 /// Memory in which the keys of a bucket are sorted.
 const SORT_MEMORY: usize = 32 << 20;
@@ -99,7 +98,7 @@ pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(Strin
     let dirs = CrawlDirs::find(&disk, dir)?;
     dedup::remove_damaged(&disk, dir)?;
     if !dirs.is_sharded() {
-        return Ok(rebuild_one(&disk, (dir, dirs.shard(0)), report, notice)?.0);
+        return Ok(rebuild_one(&disk, dir, dirs.shard(0), report, notice)?.0);
     }
     let (mut records, mut of_crawl) = (0, None);
     retention::restore_lists(&disk, &dirs, notice)?;
@@ -111,7 +110,7 @@ pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(Strin
         let shard = dirs.shard(place);
         let mut notice = |what: String| notice(format!("{}: {what}", shard.dir_name()));
         let _lock = DirectoryLock::acquire(dir)?;
-        let (rebuilt, identity) = rebuild_one(&disk, (dir, shard), report, &mut notice)?;
+        let (rebuilt, identity) = rebuild_one(&disk, dir, shard, report, &mut notice)?;
         records += rebuilt;
         of_crawl.get_or_insert(across::whole_of(&identity));
     }
@@ -126,7 +125,8 @@ pub fn rebuild(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(Strin
 /// its identity.
 fn rebuild_one(
     disk: &Disk,
-    (dir, shard): (&Path, Shard),
+    dir: &Path,
+    shard: Shard,
     report: &mut Report<'_>,
     notice: &mut dyn FnMut(String),
 ) -> Result<(u64, Identity)> {
@@ -158,8 +158,8 @@ fn rebuild_one(
     tell_moved(noted.as_ref(), &rebuilt, notice);
     let records = rebuilt.records;
     if let Some(catalog) = &catalog {
-        let crawl: (&SledCatalog, &Identity, &KeyMaker) = (catalog, &identity, &maker);
-        renew_checkpoint((disk, dir), crawl, &mut known, &rebuilt, report, notice)?;
+        let place = copies::CrawlDir { disk, dir, shard: identity.shard() };
+        renew_checkpoint(&place, catalog, &identity, &mut known, &rebuilt, report, notice)?;
     }
     rebuilt.finish()?;
     identity.write_copy(disk, dir)?;
@@ -182,8 +182,9 @@ fn tell_moved(noted: Option<&ContainerState>, rebuilt: &Rebuilt, notice: &mut dy
 
 /// Writes the checkpoint that names the index and the stores as they are now.
 fn renew_checkpoint(
-    (disk, dir): (&Disk, &Path),
-    (catalog, identity, maker): (&SledCatalog, &Identity, &KeyMaker),
+    place: &copies::CrawlDir<'_>,
+    catalog: &SledCatalog,
+    identity: &Identity,
     known: &mut Known,
     rebuilt: &Rebuilt,
     report: &mut Report<'_>,
@@ -197,9 +198,10 @@ fn renew_checkpoint(
         );
     }
     let (Some(checkpoint), Some(noted)) = (&known.checkpoint, &rebuilt.noted) else {
-        let place = copies::CrawlDir { disk, dir, shard: identity.shard() };
-        return copies::check_seeds(&place, known, report);
+        return copies::check_seeds(place, known, report);
     };
+    let copies::CrawlDir { disk, dir, shard } = *place;
+    let maker = &identity.key_maker();
     let (number, sections) = (checkpoint.number, std::mem::take(&mut known.sections));
     let mut next = Checkpoint { container: noted.clone(), ..checkpoint.clone() };
     // what is stored from now on is behind the beginning of the round
@@ -217,7 +219,7 @@ fn renew_checkpoint(
     let mut stores = Stores::new(disk, dir, cut, &mut of_stores);
     stores.maker = Some(maker);
     stores.seeds = super::seeds_of(disk, dir)?;
-    stores.shard = identity.shard();
+    stores.shard = shard;
     stores.run()?;
     // pages whose records are lost do not count
     let pages_stored = stores.pages_stored.unwrap_or(noted.pages);
@@ -241,9 +243,9 @@ fn renew_checkpoint(
     }
     // all that is not rebuilt here is carried over
     let mut sections = cut.sections.clone();
-    if !identity.shard().is_whole() {
+    if !shard.is_whole() {
         let mut exchange = ExchangeState::read(&cut.sections.exchange, &checkpoint_path(dir, number))?;
-        across::drop_damaged(disk, (dir, identity.shard()), &mut exchange, maker, notice)?;
+        across::drop_damaged(disk, dir, shard, &mut exchange, maker, notice)?;
         sections.exchange = exchange.to_section();
     }
     let replanning = Replanning { disk, dir, cut: &cut, harm: &harm, maker };

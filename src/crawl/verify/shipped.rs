@@ -141,7 +141,7 @@ mod tests {
 
     /// The manifest of a shard of two in era 3 that has read this much of shard 0, with these files as number and
     /// revision.
-    fn manifest(shard: u32, (read_to, position): (u64, Position), files: &[(u64, u64)]) -> Manifest {
+    fn manifest(shard: u32, read_to: u64, position: Position, files: &[(u64, u64)]) -> Manifest {
         let claim = Claim { era: 3, epoch: 5 };
         let links = |&(number, revision): &(u64, u64)| ShippedLinks { number, claim, has_notes: false, revision };
         let (read_to, positions) = (UpTo::all(read_to), vec![position; 2]);
@@ -161,8 +161,8 @@ mod tests {
     #[test]
     fn a_shard_that_says_to_have_read_what_its_position_is_before_is_found() {
         let files = [(4, 105), (7, 112), (8, 0)];
-        let sender = manifest(0, (0, Position::default()), &files);
-        let read = |read_to, position| unread(&manifest(1, (read_to, position), &[]), &sender);
+        let sender = manifest(0, 0, Position::default(), &files);
+        let read = |read_to, position| unread(&manifest(1, read_to, position, &[]), &sender);
         assert_eq!(read(119, Position::behind(7)), None, "when checkpoint 8 was committed is not known");
         assert_eq!(read(111, Position::behind(4)), None);
         let lost = read(119, Position::behind(4)).unwrap();
@@ -171,7 +171,7 @@ mod tests {
             "{lost}"
         );
         assert!(read(119, Position { number: 7, frames: 2 }).is_some(), "to its end");
-        let mut recovered = manifest(1, (119, Position::behind(4)), &[]);
+        let mut recovered = manifest(1, 119, Position::behind(4), &[]);
         recovered.claim.era = 4;
         assert_eq!(unread(&recovered, &sender), None, "revisions of two registries");
         assert_eq!(unread(&sender, &sender), None);

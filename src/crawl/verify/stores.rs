@@ -84,7 +84,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    pub(super) fn new(dir: &Path, (checkpoint, sections): (Checkpoint, Sections)) -> Self {
+    pub(super) fn new(dir: &Path, checkpoint: Checkpoint, sections: Sections) -> Self {
         let path = checkpoint_path(dir, checkpoint.number);
         Cut { checkpoint, sections, path }
     }
@@ -179,10 +179,10 @@ impl<'a, 'r> Stores<'a, 'r> {
         if !self.running || !faults.iter().any(Error::is_not_found) {
             return Ok(false);
         }
-        let Some(newest) = checkpoint::newest(self.disk, self.dir)? else { return Ok(false) };
-        let is_newer = newest.0.number != self.cut.checkpoint.number;
+        let Some((checkpoint, sections)) = checkpoint::newest(self.disk, self.dir)? else { return Ok(false) };
+        let is_newer = checkpoint.number != self.cut.checkpoint.number;
         if is_newer {
-            self.cut = Rc::new(Cut::new(self.dir, newest));
+            self.cut = Rc::new(Cut::new(self.dir, checkpoint, sections));
             self.replayed.extend(self.cut.sections.replayed.iter().map(|(key, _)| key.bits()));
         }
         Ok(is_newer)

@@ -63,8 +63,8 @@ fn put(disk: &SimulatedDisk, path: &Path, bytes: &[u8]) {
 impl Owner {
     fn new(store: &Arc<MemoryStore>, names: &Names, epoch: u64, last: Option<Manifest>) -> Owner {
         let claim = Claim { era: 1, epoch };
-        let shard = (77, Shard::new(SHARD, 4));
-        let shipper = Shipper::new(store.clone(), names.clone(), shard, claim, last, ShipOptions::default());
+        let shard = Shard::new(SHARD, 4);
+        let shipper = Shipper::new(store.clone(), names.clone(), 77, shard, claim, last, ShipOptions::default());
         let disk = SimulatedDisk::default();
         Owner { shipper, disk, content: Content::new(), number: 1, kept: Vec::new() }
     }
@@ -379,8 +379,8 @@ fn a_file_that_is_renamed_while_it_is_shipped_is_shipped_as_it_was() {
     };
     std::fs::write(dir.path().join("crawl.log"), b"one\ntwo\nthr").unwrap();
     let claim = Claim { era: 1, epoch: 1 };
-    let shard = (7, Shard::WHOLE);
-    let mut shipper = Shipper::new(store.clone(), Names::default(), shard, claim, None, ShipOptions::default());
+    let shard = Shard::WHOLE;
+    let mut shipper = Shipper::new(store.clone(), Names::default(), 7, shard, claim, None, ShipOptions::default());
     let head = Head { number: 1, ..Head::default() };
     store.fail_after(Some((0, false)));
     shipper.ship(&disk, dir.path(), 1, &head, std::slice::from_ref(&file)).unwrap_err();
@@ -404,7 +404,7 @@ fn sending_takes_the_time_that_it_may() {
     let (dir, disk, store) = (tempfile::tempdir().unwrap(), Disk::real(), Arc::new(MemoryStore::default()));
     std::fs::write(dir.path().join("f"), vec![1; 20_000]).unwrap();
     let (claim, options) = (Claim::default(), ShipOptions { bytes_per_second: Some(100_000) });
-    let mut shipper = Shipper::new(store, Names::default(), (7, Shard::WHOLE), claim, None, options);
+    let mut shipper = Shipper::new(store, Names::default(), 7, Shard::WHOLE, claim, None, options);
     let began = std::time::Instant::now();
     for number in 1..=3 {
         std::fs::write(dir.path().join(format!("f{number}")), vec![number; 20_000]).unwrap();

@@ -231,7 +231,7 @@ mod tests {
         disk.create_dir_all(&dir.path().join("pages")).unwrap();
         let claim = Claim { era: 1, epoch: 4 };
         let mut shipper =
-            Shipper::new(store.clone(), Names::default(), (7, Shard::WHOLE), claim, None, ShipOptions::default());
+            Shipper::new(store.clone(), Names::default(), 7, Shard::WHOLE, claim, None, ShipOptions::default());
         let mut content = Vec::new();
         let (key, value) = ("pages/key.dat", "pages/value-00000.warc.gz");
         let mut rng = fastrand::Rng::with_seed(5);
@@ -330,7 +330,7 @@ mod tests {
         let store = Arc::new(MemoryStore::default());
         let claim = Claim { era: 1, epoch: 4 };
         let mut shipper =
-            Shipper::new(store.clone(), Names::default(), (7, Shard::WHOLE), claim, None, ShipOptions::default());
+            Shipper::new(store.clone(), Names::default(), 7, Shard::WHOLE, claim, None, ShipOptions::default());
         let files =
             [("pages/key.dat", FileKind::Grows), ("dns/a.repo", FileKind::Whole), ("links/out.g1", FileKind::Links)];
         for (path, _) in files {

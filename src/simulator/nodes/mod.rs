@@ -121,7 +121,7 @@ impl World {
         first.identity = Some(Identity::of_crawl(BEGIN, random, shape, case.shards));
         let clock = Arc::new(ManualClock::new(BEGIN));
         let clocks = Arc::new(VirtualClocks(clock.clone()));
-        let registry = SimulatedRegistry::new((case.shards, QuotaRecord::default()), clocks, LEASE, case.seed ^ 0x4e6);
+        let registry = SimulatedRegistry::new(case.shards, QuotaRecord::default(), clocks, LEASE, case.seed ^ 0x4e6);
         let store = SimulatedStore::new(case.seed ^ 0x5707e);
         let seeds = first.seeds().len() as u64;
         let operator = registry.join("operator", Way::Whole, baton::pass).expect("nobody has the name");

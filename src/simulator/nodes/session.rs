@@ -94,9 +94,9 @@ impl Session {
         let (store, names): (Arc<dyn ObjectStore>, _) = (Arc::new(client), Names::new(&prefix(identity.id)));
         let (root, files) = (PathBuf::from(DIR), machine.disk());
         let view = StoreView::new(store.clone(), Some(files.clone()), CACHE_BYTES);
-        let heads = Heads::new(store.clone(), (names.clone(), 0), (root.clone(), view.clone()), case.shards);
-        let ship = (ShipOptions { bytes_per_second: None }, baton::pass as fn(Duration));
-        let shipments = Shipments::new(store.clone(), names.clone(), (identity.id, case.shards), ship);
+        let heads = Heads::new(store.clone(), names.clone(), 0, root.clone(), view.clone(), case.shards);
+        let options = ShipOptions { bytes_per_second: None };
+        let shipments = Shipments::new(store.clone(), names.clone(), identity.id, case.shards, options, baton::pass);
         let (heads, shipments) = (Arc::new(heads), Arc::new(shipments));
         let commons = Commons::of_shards(&case.settings, clock.clone());
         let others = Others::OnNodes { heads: heads.clone(), shipments: shipments.clone(), disk: view.disk(), node };
@@ -160,7 +160,7 @@ impl Session {
         self.ownership.observe();
         let known = self.ownership.heads();
         // what the store does not give now is asked for again
-        let _ = self.grounds.heads.refresh(&known, (self.seeds, Arc::from([])));
+        let _ = self.grounds.heads.refresh(&known, self.seeds, Arc::from([]));
         self.share_with(known.nodes.len());
         self.go_on(machine)?;
         if reaches {

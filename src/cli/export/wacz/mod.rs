@@ -125,7 +125,7 @@ impl WaczArgs {
                     }
                     Ok(())
                 };
-                spellings.each(archive, (&self.common.selection, self.all), &mut damage, warnings, each)
+                spellings.each(archive, &self.common.selection, self.all, &mut damage, warnings, each)
             })?;
         }
         index::write(lines.finish()?, &mut package)?;

@@ -221,7 +221,7 @@ mod tests {
         let response = Response { status: 200, headers, decoded: body.clone(), body, ..Response::default() };
         archive.store("https://a.example/", "text/html", response);
         let (mut out, args) = (Vec::new(), Cli::parse_from(["wat"]).args);
-        args.derivation().write(&archive, ("x.warc.wat.gz", Time::ZERO), &mut out, &mut Vec::new()).unwrap().unwrap();
+        args.derivation().write(&archive, "x.warc.wat.gz", Time::ZERO, &mut out, &mut Vec::new()).unwrap().unwrap();
         let (found, stored) = (records(&out), archive.exchange(&archive.stored[0].0).unwrap());
         assert_eq!((found.len(), found[0].kind()), (4, "warcinfo"));
         for (record, source) in found[1..].iter().zip(&stored) {
