@@ -55,7 +55,7 @@ use crate::calendar::WheelState;
 use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
 use crate::container::{ContainerState, SyncDone, SyncJob};
-use crate::disk::{Disk, Removal, Result};
+use crate::disk::{Disk, Removal, Result, SavedState};
 use crate::drum::DrumState;
 use crate::exchange::Head;
 use crate::frontier::FrontierState;
@@ -94,8 +94,8 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// The state of a store, and its arrays by `sections`; `None` where the crawl has none of that name.
-    pub fn store<'a>(&'a self, name: StoreName, sections: &'a Sections) -> Option<(&'a DrumState, &'a [u8])> {
-        self.stores.get(&name).map(|state| (state, sections.store(name)))
+    pub fn store<'a>(&'a self, name: StoreName, sections: &'a Sections) -> Option<SavedState<'a, DrumState>> {
+        self.stores.get(&name).map(|state| SavedState::new(state, sections.store(name)))
     }
 }
 

@@ -134,7 +134,7 @@ impl Engine {
         let is_new = page.again.is_none_or(|again| again == Again::First);
         let pages = u64::from(is_new && verdict != Verdict::Retry);
         let bytes = if is_new { received } else { 0 };
-        self.stores.arrival.frontier.charge((keys.origin, keys.domain), pages, bytes)?;
+        self.stores.arrival.frontier.charge(keys.origin, keys.domain, pages, bytes)?;
         if verdict == Verdict::Retry {
             return Ok(());
         }
@@ -224,7 +224,7 @@ impl Engine {
         let rules = RobotsRules::of_answer(page.status, findings.rules);
         let Arrival { now, frontier, anew, .. } = &mut self.stores.arrival;
         if rules.is_some() {
-            frontier.charge((origin, domain), 0, page.body.len() as u64)?;
+            frontier.charge(origin, domain, 0, page.body.len() as u64)?;
         }
         let (answer, until) = match rules {
             Some(rules) => (RobotsAnswer::Rules(Arc::new(rules)), page.time + self.settings.robots_cache),

@@ -202,7 +202,8 @@ impl Processor {
             Document::Html,
             &page.body,
             content_type.as_deref(),
-            (url, &self.options.keys),
+            url,
+            &self.options.keys,
             RobotsDirectives::default(),
         );
         links.entries.into_iter().map(|link| link.keys.key).collect()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::clause::{Clause, Violation};
 use crate::calendar::{Recrawl, Visited, wheel};
 use crate::clock::Time;
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Result, SavedState};
 use crate::drum::verify::{Check, Operation};
 use crate::engine::StoreValue;
 use crate::engine::checkpoint::{self, Checkpoint, Sections};
@@ -79,7 +79,7 @@ impl Places {
         let mut wait = |key, waiting: Option<QueuedUrl>| queued.extend(waiting.filter(|url| url.forced).map(|_| key));
         store::<Robots>((disk, dir), (cut, sections), &mut |key, _, url| wait(of(&url, key), url))?;
         store::<Addresses>((disk, dir), (cut, sections), &mut |key, _, url| wait(of(&url, key), url))?;
-        let (queue, frontier) = ((&cut.frontier, sections.frontier.as_slice()), dir.join(layout::FRONTIER));
+        let (queue, frontier) = (SavedState::new(&cut.frontier, &sections.frontier), dir.join(layout::FRONTIER));
         let check = FrontierCheck::new(disk, &frontier, queue, dir, decode_rules, cut.time)?;
         let mut each = |url: &QueuedUrl, taken: bool, _: &Path, _| {
             if !taken && url.forced {

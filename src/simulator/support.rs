@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::case::Case;
 use super::clause::{Clause, Violation};
 use crate::container::Reader;
-use crate::disk::{Disk, Result};
+use crate::disk::{Disk, Result, SavedState};
 use crate::drum::verify::{Check, Operation};
 use crate::engine::checkpoint::{self, Checkpoint, CheckpointFile, Sections, checkpoint_path};
 use crate::engine::values::decode_rules;
@@ -109,7 +109,7 @@ pub(super) fn judge(subject: &Subject<'_>, is_complete: bool) -> std::result::Re
 impl Counted {
     /// Adds what a shard counts.
     fn add(&mut self, disk: &Disk, dir: &Path, (cut, sections): &(Checkpoint, Sections)) -> Result<()> {
-        let saved = (&cut.frontier, sections.frontier.as_slice());
+        let saved = SavedState::new(&cut.frontier, &sections.frontier);
         for_each_domain(disk, &dir.join(layout::FRONTIER), saved, decode_rules, cut.time, &mut |look| {
             *self.supporters.entry(look.domain).or_default() += look.round.supporters;
         })?;

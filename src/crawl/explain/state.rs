@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::recrawl::{self, Visits};
 use crate::clock::Time;
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Result, SavedState};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::values::{Addresses, Robots, decode_rules};
 use crate::engine::{ExchangeState, RenderState, look_up};
@@ -83,7 +83,7 @@ fn of_checkpoint(disk: &Disk, dir: &Path, keys: Keys, checkpoint: Checkpoint, se
     let mut in_visits = |url: QueuedUrl| meet(url, "visits");
     let visits = recrawl::read(disk, dir, sides, (keys.key, keys.host), &mut in_visits)?;
     let wanted = Wanted { key: keys.key, origin: keys.origin, host: keys.host, domain: keys.domain };
-    let queue = (&checkpoint.frontier, sections.frontier.as_slice());
+    let queue = SavedState::new(&checkpoint.frontier, &sections.frontier);
     let look = look(disk, &dir.join(layout::FRONTIER), queue, wanted, decode_rules, checkpoint.time)?;
     Ok(State {
         seen: seen.as_ref().is_some_and(|seen| seen.value.is_some()),

@@ -30,7 +30,7 @@ use super::Engine;
 use super::checkpoint::Sections;
 use crate::calendar::{Schedule, ScheduleOptions, Wheel, WheelCut, WheelOptions, WheelState};
 use crate::clock::Time;
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Result, SavedState};
 use crate::record::VisitCounts;
 use crate::record::layout;
 use sample::Sample;
@@ -83,7 +83,7 @@ impl Recrawls {
         (now, is_new_crawl): (Time, bool),
     ) -> Result<Recrawls> {
         let begins_late = saved.is_none() && !is_new_crawl;
-        let saved = saved.map(|state| (state, sections.calendar.as_slice()));
+        let saved = saved.map(|state| SavedState::new(state, &sections.calendar));
         let mut wheel = Wheel::open(disk.clone(), &dir.join(layout::CALENDAR), options.wheel, saved)?;
         let ((counts, sample), learnt): ((VisitCounts, Sample), _) = match saved {
             None => Default::default(),

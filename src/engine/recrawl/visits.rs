@@ -297,7 +297,7 @@ impl Engine {
         let before = Recrawl::known(url.recrawl.as_deref());
         if before.as_ref().is_some_and(|past| !past.is_found) {
             // its first visit was counted as a page, and this one may be the first with a body
-            self.stores.arrival.frontier.charge((url.origin, url.domain), 0, newest.payload_bytes)?;
+            self.stores.arrival.frontier.charge(url.origin, url.domain, 0, newest.payload_bytes)?;
         }
         let not_modified = newest.status == 304;
         let validators = match not_modified {

@@ -195,7 +195,7 @@ impl Engine {
         let is_of_page = hop.is_of_page;
         let frontier = &mut self.stores.arrival.frontier;
         let began = match is_of_page {
-            true => frontier.begin_requisite(asked, (addresses[0], self.settings.rendering.pace), now),
+            true => frontier.begin_requisite(asked, addresses[0], self.settings.rendering.pace, now),
             false => frontier.begin_prerequisite(asked, addresses[0], now),
         };
         match began {
