@@ -63,7 +63,7 @@ pub fn fill(dir: &Path, past: Past) -> Result<()> {
             queued(&disk, dir, SavedState::new(&before.frontier, &sections.frontier), &identity, (urls, now))?;
     }
     rests::carry_over(&disk, dir, before.number, next.number)?;
-    checkpoint::renew(&disk, dir, (&catalog, &identity), &next, &sections)?;
+    checkpoint::renew(&disk, dir, &catalog, &identity, &next, &sections)?;
     Ok(())
 }
 

@@ -74,11 +74,11 @@ fn of_checkpoint(disk: &Disk, dir: &Path, keys: Keys, checkpoint: Checkpoint, se
             meet(url, "URL-seen")
         }
     };
-    let seen = look_up::<()>(disk, dir, (&checkpoint, sections), keys.key, &mut in_seen)?;
+    let seen = look_up::<()>(disk, dir, &checkpoint, sections, keys.key, &mut in_seen)?;
     let mut in_robots = |url: QueuedUrl, _: bool| meet(url, "robots.txt");
-    let robots = look_up::<Robots>(disk, dir, (&checkpoint, sections), keys.origin, &mut in_robots)?;
+    let robots = look_up::<Robots>(disk, dir, &checkpoint, sections, keys.origin, &mut in_robots)?;
     let mut in_dns = |url: QueuedUrl, _: bool| meet(url, "DNS");
-    let addresses = look_up::<Addresses>(disk, dir, (&checkpoint, sections), keys.host, &mut in_dns)?;
+    let addresses = look_up::<Addresses>(disk, dir, &checkpoint, sections, keys.host, &mut in_dns)?;
     let sides = (&checkpoint, sections);
     let mut in_visits = |url: QueuedUrl| meet(url, "visits");
     let visits = recrawl::read(disk, dir, sides, (keys.key, keys.host), &mut in_visits)?;

@@ -269,7 +269,7 @@ fn renew_checkpoint(
             return Ok(());
         }
     }
-    checkpoint::renew(disk, dir, (catalog, identity), &next, &sections)?;
+    checkpoint::renew(disk, dir, catalog, identity, &next, &sections)?;
     tidy(disk, dir, &next, &sections)?;
     known.checkpoint = Some(next);
     Ok(())

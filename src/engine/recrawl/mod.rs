@@ -77,10 +77,12 @@ impl Recrawls {
     /// The part as `saved` and `sections` have it.
     pub fn open(
         options: RecrawlOptions,
-        (disk, dir): (&Disk, &Path),
+        disk: &Disk,
+        dir: &Path,
         saved: Option<&WheelState>,
         sections: &Sections,
-        (now, is_new_crawl): (Time, bool),
+        now: Time,
+        is_new_crawl: bool,
     ) -> Result<Recrawls> {
         let begins_late = saved.is_none() && !is_new_crawl;
         let saved = saved.map(|state| SavedState::new(state, &sections.calendar));

@@ -245,7 +245,8 @@ impl Engine {
     /// The name of a host was resolved: for the hop that `host` waits for, if it asked.
     pub(in crate::engine) fn hop_resolved(
         &mut self,
-        (host, name): (HostId, &str),
+        host: HostId,
+        name: &str,
         answer: std::result::Result<&Arc<[IpAddr]>, Cause>,
     ) -> Result<()> {
         let asked = |hop: &Hop| hop.host == host && hop.url.host() == name && matches!(hop.addresses, Addresses::Asked);
