@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use crawler::catalog::SledCatalog;
 use crawler::clock::{Clock, Stored, SystemClock, Time};
-use crawler::disk::{self, Disk};
+use crawler::disk::{self, Disk, SavedState};
 use crawler::drum::{Dispatcher, DrumOptions, DrumState, FrontOptions, Need, Store};
 use crawler::engine::checkpoint::{self, Checkpoint};
 use crawler::engine::values::decode_rules;
@@ -60,10 +60,10 @@ pub fn fill(dir: &Path, past: Past) -> Result<()> {
     if past.queued > 0 {
         let urls = (0..past.queued).map(|number| url(number, &keys));
         (next.frontier, sections.frontier) =
-            queued(&disk, dir, (&before.frontier, &sections.frontier), &identity, (urls, now))?;
+            queued(&disk, dir, SavedState::new(&before.frontier, &sections.frontier), &identity, (urls, now))?;
     }
     rests::carry_over(&disk, dir, before.number, next.number)?;
-    checkpoint::renew(&disk, dir, (&catalog, &identity), &next, &sections)?;
+    checkpoint::renew(&disk, dir, &catalog, &identity, &next, &sections)?;
     Ok(())
 }
 
@@ -71,12 +71,12 @@ pub fn fill(dir: &Path, past: Past) -> Result<()> {
 fn seen(
     disk: &Disk,
     dir: &Path,
-    (state, ram): (&DrumState, &[u8]),
+    saved: SavedState<'_, DrumState>,
     identity: &Identity,
     keys: impl Iterator<Item = Fingerprint>,
 ) -> disk::Result<(DrumState, Vec<u8>)> {
     let options = DrumOptions { buckets: identity.buckets, ..DrumOptions::default() };
-    let (front, saved) = (FrontOptions::default(), Some((state, ram)));
+    let (front, saved) = (FrontOptions::default(), Some(saved));
     let mut store: Store<(), QueuedUrl> =
         Store::open(disk.clone(), &dir.join("url-seen"), options, front, saved, &mut |_, _| {})?;
     for (number, key) in keys.enumerate() {
@@ -98,11 +98,12 @@ fn seen(
 fn queued(
     disk: &Disk,
     dir: &Path,
-    (state, ram): (&FrontierState, &[u8]),
+    saved: SavedState<'_, FrontierState>,
     identity: &Identity,
     (urls, now): (impl Iterator<Item = QueuedUrl>, Time),
 ) -> disk::Result<(FrontierState, Vec<u8>)> {
     let options = FrontierOptions { partitions: identity.partitions, ..FrontierOptions::default() };
+    let SavedState { state, ram } = saved;
     let (dir, saved) = (dir.join("frontier"), Some(SavedFrontier { state, ram, cut: Stored::new(now) }));
     let mut frontier = Frontier::open(disk.clone(), &dir, options, decode_rules, 1, saved, now, true)?;
     for (number, url) in urls.enumerate() {

@@ -19,7 +19,7 @@ mod visits;
 
 use std::path::{Path, PathBuf};
 
-use crawler::disk::Result;
+use crawler::disk::{Result, SavedState};
 use crawler::drum::DrumOptions;
 
 use crew::with_crew;
@@ -94,7 +94,7 @@ fn reopen(owner: Owner, dir: &Path) -> Result<()> {
     let Owner { cut, subject, .. } = owner;
     drop(subject);
     let begin = Process::now();
-    let subject = Subject::open(dir, OPTIONS, true, cut.as_ref().map(|(state, ram)| (state, &ram[..])))?;
+    let subject = Subject::open(dir, OPTIONS, true, cut.as_ref().map(|(state, ram)| SavedState::new(state, ram)))?;
     let spent = begin.until_now();
     println!("reopened          {} keys in {:.2} s, {:.2} s of CPU", subject.keys(), spent.seconds, spent.cpu);
     Ok(())

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
-use crawler::disk::{Disk, Ledger, Result};
+use crawler::disk::{Disk, Ledger, Result, SavedState};
 use crawler::drum::{
     Admission, Dispatcher, Drum, DrumCounters, DrumOptions, DrumState, FrontCounters, FrontOptions, Need, Store,
 };
@@ -39,7 +39,7 @@ macro_rules! either {
 }
 
 impl Subject {
-    pub fn open(dir: &Path, options: DrumOptions, front: bool, cut: Option<(&DrumState, &[u8])>) -> Result<Self> {
+    pub fn open(dir: &Path, options: DrumOptions, front: bool, cut: Option<SavedState<'_, DrumState>>) -> Result<Self> {
         let disk = Disk::real();
         Ok(match front {
             true => Subject::Store(Store::open(

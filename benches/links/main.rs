@@ -45,7 +45,7 @@ fn main() -> Result<()> {
         for (path, document) in pages.into_iter().chain(others) {
             let body = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let (file, url) = (path.display(), url_of(&path)?);
-            let links = scan.document(document, &body, None, (&url, &keys), RobotsDirectives::default());
+            let links = scan.document(document, &body, None, &url, &keys, RobotsDirectives::default());
             if links.entries.is_empty() {
                 writeln!(out, "{file}\t{url}\t-\t-")?;
             }

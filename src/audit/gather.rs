@@ -209,8 +209,8 @@ impl<'a> Gatherer<'a> {
         let stated = Stated { content_type, nosniff: false, path: visit.url.path(), embedded: true };
         let Some(document) = Document::of(&stated, &visit.answer.body) else { return Ok(()) };
         if !matches!(document, Document::Html | Document::Xhtml) {
-            let against = (&visit.url, &self.scan_keys);
-            let links = self.all.document(document, &visit.answer.body, content_type, against, visit.said);
+            let (body, keys) = (&visit.answer.body, &self.scan_keys);
+            let links = self.all.document(document, body, content_type, &visit.url, keys, visit.said);
             if document == Document::Css {
                 self.mixed(visit, &links, false)?;
             }

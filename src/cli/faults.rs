@@ -35,7 +35,7 @@ impl Machines {
     fn run(self, seed: u64, mistake: Option<Mistake>) -> Result<Held, Box<Broken>> {
         match self.nodes {
             1 => simulator::run_in_shards(seed, mistake, self.shards),
-            nodes => simulator::run_on_nodes(seed, mistake, (self.shards, nodes as usize)),
+            nodes => simulator::run_on_nodes(seed, mistake, self.shards, nodes as usize),
         }
     }
 }

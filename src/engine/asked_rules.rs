@@ -251,7 +251,7 @@ impl Engine {
         self.replay_rest(processed.keys.host, &processed.response, true);
         let Target::Robots { key, .. } = processed.job.target else { return Ok(()) };
         let note = self.asked_rules.waiters(key).iter().find_map(Waiter::note);
-        self.books.log_answer(&processed, (&StoredPage::nothing(0), note), worker)?;
+        self.books.log_answer(&processed, &StoredPage::nothing(0), note, worker)?;
         let redirect = processed.findings.redirect.take().map(|(target, _)| target);
         if self.follow_robots(&processed, redirect) {
             return Ok(());

@@ -55,7 +55,7 @@ use crate::calendar::WheelState;
 use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
 use crate::container::{ContainerState, SyncDone, SyncJob};
-use crate::disk::{Disk, Removal, Result};
+use crate::disk::{Disk, Removal, Result, SavedState};
 use crate::drum::DrumState;
 use crate::exchange::Head;
 use crate::frontier::FrontierState;
@@ -94,8 +94,8 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// The state of a store, and its arrays by `sections`; `None` where the crawl has none of that name.
-    pub fn store<'a>(&'a self, name: StoreName, sections: &'a Sections) -> Option<(&'a DrumState, &'a [u8])> {
-        self.stores.get(&name).map(|state| (state, sections.store(name)))
+    pub fn store<'a>(&'a self, name: StoreName, sections: &'a Sections) -> Option<SavedState<'a, DrumState>> {
+        self.stores.get(&name).map(|state| SavedState::new(state, sections.store(name)))
     }
 }
 
@@ -200,7 +200,8 @@ impl CheckpointJob {
 pub fn renew(
     disk: &Disk,
     dir: &Path,
-    (catalog, identity): (&dyn Catalog, &Identity),
+    catalog: &dyn Catalog,
+    identity: &Identity,
     checkpoint: &Checkpoint,
     sections: &Sections,
 ) -> Result<()> {
@@ -264,7 +265,7 @@ pub(super) mod tests {
             for number in [2 * number, 2 * number + 1] {
                 let mut made = Checkpoint { clean: number % 2 == 1, ..checkpoint(number) };
                 (0..number * 400).for_each(|status| made.statistics.count_status(status as u16));
-                renew(&disk, dir.path(), (&catalog, &identity()), &made, &Sections::default()).unwrap();
+                renew(&disk, dir.path(), &catalog, &identity(), &made, &Sections::default()).unwrap();
                 let last = Last::load(&disk, &catalog, dir.path()).unwrap().unwrap();
                 assert_eq!(last.checkpoint.unwrap().statistics, made.statistics);
                 assert!(catalog.scan("").unwrap().iter().all(|(_, value)| value.len() < 100));
@@ -278,7 +279,7 @@ pub(super) mod tests {
     #[test]
     fn n02_another_file_than_the_one_that_was_committed_is_damage() {
         let (dir, disk, catalog) = (tempfile::tempdir().unwrap(), Disk::real(), MemoryCatalog::default());
-        renew(&disk, dir.path(), (&catalog, &identity()), &checkpoint(3), &Sections::default()).unwrap();
+        renew(&disk, dir.path(), &catalog, &identity(), &checkpoint(3), &Sections::default()).unwrap();
         let other = Checkpoint { time: Time::from_ms(9), ..checkpoint(3) };
         file::write(&disk, dir.path(), (3, &identity()), &Sections::default(), Some(&other)).unwrap();
         let error = Last::load(&disk, &catalog, dir.path()).unwrap_err();

@@ -93,7 +93,7 @@ impl Engine {
         self.settings = new.settings;
         self.settings.sites.iter().for_each(|sites| self.cookies.fill(sites.cookies()));
         let frontier = &mut self.stores.arrival.frontier;
-        frontier.reconfigure((new.politeness, new.budget), new.treatments, new.give_up);
+        frontier.reconfigure(new.politeness, new.budget, new.treatments, new.give_up);
         frontier.exclude_by(rules);
     }
 

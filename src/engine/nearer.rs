@@ -32,7 +32,7 @@ impl Engine {
         let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join(layout::PAGES))?;
         for _ in 0..READ_AT_ONCE {
             let Some((key, depth)) = self.stores.arrival.depths.take_waiting() else { break };
-            match self.read_nearer_page(&archive, (key, depth), find) {
+            match self.read_nearer_page(&archive, key, depth, find) {
                 // what cannot be read names nothing
                 Err(error @ Error::Damaged { .. }) => tracing::warn!("{error}: the links of a page are not read again"),
                 done => done?,
@@ -46,12 +46,7 @@ impl Engine {
         self.course.is_crawling() && self.stores.arrival.depths.are_waiting()
     }
 
-    fn read_nearer_page(
-        &mut self,
-        archive: &Reader,
-        (key, depth): (Fingerprint, u16),
-        find: &mut Find<'_>,
-    ) -> Result<()> {
+    fn read_nearer_page(&mut self, archive: &Reader, key: Fingerprint, depth: u16, find: &mut Find<'_>) -> Result<()> {
         let record = archive.newest_of_key(key)?.filter(|record| !record.robots && !record.of_rendering);
         let Some(record) = record else { return Ok(()) };
         let Some(mut page) = archive.page(&record)? else { return Ok(()) };

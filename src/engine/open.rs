@@ -23,7 +23,7 @@ use super::rests::HoldLog;
 use super::seeding::{Intake, Recheck, Seeding};
 use super::seeds::{SeedTable, Territory};
 use super::session_params::SessionParams;
-use super::stores::{Arrival, StoreValue, Stores};
+use super::stores::{Arrival, Jobs, StoreValue, Stores};
 use super::support::SupportOptions;
 use super::texts::TextBudget;
 use super::values::decode_rules;
@@ -147,7 +147,7 @@ impl Engine {
             Error::damaged(&path, 0, "what was learnt of renderings", "other bytes under a right checksum")
         })?;
         opening.settings.sites.iter().for_each(|sites| cookies.fill(sites.cookies()));
-        let (mut stores, rests) = open_stores(&opening, saved.as_ref(), sections, (now, past), progress)?;
+        let (mut stores, rests) = open_stores(&opening, saved.as_ref(), sections, now, past, progress)?;
         let (container, recovery) = Container::open(
             disk.clone(),
             &dir.join(layout::PAGES),
@@ -182,22 +182,22 @@ impl Engine {
         exchange.iter().for_each(|exchange| exchange.publish_opened(commit.number));
         let settings = opening.settings.clone();
         let rng = fastrand::Rng::with_seed(id ^ now.ms().rotate_left(32));
-        let quota = (opening.commons.quota.clone(), opening.commons.allowance.clone());
+        let (quota, allowance) = (opening.commons.quota.clone(), opening.commons.allowance.clone());
         let disk_free = home.disk.free_bytes(&home.dir)?;
         let requests =
-            Requests::new((opening.commons.slots, opening.commons.rates), opening.commons.lease, opening.wake, rng);
+            Requests::new(opening.commons.slots, opening.commons.rates, opening.commons.lease, opening.wake, rng);
         let mut engine = Engine {
             stores,
             container,
             requests,
             scope: Arc::new(scope),
             seeding: Seeding::new(intake, round, anew, past),
-            course: Course::new(now, statistics.elapsed, disk_free, quota),
+            course: Course::new(now, statistics.elapsed, disk_free, quota, allowance),
             cookies,
             logins: Logins::default(),
             asked_rules: AskedRules::default(),
             renderings: Renderings::new(rendering),
-            books: Books::new(statistics, seeds, (opening.crawl_log, opening.skipped_log)),
+            books: Books::new(statistics, seeds, opening.crawl_log, opening.skipped_log),
             checkpoints: Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests),
             home,
             executors: opening.executors,
@@ -216,7 +216,8 @@ fn open_stores(
     opening: &Opening,
     saved: Option<&Checkpoint>,
     sections: Sections,
-    (now, past): (Time, Past),
+    now: Time,
+    past: Past,
     progress: &mut dyn FnMut(u64, u64),
 ) -> disk::Result<(Stores, HoldLog)> {
     let (disk, dir) = (&opening.disk, &opening.dir);
@@ -237,7 +238,7 @@ fn open_stores(
     )?;
     let number = saved.map_or(0, |c| c.number);
     let behind = saved.map(|c| Stored::new(c.time)).unwrap_or_default();
-    let (rests, resting) = HoldLog::open(disk.clone(), dir, (number, behind), now)?;
+    let (rests, resting) = HoldLog::open(disk.clone(), dir, number, behind, now)?;
     resting.into_iter().for_each(|(origin, until)| frontier.hold(origin, until, now));
     let patterns = open_patterns(opening, &sections, number)?;
     let texts = open_texts(opening, &sections, number)?;
@@ -259,11 +260,22 @@ fn open_stores(
         depths,
     };
     let pace = Pace::new(opening.settings.merge_pace);
-    let of_pairs = (opening.support.by_network, opening.support.by_standing, begins_late);
-    Ok((
-        Stores::new((seen, robots, dns, visits, support), (patterns, texts, session_params, arrival), of_pairs, pace),
-        rests,
-    ))
+    let stores = Stores {
+        seen,
+        patterns,
+        texts,
+        session_params,
+        robots,
+        dns,
+        visits,
+        support,
+        by_network: opening.support.by_network,
+        by_standing: opening.support.by_standing,
+        support_begins_late: begins_late,
+        arrival,
+        jobs: Jobs::none(pace),
+    };
+    Ok((stores, rests))
 }
 
 /// Opens stores as a checkpoint has them.
@@ -299,7 +311,7 @@ fn open_recrawls(
         opening.recrawl = opening.recrawl.take().filter(|options| options.is_on);
     }
     let Some(options) = opening.recrawl.clone() else { return Ok(None) };
-    Recrawls::open(options, (&opening.disk, &opening.dir), calendar, sections, (now, saved.is_none()))
+    Recrawls::open(options, &opening.disk, &opening.dir, calendar, sections, now, saved.is_none())
         .map(|recrawls| Some(Box::new(recrawls)))
 }
 
@@ -342,7 +354,7 @@ fn open_seeds(opening: &mut Opening, saved: Option<&Checkpoint>) -> disk::Result
 fn open_exchange(opening: &mut Opening, number: u64, section: &[u8]) -> disk::Result<Option<Box<Exchange>>> {
     let Some(options) = opening.exchange.take() else { return Ok(None) };
     let state = ExchangeState::read(section, &checkpoint::checkpoint_path(&opening.dir, number))?;
-    Ok(Some(Box::new(Exchange::open(options, &opening.disk, &opening.dir, (number, state))?)))
+    Ok(Some(Box::new(Exchange::open(options, &opening.disk, &opening.dir, number, state)?)))
 }
 
 fn open_scope(options: &ScopeOptions, seeds: &mut SeedTable) -> Result<Scope, OpenError> {

@@ -117,7 +117,9 @@ impl Engine {
         self.replay_rest(keys.host, &response, page.robots);
         let scope = self.scope.clone();
         if page.of_rendering {
-            return self.replay_resource(&url, (&page, keys), &response, (&scope, find), stored.record);
+            let hops = Hops::parse(&page.hops);
+            let findings = find(&url, Purpose::Page { depth: page.depth, hops: &hops }, &response, &scope);
+            return self.replay_resource(&url, &page, keys, findings, stored.record);
         }
         if page.robots {
             // after redirects, the rules are those of the origin that was asked first
@@ -134,7 +136,7 @@ impl Engine {
         let is_new = page.again.is_none_or(|again| again == Again::First);
         let pages = u64::from(is_new && verdict != Verdict::Retry);
         let bytes = if is_new { received } else { 0 };
-        self.stores.arrival.frontier.charge((keys.origin, keys.domain), pages, bytes)?;
+        self.stores.arrival.frontier.charge(keys.origin, keys.domain, pages, bytes)?;
         if verdict == Verdict::Retry {
             return Ok(());
         }
@@ -158,7 +160,7 @@ impl Engine {
         let has_changed = forced && !stored.not_modified && page.status < 400;
         if !is_first {
             self.count_support(queued.domain, &findings, response.address)?;
-            return self.route_found(&queued, (findings, has_changed), stored.record);
+            return self.route_found(&queued, findings, has_changed, stored.record);
         }
         // the URL of one that was fetched again brings what was known of it, when it is met
         if !forced {
@@ -173,24 +175,23 @@ impl Engine {
             };
             self.visited_before(&queued, None, &answer, &stored)?;
         }
-        self.page_done(&queued, page.status, (findings, has_changed, response.address), &stored)
+        self.page_done(&queued, page.status, findings, has_changed, response.address, &stored)
     }
 
-    /// Replays something that a rendered page asked for. It is no URL of the crawl by that, but what it names was
-    /// admitted.
+    /// Replays something that a rendered page asked for, in which processing found `findings`. It is no URL of the
+    /// crawl by that, but what it names was admitted.
     fn replay_resource(
         &mut self,
         url: &CanonicalUrl,
-        (page, keys): (&ReplayedPage, Keys),
-        response: &Response,
-        (scope, find): (&Scope, &mut Find<'_>),
+        page: &ReplayedPage,
+        keys: Keys,
+        findings: Findings,
         record: u64,
     ) -> Result<()> {
         let hops = Hops::parse(&page.hops);
-        let findings = find(url, Purpose::Page { depth: page.depth, hops: &hops }, response, scope);
         let of_page = resource_url(url, keys, Provenance { depth: page.depth, seed: page.seed, hops });
         self.renderings.figures.resources += 1;
-        self.route_found(&of_page, (Findings { redirect: None, ..findings }, false), record)
+        self.route_found(&of_page, Findings { redirect: None, ..findings }, false, record)
     }
 
     /// A host that asked to be left alone, or showed that it has to be, is left alone after the restart too. How long
@@ -224,7 +225,7 @@ impl Engine {
         let rules = RobotsRules::of_answer(page.status, findings.rules);
         let Arrival { now, frontier, anew, .. } = &mut self.stores.arrival;
         if rules.is_some() {
-            frontier.charge((origin, domain), 0, page.body.len() as u64)?;
+            frontier.charge(origin, domain, 0, page.body.len() as u64)?;
         }
         let (answer, until) = match rules {
             Some(rules) => (RobotsAnswer::Rules(Arc::new(rules)), page.time + self.settings.robots_cache),

@@ -101,8 +101,10 @@ pub struct Rendered {
     pub is_as_served: bool,
     /// The limit that ended the wait for the page, in a word, where it was not quiet by then.
     pub cut_by: Option<&'static str>,
-    /// Numbers of what the page showed before, and after.
-    pub shown: (Found, Found),
+    /// Numbers of what the page showed as it was served.
+    pub before: Found,
+    /// Numbers of what it showed when it was rendered; those of `before` where it was not.
+    pub after: Found,
     /// Time that it took.
     pub duration: Duration,
 }
@@ -114,7 +116,7 @@ impl Rendered {
             _ if self.is_as_served => "notRendered".to_owned(),
             Some(why) => format!("renderFailed:{}", why.replace([' ', ','], "_")),
             None => {
-                let more = i64::from(self.shown.1.links) - i64::from(self.shown.0.links);
+                let more = i64::from(self.after.links) - i64::from(self.before.links);
                 let cut_by = self.cut_by.map_or(String::new(), |limit| format!(":{limit}"));
                 format!("rendered:{}:{}ms:links{more:+}{cut_by}", self.why, self.duration.as_millis())
             }
@@ -128,7 +130,7 @@ impl Rendered {
 
     /// True if it showed more than the page without.
     pub fn showed_more(&self) -> bool {
-        self.has_page() && self.shown.1.is_more_than(&self.shown.0)
+        self.has_page() && self.after.is_more_than(&self.before)
     }
 }
 

@@ -61,7 +61,7 @@ impl Engine {
         }
         let findings = find(&url, purpose_of(&page, &hops), &response, &scope);
         let parent = QueuedUrl { depth: page.depth, hops, seed: page.seed, ..queued(url.as_str(), keys) };
-        self.resend_found(&parent, (findings, response.address), record.offset)
+        self.resend_found(&parent, findings, response.address, record.offset)
     }
 
     /// Sends `url` to the shard that owns it, unless that is this one.

@@ -71,7 +71,8 @@ impl HoldLog {
     pub fn open(
         disk: Disk,
         dir: &Path,
-        (number, cut): (u64, Stored),
+        number: u64,
+        cut: Stored,
         now: Time,
     ) -> Result<(Self, Vec<(Fingerprint, Time)>)> {
         let mut rests: BTreeMap<Fingerprint, Time> = BTreeMap::new();
@@ -279,7 +280,7 @@ mod tests {
     #[test]
     fn rests_since_the_last_durable_checkpoint_come_back_longest_first_known() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let (mut log, known) = HoldLog::open(disk.clone(), dir.path(), (4, CUT), NOW).unwrap();
+        let (mut log, known) = HoldLog::open(disk.clone(), dir.path(), 4, CUT, NOW).unwrap();
         assert!(known.is_empty() && files(&disk, dir.path()).is_empty());
         log.push(&[rest(1, 5_000), rest(2, 900)]).unwrap();
         log.push(&[rest(1, 4_000), rest(3, 7_000)]).unwrap();
@@ -287,33 +288,33 @@ mod tests {
         assert_eq!(log.cut(5), Some(dir.path().join("rests.g000004")));
         log.push(&[rest(4, 8_000)]).unwrap();
         drop(log);
-        let (mut log, known) = HoldLog::open(disk.clone(), dir.path(), (4, CUT), NOW).unwrap();
+        let (mut log, known) = HoldLog::open(disk.clone(), dir.path(), 4, CUT, NOW).unwrap();
         assert_eq!(known, [rest(1, 5_000), rest(3, 7_000), rest(4, 8_000)]);
         assert_eq!(files(&disk, dir.path()), ["rests.g000004"]);
         log.push(&[rest(5, 9_000)]).unwrap();
         remove(&disk, log.cut(5));
         log.committed();
         assert!(files(&disk, dir.path()).is_empty());
-        let (_, known) = HoldLog::open(disk, dir.path(), (5, CUT), NOW).unwrap();
+        let (_, known) = HoldLog::open(disk, dir.path(), 5, CUT, NOW).unwrap();
         assert!(known.is_empty());
     }
 
     #[test]
     fn a_file_that_was_being_written_is_read_as_far_as_it_is_whole() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), (0, CUT), NOW).unwrap();
+        let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), 0, CUT, NOW).unwrap();
         log.push(&[rest(1, 5_000), rest(2, 6_000)]).unwrap();
         let path = dir.path().join("rests.g000000");
         let whole = disk.read(&path).unwrap();
         for len in 0..=whole.len() {
             std::fs::write(&path, &whole[..len]).unwrap();
-            let (_, known) = HoldLog::open(disk.clone(), dir.path(), (0, CUT), NOW).unwrap();
+            let (_, known) = HoldLog::open(disk.clone(), dir.path(), 0, CUT, NOW).unwrap();
             assert_eq!(known.len(), len.saturating_sub(16) / RECORD_BYTES, "{len} bytes");
         }
         let mut garbled = whole.clone();
         garbled[16 + RECORD_BYTES + 3] ^= 1;
         std::fs::write(&path, &garbled).unwrap();
-        assert_eq!(HoldLog::open(disk, dir.path(), (0, CUT), NOW).unwrap().1, [rest(1, 5_000)]);
+        assert_eq!(HoldLog::open(disk, dir.path(), 0, CUT, NOW).unwrap().1, [rest(1, 5_000)]);
     }
 
     #[test]
@@ -329,13 +330,13 @@ mod tests {
         let later = Header { kind: Kind::Rests, version: VERSION + 1 }.to_bytes();
         bytes[..HEADER_BYTES as usize].copy_from_slice(&later);
         disk.replace(&path, &bytes).unwrap();
-        assert!(matches!(HoldLog::open(disk, dir.path(), (3, CUT), NOW), Err(crate::disk::Error::Newer { .. })));
+        assert!(matches!(HoldLog::open(disk, dir.path(), 3, CUT, NOW), Err(crate::disk::Error::Newer { .. })));
     }
 
     #[test]
     fn one_sync_is_out_at_a_time_and_only_where_something_is_new() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let (mut log, _) = HoldLog::open(disk, dir.path(), (0, CUT), NOW).unwrap();
+        let (mut log, _) = HoldLog::open(disk, dir.path(), 0, CUT, NOW).unwrap();
         assert!(log.next_sync(NOW).is_none());
         log.push(&[rest(1, 5_000)]).unwrap();
         let sync = log.next_sync(NOW).unwrap();
@@ -354,7 +355,7 @@ mod tests {
             let simulated = SimulatedDisk::new(seed);
             let (disk, dir) = (simulated.disk(), Path::new("/crawl"));
             disk.create_dir_all(dir).unwrap();
-            let (mut log, _) = HoldLog::open(disk.clone(), dir, (4, CUT), NOW).unwrap();
+            let (mut log, _) = HoldLog::open(disk.clone(), dir, 4, CUT, NOW).unwrap();
             log.push(&[rest(1, 900_000)]).unwrap();
             log.next_sync(NOW).unwrap().run().unwrap();
             log.synced();
@@ -368,7 +369,7 @@ mod tests {
             assert_eq!(log.next_sync_due(), None);
             // the checkpoint is still being written
             simulated.restart(Restart::PowerCut);
-            let (_, known) = HoldLog::open(disk, dir, (4, CUT), NOW).unwrap();
+            let (_, known) = HoldLog::open(disk, dir, 4, CUT, NOW).unwrap();
             assert_eq!(known, [rest(1, 900_000), rest(2, 900_000), rest(3, 900_000)], "seed {seed}");
         }
     }
@@ -376,7 +377,7 @@ mod tests {
     #[test]
     fn n07_a_durable_checkpoint_has_the_rests_before_it_and_leaves_nothing_to_sync() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), (4, CUT), NOW).unwrap();
+        let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), 4, CUT, NOW).unwrap();
         log.push(&[rest(1, 5_000)]).unwrap();
         let superseded = log.cut(5);
         let sync = log.next_sync(NOW).unwrap();
@@ -398,14 +399,14 @@ mod tests {
         for days in [0, 3, 400, 3_650] {
             let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
             let cut = now + hour * 24 * days;
-            let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), (4, Stored::new(cut)), cut).unwrap();
+            let (mut log, _) = HoldLog::open(disk.clone(), dir.path(), 4, Stored::new(cut), cut).unwrap();
             let keys = [1, 2].map(Fingerprint::from_bits);
             log.push(&[(keys[0], cut + hour), (keys[1], cut + hour * 23)]).unwrap();
             drop(log);
             // killed before its first checkpoint, and again
             for later in [0, 1] {
                 let now = now + hour / 2 * later;
-                let (_, known) = HoldLog::open(disk.clone(), dir.path(), (4, Stored::new(cut)), now).unwrap();
+                let (_, known) = HoldLog::open(disk.clone(), dir.path(), 4, Stored::new(cut), now).unwrap();
                 let until = now - hour / 2 * later + hour;
                 assert_eq!(known, [(keys[0], until), (keys[1], until + hour * 22)], "{days} days, {later}");
             }

@@ -156,7 +156,8 @@ impl Engine {
     pub(super) fn resend_found(
         &mut self,
         url: &QueuedUrl,
-        (findings, address): (Findings, Option<IpAddr>),
+        findings: Findings,
+        address: Option<IpAddr>,
         record: u64,
     ) -> Result<()> {
         self.send_support_again(url.domain, &findings, address)?;

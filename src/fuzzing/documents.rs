@@ -58,8 +58,7 @@ pub(super) fn documents(bytes: &[u8]) -> bool {
     }
     let document = KINDS[usize::from(first & 15) % KINDS.len()];
     let mut scan = LinkScan::new(LINKS_MAX, true, URL_BYTES_MAX);
-    let against = (&page_url(), &keys());
-    let links = scan.document(document, body, content_type, against, RobotsDirectives::default());
+    let links = scan.document(document, body, content_type, &page_url(), &keys(), RobotsDirectives::default());
     assert!(links.entries.len() <= LINKS_MAX);
     for link in &links.entries {
         let url = link.url.as_str();

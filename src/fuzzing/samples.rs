@@ -100,13 +100,13 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
     let catalog = crate::catalog::MemoryCatalog::default();
     let shape = (4, 16, &["utm".to_owned()][..]);
     let (identity, _) = mend::begin(&disk.disk(), &catalog, dir, (Time::ZERO, 5), shape).expect("memory takes all");
-    checkpoint::renew(&disk.disk(), dir, (&catalog, &identity), &made, &sections).expect("memory takes all");
+    checkpoint::renew(&disk.disk(), dir, &catalog, &identity, &made, &sections).expect("memory takes all");
     vec![disk.get(checkpoint_path(dir, 7)).expect("the file was written")]
 }
 
 pub(super) fn rests() -> Vec<Vec<u8>> {
     let (disk, dir) = (SimulatedDisk::with_dir("crawl"), Path::new("crawl"));
-    let (mut log, _) = HoldLog::open(disk.disk(), dir, (3, Stored::default()), Time::ZERO).expect("nothing is there");
+    let (mut log, _) = HoldLog::open(disk.disk(), dir, 3, Stored::default(), Time::ZERO).expect("nothing is there");
     let rest = |bits: u64| (Fingerprint::from_bits(bits), Time::from_ms(5_000 * bits));
     log.push(&[rest(1), rest(2), rest(300)]).expect("memory takes all");
     let whole = disk.get(dir.join("rests.g000003")).expect("the log was written");

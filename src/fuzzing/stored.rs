@@ -89,9 +89,9 @@ fn read_rests(bytes: Vec<u8>) -> bool {
     let records = bytes.len() / 20;
     disk.put(&path, bytes);
     let fault = rests::check(&disk.disk(), &path);
-    let Ok((_, known)) = HoldLog::open(disk.disk(), dir, (3, Stored::new(now)), now) else { return false };
+    let Ok((_, known)) = HoldLog::open(disk.disk(), dir, 3, Stored::new(now), now) else { return false };
     assert!(known.len() <= records && known.iter().all(|&(_, until)| until > now));
-    let (_, again) = HoldLog::open(disk.disk(), dir, (3, Stored::new(now)), now).expect("the log was rewritten");
+    let (_, again) = HoldLog::open(disk.disk(), dir, 3, Stored::new(now), now).expect("the log was rewritten");
     assert_eq!(again, known);
     matches!(fault, Ok(None)) && !known.is_empty()
 }

@@ -167,8 +167,8 @@ impl Processor {
         }
         let document = document?;
         findings.limits.decoded = !decoded.is_whole();
-        let against = (url, &*self.options.keys);
-        let links = self.scan.document(document, &decoded.bytes, content_type, against, directives);
+        let keys = &self.options.keys;
+        let links = self.scan.document(document, &decoded.bytes, content_type, url, keys, directives);
         Some(Read { document, links, said })
     }
 

@@ -101,7 +101,8 @@ impl Processor {
             failure: None,
             is_as_served: false,
             cut_by: None,
-            shown: (shown_before, shown_before),
+            before: shown_before,
+            after: shown_before,
             duration,
             why: to_render.unwrap_or_default(),
         };
@@ -117,7 +118,7 @@ impl Processor {
                 let as_rendered = read_as_rendered(&response, &page.dom);
                 let mut findings = self.find(&job.url, job.target.purpose(), &as_rendered, &job.scope);
                 let outlinks = self.outlinks(&job, &as_rendered, &page.links, &mut findings);
-                rendered.shown.1 = shown(&findings);
+                rendered.after = shown(&findings);
                 rendered.cut_by = page.cut_by;
                 (findings, outlinks, Some(page))
             }
@@ -203,7 +204,8 @@ impl Processor {
             Document::Html,
             &page.body,
             content_type.as_deref(),
-            (url, &self.options.keys),
+            url,
+            &self.options.keys,
             RobotsDirectives::default(),
         );
         links.entries.into_iter().map(|link| link.keys.key).collect()

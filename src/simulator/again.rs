@@ -34,7 +34,7 @@ pub(super) fn judge(machine: &Machine, watch: &Watch) -> Result<(), Violation> {
         let Some(calendar) = &record.calendar else { continue };
         let in_visits = |key: Fingerprint| {
             let mut waits = |_: QueuedUrl, _| {};
-            look_up::<Visited>(&disk, &dir, (&record, &sections), key, &mut waits)
+            look_up::<Visited>(&disk, &dir, &record, &sections, key, &mut waits)
         };
         wheel::for_each(&disk, &dir.join(layout::CALENDAR), calendar, &sections.calendar, &mut |_, bytes| {
             let Some((url, _)) = QueuedUrl::decode(bytes) else { return Ok(()) };

@@ -89,8 +89,10 @@ impl EventQueue {
     pub(super) fn new(
         clock: Arc<ManualClock>,
         network: Rc<RefCell<Network>>,
-        (disk, mistake): (SimulatedDisk, Option<Mistake>),
-        (true_begin, dir): (u64, PathBuf),
+        disk: SimulatedDisk,
+        mistake: Option<Mistake>,
+        true_begin: u64,
+        dir: PathBuf,
         seed: u64,
     ) -> Self {
         let (begin, rng) = ((true_begin, clock.now()), fastrand::Rng::with_seed(seed));
@@ -175,7 +177,7 @@ impl EventQueue {
             Work::Calendar(job) => {
                 let mut read = job.run()?;
                 if let Some(mistake) = self.mistake {
-                    mistake.on_slot(&mut read, (&self.fetched, &self.replayed.borrow()), &mut self.rng);
+                    mistake.on_slot(&mut read, &self.fetched, &self.replayed.borrow(), &mut self.rng);
                 }
                 Event::CalendarRead(Box::new(read))
             }
@@ -232,7 +234,7 @@ impl EventQueue {
         let file = link_path(&job.dir, job.from.number);
         let mut read = job.run()?;
         if let Some(mistake) = self.mistake {
-            mistake.on_links(&mut read, (&self.disk, &file), &mut self.rng)?;
+            mistake.on_links(&mut read, &self.disk, &file, &mut self.rng)?;
         }
         Ok(read)
     }
@@ -277,7 +279,7 @@ impl EventQueue {
 
     fn fetch(&mut self, job: FetchJob) {
         let (now, started) = (self.true_now(), self.clock.now());
-        let (duration, outcome) = self.network.borrow_mut().ask(&job, (now, self.asker), started);
+        let (duration, outcome) = self.network.borrow_mut().ask(&job, now, self.asker, started);
         let work = match outcome {
             Outcome::Answered(response) => Work::DnsAnswer(Box::new(Fetched { job, response: *response })),
             Outcome::Failed(failure) => {
@@ -300,7 +302,7 @@ impl EventQueue {
         let dom = dom.unwrap_or_else(|| job.processed.response.body.clone());
         let dom = String::from_utf8_lossy(&dom).into_owned();
         let urls = self.asked_by(&url, &dom);
-        let steps = self.browser.begin(job, (dom, urls, scripted), &mut self.browser_rng);
+        let steps = self.browser.begin(job, dom, urls, scripted, &mut self.browser_rng);
         self.put_steps(steps);
     }
 

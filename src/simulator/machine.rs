@@ -68,7 +68,7 @@ impl Machine {
         let seeds = web.seeds().iter().filter_map(|seed| CanonicalUrl::parse(seed).ok()).collect();
         let simulated = SimulatedDisk::new(case.seed ^ 0x5d15);
         let walls = case.walls.map(|options| Walls::new(options, case.seed ^ 0xa11));
-        let network = Network::new(web, (case.trouble, case.renders()), case.seed ^ 0x9e7, walls);
+        let network = Network::new(web, case.trouble, case.renders(), case.seed ^ 0x9e7, walls);
         Ok(Machine {
             simulated,
             network: Rc::new(RefCell::new(network)),

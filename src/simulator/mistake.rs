@@ -94,7 +94,8 @@ impl Mistake {
     pub(super) fn on_slot(
         self,
         read: &mut SlotDone,
-        (fetched, replayed): (&HashMap<String, Time>, &HashSet<(String, Time)>),
+        fetched: &HashMap<String, Time>,
+        replayed: &HashSet<(String, Time)>,
         rng: &mut fastrand::Rng,
     ) {
         match self {
@@ -122,7 +123,8 @@ impl Mistake {
     pub(super) fn on_links(
         self,
         read: &mut LinksRead,
-        (disk, file): (&SimulatedDisk, &Path),
+        disk: &SimulatedDisk,
+        file: &Path,
         rng: &mut fastrand::Rng,
     ) -> Result<()> {
         match self {

@@ -115,9 +115,9 @@ pub fn run(seed: u64, mistake: Option<Mistake>) -> Result<Held, Box<Broken>> {
     run_in_shards(seed, mistake, 1)
 }
 
-/// The same by a crawl of so many shards on so many machines: two shards and two machines at least, and a case without
+/// The same by a crawl of `shards` shards on `nodes` machines: two shards and two machines at least, and a case without
 /// limits, below [`WIDE_FROM`].
-pub fn run_on_nodes(seed: u64, mistake: Option<Mistake>, (shards, nodes): (u32, usize)) -> Result<Held, Box<Broken>> {
+pub fn run_on_nodes(seed: u64, mistake: Option<Mistake>, shards: u32, nodes: usize) -> Result<Held, Box<Broken>> {
     let case = Case { shards, ..Case::draw(seed, mistake) };
     let ran = catch_unwind(AssertUnwindSafe(|| nodes::run(case, nodes)));
     let ran = ran.unwrap_or_else(|panic| Err((panicked(&*panic), Vec::new())));

@@ -99,7 +99,7 @@ pub(super) struct Network {
 }
 
 impl Network {
-    pub(super) fn new(web: PaperWeb, (trouble, has_scripts): (f64, bool), seed: u64, walls: Option<Walls>) -> Self {
+    pub(super) fn new(web: PaperWeb, trouble: f64, has_scripts: bool, seed: u64, walls: Option<Walls>) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
         Network {
             web,
@@ -143,12 +143,7 @@ impl Network {
 
     /// Makes the request of `job` at true time `now`; says how long it takes and what comes of it. `started` is the
     /// time by the crawler's clock.
-    pub(super) fn ask(
-        &mut self,
-        job: &FetchJob,
-        (now, asker): (u64, Option<Asker>),
-        started: Time,
-    ) -> (Duration, Outcome) {
+    pub(super) fn ask(&mut self, job: &FetchJob, now: u64, asker: Option<Asker>, started: Time) -> (Duration, Outcome) {
         let url = &job.url;
         // what fails anyway uses up its attempts, and ends with an answer only if one comes
         let fails = self.web.expected().pages.get(url.as_str()).is_some_and(|page| page.status >= 500);

@@ -149,8 +149,10 @@ impl Machine {
         let mut event_queue = EventQueue::new(
             shared.clock.clone(),
             self.network.clone(),
-            (self.simulated.clone(), self.case().mistake),
-            (self.true_now, self.dir_of(shard)),
+            self.simulated.clone(),
+            self.case().mistake,
+            self.true_now,
+            self.dir_of(shard),
             self.case().seed ^ boot_seed,
         );
         event_queue.replayed = self.replayed.clone();
@@ -205,7 +207,7 @@ impl Machine {
         if catalog.scan("")?.is_empty() && mend::look(&disk, &*catalog, &dir).is_err() {
             mend::refill(&disk, &*catalog, &dir)?;
         }
-        let (identity, is_new) = self.identity(shard, (&disk, &dir), &*catalog, shared)?;
+        let (identity, is_new) = self.identity(shard, &disk, &dir, &*catalog, shared)?;
         let keys = Arc::new(identity.key_maker());
         let process = self.process(keys.clone());
         let mut settings = self.case().settings.clone();
@@ -254,7 +256,8 @@ impl Machine {
     fn identity(
         &mut self,
         shard: Shard,
-        (disk, dir): (&Disk, &Path),
+        disk: &Disk,
+        dir: &Path,
         catalog: &dyn Catalog,
         shared: &Shared,
     ) -> disk::Result<(Identity, bool)> {

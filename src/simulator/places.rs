@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::clause::{Clause, Violation};
 use crate::calendar::{Recrawl, Visited, wheel};
 use crate::clock::Time;
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Result, SavedState};
 use crate::drum::verify::{Check, Operation};
 use crate::engine::StoreValue;
 use crate::engine::checkpoint::{self, Checkpoint, Sections};
@@ -31,7 +31,9 @@ struct Places {
 /// Judges what a process has left in the directories of its shards.
 pub(super) fn judge(disk: &Disk, dirs: &[PathBuf]) -> std::result::Result<(), Violation> {
     for dir in dirs {
-        let read = |found: Option<(Checkpoint, Sections)>| found.map(|cut| Places::read(disk, dir, &cut)).transpose();
+        let read = |found: Option<(Checkpoint, Sections)>| {
+            found.map(|(cut, sections)| Places::read(disk, dir, &cut, &sections)).transpose()
+        };
         let places = checkpoint::newest(disk, dir).and_then(read);
         // what cannot be read is told by the start that meets it
         let Ok(Some(places)) = places else { continue };
@@ -48,8 +50,8 @@ pub(super) fn judge(disk: &Disk, dirs: &[PathBuf]) -> std::result::Result<(), Vi
 pub(super) fn waiting(disk: &Disk, dirs: &[PathBuf], now: Time) -> Result<u64> {
     let mut count = 0;
     for dir in dirs {
-        let Some(cut) = checkpoint::newest(disk, dir)? else { continue };
-        let places = Places::read(disk, dir, &cut)?;
+        let Some((cut, sections)) = checkpoint::newest(disk, dir)? else { continue };
+        let places = Places::read(disk, dir, &cut, &sections)?;
         let waits = |key: &&u64| {
             let later = |visited: &Visited| visited.due > now && places.is_recorded(key, visited);
             places.visits.get(key).is_some_and(later)
@@ -60,7 +62,7 @@ pub(super) fn waiting(disk: &Disk, dirs: &[PathBuf], now: Time) -> Result<u64> {
 }
 
 impl Places {
-    fn read(disk: &Disk, dir: &Path, (cut, sections): &(Checkpoint, Sections)) -> Result<Places> {
+    fn read(disk: &Disk, dir: &Path, cut: &Checkpoint, sections: &Sections) -> Result<Places> {
         let mut places = Places::default();
         let Some(calendar) = &cut.calendar else { return Ok(places) };
         let again = sections.replayed.iter().filter(|(_, forced)| *forced);
@@ -72,14 +74,14 @@ impl Places {
             Ok(())
         })?;
         let Places { visits: known, queued, .. } = &mut places;
-        store::<Visited>((disk, dir), (cut, sections), &mut |key, visited, waiting| {
+        store::<Visited>(disk, dir, cut, sections, &mut |key, visited, waiting| {
             known.extend(visited.map(|visited| (key, visited)));
             queued.extend(waiting.filter(|url| Recrawl::past(url.recrawl.as_deref()).is_some()).map(|_| key));
         })?;
         let mut wait = |key, waiting: Option<QueuedUrl>| queued.extend(waiting.filter(|url| url.forced).map(|_| key));
-        store::<Robots>((disk, dir), (cut, sections), &mut |key, _, url| wait(of(&url, key), url))?;
-        store::<Addresses>((disk, dir), (cut, sections), &mut |key, _, url| wait(of(&url, key), url))?;
-        let (queue, frontier) = ((&cut.frontier, sections.frontier.as_slice()), dir.join(layout::FRONTIER));
+        store::<Robots>(disk, dir, cut, sections, &mut |key, _, url| wait(of(&url, key), url))?;
+        store::<Addresses>(disk, dir, cut, sections, &mut |key, _, url| wait(of(&url, key), url))?;
+        let (queue, frontier) = (SavedState::new(&cut.frontier, &sections.frontier), dir.join(layout::FRONTIER));
         let check = FrontierCheck::new(disk, &frontier, queue, dir, decode_rules, cut.time)?;
         let mut each = |url: &QueuedUrl, taken: bool, _: &Path, _| {
             if !taken && url.forced {
@@ -125,8 +127,10 @@ impl Places {
 
 /// Goes through a store: keys with their values, oldest first, and URLs that wait.
 fn store<V: StoreValue<Asks = QueuedUrl>>(
-    (disk, dir): (&Disk, &Path),
-    (cut, sections): (&Checkpoint, &Sections),
+    disk: &Disk,
+    dir: &Path,
+    cut: &Checkpoint,
+    sections: &Sections,
     each: &mut dyn FnMut(u64, Option<V>, Option<QueuedUrl>),
 ) -> Result<()> {
     let Some(stored) = cut.store(V::STORE, sections) else { return Ok(()) };

@@ -52,7 +52,9 @@ impl Browser {
     pub(super) fn begin(
         &mut self,
         job: RenderJob,
-        (dom, urls, has_to_succeed): (String, Vec<CanonicalUrl>, bool),
+        dom: String,
+        urls: Vec<CanonicalUrl>,
+        has_to_succeed: bool,
         rng: &mut fastrand::Rng,
     ) -> Vec<(Duration, Step)> {
         let number = job.number;

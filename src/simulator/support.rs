@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::case::Case;
 use super::clause::{Clause, Violation};
 use crate::container::Reader;
-use crate::disk::{Disk, Result};
+use crate::disk::{Disk, Result, SavedState};
 use crate::drum::verify::{Check, Operation};
 use crate::engine::checkpoint::{self, Checkpoint, CheckpointFile, Sections, checkpoint_path};
 use crate::engine::values::decode_rules;
@@ -51,7 +51,7 @@ pub(super) fn judge(subject: &Subject<'_>, is_complete: bool) -> std::result::Re
     let is_whole = is_complete || subject.case.shards == 1;
     for dir in &subject.dirs {
         // what cannot be read is told by the start that meets it
-        let Ok(Some(cut)) = checkpoint::newest(disk, dir) else {
+        let Ok(Some((cut, sections))) = checkpoint::newest(disk, dir) else {
             if is_complete {
                 return Err(Violation::new(Clause::Sound, format!("{}: no checkpoint", dir.display())));
             }
@@ -59,18 +59,18 @@ pub(super) fn judge(subject: &Subject<'_>, is_complete: bool) -> std::result::Re
         };
         let before: u64 = counted.supporters.values().sum();
         let pairs = counted.pairs;
-        if !cut.0.stores.contains_key(&StoreName::Support) && !is_complete {
+        if !cut.stores.contains_key(&StoreName::Support) && !is_complete {
             // killed before the first checkpoint since they are counted
             return Ok(());
         }
-        let Ok(()) = counted.add(disk, dir, &cut) else { return Ok(()) };
+        let Ok(()) = counted.add(disk, dir, &cut, &sections) else { return Ok(()) };
         let (found, pairs) = (counted.supporters.values().sum::<u64>() - before, counted.pairs - pairs);
         if found != pairs {
             let what = format!("{}: {found} supporters, {pairs} pairs", dir.display());
             return Err(Violation::new(Clause::Counts, what));
         }
         if is_whole {
-            match archived(subject, dir, &cut.0, &mut expected) {
+            match archived(subject, dir, &cut, &mut expected) {
                 Ok(()) => {}
                 Err(error) if is_complete => return Err(unreadable(error)),
                 // a power cut leaves key records behind the checkpoint that are not whole; the next start cuts them off
@@ -108,8 +108,8 @@ pub(super) fn judge(subject: &Subject<'_>, is_complete: bool) -> std::result::Re
 
 impl Counted {
     /// Adds what a shard counts.
-    fn add(&mut self, disk: &Disk, dir: &Path, (cut, sections): &(Checkpoint, Sections)) -> Result<()> {
-        let saved = (&cut.frontier, sections.frontier.as_slice());
+    fn add(&mut self, disk: &Disk, dir: &Path, cut: &Checkpoint, sections: &Sections) -> Result<()> {
+        let saved = SavedState::new(&cut.frontier, &sections.frontier);
         for_each_domain(disk, &dir.join(layout::FRONTIER), saved, decode_rules, cut.time, &mut |look| {
             *self.supporters.entry(look.domain).or_default() += look.round.supporters;
         })?;

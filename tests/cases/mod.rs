@@ -6,8 +6,10 @@ use std::ops::Range;
 
 use crawler::simulator::{Broken, Clause, Held, Mistake, run_in_shards, run_on_nodes};
 
-/// Shards and nodes of the crawls on several machines.
-pub const ON_NODES: (u32, usize) = (4, 3);
+/// Number of shards of the crawls on several machines.
+pub const SHARDS: u32 = 4;
+/// Number of those machines.
+pub const NODES: usize = 3;
 
 /// Fails with the trace of the first case that breaks the contract; returns the sums of all.
 pub fn hold(seeds: impl IntoIterator<Item = u64>, shards: impl Fn(u64) -> u32) -> Held {
@@ -16,7 +18,7 @@ pub fn hold(seeds: impl IntoIterator<Item = u64>, shards: impl Fn(u64) -> u32) -
 
 /// Does the same with crawls of four shards on three machines.
 pub fn hold_on_nodes(seeds: Range<u64>) -> Held {
-    sum(seeds, |seed| run_on_nodes(seed, None, ON_NODES))
+    sum(seeds, |seed| run_on_nodes(seed, None, SHARDS, NODES))
 }
 
 fn sum(seeds: impl IntoIterator<Item = u64>, run: impl Fn(u64) -> Result<Held, Box<Broken>>) -> Held {
@@ -38,7 +40,7 @@ pub fn found_by(mistake: Mistake, seeds: Range<u64>, shards: u32) -> Clause {
 
 /// Does the same with crawls of four shards on three machines.
 pub fn found_on_nodes(mistake: Mistake, seeds: Range<u64>) -> Clause {
-    broken(mistake, seeds, |seed| run_on_nodes(seed, Some(mistake), ON_NODES))
+    broken(mistake, seeds, |seed| run_on_nodes(seed, Some(mistake), SHARDS, NODES))
 }
 
 fn broken(mistake: Mistake, seeds: Range<u64>, run: impl Fn(u64) -> Result<Held, Box<Broken>>) -> Clause {

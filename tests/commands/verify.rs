@@ -375,7 +375,7 @@ fn with_checkpoint(site: &Site, change: impl FnOnce(&Path, &mut Checkpoint, &mut
     last.number += 1;
     change(&dir, &mut last, &mut sections);
     seeds::renew(&disk, &dir, last.number - 1, last.number).unwrap();
-    checkpoint::renew(&disk, &dir, (&catalog, &identity), &last, &sections).unwrap();
+    checkpoint::renew(&disk, &dir, &catalog, &identity, &last, &sections).unwrap();
 }
 
 #[test]

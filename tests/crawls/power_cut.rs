@@ -145,7 +145,7 @@ fn makes_checkpoints() {
         while done < checkpoints * opening / OPENINGS {
             let (made, sections) = made(done as u64 + 1);
             diary.write_all(format!("commits {}\n", done + 1).as_bytes()).unwrap();
-            checkpoint::renew(&disk, &crawl, (&catalog, &identity), &made, &sections).unwrap();
+            checkpoint::renew(&disk, &crawl, &catalog, &identity, &made, &sections).unwrap();
             checkpoint::remove_others(&disk, &crawl, made.number).unwrap();
             done += 1;
             diary.write_all(format!("committed {done}\n").as_bytes()).unwrap();

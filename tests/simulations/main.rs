@@ -7,7 +7,7 @@ mod cases;
 use std::ops::Range;
 use std::time::Duration;
 
-use cases::{ON_NODES, found_by, found_on_nodes, hold, hold_on_nodes};
+use cases::{NODES, SHARDS, found_by, found_on_nodes, hold, hold_on_nodes};
 use crawler::simulator::{
     AGAIN_FROM, BEGIN, Broad, BroadOptions, Clause, FreshOptions, Mistake, RENDERED_FROM, REQUISITES_FROM,
     SUPPORTED_FROM, WALLS_FROM, WIDE_FROM, crawl_broadly, keep_fresh, run, run_in_shards, run_on_nodes,
@@ -255,7 +255,7 @@ fn the_contract_holds_in_twelve_crawls_on_three_machines() {
 
 #[test]
 fn a_seed_gives_the_same_log_on_nodes_each_time() {
-    let logs = [3, 3].map(|seed| run_on_nodes(seed, None, ON_NODES).expect("the case holds").log);
+    let logs = [3, 3].map(|seed| run_on_nodes(seed, None, SHARDS, NODES).expect("the case holds").log);
     assert_eq!(logs[0], logs[1]);
 }
 

@@ -255,8 +255,8 @@ impl Scans {
         let content_type = response.content_type();
         let content_type = content_type.as_deref();
         if let Some(document) = Document::of(&stated(url, content_type), &response.decoded) {
-            let (against, said) = ((url, &self.keys), RobotsDirectives::default());
-            let links = self.all.document(document, &response.decoded, content_type, against, said);
+            let (keys, said) = (&self.keys, RobotsDirectives::default());
+            let links = self.all.document(document, &response.decoded, content_type, url, keys, said);
             targets.extend(links.entries.into_iter().map(|link| link.url));
         }
         Ok(targets)
@@ -271,15 +271,15 @@ impl Scans {
         let Some(document) = Document::of(&stated(url, content_type), &response.decoded) else {
             return (Links { nofollow_page: said.nofollow, ..Links::default() }, Vec::new(), HashSet::new());
         };
-        let against = (url, &self.keys);
+        let keys = &self.keys;
         let (links, texts) = if matches!(document, Document::Html | Document::Xhtml) {
             self.all.html_with_texts(&response.decoded, content_type, url, &self.keys, said)
         } else {
-            let links = self.all.document(document, &response.decoded, content_type, against, said);
+            let links = self.all.document(document, &response.decoded, content_type, url, keys, said);
             let texts = vec![String::new(); links.entries.len()];
             (links, texts)
         };
-        let followed = self.followed.document(document, &response.decoded, content_type, against, said);
+        let followed = self.followed.document(document, &response.decoded, content_type, url, keys, said);
         (links, texts, followed.entries.iter().map(|link| link.keys.key).collect())
     }
 }

@@ -57,7 +57,7 @@ fn conversion(page: &Page, encoder: &mut Encoder) -> Made {
             }
             text.push_str(&rendered_lines(&tree));
             text.push('\n');
-            encoder.again(&fields("conversion", "text/plain", answer), (text.as_bytes(), &[]), false, &mut made.bytes);
+            encoder.again(&fields("conversion", "text/plain", answer), text.as_bytes(), &[], false, &mut made.bytes);
         }
         Err(given_up) => made.warning = Some(given_up.to_string()),
     }

@@ -9,7 +9,7 @@ use crate::console::Problem;
 use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::reports;
 use crate::crawl::sizes::file_bytes;
-use crate::disk::Disk;
+use crate::disk::{Disk, SavedState};
 use crate::engine::checkpoint;
 use crate::engine::values::decode_rules;
 use crate::frontier::{HostLook, look_at_hosts};
@@ -95,7 +95,7 @@ fn looks(
     });
     let prints: Vec<_> = prints.collect();
     let wanted: Vec<_> = prints.iter().map(|(_, prints)| *prints).collect();
-    let saved = (&state.frontier, sections.frontier.as_slice());
+    let saved = SavedState::new(&state.frontier, &sections.frontier);
     let found = look_at_hosts(disk, &dir.join(layout::FRONTIER), saved, &wanted, decode_rules, state.time);
     let mut found = found.unwrap_or_default();
     prints.into_iter().filter_map(|(host, (origin, _))| Some((host, found.remove(&origin)?))).collect()

@@ -41,7 +41,7 @@ pub(super) fn read(
 ) -> Result<Option<Visits>> {
     let Some(calendar) = &checkpoint.calendar else { return Ok(None) };
     let mut each = |url: QueuedUrl, _: bool| meet(url);
-    let found = look_up::<Visited>(disk, dir, (checkpoint, sections), key, &mut each)?;
+    let found = look_up::<Visited>(disk, dir, checkpoint, sections, key, &mut each)?;
     let Some(visited) = found.and_then(|found| found.value) else { return Ok(None) };
     let mut waiting = None;
     if !visited.is_gone {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::recrawl::{self, Visits};
 use crate::clock::Time;
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Result, SavedState};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::values::{Addresses, Robots, decode_rules};
 use crate::engine::{ExchangeState, RenderState, look_up};
@@ -75,15 +75,15 @@ fn of_checkpoint(disk: &Disk, dir: &Path, keys: Keys, checkpoint: Checkpoint, se
             meet(url, "URL-seen")
         }
     };
-    let seen = look_up::<()>(disk, dir, (&checkpoint, sections), keys.key, &mut in_seen)?;
+    let seen = look_up::<()>(disk, dir, &checkpoint, sections, keys.key, &mut in_seen)?;
     let mut in_robots = |url: QueuedUrl, _: bool| meet(url, "robots.txt");
-    let robots = look_up::<Robots>(disk, dir, (&checkpoint, sections), keys.origin, &mut in_robots)?;
+    let robots = look_up::<Robots>(disk, dir, &checkpoint, sections, keys.origin, &mut in_robots)?;
     let mut in_dns = |url: QueuedUrl, _: bool| meet(url, "DNS");
-    let addresses = look_up::<Addresses>(disk, dir, (&checkpoint, sections), keys.host, &mut in_dns)?;
+    let addresses = look_up::<Addresses>(disk, dir, &checkpoint, sections, keys.host, &mut in_dns)?;
     let mut in_visits = |url: QueuedUrl| meet(url, "visits");
     let visits = recrawl::read(disk, dir, &checkpoint, sections, keys.key, keys.host, &mut in_visits)?;
     let wanted = Wanted { key: keys.key, origin: keys.origin, host: keys.host, domain: keys.domain };
-    let queue = (&checkpoint.frontier, sections.frontier.as_slice());
+    let queue = SavedState::new(&checkpoint.frontier, &sections.frontier);
     let look = look(disk, &dir.join(layout::FRONTIER), queue, wanted, decode_rules, checkpoint.time)?;
     Ok(State {
         seen: seen.as_ref().is_some_and(|seen| seen.value.is_some()),

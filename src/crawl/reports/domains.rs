@@ -12,7 +12,7 @@ use super::{Out, ReportError, remaining};
 use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::options;
 use crate::disk::sorter::{Sorted, Sorter};
-use crate::disk::{Disk, Result};
+use crate::disk::{Disk, Result, SavedState};
 use crate::engine::SupportOptions;
 use crate::engine::checkpoint;
 use crate::engine::values::decode_rules;
@@ -142,7 +142,7 @@ fn totals(disk: &Disk, dir: &std::path::Path, each: &mut dyn FnMut(&DomainLook) 
         let Some((state, sections)) = checkpoint::newest(disk, dir)? else { return Ok(None) };
         // what a checkpoint that is replaced meanwhile has said is not told
         let mut looks = Vec::new();
-        let saved = (&state.frontier, sections.frontier.as_slice());
+        let saved = SavedState::new(&state.frontier, &sections.frontier);
         let read = for_each_domain(disk, &dir.join(layout::FRONTIER), saved, decode_rules, state.time, &mut |look| {
             looks.push(*look);
         });

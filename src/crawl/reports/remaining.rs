@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::disk::{Disk, Result};
+use crate::disk::{Disk, Result, SavedState};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::values::decode_rules;
 use crate::frontier::QueuedUrl;
@@ -56,7 +56,7 @@ impl Progress {
         each: &mut dyn FnMut(&str, u64) -> Result<()>,
     ) -> Result<Option<(Checkpoint, Sections)>> {
         let (frontier, at) = (dir.join(layout::FRONTIER), checkpoint_path(dir, state.number));
-        let saved = (&state.frontier, &*sections.frontier);
+        let saved = SavedState::new(&state.frontier, &sections.frontier);
         let check = Check::new(disk, &frontier, saved, &at, decode_rules, state.time);
         // the active side comes last: what a host took from a partition meanwhile is not missed then, only told twice
         while self.part <= state.frontier.partitions.len() {

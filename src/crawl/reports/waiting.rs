@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::clock::{Clock, SystemClock, Time};
 use crate::crawl::dirs::CrawlDirs;
-use crate::disk::Disk;
+use crate::disk::{Disk, SavedState};
 use crate::engine::values::decode_rules;
 use crate::engine::{SeedRecord, SeedStatus, checkpoint};
 use crate::fingerprint::Fingerprint;
@@ -55,7 +55,7 @@ impl Wanted<'_> {
         }
         let (state, sections) = checkpoint::newest(disk, dir).ok()??;
         let hosts: Vec<_> = own.iter().map(|(_, prints)| *prints).collect();
-        let saved = (&state.frontier, sections.frontier.as_slice());
+        let saved = SavedState::new(&state.frontier, &sections.frontier);
         let looks = look_at_hosts(disk, &dir.join(layout::FRONTIER), saved, &hosts, decode_rules, state.time);
         let mut looks = looks.ok()?;
         Some(own.into_iter().filter_map(|(host, (origin, _))| Some((host, looks.remove(&origin)?))).collect())

@@ -8,7 +8,7 @@ use super::stores::Stores;
 use crate::calendar::wheel::verify::{Check, is_fault, unknown};
 use crate::calendar::{Recrawl, Visited};
 use crate::clock::Time;
-use crate::disk::Result;
+use crate::disk::{Result, SavedState};
 use crate::frontier::QueuedUrl;
 use crate::record::layout::{self, StoreName};
 
@@ -20,7 +20,8 @@ impl Stores<'_, '_> {
         'cuts: loop {
             let cut = self.cut.clone();
             let Some(state) = &cut.checkpoint.calendar else { return Ok(()) };
-            let check = match Check::new(disk, &dir, (state, &cut.sections.calendar), &cut.path) {
+            let saved = SavedState::new(state, &cut.sections.calendar);
+            let check = match Check::new(disk, &dir, saved, &cut.path) {
                 Ok(check) => check,
                 Err(error) if is_fault(&error) => {
                     self.tell(error);

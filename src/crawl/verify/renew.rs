@@ -28,7 +28,7 @@ use crate::container::{self, ContainerState, Finding, Rebuilt, Report, STAGED, d
 use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::retention;
 use crate::disk::sorter::{Sorted, Sorter};
-use crate::disk::{DirectoryLock, Disk, Error, Result};
+use crate::disk::{DirectoryLock, Disk, Error, Result, SavedState};
 use crate::drum::verify::{Check, Operation, is_fault};
 use crate::drum::{DrumState, Renewal, Renewed};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
@@ -271,7 +271,7 @@ fn renew_checkpoint(
             return Ok(());
         }
     }
-    checkpoint::renew(disk, dir, (catalog, identity), &next, &sections)?;
+    checkpoint::renew(disk, dir, catalog, identity, &next, &sections)?;
     tidy(disk, dir, &next, &sections)?;
     known.checkpoint = Some(next);
     Ok(())
@@ -288,7 +288,8 @@ fn tidy(disk: &Disk, dir: &Path, next: &Checkpoint, sections: &Sections) -> Resu
     let path = checkpoint_path(dir, next.number);
     for (store, state) in &next.stores {
         let dir = store.dir(dir);
-        for (path, ours) in Check::new(disk, &dir, (state, sections.store(*store)), &path)?.unknown()? {
+        let saved = SavedState::new(state, sections.store(*store));
+        for (path, ours) in Check::new(disk, &dir, saved, &path)?.unknown()? {
             if ours {
                 disk.remove(&path)?;
             }

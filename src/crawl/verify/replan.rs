@@ -12,7 +12,7 @@ use crate::calendar::wheel::verify;
 use crate::calendar::{Recrawl, Visited, Wheel, WheelState};
 use crate::clock::Time;
 use crate::container::Reader;
-use crate::disk::{Disk, Mode, Result};
+use crate::disk::{Disk, Mode, Result, SavedState};
 use crate::drum::verify::{Check, Operation, is_fault};
 use crate::drum::{DrumState, Renewal, Renewed, Value};
 use crate::engine::checkpoint::{Checkpoint, Sections};
@@ -68,7 +68,7 @@ impl Replanning<'_> {
             return Ok(None);
         };
         let calendar = self.dir.join(layout::CALENDAR);
-        let saved = (state, sections.calendar.as_slice());
+        let saved = SavedState::new(state, &sections.calendar);
         let mut wheel = Wheel::renew(disk.clone(), &calendar, saved, &self.harm.slots)?;
         self.keep_readable(&verify::Check::new(disk, &calendar, saved, &self.cut.path)?, &mut wheel)?;
         let dir = StoreName::Visits.dir(self.dir);

@@ -23,7 +23,7 @@ use crate::calendar::Visited;
 use crate::container::keys::KeyFile;
 use crate::container::{ContainerState, KeyRecord, Report};
 use crate::disk::sorter::Sorter;
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Result, SavedState};
 use crate::drum::verify::{Check, Operation, is_fault};
 use crate::engine::StoreValue;
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
@@ -263,7 +263,7 @@ impl<'a, 'r> Stores<'a, 'r> {
         let mut partition = 0;
         'cuts: loop {
             let cut = self.cut.clone();
-            let queue = (&cut.checkpoint.frontier, cut.sections.frontier.as_slice());
+            let queue = SavedState::new(&cut.checkpoint.frontier, &cut.sections.frontier);
             let opened = FrontierCheck::new(disk, &dir, queue, &cut.path, decode_rules, cut.checkpoint.time);
             let check = match opened {
                 Ok(check) => check,

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::stores::Stores;
-use crate::disk::{Error, Result};
+use crate::disk::{Error, Result, SavedState};
 use crate::drum::verify::{Operation, is_fault};
 use crate::engine::checkpoint::checkpoint_path;
 use crate::engine::values::decode_rules;
@@ -74,7 +74,7 @@ impl Stores<'_, '_> {
     /// Supporters of all domains in the queue.
     fn supporters(&self) -> Result<u64> {
         let cut = &self.cut;
-        let queue = (&cut.checkpoint.frontier, cut.sections.frontier.as_slice());
+        let queue = SavedState::new(&cut.checkpoint.frontier, &cut.sections.frontier);
         let mut supporters = 0;
         let mut each = |domain: &frontier::DomainLook| supporters += domain.round.supporters;
         let (dir, then) = (self.dir.join(layout::FRONTIER), cut.checkpoint.time);

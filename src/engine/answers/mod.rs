@@ -49,12 +49,12 @@ impl Engine {
         let compared = self.compared(&processed, &stored);
         // a first visit is none to speak of
         let note = compared.as_ref().filter(|_| processed.job.past.is_some()).and_then(Compared::note);
-        self.books.log_answer(&processed, (&stored, note), worker)?;
+        self.books.log_answer(&processed, &stored, note, worker)?;
         let back = has_new_cookie.then(|| self.led_back(&processed)).flatten();
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
             Target::Page { .. } => {
-                self.page_answered(processed, (findings, compared), &stored)?;
+                self.page_answered(processed, findings, compared, &stored)?;
                 back.map_or(Ok(()), |page| self.ask_again(page))
             }
             Target::Robots { redirects, .. } => {

@@ -56,7 +56,7 @@ impl Engine {
             }
         }
         let now = self.stores.arrival.now;
-        self.hop_resolved((host, name), answer.as_ref().map(|(list, _)| list).map_err(|unresolved| unresolved.cause))?;
+        self.hop_resolved(host, name, answer.as_ref().map(|(list, _)| list).map_err(|unresolved| unresolved.cause))?;
         let (answer, mut until) = match answer {
             Ok((addresses, expires)) => (NameAnswer::Found(addresses), expires),
             Err(Unresolved { failure, valid_for, .. }) => {

@@ -40,7 +40,7 @@ impl Engine {
         }
         let at = queued_url(&url.url);
         let settings = self.request_settings(&at);
-        let sessions = match self.enter(settings.as_deref(), (host, &url), now) {
+        let sessions = match self.enter(settings.as_deref(), host, &url, now) {
             Entrance::Open(sessions) => sessions,
             Entrance::Wait(until) => return self.stores.arrival.frontier.put_back(host, until, now),
             Entrance::Later(until) => return self.stores.arrival.frontier.put_aside(host, until, now),
@@ -98,7 +98,8 @@ impl Engine {
     pub(super) fn page_answered(
         &mut self,
         processed: Processed,
-        (findings, compared): (Findings, Option<Compared>),
+        findings: Findings,
+        compared: Option<Compared>,
         stored: &StoredPage,
     ) -> Result<()> {
         let Processed { job, keys: processed_keys, response, retry_after, records, .. } = processed;
@@ -125,22 +126,22 @@ impl Engine {
             url.attempts = url.attempts.saturating_add(1);
             return self.frontier_done(job.host, &feedback, Some(url));
         }
-        let (asked, answer) = ((&job.url, job.via.url()), (&response, keeps_cookies));
-        if let Some(oddity) = oddity_of(asked, &url, answer, &findings, processed_keys.key) {
+        let (via, key) = (job.via.url(), processed_keys.key);
+        if let Some(oddity) = oddity_of(&job.url, via, &url, &response, keeps_cookies, &findings, key) {
             self.books.tell_oddity(oddity, &job.url);
         }
         let has_changed = compared.as_ref().is_some_and(Compared::has_changed);
         if let Some(compared) = compared {
             self.visited(&url, job.past.as_deref(), compared)?;
         }
-        self.page_done(&url, response.status, (findings, has_changed, response.address), stored)?;
+        self.page_done(&url, response.status, findings, has_changed, response.address, stored)?;
         self.frontier_done(job.host, &feedback, None)
     }
 
     /// The site asks for a login or a cookie instead of showing the page, which is asked for again with it.
     pub(super) fn page_turned_away(&mut self, processed: Processed, worker: u32) -> Result<()> {
         let note = if processed.findings.is_logged_out { "sessionLost" } else { "cookieSet" };
-        self.books.log_answer(&processed, (&StoredPage::nothing(0), Some(note)), worker)?;
+        self.books.log_answer(&processed, &StoredPage::nothing(0), Some(note), worker)?;
         let Processed { job, response, .. } = processed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let feedback = Feedback {
@@ -166,7 +167,9 @@ impl Engine {
         &mut self,
         url: &QueuedUrl,
         status: u16,
-        (findings, has_changed, address): (Findings, bool, Option<IpAddr>),
+        findings: Findings,
+        has_changed: bool,
+        address: Option<IpAddr>,
         stored: &StoredPage,
     ) -> Result<()> {
         self.books.statistics.pages_stored += 1;
@@ -187,14 +190,15 @@ impl Engine {
         }
         self.count_support(url.domain, &findings, address)?;
         self.stores.arrival.depths.fetched(url.key, url.depth);
-        self.route_found(url, (findings, has_changed), stored.record)
+        self.route_found(url, findings, has_changed, stored.record)
     }
 
     /// Routes what a page names whose record lies at `record` of key.dat.
     pub(in crate::engine) fn route_found(
         &mut self,
         url: &QueuedUrl,
-        (mut findings, has_changed): (Findings, bool),
+        mut findings: Findings,
+        has_changed: bool,
         record: u64,
     ) -> Result<()> {
         let parent = Parent { url, record, has_changed };

@@ -17,7 +17,8 @@ impl Books {
     pub fn log_answer(
         &mut self,
         processed: &Processed,
-        (stored, visit): (&Stored, Option<&str>),
+        stored: &Stored,
+        visit: Option<&str>,
         worker: u32,
     ) -> Result<()> {
         let (job, response) = (&processed.job, &processed.response);

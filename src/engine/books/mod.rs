@@ -50,7 +50,7 @@ pub(super) struct Books {
 
 impl Books {
     /// The books of a crawl that has counted `statistics` so far.
-    pub fn new(statistics: Statistics, seeds: SeedTable, (crawl_log, skipped_log): (CrawlLog, SkippedLog)) -> Books {
+    pub fn new(statistics: Statistics, seeds: SeedTable, crawl_log: CrawlLog, skipped_log: SkippedLog) -> Books {
         Books {
             statistics,
             durations: Histogram::default(),

@@ -11,9 +11,11 @@ use crate::web::url::{CanonicalUrl, Keys};
 /// Finds the reason for which a crawler does not come to the page of `url`, although its request for `asked`, which
 /// `via` named, was answered.
 pub(in crate::engine) fn oddity_of(
-    (asked, via): (&CanonicalUrl, Option<&str>),
+    asked: &CanonicalUrl,
+    via: Option<&str>,
     url: &QueuedUrl,
-    (response, keeps_cookies): (&Response, bool),
+    response: &Response,
+    keeps_cookies: bool,
     findings: &Findings,
     key: Fingerprint,
 ) -> Option<Oddity> {

@@ -193,7 +193,7 @@ mod tests {
 
     fn checkpoints(disk: &Disk) -> Checkpoints {
         disk.create_dir_all(Path::new("/crawl")).unwrap();
-        let (rests, _) = HoldLog::open(disk.clone(), Path::new("/crawl"), (4, Stored::new(NOW)), NOW).unwrap();
+        let (rests, _) = HoldLog::open(disk.clone(), Path::new("/crawl"), 4, Stored::new(NOW), NOW).unwrap();
         Checkpoints::new(4, NOW, rests)
     }
 

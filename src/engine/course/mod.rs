@@ -73,7 +73,8 @@ impl Course {
         now: Time,
         elapsed_before: Duration,
         disk_free: u64,
-        (quota, allowance): (Arc<Quota>, Option<Arc<Allowance>>),
+        quota: Arc<Quota>,
+        allowance: Option<Arc<Allowance>>,
     ) -> Course {
         Course {
             phase: Phase::Crawling,
@@ -292,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_crawl_stops_once_and_ends_only_behind_its_last_checkpoint() {
-        let mut course = Course::new(NOW, Duration::from_secs(5), 9, (Arc::default(), None));
+        let mut course = Course::new(NOW, Duration::from_secs(5), 9, Arc::default(), None);
         assert_eq!(course.elapsed(NOW + Duration::from_secs(2)), Duration::from_secs(7));
         assert_eq!(course.disk_free(), 9, "also where a limit is reached before the disk is asked again");
         course.end();

@@ -117,13 +117,14 @@ impl Exchange {
         options: ExchangeOptions,
         disk: &Disk,
         dir: &Path,
-        (number, state): (u64, ExchangeState),
+        number: u64,
+        state: ExchangeState,
     ) -> Result<Exchange> {
         let ExchangeState { positions, heads, kept, resends, account } = state;
         disk.create_dir_all(&links_dir(dir))?;
         disk.sync_dir(dir)?;
         let shard = options.shard;
-        let outgoing = Outgoing::open(disk, dir, shard, (number, kept))?;
+        let outgoing = Outgoing::open(disk, dir, shard, number, kept)?;
         let mut incoming = Incoming::new(options.crawl_dir.clone(), shard, options.disk.clone());
         let account = if positions.is_empty() { Account::new(shard.count()) } else { account };
         incoming.go_on(positions, heads);

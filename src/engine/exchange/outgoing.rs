@@ -36,7 +36,7 @@ pub(super) struct Outgoing {
 impl Outgoing {
     /// Opens the file after checkpoint `number`, which names the files `kept`. Other files in the directory belong to
     /// no checkpoint that counts, and are removed.
-    pub fn open(disk: &Disk, dir: &Path, shard: Shard, (number, kept): (u64, Vec<Kept>)) -> Result<Outgoing> {
+    pub fn open(disk: &Disk, dir: &Path, shard: Shard, number: u64, kept: Vec<Kept>) -> Result<Outgoing> {
         let links = links_dir(dir);
         let mut removed = false;
         for name in disk.list(&links)? {

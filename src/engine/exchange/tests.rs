@@ -53,7 +53,7 @@ fn an_idle_shard_does_not_cut_for_links_that_it_cannot_say_to_have_read_yet() {
     // the file of shard 2, which is of the same node, is read; what shard 0 has committed since 111 is not known
     let positions = vec![Position::default(), Position::default(), Position::behind(1)];
     let state = ExchangeState { positions, heads: vec![0; 3], ..ExchangeState::default() };
-    let mut exchange = Exchange::open(options, &disk, dir, (1, state)).unwrap();
+    let mut exchange = Exchange::open(options, &disk, dir, 1, state).unwrap();
     let heads = vec![idle(111, None), idle(111, None), idle(111, Some(120))];
     exchange.news = News { known: UpTo::all(111), heads, ..News::default() };
     assert!(exchange.is_read());

@@ -34,6 +34,18 @@ enum Failure {
     Unanswered { why: String, retry_after: Option<Duration> },
 }
 
+/// An answer to a step of a login, as far as the next step depends on it.
+struct StepAnswer {
+    /// Status of the answer.
+    status: u16,
+    /// URL to which it leads, if it is a redirect.
+    redirect: Option<CanonicalUrl>,
+    /// Time for which the server asked to be left alone, if it did.
+    retry_after: Option<Duration>,
+    /// The form and the signs in its page, if it was read.
+    findings: Option<Box<LoginFindings>>,
+}
+
 impl Engine {
     /// A login begins on behalf of a page of `host`.
     pub(super) fn begin_login(&mut self, host: HostId, plan: Arc<LoginPlan>, provenance: Provenance) {
@@ -52,7 +64,7 @@ impl Engine {
             return self.queue_step(login, step, url, via);
         }
         match self.rules_for(&url) {
-            Known::Rules(rules) => self.step_by_rules(login, step, (url, via), &rules),
+            Known::Rules(rules) => self.step_by_rules(login, step, url, via, &rules),
             Known::Unavailable => self.without_rules(&login.plan, &url),
             Known::Nothing => {
                 let (at, host, provenance) = (url.clone(), login.host, login.provenance.clone());
@@ -66,7 +78,7 @@ impl Engine {
     pub(in crate::engine) fn login_rules(&mut self, waiting: WaitingStep, rules: Option<&Arc<RobotsRules>>) {
         let WaitingStep { login, step, url, via } = waiting;
         match rules {
-            Some(rules) => self.step_by_rules(login, step, (url, via), rules),
+            Some(rules) => self.step_by_rules(login, step, url, via, rules),
             None => self.without_rules(&login.plan, &url),
         }
     }
@@ -75,13 +87,7 @@ impl Engine {
         self.login_unanswered(plan, format!("the robots.txt of {} cannot be had", url.origin()));
     }
 
-    fn step_by_rules(
-        &mut self,
-        login: Login,
-        step: LoginStep,
-        (url, via): (CanonicalUrl, String),
-        rules: &RobotsRules,
-    ) {
+    fn step_by_rules(&mut self, login: Login, step: LoginStep, url: CanonicalUrl, via: String, rules: &RobotsRules) {
         match rules.allows(url.as_str()) {
             true => self.queue_step(login, step, url, via),
             false => {
@@ -99,7 +105,7 @@ impl Engine {
 
     /// A step was answered.
     pub(in crate::engine) fn login_answered(&mut self, mut processed: Processed, worker: u32) -> Result<()> {
-        self.books.log_answer(&processed, (&StoredPage::nothing(0), Some("login")), worker)?;
+        self.books.log_answer(&processed, &StoredPage::nothing(0), Some("login"), worker)?;
         self.end_step(&processed.job.url, processed.response.duration);
         let findings = processed.findings.login.take();
         let redirect = processed.findings.redirect.take().map(|(target, _)| target);
@@ -122,7 +128,8 @@ impl Engine {
             self.logins.succeeded(&login.plan);
             return Ok(());
         }
-        match self.next_step(&login, is_form, (status, redirect, processed.retry_after), (&url, findings)) {
+        let answer = StepAnswer { status, redirect, retry_after: processed.retry_after, findings };
+        match self.next_step(&login, is_form, &url, answer) {
             Ok((step, to)) => {
                 let redirects = login.redirects + u8::from(!matches!(step, LoginStep::Submit(_)));
                 self.take_step(Login { redirects, ..login }, step, to, via);
@@ -132,14 +139,15 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns the step and URL that follow from an answer that is not the last.
+    /// Returns the step and URL that follow from the answer to a request for `url` that is not the last.
     fn next_step(
         &self,
         login: &Login,
         is_form: bool,
-        (status, redirect, retry_after): (u16, Option<CanonicalUrl>, Option<Duration>),
-        (url, findings): (&CanonicalUrl, Option<Box<LoginFindings>>),
+        url: &CanonicalUrl,
+        answer: StepAnswer,
     ) -> std::result::Result<(LoginStep, CanonicalUrl), Failure> {
+        let StepAnswer { status, redirect, retry_after, findings } = answer;
         let home = login.plan.url.origin();
         if status >= 500 || status == 429 {
             let why = format!("{} answered {status}", url.as_str());
@@ -193,7 +201,7 @@ impl Engine {
         let patience = Patience { retries: self.settings.retries, give_up };
         match failure {
             Failure::Refused(why) => self.logins.refused(plan, &why, patience, now),
-            Failure::Unanswered { why, retry_after } => self.logins.unreached(plan, (&why, retry_after), patience, now),
+            Failure::Unanswered { why, retry_after } => self.logins.unreached(plan, &why, retry_after, patience, now),
         }
     }
 

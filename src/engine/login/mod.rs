@@ -146,8 +146,14 @@ impl Logins {
     }
 
     /// A try brought no answer that says anything, but perhaps for how long to wait.
-    fn unreached(&mut self, plan: &Arc<LoginPlan>, failure: (&str, Option<Duration>), patience: Patience, now: Time) {
-        let (why, retry_after) = failure;
+    fn unreached(
+        &mut self,
+        plan: &Arc<LoginPlan>,
+        why: &str,
+        retry_after: Option<Duration>,
+        patience: Patience,
+        now: Time,
+    ) {
         let session = self.session(plan);
         let mut unreached = session.unreached.unwrap_or(Unreached { since: now, tries: 0, is_given_up: false });
         let wait = (UNREACHED_WAIT * 4_u32.pow(unreached.tries.min(8))).min(UNREACHED_WAIT_MAX);
@@ -181,7 +187,8 @@ impl Engine {
     pub(super) fn enter(
         &mut self,
         settings: Option<&RequestSettings>,
-        (host, page): (HostId, &QueuedUrl),
+        host: HostId,
+        page: &QueuedUrl,
         now: Time,
     ) -> Entrance {
         let plans = settings.map_or(&[][..], |settings| &settings.logins);

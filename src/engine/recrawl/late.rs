@@ -6,6 +6,7 @@
 //! its newest is found by sorting, for a look-up in the index would be a random read for each record. It is done again
 //! after a kill before the first checkpoint that has the calendar.
 
+use super::Compared;
 use crate::calendar::{Found, Past};
 use crate::clock::Time;
 use crate::container::{KeyRecord, Reader};
@@ -66,7 +67,8 @@ impl Engine {
         let is_found = matches!(found, Found::New { .. });
         let past = Past { is_found, ..Past::of_visited(record.time, Time::ZERO, Default::default()) };
         let Some(recrawls) = &mut self.recrawls else { return Ok(false) };
-        recrawls.put_down(&mut self.stores, &url, (None, past), (found, record.time, now))?;
+        let compared = Compared { found, past, at: record.time, unsent: None };
+        recrawls.put_down(&mut self.stores, &url, None, compared, now)?;
         Ok(true)
     }
 }

@@ -30,7 +30,7 @@ use super::Engine;
 use super::checkpoint::Sections;
 use crate::calendar::{Schedule, ScheduleOptions, Wheel, WheelCut, WheelOptions, WheelState};
 use crate::clock::Time;
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Result, SavedState};
 use crate::record::VisitCounts;
 use crate::record::layout;
 use sample::Sample;
@@ -77,13 +77,15 @@ impl Recrawls {
     /// The part as `saved` and `sections` have it.
     pub fn open(
         options: RecrawlOptions,
-        (disk, dir): (&Disk, &Path),
+        disk: &Disk,
+        dir: &Path,
         saved: Option<&WheelState>,
         sections: &Sections,
-        (now, is_new_crawl): (Time, bool),
+        now: Time,
+        is_new_crawl: bool,
     ) -> Result<Recrawls> {
         let begins_late = saved.is_none() && !is_new_crawl;
-        let saved = saved.map(|state| (state, sections.calendar.as_slice()));
+        let saved = saved.map(|state| SavedState::new(state, &sections.calendar));
         let mut wheel = Wheel::open(disk.clone(), &dir.join(layout::CALENDAR), options.wheel, saved)?;
         let ((counts, sample), learnt): ((VisitCounts, Sample), _) = match saved {
             None => Default::default(),

@@ -47,13 +47,13 @@ impl Answer {
 /// An answer compared with what was known of its page.
 pub(in crate::engine) struct Compared {
     /// The meaning of the answer.
-    found: Found,
+    pub(super) found: Found,
     /// Knowledge of the page now.
-    past: Past,
+    pub(super) past: Past,
     /// Time at which the request began.
-    at: Time,
+    pub(super) at: Time,
     /// Bytes of the payload that a 304 has saved, where it is one.
-    unsent: Option<u64>,
+    pub(super) unsent: Option<u64>,
 }
 
 impl Compared {
@@ -117,15 +117,17 @@ impl Recrawls {
         }
     }
 
-    /// Puts down when `url` is due, of which this is known now, and what its visit at `at` found; says whether it is
+    /// Puts down when `url` is due after the visit that was `compared` with what was known `before`; says whether it is
     /// due again.
     pub(super) fn put_down(
         &mut self,
         stores: &mut Stores,
         url: &QueuedUrl,
-        (before, past): (Option<&Past>, Past),
-        (found, at, now): (Found, Time, Time),
+        before: Option<&Past>,
+        compared: Compared,
+        now: Time,
     ) -> Result<bool> {
+        let Compared { found, past, at, .. } = compared;
         let (before, past) = (before.map(|before| before.clone().as_of(at)), past.as_of(at));
         let before = before.as_ref();
         let kind = if past.is_map { PageKind::Map } else { PageKind::Page };
@@ -249,9 +251,8 @@ impl Engine {
     ) -> Result<()> {
         let now = self.stores.arrival.now;
         let Some(recrawls) = &mut self.recrawls else { return Ok(()) };
-        let Compared { found, past, at, unsent } = compared;
-        recrawls.count(found, before.is_none(), unsent);
-        recrawls.put_down(&mut self.stores, url, (before, past), (found, at, now)).map(drop)
+        recrawls.count(compared.found, before.is_none(), compared.unsent);
+        recrawls.put_down(&mut self.stores, url, before, compared, now).map(drop)
     }
 
     /// The same of an answer that was read back from the archive.
@@ -274,7 +275,8 @@ impl Engine {
         let before = known.or_else(|| Recrawl::past(url.recrawl.as_deref()));
         recrawls.count(Found::NoAnswer, before.is_none(), None);
         let past = before.clone().unwrap_or_else(|| Past::of_visited(at, Time::ZERO, Default::default()));
-        recrawls.put_down(&mut self.stores, url, (before.as_ref(), past), (Found::NoAnswer, at, at))
+        let compared = Compared { found: Found::NoAnswer, past, at, unsent: None };
+        recrawls.put_down(&mut self.stores, url, before.as_ref(), compared, at)
     }
 
     /// A page that was due does not belong to the crawl any more.
@@ -297,7 +299,7 @@ impl Engine {
         let before = Recrawl::known(url.recrawl.as_deref());
         if before.as_ref().is_some_and(|past| !past.is_found) {
             // its first visit was counted as a page, and this one may be the first with a body
-            self.stores.arrival.frontier.charge((url.origin, url.domain), 0, newest.payload_bytes)?;
+            self.stores.arrival.frontier.charge(url.origin, url.domain, 0, newest.payload_bytes)?;
         }
         let not_modified = newest.status == 304;
         let validators = match not_modified {

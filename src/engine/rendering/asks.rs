@@ -120,14 +120,14 @@ impl Engine {
         self.replay_rest(keys.host, &processed.response, false);
         let stored = self.store(&processed)?;
         self.books.count_stored(&stored);
-        self.books.log_answer(&processed, (&stored, Some("forRendering")), worker)?;
+        self.books.log_answer(&processed, &stored, Some("forRendering"), worker)?;
         self.renderings.figures.resources += 1;
         let Processed { job, resource, .. } = processed;
         let Target::Resource { provenance, .. } = job.target else { return Ok(()) };
         let answer = resource.map_or(Answer::Refused(Refusal::Failed(Failure::Protocol)), Answer::Got);
         self.tell_waiting(&job.url, &answer);
         let of_page = resource_url(&job.url, keys, provenance);
-        self.route_found(&of_page, (Findings { redirect: None, ..findings }, false), stored.record)
+        self.route_found(&of_page, Findings { redirect: None, ..findings }, false, stored.record)
     }
 
     /// A step was not answered.

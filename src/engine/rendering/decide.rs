@@ -229,7 +229,8 @@ impl RenderPatterns {
     pub(super) fn decide(
         &mut self,
         patterns: &Patterns,
-        (origin, found): (Fingerprint, &Found),
+        origin: Fingerprint,
+        found: &Found,
         trials: Trials,
         has_waited: bool,
     ) -> Decision {
@@ -261,13 +262,15 @@ impl RenderPatterns {
             && OF_CRAWL.has(pages, in_vain, trials.of_crawl)
     }
 
-    /// A page of `url` was rendered, and showed the second of `shown` where it had shown the first. `is_try`: to see
-    /// whether its pattern needs it.
+    /// A page of `url` was rendered, and showed `after` where it had shown `before`. `is_try`: to see whether its
+    /// pattern needs it.
     pub fn learn(
         &mut self,
         keys: &KeyMaker,
-        (origin, url): (Fingerprint, &str),
-        (before, after): (Found, Found),
+        origin: Fingerprint,
+        url: &str,
+        before: Found,
+        after: Found,
         is_try: bool,
     ) {
         self.clock += 1;

@@ -123,7 +123,7 @@ impl Engine {
             true => Decision::Render,
             false => {
                 let trials = renderings.trials_beside(url.origin);
-                renderings.patterns.decide(&patterns, (url.origin, &shown), trials, has_waited)
+                renderings.patterns.decide(&patterns, url.origin, &shown, trials, has_waited)
             }
         };
         let waits_for = match decision {
@@ -181,7 +181,10 @@ impl Engine {
     fn learn_pattern(&mut self, url: &QueuedUrl, rendered: &Rendered, is_try: bool) {
         let patterns = &mut self.renderings.patterns;
         match &rendered.failure {
-            None => patterns.learn(&self.home.keys, (url.origin, &url.url), rendered.shown, is_try),
+            None => {
+                let Rendered { before, after, .. } = *rendered;
+                patterns.learn(&self.home.keys, url.origin, &url.url, before, after, is_try)
+            }
             Some(_) => patterns.failed(url.origin, is_try),
         }
     }

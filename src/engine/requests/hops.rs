@@ -195,7 +195,7 @@ impl Engine {
         let is_of_page = hop.is_of_page;
         let frontier = &mut self.stores.arrival.frontier;
         let began = match is_of_page {
-            true => frontier.begin_requisite(asked, (addresses[0], self.settings.rendering.pace), now),
+            true => frontier.begin_requisite(asked, addresses[0], self.settings.rendering.pace, now),
             false => frontier.begin_prerequisite(asked, addresses[0], now),
         };
         match began {
@@ -245,7 +245,8 @@ impl Engine {
     /// The name of a host was resolved: for the hop that `host` waits for, if it asked.
     pub(in crate::engine) fn hop_resolved(
         &mut self,
-        (host, name): (HostId, &str),
+        host: HostId,
+        name: &str,
         answer: std::result::Result<&Arc<[IpAddr]>, Cause>,
     ) -> Result<()> {
         let asked = |hop: &Hop| hop.host == host && hop.url.host() == name && matches!(hop.addresses, Addresses::Asked);

@@ -62,7 +62,8 @@ pub(super) struct Requests {
 impl Requests {
     /// None yet.
     pub fn new(
-        (slots, rates): (Arc<SlotPool>, Arc<Rates>),
+        slots: Arc<SlotPool>,
+        rates: Arc<Rates>,
         lease: Option<Arc<dyn Lease>>,
         wake: Waker,
         rng: fastrand::Rng,
@@ -172,7 +173,7 @@ impl Requests {
 
     /// A look-up for `host` has ended; the number of the worker that made it.
     pub fn end(&mut self, host: HostId, now: Time) -> u32 {
-        self.slots.end(host, (Kind::LookUp, 0), now)
+        self.slots.end(host, Kind::LookUp, 0, now)
     }
 
     /// The request `job` has ended, and brought so many bytes; the number of the worker that made it.
@@ -191,7 +192,7 @@ impl Requests {
     pub fn leave_slot(&mut self, job: &FetchJob, bytes: u64, now: Time) -> u32 {
         let is_page = matches!(job.target, Target::Page { .. });
         let kind = if is_page { Kind::Page } else { Kind::Robots };
-        self.slots.end(job.host, (kind, bytes), now)
+        self.slots.end(job.host, kind, bytes, now)
     }
 
     /// An answer came: `bytes`, and how long that took where it says what is usual.
@@ -305,7 +306,7 @@ mod tests {
         let slots = SlotOptions { workers: 2, workers_most: None, slow: 1, slow_after: Duration::from_secs(2) };
         let slots = Arc::new(SlotPool::new(slots));
         let rates = Arc::new(Rates::new(clock.clone(), per_second, None));
-        (Requests::new((slots, rates), lease, Arc::new(|| {}), fastrand::Rng::with_seed(1)), clock)
+        (Requests::new(slots, rates, lease, Arc::new(|| {}), fastrand::Rng::with_seed(1)), clock)
     }
 
     #[test]

@@ -153,8 +153,8 @@ impl OwnSlots {
         shared.release(self.engine);
     }
 
-    /// The request for `host` has ended, and brought so many bytes; the number of the worker that made it.
-    pub fn end(&mut self, host: HostId, (kind, bytes): (Kind, u64), now: Time) -> u32 {
+    /// The request for `host` has ended, and brought `bytes` bytes; the number of the worker that made it.
+    pub fn end(&mut self, host: HostId, kind: Kind, bytes: u64, now: Time) -> u32 {
         self.in_progress -= 1;
         let mut shared = self.pool.lock();
         let (worker, held) = shared.slots.end(self.engine, host, now);
@@ -374,13 +374,13 @@ mod tests {
         assert_eq!(fill(&mut rich, 0, START), 4);
         assert!(!poor.ask(START));
         for (ended, share) in [(0, 1), (1, 2)] {
-            rich.end(host(ended), (Kind::Page, 0), START);
+            rich.end(host(ended), Kind::Page, 0, START);
             assert!(!rich.reserve(START), "the slot is kept for who waits");
             rich.settle(true, START);
             assert_eq!((woken.load(Ordering::Relaxed), fill(&mut poor, 10 * share, START)), (share as usize, 1));
         }
         // both have their shares now: everyone goes on with its own
-        rich.end(host(2), (Kind::Page, 0), START);
+        rich.end(host(2), Kind::Page, 0, START);
         assert!(rich.reserve(START));
         rich.begin(host(5), KNOWN, START);
         rich.settle(true, START);
@@ -394,7 +394,7 @@ mod tests {
         fill(&mut one, 0, START);
         assert!(!other.ask(START));
         for ended in 0..2 {
-            one.end(host(ended), (Kind::Page, 0), START);
+            one.end(host(ended), Kind::Page, 0, START);
             one.settle(true, START);
         }
         one.settle(true, START);
@@ -403,7 +403,7 @@ mod tests {
         fill(&mut one, 2, START);
         assert!(!other.ask(START));
         other.stand_back();
-        one.end(host(2), (Kind::Page, 0), START);
+        one.end(host(2), Kind::Page, 0, START);
         assert!(one.reserve(START), "nobody waits");
         one.settle(true, START);
         assert_eq!(woken.load(Ordering::Relaxed), 1);
@@ -442,7 +442,7 @@ mod tests {
                 if woken.is_none() && !running[n].is_empty() {
                     let at = rng.usize(0..running[n].len());
                     let ended = running[n].swap_remove(at);
-                    assert!(own.end(host(ended), (Kind::Page, 0), now) as usize <= workers + slow, "seed {seed}");
+                    assert!(own.end(host(ended), Kind::Page, 0, now) as usize <= workers + slow, "seed {seed}");
                 }
                 // all of them have work without end
                 while own.reserve(now) {

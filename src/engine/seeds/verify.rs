@@ -50,7 +50,7 @@ pub fn check(disk: &Disk, dir: &Path, number: Option<u64>) -> Result<Option<Vec<
     let Some(list) = open_list(disk, dir)? else { return Ok(None) };
     let whole = WholeList::of(&list)?;
     let mut findings = Vec::new();
-    let mark = number.map(|number| check_fates(disk, dir, (number, whole.seeds), &mut findings)).transpose()?;
+    let mark = number.map(|number| check_fates(disk, dir, number, whole.seeds, &mut findings)).transpose()?;
     if let Some(what) = whole.lacks(&mark.unwrap_or_default()) {
         findings.push((list.path().to_owned(), whole.bytes, what, true));
     } else if whole.has_more() {
@@ -60,9 +60,9 @@ pub fn check(disk: &Disk, dir: &Path, number: Option<u64>) -> Result<Option<Vec<
     Ok(Some(findings))
 }
 
-/// Checks the fates in `dir`, of a list with so many seeds; returns the mark of checkpoint `number`, an empty one where
+/// Checks the fates in `dir`, of a list of `seeds` seeds; returns the mark of checkpoint `number`, an empty one where
 /// there is none.
-fn check_fates(disk: &Disk, dir: &Path, (number, seeds): (u64, u32), findings: &mut Vec<Finding>) -> Result<Mark> {
+fn check_fates(disk: &Disk, dir: &Path, number: u64, seeds: u32, findings: &mut Vec<Finding>) -> Result<Mark> {
     let path = fates_path(dir);
     let fates = match disk.open(&path, Mode::Read) {
         Err(error) if error.is_not_found() => {

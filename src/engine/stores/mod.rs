@@ -68,26 +68,24 @@ pub struct Stores {
     pub support_begins_late: bool,
     /// The end of the way.
     pub arrival: Arrival,
-    jobs: Jobs,
+    pub(super) jobs: Jobs,
 }
 
-/// URL-seen, robots, DNS, and visits and pairs of domains where there are any.
-type AllStores = (
-    Store<(), QueuedUrl>,
-    Store<Robots, QueuedUrl>,
-    Store<Addresses, QueuedUrl>,
-    Option<Store<Visited, QueuedUrl>>,
-    Option<Store<Pair, Supported>>,
-);
-
 /// Jobs that are in progress while the engine runs.
-struct Jobs {
+pub(super) struct Jobs {
     pace: Pace,
     is_merging: bool,
     /// Takes and merges of the frontier.
     partitions: usize,
     /// True if there were results of merges to hand on when it was tried last.
     is_dispatching: bool,
+}
+
+impl Jobs {
+    /// No job in progress; merges keep to `pace`.
+    pub(super) fn none(pace: Pace) -> Jobs {
+        Jobs { pace, is_merging: false, partitions: 0, is_dispatching: false }
+    }
 }
 
 /// A cut of the stores and of the frontier.
@@ -102,31 +100,6 @@ pub(super) struct StoreCuts {
 }
 
 impl Stores {
-    /// The stores with nothing in progress.
-    pub fn new(
-        (seen, robots, dns, visits, support): AllStores,
-        (patterns, texts, session_params, arrival): (PatternBudget, TextBudget, SessionParams, Arrival),
-        (by_network, by_standing, support_begins_late): (bool, bool, bool),
-        pace: Pace,
-    ) -> Stores {
-        let jobs = Jobs { pace, is_merging: false, partitions: 0, is_dispatching: false };
-        Stores {
-            seen,
-            patterns,
-            texts,
-            session_params,
-            robots,
-            dns,
-            visits,
-            support,
-            by_network,
-            by_standing,
-            support_begins_late,
-            arrival,
-            jobs,
-        }
-    }
-
     /// Begins a merge of one bucket, for the first of `needs` for which there is one, if its pace permits that.
     pub(super) fn next_merge(
         &mut self,

@@ -75,7 +75,8 @@ impl StoreValue for Pair {
 pub(crate) fn look_up<V: StoreValue>(
     disk: &Disk,
     dir: &Path,
-    (checkpoint, sections): (&Checkpoint, &Sections),
+    checkpoint: &Checkpoint,
+    sections: &Sections,
     key: Fingerprint,
     each: &mut dyn FnMut(V::Asks, bool),
 ) -> Result<Option<Found<V>>> {

@@ -33,13 +33,13 @@ impl World {
     fn fall(&mut self, blow: Blow) {
         let now = self.clock.now();
         match blow {
-            Blow::Dies { node, restart, back } => self.die(node, (restart, back), false),
+            Blow::Dies { node, restart, back } => self.die(node, restart, back, false),
             Blow::DiesAtDisk { node, changes, restart, back } => {
                 let disk = &self.nodes[node].machine.simulated;
                 disk.fail_at(disk.changes() + changes, Fault::Stop);
                 self.nodes[node].dying = Some((restart, back));
             }
-            Blow::Lost { node, back } => self.die(node, (Restart::PowerCut, back), true),
+            Blow::Lost { node, back } => self.die(node, Restart::PowerCut, back, true),
             Blow::StandsStill { node, time } => {
                 // no crawler can end what it has asked for while it stands still
                 let at = self.true_now();
@@ -95,7 +95,7 @@ impl World {
     }
 
     /// The process of a node is gone, and comes back after a while; perhaps on another machine.
-    pub(super) fn die(&mut self, node: usize, (restart, back): (Restart, Duration), is_lost: bool) {
+    pub(super) fn die(&mut self, node: usize, restart: Restart, back: Duration, is_lost: bool) {
         let (now, at) = (self.clock.now(), self.true_now());
         let dead = &mut self.nodes[node];
         if let Some(session) = dead.session.take() {

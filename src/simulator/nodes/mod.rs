@@ -277,9 +277,9 @@ impl World {
         let (at, failed) = (self.true_now(), &mut self.nodes[node]);
         let Some(session) = &mut failed.session else { return Ok(()) };
         if failed.machine.simulated.is_stopped() {
-            let dying = failed.dying.unwrap_or((Restart::Killed, PAUSE));
+            let (restart, back) = failed.dying.unwrap_or((Restart::Killed, PAUSE));
             self.tell(format_args!("node {node} dies at its disk"));
-            self.die(node, dying, false);
+            self.die(node, restart, back, false);
             return Ok(());
         }
         if session.is_lost() {
@@ -294,7 +294,7 @@ impl World {
         let is_troubled = failed.reach != Reach::Whole || self.overs.iter().any(|(_, over)| is_of_store(*over));
         if is_troubled {
             self.tell(format_args!("node {node} ends: {error}"));
-            self.die(node, (Restart::Killed, RESTART), false);
+            self.die(node, Restart::Killed, RESTART, false);
             return Ok(());
         }
         Err(Violation::new(Clause::Reopens, format!("node {node} at {at} ms: {error}")))
@@ -312,11 +312,11 @@ impl World {
         begun.machine.boot += 1;
         (begun.machine.true_now, begun.machine.clock_now) = (millis(now.since(BEGIN)), now);
         let client = NodeStore(begun.client.clone());
-        match Session::begin(&begun.machine, ownership, (client, node as u32), self.clock.clone()) {
+        match Session::begin(&begun.machine, ownership, client, node as u32, self.clock.clone()) {
             Ok(session) => begun.session = Some(session),
             Err(_) if begun.machine.simulated.is_stopped() => {
-                let dying = begun.dying.unwrap_or((Restart::Killed, PAUSE));
-                self.die(node, dying, false);
+                let (restart, back) = begun.dying.unwrap_or((Restart::Killed, PAUSE));
+                self.die(node, restart, back, false);
             }
             Err(error) => return Err(Violation::new(Clause::Reopens, format!("node {node}: {error}"))),
         }

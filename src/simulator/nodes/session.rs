@@ -84,7 +84,8 @@ impl Session {
     pub fn begin(
         machine: &Machine,
         ownership: SimulatedNode,
-        (client, node): (NodeStore, u32),
+        client: NodeStore,
+        node: u32,
         clock: Arc<ManualClock>,
     ) -> disk::Result<Session> {
         let case = machine.case();

@@ -143,7 +143,7 @@ impl Checkpoint {
     /// The page `at` of `web` is stored, and what it names admitted; `false` where the link file is full. The archive
     /// has it for the round `of`.
     #[must_use]
-    pub fn store(&mut self, web: &[Page], shard: usize, (at, version, round): (usize, u8, u8), of: u8) -> bool {
+    pub fn store(&mut self, web: &[Page], shard: usize, at: usize, version: u8, round: u8, of: u8) -> bool {
         let page = &web[at];
         let url = &mut self.urls[at];
         (url.stage, url.version, url.round) = (Stage::Fetched, version, round);

@@ -14,11 +14,11 @@ impl Moves<'_> {
         let is_owner = self.from.shards[shard].owner == engine.claim;
         if !is_owner {
             let action = Action::new("notices that its claim is gone");
-            self.change(action, (node, shard), |seat| seat.engine = Engine::default());
+            self.change(action, node, shard, |seat| seat.engine = Engine::default());
         }
         if self.from.has_ended {
             let action = Action::new("ends with the crawl");
-            self.change(action, (node, shard), |seat| seat.engine = Engine::default());
+            self.change(action, node, shard, |seat| seat.engine = Engine::default());
         }
         self.hearing(node, shard);
         let work = self.model.of(engine.work);
@@ -69,7 +69,7 @@ impl Moves<'_> {
             }
             let mut after = *work;
             let free = seat.directory.archive.iter().position(|page| page.number == 0);
-            let Some(free) = free.filter(|_| after.store(self.model.bounds.web, shard, (page, count, round), round))
+            let Some(free) = free.filter(|_| after.store(self.model.bounds.web, shard, page, count, round, round))
             else {
                 continue;
             };
@@ -97,7 +97,7 @@ impl Moves<'_> {
             link.into_iter().for_each(|link| after.admit(link));
             let id = self.model.id(after);
             let action = Action::new("admits what it read before");
-            self.change(action, (node, shard), |seat| (seat.engine.work, seat.engine.pending) = (id, 0));
+            self.change(action, node, shard, |seat| (seat.engine.work, seat.engine.pending) = (id, 0));
             return;
         }
         let mut news = self.model.news(self.from, shard, &engine);
@@ -108,7 +108,7 @@ impl Moves<'_> {
         let mut out = Vec::new();
         while let Some((sender, from)) = self.model.reading(&news, work, shard, |rules| rules.next(&out)) {
             out.push(sender);
-            self.read(node, shard, work, (sender as usize, from.number as u8, from.frames as u8));
+            self.read(node, shard, work, sender as usize, from.number as u8, from.frames as u8);
         }
         if self.model.bounds.makes(Mistake::VisibleBeforeCommit) {
             for sender in self.model.shards().filter(|sender| *sender != shard) {
@@ -116,13 +116,13 @@ impl Moves<'_> {
                 let is_shipped = (1..=self.from.shards[sender].claims)
                     .any(|claim| self.from.shards[sender].objects & Name::Links.bit(claim, number) != 0);
                 if is_shipped && work.positions[sender].0 < number {
-                    self.read(node, shard, work, (sender, number, 0));
+                    self.read(node, shard, work, sender, number, 0);
                 }
             }
         }
     }
 
-    fn read(&mut self, node: usize, shard: usize, work: &Checkpoint, (sender, number, frames): (usize, u8, u8)) {
+    fn read(&mut self, node: usize, shard: usize, work: &Checkpoint, sender: usize, number: u8, frames: u8) {
         let action = Action::new("reads the links of shard").node(node).shard(shard).detail(sender);
         let shared = &self.from.shards[sender];
         let engine = self.seat(node, shard).engine;
@@ -156,7 +156,7 @@ impl Moves<'_> {
         let is_last = usize::from(frames) + 1 >= section.len();
         after.positions[sender] = if is_last { (number + 1, 0) } else { (number, frames + 1) };
         let id = self.model.id(after);
-        self.change(action, (node, shard), |seat| (seat.engine.work, seat.engine.pending) = (id, pending));
+        self.change(action, node, shard, |seat| (seat.engine.work, seat.engine.pending) = (id, pending));
     }
 
     /// It makes a checkpoint, where one would bring something.
@@ -169,7 +169,7 @@ impl Moves<'_> {
             self.model.id(Checkpoint { claim: 0, era: 0, read_to: 0, links_at: 0, is_idle: false, ..cut });
         (seat.engine.cut, seat.engine.step) = (self.model.id(cut), Step::Cut);
         if !self.model.bounds.fine {
-            self.model.make_durable(&mut state, (node, shard));
+            self.model.make_durable(&mut state, node, shard);
         }
         self.add(Action::new("cuts checkpoint").node(node).shard(shard).detail(cut.number), state);
     }
@@ -243,7 +243,7 @@ impl Model {
     }
 
     /// The local checkpoint exists: what lay behind the one before is in it.
-    pub fn make_durable(&self, state: &mut State, (node, shard): (usize, usize)) {
+    pub fn make_durable(&self, state: &mut State, node: usize, shard: usize) {
         let seat = &mut state.nodes[node][shard];
         let number = self.of(seat.engine.cut).number;
         seat.engine.step = Step::Durable;

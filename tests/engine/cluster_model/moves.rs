@@ -122,7 +122,7 @@ impl<'a> Moves<'a> {
     }
 
     /// The seat after a change.
-    pub fn change(&mut self, action: Action, (node, shard): (usize, usize), change: impl FnOnce(&mut Seat)) {
+    pub fn change(&mut self, action: Action, node: usize, shard: usize, change: impl FnOnce(&mut Seat)) {
         let mut state = *self.from;
         change(&mut state.nodes[node][shard]);
         self.add(action.node(node).shard(shard), state);

@@ -7,6 +7,14 @@ use super::moves::{Action, Moves};
 use super::state::{Archived, Directory, Engine, Head, Late, Seat, State, Step};
 use super::web::LIST;
 
+/// A claim under which a shard is opened.
+#[derive(Clone, Copy)]
+struct Claim {
+    number: u8,
+    /// Number that stands in for it in names.
+    name: u8,
+}
+
 impl Moves<'_> {
     /// A node without an engine of the shard.
     pub fn of_claim(&mut self, node: usize, shard: usize) {
@@ -25,16 +33,18 @@ impl Moves<'_> {
             if self.model.bounds.doubt && claim < self.model.bounds.claims[shard] {
                 self.add(Action::new("claims").node(node).shard(shard).unanswered(), state);
             }
-            self.open(Action::new("claims and opens, claim").detail(claim), state, (node, shard), (claim, name));
+            let action = Action::new("claims and opens, claim").detail(claim);
+            self.open(action, state, node, shard, Claim { number: claim, name });
         }
         let is_open = self.from.nodes.iter().any(|other| other[shard].engine.claim == shared.owner);
         if self.model.bounds.makes(Mistake::ClaimOpenedTwice) && shared.owner != 0 && !is_open {
             let action = Action::new("opens again under claim").detail(shared.owner);
-            self.open(action, *self.from, (node, shard), (shared.owner, shared.owner));
+            let claim = Claim { number: shared.owner, name: shared.owner };
+            self.open(action, *self.from, node, shard, claim);
         }
     }
 
-    fn open(&mut self, action: Action, mut state: State, (node, shard): (usize, usize), claim: (u8, u8)) {
+    fn open(&mut self, action: Action, mut state: State, node: usize, shard: usize, claim: Claim) {
         let opened = self.model.open(&state, &state.nodes[node][shard], shard, claim);
         let action = action.node(node).shard(shard);
         match opened {
@@ -114,9 +124,9 @@ pub fn next_deleted(todo: u64) -> u64 {
 }
 
 impl Model {
-    /// Opens the shard under `claim` with its stand-in in names, from the directory if that is of the head, else from
+    /// Opens the shard under `claim`, from the directory if that is of the head, else from
     /// the store.
-    fn open(&self, state: &State, seat: &Seat, shard: usize, claim: (u8, u8)) -> Result<Seat, String> {
+    fn open(&self, state: &State, seat: &Seat, shard: usize, claim: Claim) -> Result<Seat, String> {
         let head = state.shards[shard].head();
         let shipped = self.of(head.content);
         let key = (shipped.claim, shipped.number);
@@ -148,8 +158,8 @@ impl Model {
             _ => state.shards[shard].granted,
         };
         let mut engine = Engine {
-            claim: claim.0,
-            name: claim.1,
+            claim: claim.number,
+            name: claim.name,
             head: key.1,
             claimed: key.1,
             // an engine is opened when everything is known that was done before its claim
@@ -159,7 +169,7 @@ impl Model {
             step: if is_cut { Step::Durable } else { Step::Cut },
             ..Engine::default()
         };
-        engine.work = self.id(self.replayed(state, content, &archive, (shard, engine.known)));
+        engine.work = self.id(self.replayed(state, content, &archive, shard, engine.known));
         let known = engine.known;
         self.hear(state, &mut engine, shard, known);
         Ok(Seat { engine, directory })
@@ -187,7 +197,8 @@ impl Model {
         state: &State,
         mut work: Checkpoint,
         archive: &[Archived],
-        (shard, known): (usize, u8),
+        shard: usize,
+        known: u8,
     ) -> Checkpoint {
         let mut scope = work.scope;
         if state.list_at != 0 && state.list_at <= known {
@@ -202,8 +213,7 @@ impl Model {
         let number = work.number;
         for page in archive.iter().filter(|page| page.number > number) {
             let round = if self.bounds.makes(Mistake::ReplayOutsideRound) { 0 } else { page.round };
-            let stored = (page.page.into(), page.version, round);
-            let is_in = work.store(self.bounds.web, shard, stored, page.round);
+            let is_in = work.store(self.bounds.web, shard, page.page.into(), page.version, round, page.round);
             assert!(is_in, "a replay finds as many links as there were");
         }
         work.scope = scope;

@@ -70,7 +70,7 @@ impl Moves<'_> {
             self.add(if node.is_some() { action.unanswered() } else { action }, state);
         }
         if let Some(node) = node {
-            self.answered(action, state, (node, shard), transaction, applies);
+            self.answered(action, state, node, shard, transaction, applies);
         }
     }
 
@@ -92,7 +92,8 @@ impl Moves<'_> {
         &mut self,
         action: Action,
         mut state: State,
-        (node, shard): (usize, usize),
+        node: usize,
+        shard: usize,
         transaction: Transaction,
         applies: bool,
     ) {
@@ -106,7 +107,7 @@ impl Moves<'_> {
         let is_head = state.shards[shard].head().content == transaction.content;
         let is_wrong = self.model.bounds.makes(Mistake::SecondSendingIsRefusal) && !applies;
         if is_head && !is_wrong {
-            self.model.has_committed(&mut state, (node, shard));
+            self.model.has_committed(&mut state, node, shard);
         } else if is_head {
             let engine = &mut state.nodes[node][shard].engine;
             *engine = self.model.without_cut(engine);
@@ -180,7 +181,7 @@ impl Moves<'_> {
                 // it was done, or never will be: what there is now is the answer
                 let granted = self.from.shards[shard].granted;
                 let action = Action::new("reads how many pages it has");
-                self.change(action, (node, shard), |seat| (seat.engine.granted, seat.engine.asks) = (granted, 0));
+                self.change(action, node, shard, |seat| (seat.engine.granted, seat.engine.asks) = (granted, 0));
             }
             return;
         }

@@ -62,11 +62,20 @@ impl Hasher for AsItIs {
     }
 }
 
+/// The move by which a state was met first.
+#[derive(Clone, Copy)]
+struct Origin {
+    /// Number of the state from which it came.
+    at: u32,
+    /// Number of the move among those of that state.
+    choice: u16,
+}
+
 struct Search {
     model: Model,
     seen: HashSet<u64, BuildHasherDefault<AsItIs>>,
-    /// The state that each came from, and the which of its moves it was.
-    origins: Vec<(u32, u16)>,
+    /// Origins of all states, in the order in which they were met.
+    origins: Vec<Origin>,
     waiting: VecDeque<(u32, u32, Box<[u8]>)>,
 }
 
@@ -78,7 +87,7 @@ pub fn search(bounds: Bounds, states_max: usize) -> Found {
     let mut search =
         Search { model: Model::new(bounds), seen: HashSet::default(), origins: Vec::new(), waiting: VecDeque::new() };
     let first = search.model.first();
-    search.meet(first, (0, 0), 0);
+    search.meet(first, Origin { at: 0, choice: 0 }, 0);
     let (mut moves, mut ends, mut depth) = (0, 0, 0);
     while let Some((at, steps, bytes)) = search.waiting.pop_front() {
         depth = steps;
@@ -87,7 +96,7 @@ pub fn search(bounds: Bounds, states_max: usize) -> Found {
             moves += 1;
             let broken = match next.broken {
                 Some(broken) => Err(broken),
-                None if search.meet(next.state, (at, choice as u16), steps + 1) => {
+                None if search.meet(next.state, Origin { at, choice: choice as u16 }, steps + 1) => {
                     ends += usize::from(next.state.has_ended && !search.model.may_reopen(&next.state));
                     search.model.broken(&next.state)
                 }
@@ -105,7 +114,7 @@ pub fn search(bounds: Bounds, states_max: usize) -> Found {
 
 impl Search {
     /// Remembers `state`; `false` for one that was met before.
-    fn meet(&mut self, state: State, origin: (u32, u16), steps: u32) -> bool {
+    fn meet(&mut self, state: State, origin: Origin, steps: u32) -> bool {
         let bytes = state.pack();
         let mut hasher = DefaultHasher::new();
         hasher.write(&bytes);
@@ -121,9 +130,9 @@ impl Search {
     fn trace(&self, mut at: u32, choice: usize) -> Vec<Action> {
         let mut choices = vec![choice];
         while at != 0 {
-            let (from, choice) = self.origins[at as usize];
-            choices.push(choice.into());
-            at = from;
+            let origin = self.origins[at as usize];
+            choices.push(origin.choice.into());
+            at = origin.at;
         }
         let mut state = self.model.first();
         let step = |choice: usize| {

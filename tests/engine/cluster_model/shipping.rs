@@ -14,7 +14,7 @@ impl Moves<'_> {
             match engine.step {
                 Step::Cut => {
                     let mut state = *self.from;
-                    self.model.make_durable(&mut state, (node, shard));
+                    self.model.make_durable(&mut state, node, shard);
                     self.add(Action::new("has the checkpoint on its disk").node(node).shard(shard), state);
                 }
                 Step::Sent => self.sends_again(node, shard),
@@ -40,7 +40,7 @@ impl Moves<'_> {
             };
             let name = Name::list(bit);
             if self.model.bounds.store_doubt {
-                self.puts_in_doubt((node, shard), bit, content);
+                self.puts_in_doubt(node, shard, bit, content);
             }
             if let Err(broken) = put(&mut state.shards[shard], bit, content) {
                 let action = Action::new("ships").node(node).shard(shard);
@@ -54,16 +54,16 @@ impl Moves<'_> {
     }
 
     /// An object is put, and no answer comes: it is put again, when the first sending has arrived or before that.
-    fn puts_in_doubt(&mut self, (node, shard): (usize, usize), bit: u64, content: Id) {
+    fn puts_in_doubt(&mut self, node: usize, shard: usize, bit: u64, content: Id) {
         let mut arrived = *self.from;
         if put(&mut arrived.shards[shard], bit, content).is_ok() {
             self.add(Action::new("ships the next object").node(node).shard(shard).unanswered(), arrived);
         }
-        self.is_on_its_way("ships the next object, which is on its way", (node, shard), (bit, content));
+        self.is_on_its_way("ships the next object, which is on its way", node, shard, bit, content);
     }
 
     /// A put, or a deletion where there is no content, arrives later.
-    fn is_on_its_way(&mut self, what: &'static str, (node, shard): (usize, usize), (bit, content): (u64, Id)) {
+    fn is_on_its_way(&mut self, what: &'static str, node: usize, shard: usize, bit: u64, content: Id) {
         if self.from.late.object == 0 {
             let late = Late { shard: shard as u8, object: bit.trailing_zeros() as u8 + 1, content };
             self.add(Action::new(what).node(node).shard(shard), State { late, ..*self.from });
@@ -125,7 +125,7 @@ impl Moves<'_> {
             let mut arrived = *self.from;
             arrived.shards[shard].objects &= !now;
             self.add(action.unanswered(), arrived);
-            self.is_on_its_way("deletes an object, which is on its way", (node, shard), (next_deleted(todo), 0));
+            self.is_on_its_way("deletes an object, which is on its way", node, shard, next_deleted(todo), 0);
         }
     }
 
@@ -147,7 +147,7 @@ impl Moves<'_> {
         let garbage = shared.objects & candidates & !named;
         if garbage != 0 {
             let action = Action::new("lists what nobody names");
-            self.change(action, (node, shard), |seat| {
+            self.change(action, node, shard, |seat| {
                 seat.engine.todo |= garbage;
                 seat.engine.has_swept = true;
             });
@@ -232,7 +232,7 @@ impl Model {
     }
 
     /// The engine knows that its checkpoint is the head.
-    pub fn has_committed(&self, state: &mut State, (node, shard): (usize, usize)) {
+    pub fn has_committed(&self, state: &mut State, node: usize, shard: usize) {
         let engine = state.nodes[node][shard].engine;
         let shared = &state.shards[shard];
         let shipped = self.shipped(state, &engine, shard);

@@ -125,7 +125,7 @@ impl Posterior {
     }
 
     /// The interval, in days from `min` to `max`, at which one more visit wins `gain` days.
-    pub fn interval(&self, gain: f64, (min, max): (f64, f64)) -> f64 {
+    pub fn interval(&self, gain: f64, min: f64, max: f64) -> f64 {
         if self.won(max) <= gain {
             return max;
         }

@@ -250,8 +250,8 @@ impl Schedule {
                 let wait = wait_for_gone(visit.at, gone)?;
                 Some(Plan { due: self.due(visit, wait), gone: Some(gone), ..plan })
             }
-            (found, None) | (found @ Found::New { .. }, Some(_)) => Some(self.first(visit, found, (mode, bounds))),
-            (found, Some(past)) => Some(self.compared(visit, found, past, (mode, bounds))),
+            (found, None) | (found @ Found::New { .. }, Some(_)) => Some(self.first(visit, found, mode, bounds)),
+            (found, Some(past)) => Some(self.compared(visit, found, past, mode, bounds)),
         }
     }
 
@@ -304,7 +304,7 @@ impl Schedule {
     }
 
     /// The first visit of a page, or one that has nothing to compare with.
-    fn first(&mut self, visit: &Visit<'_>, found: Found, (mode, bounds): (Mode, Bounds)) -> Plan {
+    fn first(&mut self, visit: &Visit<'_>, found: Found, mode: Mode, bounds: Bounds) -> Plan {
         let mut history = History::default();
         if let Found::New { modified: Some(modified) } = found {
             // it said nothing of its content before; that it was left alone since is worth half a visit
@@ -322,7 +322,7 @@ impl Schedule {
     }
 
     /// A visit that compared the page with what it was before.
-    fn compared(&mut self, visit: &Visit<'_>, found: Found, past: &Past, (mode, bounds): (Mode, Bounds)) -> Plan {
+    fn compared(&mut self, visit: &Visit<'_>, found: Found, past: &Past, mode: Mode, bounds: Bounds) -> Plan {
         let passed = visit.at.since(past.fetched);
         let is_changed = found != Found::Same;
         let prior = self.priors.of(visit.host);
@@ -368,7 +368,7 @@ impl Schedule {
         // slow pages are due after the root of what a visit has to win: all intervals are longer by the stretch
         let gain = days(gain) * stretch.powi(2);
         let (min, max) = (days(bounds.min) * stretch, days(bounds.max) * stretch);
-        let interval = posterior.interval(gain, (min, max));
+        let interval = posterior.interval(gain, min, max);
         let hopeless = (HOPELESS * gain).max(min);
         // the best interval is far behind its changes, of which there is more than one in `gain`
         let is_hopeless = interval > hopeless / 2.0 && posterior.ln_mean + gain.ln() > 0.0;

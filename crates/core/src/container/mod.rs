@@ -258,7 +258,7 @@ impl Container {
     ) -> Result<(Self, Recovery)> {
         disk.create_dir_all(dir)?;
         unfinished::refuse(&disk, dir)?;
-        let retention = Retention::open((&disk, dir), options.retention, saved)?;
+        let retention = Retention::open(&disk, dir, options.retention, saved)?;
         let keys = KeyFile::open(&disk, dir, saved.map(|state| state.key_bytes))?;
         let addresses = match saved {
             Some(_) => AddressFile::open_existing(&disk, dir)?,

@@ -191,12 +191,12 @@ impl Index {
     /// Appends the records of removed pages of files before `file`, and of those of that file whose place has come:
     /// where no record was lost, each is again where it was.
     fn bury(&mut self, tombs: &mut VecDeque<((u32, u8), Tombstone)>, file: u32, maker: &KeyMaker) -> Result<()> {
-        while let Some((place, tomb)) = tombs.front() {
-            if place.0 == file && tomb.at > self.keys.len() {
+        while let Some(((number, generation), tomb)) = tombs.front() {
+            if *number == file && tomb.at > self.keys.len() {
                 break;
             }
             let key = CanonicalUrl::parse(&tomb.url).ok().map(|url| maker.keys(&url).key);
-            if let Some(record) = key.and_then(|key| tomb.key_record(*place, key)) {
+            if let Some(record) = key.and_then(|key| tomb.key_record(*number, *generation, key)) {
                 self.append(record)?;
             }
             tombs.pop_front();

@@ -106,7 +106,7 @@ impl Recovery {
         let (path, start, length) = (place.file.path().display(), place.offset, place.file.len()?);
         let may_follow = !was_written || self.is_same_boot;
         let next = match may_follow {
-            true => resync::next_exchange(values.disk(), (&place.file, number), start + 1, self.crawl_id)?,
+            true => resync::next_exchange(values.disk(), &place.file, number, start + 1, self.crawl_id)?,
             false => None,
         };
         let bytes = next.unwrap_or(length) - start;

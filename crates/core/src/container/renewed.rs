@@ -73,7 +73,7 @@ impl Renewed {
     /// Appends `record`, which is at `place`.
     pub fn append(&self, place: usize, record: &Record, encoder: &mut Encoder, out: &mut Vec<u8>) {
         let is_packed = self.is_packed && place + 1 == self.records.len();
-        encoder.again(&record.fields, (&record.block, &[]), is_packed, out);
+        encoder.again(&record.fields, &record.block, &[], is_packed, out);
     }
 
     /// The exchange of `key`, a revisit, whose records are those `before` the answer and `revisit`.

@@ -21,7 +21,8 @@ const METADATA_MAX: u64 = 256 << 10;
 /// Returns the offset of the next exchange in `file`, whose number is `number`, at `from` or behind it.
 pub(super) fn next_exchange(
     disk: &Disk,
-    (file, number): (&DiskFile, u32),
+    file: &DiskFile,
+    number: u32,
     from: u64,
     crawl_id: u128,
 ) -> Result<Option<u64>> {

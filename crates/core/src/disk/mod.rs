@@ -19,6 +19,7 @@ mod ledger;
 mod lock;
 mod private;
 mod real;
+mod saved;
 pub mod scratch;
 pub mod simulated;
 pub mod sorter;
@@ -37,6 +38,7 @@ pub use ledger::{Ledger, Removal};
 pub use lock::{DirectoryLock, LOCK_FILE};
 pub use private::{Readers, create_crawl_dir, refuse_links};
 pub use real::open_file;
+pub use saved::SavedState;
 pub use writer::Writer;
 
 /// The way in which a file is opened.

@@ -18,16 +18,32 @@ use super::{Error, Result};
 pub const MEMORY_MIN: usize = 1 << 20;
 /// The least buffer of a run that is merged.
 const BUFFER_MIN: usize = 4 << 10;
-/// A line's place in the arena.
-const PLACE_BYTES: usize = size_of::<(u32, u32)>();
+/// Bytes of a line's place in the arena.
+const PLACE_BYTES: usize = size_of::<Place>();
 const LENGTH_BYTES: usize = 4;
+
+/// The place of a line in the arena.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Offset of its first byte.
+    start: u32,
+    /// Number of its bytes.
+    length: u32,
+}
+
+impl Place {
+    /// Returns the line.
+    fn of(self, arena: &[u8]) -> &[u8] {
+        &arena[self.start as usize..(self.start + self.length) as usize]
+    }
+}
 
 /// Takes lines.
 pub struct Sorter {
     memory: usize,
     arena: Vec<u8>,
-    /// Offset and length of each line in the arena.
-    lines: Vec<(u32, u32)>,
+    /// Places of the lines in the arena.
+    lines: Vec<Place>,
     spill: Option<Spill>,
 }
 
@@ -50,10 +66,10 @@ impl Sorter {
         if used + line.len() + PLACE_BYTES > self.memory && !self.lines.is_empty() {
             self.spill()?;
         }
-        let place = |length: usize| {
+        let within = |length: usize| {
             u32::try_from(length).map_err(|_| Error::limit("sort", &env::temp_dir(), "lines of more than 4 GiB"))
         };
-        self.lines.push((place(self.arena.len())?, place(line.len())?));
+        self.lines.push(Place { start: within(self.arena.len())?, length: within(line.len())? });
         self.arena.extend_from_slice(line);
         Ok(())
     }
@@ -72,7 +88,7 @@ impl Sorter {
 
     fn sort(&mut self) {
         let arena = &self.arena;
-        self.lines.sort_unstable_by(|&a, &b| at(arena, a).cmp(at(arena, b)));
+        self.lines.sort_unstable_by(|a, b| a.of(arena).cmp(b.of(arena)));
     }
 
     /// Writes the lines in memory as a run.
@@ -82,7 +98,7 @@ impl Sorter {
             Some(spill) => spill,
             none => none.insert(Spill { file: temporary()?, runs: Vec::new() }),
         };
-        let lines = self.lines.iter().map(|&place| at(&self.arena, place));
+        let lines = self.lines.iter().map(|place| place.of(&self.arena));
         spill.write_run(|write| lines.into_iter().try_for_each(write))?;
         self.arena.clear();
         self.lines.clear();
@@ -99,10 +115,6 @@ impl Sorter {
         }
         Ok(())
     }
-}
-
-fn at(arena: &[u8], (start, length): (u32, u32)) -> &[u8] {
-    &arena[start as usize..(start + length) as usize]
 }
 
 /// A file in the system's directory for such ones.
@@ -150,8 +162,8 @@ pub enum Sorted {
     Memory {
         /// All lines, one behind the other.
         arena: Vec<u8>,
-        /// Start and length of each line in `arena`, in the order of the lines.
-        lines: Vec<(u32, u32)>,
+        /// Places of the lines in `arena`, in the order of the lines.
+        lines: Vec<Place>,
         /// The one that is given next.
         next: usize,
     },
@@ -165,7 +177,7 @@ impl Sorted {
     pub fn next(&mut self) -> Result<Option<&[u8]>> {
         match self {
             Sorted::Memory { arena, lines, next } => {
-                let line = lines.get(*next).map(|&place| at(arena, place));
+                let line = lines.get(*next).map(|place| place.of(arena));
                 *next += 1;
                 Ok(line)
             }

@@ -6,8 +6,8 @@ use super::names::{BucketFiles, CONTENT_AT, Part};
 use super::state::{BatchState, BucketState, DrumState, RepositoryState};
 use super::verify::Check;
 use super::{Dispatcher, Drum, DrumOptions, Value, rice};
-use crate::disk::Result;
 use crate::disk::simulated::SimulatedDisk;
+use crate::disk::{Result, SavedState};
 
 const DIR: &str = "drum";
 const OPTIONS: DrumOptions =
@@ -77,12 +77,13 @@ fn merge<V: Value + std::fmt::Debug>([counts, kv, aux, repository, ram]: &[Vec<u
     };
     let state = DrumState { buckets: vec![state] };
     let (disk, dir) = (memory.disk(), Path::new(DIR));
-    if let Ok(check) = Check::new(&disk, dir, (&state, ram), dir) {
+    if let Ok(check) = Check::new(&disk, dir, SavedState::new(&state, ram), dir) {
         let mut faults = Vec::new();
         check.repository::<V>(0, &mut |_, _| Ok(()), &mut faults).expect("the disk does not fail");
         check.operations::<V, Vec<u8>>(0, &mut |_| Ok(()), &mut faults).expect("the disk does not fail");
     }
-    let Ok(mut drum) = Drum::<u64, V, Vec<u8>>::open(disk.clone(), dir, OPTIONS, Some((&state, ram))) else {
+    let Ok(mut drum) = Drum::<u64, V, Vec<u8>>::open(disk.clone(), dir, OPTIONS, Some(SavedState::new(&state, ram)))
+    else {
         return false;
     };
     let _ = drum.for_each_key(super::Keys::All, |_, _| {}, &mut |_, _| {});
@@ -90,7 +91,8 @@ fn merge<V: Value + std::fmt::Debug>([counts, kv, aux, repository, ram]: &[Vec<u
         return false;
     }
     let state = drum.close(&mut Counter::default()).expect("a DRUM that was merged can be closed");
-    let check = Check::new(&disk, dir, (&state, DrumState::EMPTY_RAM), dir).expect("a state of a DRUM is one");
+    let saved = SavedState::new(&state, DrumState::EMPTY_RAM);
+    let check = Check::new(&disk, dir, saved, dir).expect("a state of a DRUM is one");
     let mut faults = Vec::new();
     check.repository::<V>(0, &mut |_, _| Ok(()), &mut faults).expect("the disk does not fail");
     assert!(faults.is_empty(), "{faults:?}");

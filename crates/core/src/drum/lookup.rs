@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Result, SavedState};
 use crate::varint;
 
 use super::contract::{Aux, Key, Value};
@@ -25,15 +25,16 @@ pub struct Found<V> {
     pub waiting: u64,
 }
 
-/// Looks for `key` in the DRUM in `dir` as the cut of `state` and `ram` knows it. `each` gets the auxiliary of every
+/// Looks for `key` in the DRUM in `dir` as the cut `saved` knows it. `each` gets the auxiliary of every
 /// check that waits for its answer, and whether the key was stored before it.
 pub fn look_up<K: Key, V: Value, A: Aux>(
     disk: &Disk,
     dir: &Path,
-    (state, ram): (&DrumState, &[u8]),
+    saved: SavedState<'_, DrumState>,
     key: K,
     each: &mut dyn FnMut(A, bool),
 ) -> Result<Found<V>> {
+    let SavedState { state, ram } = saved;
     state.check(dir)?;
     let buckets = u32::try_from(state.buckets()).expect("checked above");
     let bucket = names::bucket_of(key.to_bits(), buckets);
@@ -183,7 +184,7 @@ mod tests {
     ) -> (Found<Vec<u8>>, Vec<(String, bool)>) {
         let mut told = Vec::new();
         let mut each = |aux: String, before| told.push((aux, before));
-        let found = look_up::<u64, Vec<u8>, String>(disk, dir, (state, ram), key, &mut each).unwrap();
+        let found = look_up::<u64, Vec<u8>, String>(disk, dir, SavedState::new(state, ram), key, &mut each).unwrap();
         (found, told)
     }
 
@@ -265,8 +266,8 @@ mod tests {
         for name in disk.list(dir.path()).unwrap() {
             disk.remove(&dir.path().join(name)).unwrap();
         }
-        let look =
-            look_up::<u64, Vec<u8>, String>(&disk, dir.path(), (&state, DrumState::EMPTY_RAM), 1, &mut |_, _| {});
+        let saved = SavedState::new(&state, DrumState::EMPTY_RAM);
+        let look = look_up::<u64, Vec<u8>, String>(&disk, dir.path(), saved, 1, &mut |_, _| {});
         assert!(look.unwrap_err().is_not_found());
     }
 }

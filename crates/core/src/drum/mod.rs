@@ -69,7 +69,7 @@ pub mod verify;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use crate::disk::{Disk, Error, FileChanges, Removal, Result};
+use crate::disk::{Disk, Error, FileChanges, Removal, Result, SavedState};
 
 pub use bloom::Bloom;
 use bucket::{Bucket, Limits};
@@ -180,22 +180,27 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
     ///
     /// # Panics
     /// When `options.buckets` is not a power of two.
-    pub fn open(disk: Disk, dir: &Path, options: DrumOptions, saved: Option<(&DrumState, &[u8])>) -> Result<Self> {
+    pub fn open(
+        disk: Disk,
+        dir: &Path,
+        options: DrumOptions,
+        saved: Option<SavedState<'_, DrumState>>,
+    ) -> Result<Self> {
         assert!(options.buckets.is_power_of_two(), "drum.buckets must be a power of two, not {}", options.buckets);
         disk.create_dir_all(dir)?;
-        let count = saved.map_or(options.buckets, |(state, _)| state.buckets());
-        if let Some((state, _)) = saved {
+        let count = saved.map_or(options.buckets, |saved| saved.state.buckets());
+        if let Some(SavedState { state, .. }) = saved {
             state.check(dir)?;
         }
         let place = |bucket| BucketFiles { disk: disk.clone(), dir: dir.to_owned(), bucket, buckets: count as u32 };
-        let state = |index: usize| saved.map(|(state, _)| state.buckets[index].clone());
+        let state = |index: usize| saved.map(|saved| saved.state.buckets[index].clone());
         let mut buckets: Vec<_> = (0..count).map(|index| Bucket::new(place(index as u32), state(index))).collect();
         buckets.iter().try_for_each(Bucket::recover)?;
         buckets.iter_mut().try_for_each(|bucket| bucket.count_frozen(V::FIXED_BYTES))?;
         let named: std::collections::HashSet<PathBuf> =
             buckets.iter().flat_map(Bucket::lengths).map(|(path, _)| path).collect();
         names::remove_unknown(&disk, dir, |path| named.contains(path))?;
-        if let Some((_, ram)) = saved {
+        if let Some(SavedState { ram, .. }) = saved {
             restore_ram(&mut buckets, ram, dir, V::FIXED_BYTES)?;
         }
         Ok(Drum {
@@ -290,8 +295,8 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         let Some(results) = self.merging.done.front_mut() else { return Ok(0) };
         let bucket = &mut self.buckets[results.bucket];
         let frozen = bucket.state.frozen.as_mut().expect("a merge keeps its bucket frozen");
-        let counted = (&mut *frozen, &mut bucket.frozen_checks);
-        let dispatched = results.dispatch(&bucket.place, counted, dispatcher, results_max);
+        let checks = &mut bucket.frozen_checks;
+        let dispatched = results.dispatch(&bucket.place, &mut *frozen, checks, dispatcher, results_max);
         self.failed |= dispatched.is_err();
         let dispatched = dispatched?;
         if frozen.dispatched == frozen.batch.operations {

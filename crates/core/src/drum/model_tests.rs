@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::path::Path;
 
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
-use crate::disk::{Error, Ledger, Result};
+use crate::disk::{Error, Ledger, Result, SavedState};
 
 use super::*;
 
@@ -135,7 +135,7 @@ fn open<V: TestValue>(
     saved: Option<&Saved<V>>,
 ) -> Result<Drum<u64, V, String>> {
     let state: Option<DrumState> = saved.map(|saved| postcard::from_bytes(&saved.state).unwrap());
-    let saved = state.as_ref().zip(saved.map(|saved| &saved.ram[..]));
+    let saved = state.as_ref().zip(saved).map(|(state, saved)| SavedState::new(state, &saved.ram));
     Drum::open(memory.disk(), Path::new(DIR), options, saved)
 }
 
@@ -412,8 +412,8 @@ fn a_damaged_checkpoint_is_refused_without_panic() {
         state[at / 8] ^= 1 << (at % 8);
         let Ok(state) = postcard::from_bytes::<DrumState>(&state) else { continue };
         let memory = SimulatedDisk::holding(&memory.files());
-        let opened =
-            Drum::<u64, Vec<u8>, String>::open(memory.disk(), Path::new(DIR), options, Some((&state, &saved.ram)));
+        let saved = Some(SavedState::new(&state, &saved.ram));
+        let opened = Drum::<u64, Vec<u8>, String>::open(memory.disk(), Path::new(DIR), options, saved);
         let _ = opened.map(|mut drum| drum.synchronize(&mut Silent));
     }
 }
@@ -446,7 +446,7 @@ fn a_closed_drum_opens_again_with_its_keys() {
     (0..500_u64).for_each(|key| drum.update(key << 54, key, None).unwrap());
     let state = drum.close(&mut Silent).unwrap();
     memory.restart(Restart::PowerCut);
-    let saved = Some((&state, DrumState::EMPTY_RAM));
+    let saved = Some(SavedState::new(&state, DrumState::EMPTY_RAM));
     let mut drum = Drum::<u64, u64, String>::open(memory.disk(), Path::new(DIR), options, saved).unwrap();
     assert_eq!((drum.keys(), drum.pending(), state.buckets()), (500, 0, 4));
     let mut model = Model::<u64>::new(4);

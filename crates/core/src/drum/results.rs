@@ -54,7 +54,8 @@ impl<V: Value> Results<V> {
     pub fn dispatch<K: Key, A: Aux>(
         &mut self,
         place: &BucketFiles,
-        (frozen, checks): (&mut FrozenState, &mut u64),
+        frozen: &mut FrozenState,
+        checks: &mut u64,
         dispatcher: &mut impl Dispatcher<K, V, A>,
         results_max: usize,
     ) -> Result<usize> {

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::{Disk, Result};
+use crate::disk::{Disk, Result, SavedState};
 use crate::fingerprint::Fingerprint;
 
 use super::contract::{Aux, Dispatcher, Value};
@@ -60,7 +60,7 @@ impl<V: Value, A: Aux> Store<V, A> {
         dir: &Path,
         drum: DrumOptions,
         front: FrontOptions,
-        saved: Option<(&DrumState, &[u8])>,
+        saved: Option<SavedState<'_, DrumState>>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Self> {
         let drum = Drum::open(disk, dir, drum, saved)?;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::disk::Result;
 use crate::disk::simulated::{Restart, SimulatedDisk};
+use crate::disk::{Result, SavedState};
 use crate::fingerprint::Fingerprint;
 
 use super::*;
@@ -137,7 +137,7 @@ impl<V: Value + PartialEq + std::fmt::Debug + Into<Option<u64>>> World<V> {
         cut.sync.into_iter().for_each(|path| disk.open(path, crate::disk::Mode::Write).unwrap().sync().unwrap());
         cut.sync_dirs.iter().for_each(|dir| disk.sync_dir(dir).unwrap());
         self.memory.restart(Restart::PowerCut);
-        let saved = Some((&cut.state, &ram[..]));
+        let saved = Some(SavedState::new(&cut.state, &ram));
         let mut last = 0;
         let mut progress = |keys, _| last = keys;
         self.store =

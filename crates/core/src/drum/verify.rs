@@ -11,7 +11,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Result, SavedState};
 use crate::varint;
 
 use super::contract::{Aux, Value};
@@ -59,14 +59,10 @@ pub struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    /// The DRUM in `dir`, by `state` and the arrays in `ram`, which are in the file `checkpoint`. A state that no DRUM
+    /// The DRUM in `dir`, as `saved` has it, whose arrays are in the file `checkpoint`. A state that no DRUM
     /// can have noted is refused.
-    pub fn new(
-        disk: &Disk,
-        dir: &'a Path,
-        (state, ram): (&'a DrumState, &'a [u8]),
-        checkpoint: &'a Path,
-    ) -> Result<Self> {
+    pub fn new(disk: &Disk, dir: &'a Path, saved: SavedState<'a, DrumState>, checkpoint: &'a Path) -> Result<Self> {
+        let SavedState { state, ram } = saved;
         state.check(dir)?;
         let (arrays, unreadable) = match state::read_ram_section(ram, checkpoint) {
             Ok(arrays) => (arrays, None),

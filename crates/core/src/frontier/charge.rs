@@ -87,7 +87,7 @@ impl Frontier {
 
     /// Charges an origin and its domain for this many pages and bytes, which were fetched without the frontier: a
     /// replay found them.
-    pub fn charge(&mut self, (origin, domain): (Fingerprint, Fingerprint), pages: u64, bytes: u64) -> Result<()> {
+    pub fn charge(&mut self, origin: Fingerprint, domain: Fingerprint, pages: u64, bytes: u64) -> Result<()> {
         if pages > 0 {
             self.add_totals(domain, &self.page_totals(pages))?;
         }

@@ -34,7 +34,7 @@ pub(super) struct ColdSide {
 
 impl ColdSide {
     /// `count` empty partitions in `dir`; `memory` is that of the whole frontier, which counts supporters or not.
-    pub(super) fn new(disk: Disk, dir: &Path, (memory, counts): (usize, bool), count: usize) -> Self {
+    pub(super) fn new(disk: Disk, dir: &Path, memory: usize, counts: bool, count: usize) -> Self {
         let dir: Arc<Path> = dir.into();
         let share = memory / ARRAYS_PART / count.max(1);
         let array_bytes = share.clamp(ARRAY_BYTES_MIN, ARRAY_BYTES_MAX);

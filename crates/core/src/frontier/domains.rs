@@ -14,7 +14,7 @@ use super::state::{FrontierState, read_host, read_partition};
 use super::task::RulesDecoder;
 use super::wire::Reader;
 use crate::clock::Time;
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Result, SavedState};
 use crate::fingerprint::Fingerprint;
 
 /// A domain as a cut has it.
@@ -35,11 +35,12 @@ pub struct DomainLook {
 pub fn for_each_domain(
     disk: &Disk,
     dir: &Path,
-    (state, ram): (&FrontierState, &[u8]),
+    saved: SavedState<'_, FrontierState>,
     rules: RulesDecoder,
     then: Time,
     each: &mut dyn FnMut(&DomainLook),
 ) -> Result<bool> {
+    let SavedState { state, ram } = saved;
     let place = dir.join("active side in the checkpoint file");
     let sum = crc32fast::hash(ram);
     if (ram.len() as u64, sum) != (state.ram_bytes, state.ram_crc) || !state.partitions.len().is_power_of_two() {
@@ -47,7 +48,7 @@ pub fn for_each_domain(
         return Err(Error::damaged(&place, 0, expected, format!("{} with {sum:08x}", ram.len())));
     }
     let mut reader = Reader::new(ram);
-    let memory = read_memory(&mut reader, (disk, dir), state, rules, then);
+    let memory = read_memory(&mut reader, disk, dir, state, rules, then);
     let memory =
         memory.ok_or_else(|| Error::damaged(&place, reader.position() as u64, "a saved frontier", "other bytes"))?;
     let Memory { partitions, active, round } = memory;
@@ -60,7 +61,8 @@ pub fn for_each_domain(
         }
         partition.tally_domains(state.partitions[number].base, &mut domains)?;
         for (domain, tally) in domains {
-            let round = DomainRound::of(&tally.totals, round.unwrap_or_default());
+            let (number, limit) = round.unwrap_or_default();
+            let round = DomainRound::of(&tally.totals, number, limit);
             each(&DomainLook { domain, pages: tally.totals.pages, queued: tally.urls, round });
         }
     }
@@ -78,7 +80,8 @@ struct Memory {
 
 fn read_memory(
     reader: &mut Reader<'_>,
-    (disk, dir): (&Disk, &Path),
+    disk: &Disk,
+    dir: &Path,
     state: &FrontierState,
     rules: RulesDecoder,
     then: Time,

@@ -14,8 +14,8 @@ use super::{
     SavedFrontier, Task,
 };
 use crate::clock::{Stored, Time};
-use crate::disk::HEADER_BYTES;
 use crate::disk::simulated::SimulatedDisk;
+use crate::disk::{HEADER_BYTES, SavedState};
 use crate::fingerprint::Fingerprint;
 
 const DIR: &str = "frontier";
@@ -86,7 +86,7 @@ fn crawl(tail: Vec<u8>, base: Vec<u8>, ram: &[u8]) -> bool {
         ram_bytes: ram.len() as u64,
         ram_crc: crc32fast::hash(ram),
     };
-    let checked = Check::new(&disk, dir, (&state, ram), dir, decode_rules, NOW);
+    let checked = Check::new(&disk, dir, SavedState::new(&state, ram), dir, decode_rules, NOW);
     if let Ok(check) = &checked {
         let mut faults = Vec::new();
         let walked = check.partition(0, &mut |_, _, _, _| Ok(()), &mut faults);

@@ -137,7 +137,7 @@ impl Frontier {
         }
         let mut enter = |origin, until| ledger.rest(origin, until, now);
         let mut partitions = self.cold.partitions.iter();
-        partitions.try_for_each(|partition| partition.for_each_rest((now, self.options.forgiven), &mut enter))
+        partitions.try_for_each(|partition| partition.for_each_rest(now, self.options.forgiven, &mut enter))
     }
 }
 

@@ -22,7 +22,7 @@ use super::wire::Reader;
 use super::writer::Writer;
 use super::{QueuedUrl, Rules};
 use crate::clock::Time;
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Result, SavedState};
 use crate::fingerprint::Fingerprint;
 use crate::outcome::{HostFault, Reason};
 
@@ -143,7 +143,7 @@ pub struct DomainRound {
 
 impl DomainRound {
     /// The state of a domain with these `totals` in a round of this number and limit.
-    pub(super) fn of(totals: &DomainTotals, (number, limit): (u32, u64)) -> Self {
+    pub(super) fn of(totals: &DomainTotals, number: u32, limit: u64) -> Self {
         let DomainTotals { supporters, is_of_seed, .. } = *totals;
         let (used, asked) = totals.used_in(number);
         DomainRound { number, limit, supporters, is_of_seed, used, asked }
@@ -155,15 +155,16 @@ impl DomainRound {
     }
 }
 
-/// Looks for `wanted` in the frontier in `dir` as the cut of `state` and `ram`, made at `then`, knows it.
+/// Looks for `wanted` in the frontier in `dir` as the cut `saved`, made at `then`, knows it.
 pub fn look(
     disk: &Disk,
     dir: &Path,
-    (state, ram): (&FrontierState, &[u8]),
+    saved: SavedState<'_, FrontierState>,
     wanted: Wanted,
     rules: RulesDecoder,
     then: Time,
 ) -> Result<Look> {
+    let SavedState { state, ram } = saved;
     let place = dir.join("active side in the checkpoint file");
     let sum = crc32fast::hash(ram);
     if (ram.len() as u64, sum) != (state.ram_bytes, state.ram_crc) || !state.partitions.len().is_power_of_two() {
@@ -182,11 +183,12 @@ pub fn look(
 pub fn look_at_hosts(
     disk: &Disk,
     dir: &Path,
-    (state, ram): (&FrontierState, &[u8]),
+    saved: SavedState<'_, FrontierState>,
     hosts: &[(Fingerprint, Fingerprint)],
     rules: RulesDecoder,
     then: Time,
 ) -> Result<HashMap<Fingerprint, HostLook>> {
+    let SavedState { state, ram } = saved;
     let mut reader = Reader::new(ram);
     let unreadable =
         || Error::damaged(&dir.join("active side in the checkpoint file"), 0, "a saved frontier", "other bytes");
@@ -357,7 +359,7 @@ impl Memory {
                 HostLook { origin: None, ..HostLook::of(&host, written) }
             }),
         };
-        let round = self.round.map(|round| DomainRound::of(&domain, round));
+        let round = self.round.map(|(number, limit)| DomainRound::of(&domain, number, limit));
         Ok(Look { queued, host, active, urls, domain_pages: domain.pages, round, held_until: self.held_until })
     }
 

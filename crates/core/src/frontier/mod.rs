@@ -181,7 +181,7 @@ impl Frontier {
             schedule: Schedule::default(),
             names: Names::asked_until(if clean { Time::ZERO } else { now }),
             domains: Domains::default(),
-            cold: ColdSide::new(disk, dir, (options.memory, options.rounds.is_some()), count),
+            cold: ColdSide::new(disk, dir, options.memory, options.rounds.is_some(), count),
             rounds: options.rounds.map(|budgets| Rounds::first(budgets, now)),
             options,
             sequence: 1,
@@ -334,7 +334,8 @@ impl Frontier {
     /// Takes over politeness, budgets and the time after which hosts are given up, where they were changed.
     pub fn reconfigure(
         &mut self,
-        (politeness, budget): (Politeness, Budget),
+        politeness: Politeness,
+        budget: Budget,
         treatments: Option<Arc<dyn Treatments>>,
         give_up: Duration,
     ) {

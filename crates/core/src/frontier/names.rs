@@ -117,9 +117,9 @@ impl Names {
         self.map.get(&name).map_or(Time::ZERO, |name| name.requisite_due.max(name.rests_until))
     }
 
-    /// A requisite is asked for at `now`: the next one may not be before the first of `dues`, the next page not before
-    /// the other.
-    pub(super) fn begin_requisite(&mut self, name: Fingerprint, (requisite, page): (Time, Time), now: Time) {
+    /// A requisite is asked for at `now`: the next one may not be before the time `requisite`, the next page not before
+    /// the time `page`.
+    pub(super) fn begin_requisite(&mut self, name: Fingerprint, requisite: Time, page: Time, now: Time) {
         self.begin(name, page, now);
         let name = self.entry(name, now);
         name.requisite_due = name.requisite_due.max(requisite);

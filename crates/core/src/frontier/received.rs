@@ -68,7 +68,8 @@ impl Frontier {
     pub fn begin_requisite(
         &mut self,
         asked: Asked,
-        (address, pace): (IpAddr, RequisitePace),
+        address: IpAddr,
+        pace: RequisitePace,
         now: Time,
     ) -> std::result::Result<(), Time> {
         let Asked { origin, name, politeness, .. } = asked;
@@ -96,7 +97,7 @@ impl Frontier {
             ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now)?;
         }
         let rest = there.map_or_else(|| politeness.delay_after(Duration::ZERO), |index| self.delay_of(index));
-        self.names.begin_requisite(name, (now + pace.delay, now + rest * self.turns_of(asked)), now);
+        self.names.begin_requisite(name, now + pace.delay, now + rest * self.turns_of(asked), now);
         if !delay_per_ip.is_zero() {
             self.addresses.delay_until(address, now + delay_per_ip, now);
         }

@@ -15,7 +15,7 @@ use super::state::{FrontierState, PartitionState, read_host, read_partition};
 use super::task::RulesDecoder;
 use super::wire::Reader;
 use crate::clock::Time;
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Result, SavedState};
 use crate::fingerprint::Fingerprint;
 
 /// A listener to queued URLs: it gets a URL, whether a host took it from the base already, and its file and offset.
@@ -33,15 +33,16 @@ pub struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    /// Reads what was in memory at the cut of `state` and `ram`, made at `then`, which is in the file `checkpoint`.
+    /// Reads what was in memory at the cut `saved`, made at `then`, which is in the file `checkpoint`.
     pub fn new(
         disk: &Disk,
         dir: &'a Path,
-        (state, ram): (&'a FrontierState, &[u8]),
+        saved: SavedState<'a, FrontierState>,
         checkpoint: &'a Path,
         rules: RulesDecoder,
         then: Time,
     ) -> Result<Self> {
+        let SavedState { state, ram } = saved;
         let sum = crc32fast::hash(ram);
         if (ram.len() as u64, sum) != (state.ram_bytes, state.ram_crc) || !state.partitions.len().is_power_of_two() {
             let expected = format!("a frontier of {} bytes with checksum {:08x}", state.ram_bytes, state.ram_crc);

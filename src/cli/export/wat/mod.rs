@@ -60,7 +60,7 @@ fn metadata(page: &Page, encoder: &mut Encoder) -> Made {
                 continue;
             }
         };
-        encoder.again(&fields("metadata", "application/json", stored), (text.as_bytes(), &[]), false, &mut made.bytes);
+        encoder.again(&fields("metadata", "application/json", stored), text.as_bytes(), &[], false, &mut made.bytes);
     }
     made
 }

@@ -12,8 +12,8 @@ fn keys() -> KeyMaker {
     KeyMaker::new(Fingerprinter::random(5), &[])
 }
 
-fn learn(patterns: &mut RenderPatterns, url: &str, shown: (Found, Found)) {
-    patterns.learn(&keys(), (ORIGIN, url), shown, true);
+fn learn(patterns: &mut RenderPatterns, url: &str, before: Found, after: Found) {
+    patterns.learn(&keys(), ORIGIN, url, before, after, true);
 }
 
 fn wish(patterns: &mut RenderPatterns, url: &str) -> RenderWish {
@@ -22,7 +22,7 @@ fn wish(patterns: &mut RenderPatterns, url: &str) -> RenderWish {
 
 fn decide(patterns: &mut RenderPatterns, url: &str, found: &Found, of_origin: usize) -> Decision {
     let trials = Trials { of_origin, of_crawl: of_origin };
-    patterns.decide(&Patterns::of(&keys(), ORIGIN, url), (ORIGIN, found), trials, false)
+    patterns.decide(&Patterns::of(&keys(), ORIGIN, url), ORIGIN, found, trials, false)
 }
 
 #[test]
@@ -30,15 +30,15 @@ fn a_pattern_that_shows_more_is_rendered_from_then_on_and_one_that_does_not_is_s
     let mut patterns = RenderPatterns::default();
     let first = wish(&mut patterns, "http://a/p/1");
     assert_eq!((first, first.reason(&MANY)), (RenderWish::Try, Some("firstOfPattern")));
-    learn(&mut patterns, "http://a/p/1", (MANY, MORE));
+    learn(&mut patterns, "http://a/p/1", MANY, MORE);
     assert_eq!(wish(&mut patterns, "http://a/p/2"), RenderWish::Pattern);
-    learn(&mut patterns, "http://a/q/1", (MANY, MANY));
+    learn(&mut patterns, "http://a/q/1", MANY, MANY);
     let mut sampled = Vec::new();
     for page in 1..3_000 {
         let wish = wish(&mut patterns, "http://a/q/2");
         if wish == RenderWish::Sample {
             sampled.push(page);
-            patterns.learn(&keys(), (ORIGIN, "http://a/q/2"), (MANY, MANY), false);
+            patterns.learn(&keys(), ORIGIN, "http://a/q/2", MANY, MANY, false);
         } else {
             assert_eq!((wish.reason(&MANY), wish.reason(&FEW)), (None, Some("scripts")));
         }
@@ -46,7 +46,7 @@ fn a_pattern_that_shows_more_is_rendered_from_then_on_and_one_that_does_not_is_s
     assert_eq!(sampled, [6, 27, 108, 429, 1_430, 2_431]);
     for _ in 0..SCRIPTED_IN_VAIN_MAX {
         assert_eq!(decide(&mut patterns, "http://a/q/3", &FEW, 0), Decision::Try);
-        learn(&mut patterns, "http://a/q/3", (FEW, FEW));
+        learn(&mut patterns, "http://a/q/3", FEW, FEW);
     }
     assert_eq!(wish(&mut patterns, "http://a/q/4"), RenderWish::No);
     assert_eq!(decide(&mut patterns, "http://a/q/4", &FEW, 0), Decision::AsServed);
@@ -65,15 +65,15 @@ fn a_page_without_a_script_is_rendered_by_always_alone() {
 fn a_pattern_that_shows_nothing_more_for_long_is_given_up_and_taken_up_again() {
     let mut patterns = RenderPatterns::default();
     let verdict = |patterns: &RenderPatterns| patterns.verdict(&keys(), ORIGIN, "http://a/p/9");
-    learn(&mut patterns, "http://a/p/1", (FEW, MANY));
+    learn(&mut patterns, "http://a/p/1", FEW, MANY);
     for _ in 0..IN_VAIN_MAX + PATIENCE {
         assert_eq!(verdict(&patterns), Verdict::Needed);
-        learn(&mut patterns, "http://a/p/1", (MANY, MANY));
+        learn(&mut patterns, "http://a/p/1", MANY, MANY);
     }
     assert_eq!(verdict(&patterns), Verdict::NotNeeded);
     let passed = (0..).take_while(|_| wish(&mut patterns, "http://a/p/1") != RenderWish::Sample).count();
     assert_eq!(passed, SAMPLE_EVERY_MAX_AFTER_MORE as usize, "what has shown more once is sampled more often");
-    learn(&mut patterns, "http://a/p/1", (FEW, MANY));
+    learn(&mut patterns, "http://a/p/1", FEW, MANY);
     assert_eq!(verdict(&patterns), Verdict::Needed);
 }
 
@@ -81,13 +81,13 @@ fn a_pattern_that_shows_nothing_more_for_long_is_given_up_and_taken_up_again() {
 fn a_pattern_in_which_every_second_page_shows_more_stays_one_that_is_rendered() {
     let mut patterns = RenderPatterns::default();
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    learn(&mut patterns, "http://a/p/1", (FEW, MANY));
+    learn(&mut patterns, "http://a/p/1", FEW, MANY);
     for page in 0..2_000 {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        let shows = if state.is_multiple_of(2) { (MANY, MORE) } else { (MANY, MANY) };
-        learn(&mut patterns, "http://a/p/1", shows);
+        let after = if state.is_multiple_of(2) { MORE } else { MANY };
+        learn(&mut patterns, "http://a/p/1", MANY, after);
         assert_eq!(patterns.verdict(&keys(), ORIGIN, "http://a/p/1"), Verdict::Needed, "page {page}");
     }
 }
@@ -97,8 +97,8 @@ fn patterns_of_one_page_each_are_judged_by_their_neighbours() {
     let mut patterns = RenderPatterns::default();
     for (number, word) in ["ant", "bee", "cow"].iter().enumerate() {
         assert_eq!(decide(&mut patterns, &format!("http://a/wiki/{word}"), &MANY, 0), Decision::Try, "{number}");
-        learn(&mut patterns, &format!("http://a/wiki/{word}"), (MANY, MANY));
-        learn(&mut patterns, &format!("http://a/tag/{word}"), (MANY, MORE));
+        learn(&mut patterns, &format!("http://a/wiki/{word}"), MANY, MANY);
+        learn(&mut patterns, &format!("http://a/tag/{word}"), MANY, MORE);
     }
     assert_eq!(decide(&mut patterns, "http://a/wiki/dog", &MANY, 0), Decision::AsServed);
     // the neighbours need it, so it is tried whatever tries there are, and others of its pattern wait
@@ -109,7 +109,7 @@ fn patterns_of_one_page_each_are_judged_by_their_neighbours() {
     // of pages that look as if they needed it, each is one of an unknown pattern, and they have an end all the same
     for word in ["elk", "fox"] {
         assert_eq!(decide(&mut patterns, &format!("http://a/wiki/{word}"), &FEW, 0), Decision::Try);
-        learn(&mut patterns, &format!("http://a/wiki/{word}"), (FEW, FEW));
+        learn(&mut patterns, &format!("http://a/wiki/{word}"), FEW, FEW);
     }
     assert_eq!(decide(&mut patterns, "http://a/wiki/gnu", &FEW, 0), Decision::AsServed);
 }
@@ -118,7 +118,7 @@ fn patterns_of_one_page_each_are_judged_by_their_neighbours() {
 fn a_close_pattern_of_many_pages_has_one_voice_among_its_neighbours() {
     let mut patterns = RenderPatterns::default();
     for _ in 0..100 {
-        learn(&mut patterns, "http://a/product/1", (MANY, MORE));
+        learn(&mut patterns, "http://a/product/1", MANY, MORE);
     }
     assert_eq!(patterns.verdict(&keys(), ORIGIN, "http://a/product/1"), Verdict::Needed);
     assert_eq!(patterns.verdict(&keys(), ORIGIN, "http://a/product/all"), Verdict::Unknown);
@@ -135,7 +135,7 @@ fn tries_in_vain_are_few_whatever_the_patterns_of_a_site() {
         let is_tried =
             wish == RenderWish::Sample || wish == RenderWish::Try && decide(patterns, &url, &MANY, 0) == Decision::Try;
         if is_tried {
-            patterns.learn(&keys(), (ORIGIN, &url), (MANY, MANY), wish == RenderWish::Try);
+            patterns.learn(&keys(), ORIGIN, &url, MANY, MANY, wish == RenderWish::Try);
         }
         u32::from(is_tried)
     };
@@ -161,7 +161,7 @@ fn pages_wait_where_the_last_tries_are_in_progress_and_a_failure_is_a_try_in_vai
 fn the_table_is_bounded_and_keeps_what_was_met_last() {
     let (keys, mut patterns) = (keys(), RenderPatterns::default());
     for n in 0..PATTERNS_MAX as u64 + 100 {
-        patterns.learn(&keys, (Fingerprint::from_bits(n << 8), "http://a/"), (FEW, MANY), true);
+        patterns.learn(&keys, Fingerprint::from_bits(n << 8), "http://a/", FEW, MANY, true);
     }
     assert!(patterns.entries.len() <= PATTERNS_MAX);
     let last = Fingerprint::from_bits((PATTERNS_MAX as u64 + 99) << 8);

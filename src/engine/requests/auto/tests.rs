@@ -114,7 +114,7 @@ impl Run {
     }
 
     /// Moves what is at `stage` on to the next one; returns whether a request has ended.
-    fn go_on(&mut self, stage: Stage, (began, size): (Us, u64), now: Us) -> bool {
+    fn go_on(&mut self, stage: Stage, began: Us, size: u64, now: Us) -> bool {
         let (free, us, next) = match stage {
             Stage::Line => (&mut self.line_free, self.world.line_us, Stage::Core),
             Stage::Core => (&mut self.core_free, self.world.core_us, Stage::End),
@@ -152,7 +152,7 @@ impl Run {
                 self.steps.peek().filter(|Reverse((due, ..))| *due <= now)
             {
                 self.steps.pop();
-                if self.go_on(stage, (began, size), now) {
+                if self.go_on(stage, began, size, now) {
                     self.busy -= 1;
                     counted += 1;
                     self.controller.ended(Kind::Page, Duration::from_micros(now - began), size * 20, time);

@@ -9,6 +9,7 @@ use super::place::{Level, Place};
 use super::state::{FileState, SlotState};
 use super::{Wheel, WheelOptions, WheelState, for_each};
 use crate::clock::Time;
+use crate::disk::SavedState;
 use crate::disk::simulated::SimulatedDisk;
 
 const DIR: &str = "calendar";
@@ -53,7 +54,7 @@ fn read([counts, hours, later, ram]: &[Vec<u8>; 4]) -> bool {
         found.push((due, record.to_vec()));
         Ok(())
     });
-    let opened = Wheel::open(disk, dir, OPTIONS, Some((&state, ram)));
+    let opened = Wheel::open(disk, dir, OPTIONS, Some(SavedState::new(&state, ram)));
     let taken = opened.and_then(|mut wheel| {
         let (mut now, mut taken) = (NOW, Vec::new());
         // what is due in millions of years is dealt that often

@@ -55,7 +55,7 @@ use slot::Slot;
 use turn::Turn;
 
 use crate::clock::Time;
-use crate::disk::{Disk, Error, FileChanges, Mode, Result};
+use crate::disk::{Disk, Error, FileChanges, Mode, Result, SavedState};
 
 pub use frame::RECORD_BYTES_MAX;
 pub use place::{Level, Place};
@@ -148,16 +148,26 @@ impl Wheel {
     ///
     /// Files in `dir` that the state does not name are deleted, others cut to the lengths it notes; a file that is
     /// missing or too short is an error.
-    pub fn open(disk: Disk, dir: &Path, options: WheelOptions, saved: Option<(&WheelState, &[u8])>) -> Result<Self> {
+    pub fn open(
+        disk: Disk,
+        dir: &Path,
+        options: WheelOptions,
+        saved: Option<SavedState<'_, WheelState>>,
+    ) -> Result<Self> {
         let wheel = Wheel::restored(disk, dir, options, saved)?;
         let named: std::collections::HashSet<PathBuf> =
-            saved.iter().flat_map(|(state, _)| state.files(dir)).map(|(path, _)| path).collect();
+            saved.iter().flat_map(|saved| saved.state.files(dir)).map(|(path, _)| path).collect();
         file::remove_unknown(&wheel.disk, dir, |path| named.contains(path))?;
         Ok(wheel)
     }
 
     /// The same, without a look at files that the state does not name.
-    fn restored(disk: Disk, dir: &Path, options: WheelOptions, saved: Option<(&WheelState, &[u8])>) -> Result<Self> {
+    fn restored(
+        disk: Disk,
+        dir: &Path,
+        options: WheelOptions,
+        saved: Option<SavedState<'_, WheelState>>,
+    ) -> Result<Self> {
         disk.create_dir_all(dir)?;
         let mut wheel = Wheel {
             disk,
@@ -174,13 +184,14 @@ impl Wheel {
             counters: Figures::default(),
             failed: false,
         };
-        if let Some((state, ram)) = saved {
-            wheel.restore(state, ram)?;
+        if let Some(saved) = saved {
+            wheel.restore(saved)?;
         }
         Ok(wheel)
     }
 
-    fn restore(&mut self, state: &WheelState, ram: &[u8]) -> Result<()> {
+    fn restore(&mut self, saved: SavedState<'_, WheelState>) -> Result<()> {
+        let SavedState { state, ram } = saved;
         state.check(&self.dir)?;
         for slot in &state.slots {
             let file = slot.name().open(&self.disk, &self.dir, slot.file.bytes)?;

@@ -8,14 +8,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{Wheel, WheelOptions, WheelState};
-use crate::disk::{Disk, Result};
+use crate::disk::{Disk, Result, SavedState};
 
 impl Wheel {
-    /// The wheel in `dir` as `state` and `ram` have it, but for the slots with the numbers `lost`, by the numbers of
+    /// The wheel in `dir` as `saved` has it, but for the slots with the numbers `lost`, by the numbers of
     /// [`Check::slot`](super::verify::Check::slot). Nothing else may use the directory.
-    pub fn renew(disk: Disk, dir: &Path, (state, ram): (&WheelState, &[u8]), lost: &BTreeSet<usize>) -> Result<Wheel> {
+    pub fn renew(disk: Disk, dir: &Path, saved: SavedState<'_, WheelState>, lost: &BTreeSet<usize>) -> Result<Wheel> {
+        let SavedState { state, ram } = saved;
         let kept = state.slots.iter().enumerate().filter(|(number, _)| !lost.contains(number));
         let kept = WheelState { slots: kept.map(|(_, slot)| slot.clone()).collect(), ..state.clone() };
-        Wheel::restored(disk, dir, WheelOptions::default(), Some((&kept, ram)))
+        Wheel::restored(disk, dir, WheelOptions::default(), Some(SavedState::new(&kept, ram)))
     }
 }

@@ -9,7 +9,7 @@ use super::frame;
 use super::read::read_piece;
 use super::state::{self, RamEntry, SlotState, WheelState};
 use crate::clock::Time;
-use crate::disk::{Disk, Error, Result};
+use crate::disk::{Disk, Error, Result, SavedState};
 pub use crate::drum::verify::is_fault;
 
 pub use super::file::unknown;
@@ -23,7 +23,7 @@ pub fn for_each(
     ram: &[u8],
     each: &mut impl FnMut(Time, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    let check = Check::new(disk, dir, (state, ram), dir)?;
+    let check = Check::new(disk, dir, SavedState::new(state, ram), dir)?;
     check.memory(&mut *each)?;
     (0..check.slots()).try_for_each(|slot| check.slot(slot, &mut *each))
 }
@@ -40,14 +40,10 @@ pub struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    /// The wheel in `dir`, by `state` and by what was in memory, `ram`, which is in the file `checkpoint`. A state
-    /// that no wheel can have noted is refused.
-    pub fn new(
-        disk: &'a Disk,
-        dir: &'a Path,
-        (state, ram): (&'a WheelState, &'a [u8]),
-        checkpoint: &'a Path,
-    ) -> Result<Self> {
+    /// The wheel in `dir`, as `saved` has it; what was in memory is in the file `checkpoint`. A state that no
+    /// wheel can have noted is refused.
+    pub fn new(disk: &'a Disk, dir: &'a Path, saved: SavedState<'a, WheelState>, checkpoint: &'a Path) -> Result<Self> {
+        let SavedState { state, ram } = saved;
         state.check(dir)?;
         Ok(Check { disk, dir, state, ram, checkpoint })
     }

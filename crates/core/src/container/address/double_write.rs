@@ -25,7 +25,8 @@ fn path(dir: &Path) -> PathBuf {
 pub(super) fn write(
     disk: &Disk,
     dir: &Path,
-    (buckets, overflow): (&DiskFile, &DiskFile),
+    buckets: &DiskFile,
+    overflow: &DiskFile,
     head: &Head,
     pages: &mut [Page],
 ) -> Result<()> {

@@ -379,7 +379,7 @@ impl AddressFile {
         pages.sort_unstable_by_key(Page::id);
         // the head too, and each of them twice
         self.written += 2 * (pages.len() as u64 + 1) * PAGE_BYTES as u64;
-        double_write::write(&self.disk, &self.dir, (&self.buckets, &self.overflow), &self.head, &mut pages)
+        double_write::write(&self.disk, &self.dir, &self.buckets, &self.overflow, &self.head, &mut pages)
     }
 }
 

@@ -91,7 +91,8 @@ pub(super) struct Retention {
 
 impl Retention {
     pub(super) fn open(
-        (disk, dir): (&Disk, &Path),
+        disk: &Disk,
+        dir: &Path,
         options: RetentionOptions,
         saved: Option<&ContainerState>,
     ) -> Result<Retention> {

@@ -199,7 +199,7 @@ impl Rewriter<'_> {
         let mut bytes = Vec::new();
         let id = self.warcinfo(&info, name, &mut bytes)?;
         let tombs: Vec<Tombstone> = std::mem::take(&mut self.tombs).into_values().collect();
-        tombstone::encode(&tombs, (name, &id, &now), &mut self.encoder, &mut bytes);
+        tombstone::encode(&tombs, name, &id, &now, &mut self.encoder, &mut bytes);
         self.out.push(&bytes)?;
         Ok(start)
     }
@@ -232,7 +232,7 @@ impl Rewriter<'_> {
             (field.clone(), value.to_owned())
         };
         let fields: Vec<(String, String)> = old.fields.iter().map(renew).collect();
-        Encoder::new(values::coding_of(self.source.path())).again(&fields, (&block, &[]), false, out);
+        Encoder::new(values::coding_of(self.source.path())).again(&fields, &block, &[], false, out);
         Ok(id)
     }
 
@@ -378,7 +378,7 @@ impl Rewriter<'_> {
         let (before, revisit) = self.records(record, exchange)?;
         let mut bytes = Vec::new();
         for before in before {
-            self.encoder.again(&before.fields, (&before.block, &[]), false, &mut bytes);
+            self.encoder.again(&before.fields, &before.block, &[], false, &mut bytes);
         }
         let start = bytes.len();
         let renew = |(name, value): &(String, String)| {
@@ -391,7 +391,7 @@ impl Rewriter<'_> {
             (name.clone(), value.clone())
         };
         let fields: Vec<(String, String)> = revisit.fields.iter().map(renew).collect();
-        self.encoder.again(&fields, (&revisit.block, &[]), false, &mut bytes);
+        self.encoder.again(&fields, &revisit.block, &[], false, &mut bytes);
         self.note(&KeyRecord {
             value_offset: self.out.position() + start as u64,
             value_bytes: (bytes.len() - start) as u64,

@@ -95,14 +95,15 @@ impl Tombstone {
         }
     }
 
-    /// The record of key.dat of the removed page, of value file `file`; without the version before.
-    pub fn key_record(&self, file: (u32, u8), key: Fingerprint) -> Option<KeyRecord> {
+    /// The record of key.dat of the removed page, in generation `generation` of value file `file`; without the
+    /// version before.
+    pub fn key_record(&self, file: u32, generation: u8, key: Fingerprint) -> Option<KeyRecord> {
         let [robots, truncated, has_statements, is_external, was_revisit, of_rendering, is_rendered] = self.flags;
         Some(KeyRecord {
             offset: self.at,
             key,
-            file: file.0,
-            generation: file.1,
+            file,
+            generation,
             value_offset: 0,
             value_bytes: 0,
             time: Time::from_ms(self.time),
@@ -132,13 +133,9 @@ pub fn parse(block: &[u8]) -> Option<Vec<Tombstone>> {
     lines.map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
-/// Appends records of `tombstones`, which are of the value file `name` with the warcinfo record `of`.
-pub fn encode(
-    tombstones: &[Tombstone],
-    (name, of, date): (&str, &str, &str),
-    encoder: &mut Encoder,
-    out: &mut Vec<u8>,
-) {
+/// Appends records of `tombstones`, which are of the value file `name` with the warcinfo record `of`, and have
+/// this `date`.
+pub fn encode(tombstones: &[Tombstone], name: &str, of: &str, date: &str, encoder: &mut Encoder, out: &mut Vec<u8>) {
     let mut block = Vec::new();
     let mut number = 0;
     let mut end = |block: &mut Vec<u8>, out: &mut Vec<u8>| {
@@ -153,7 +150,7 @@ pub fn encode(
             field("Content-Type", TOMBSTONES_TYPE),
             field("Content-Length", ""),
         ];
-        encoder.again(&fields, (block, &[]), false, out);
+        encoder.again(&fields, block, &[], false, out);
         block.clear();
     };
     for tombstone in tombstones {
@@ -204,7 +201,7 @@ mod tests {
             let tombstone = Tombstone::of(&record, "2026-11-26T00:00:00Z", "old");
             let line = serde_json::to_vec(&tombstone).unwrap();
             let read = parse(&line).unwrap().remove(0);
-            assert_eq!(read.key_record((3, 2), record.key), Some(record), "flag {set}");
+            assert_eq!(read.key_record(3, 2, record.key), Some(record), "flag {set}");
         }
     }
 }

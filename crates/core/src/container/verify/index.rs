@@ -27,7 +27,8 @@ struct Chunk {
 pub(super) fn check(
     disk: &Disk,
     dir: &Path,
-    (keys, end): (&KeyFile, u64),
+    keys: &KeyFile,
+    end: u64,
     standing: &Standing,
     chunk_records: usize,
     report: &mut Report<'_>,

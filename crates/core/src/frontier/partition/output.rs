@@ -130,7 +130,7 @@ impl<'a> Output<'a> {
                 Untouched::Host { host, urls, record, .. } => {
                     let start = if *urls > 0 { starts.next() } else { Some(Spot::default()) };
                     let start = start.ok_or_else(|| scan.base.malformed_url(stretch.to))?;
-                    self.host(*host, *urls, start, (scan.record(record.clone()), self.writer_of_base()))?;
+                    self.host(*host, *urls, start, scan.record(record.clone()), self.writer_of_base())?;
                 }
             }
         }
@@ -195,13 +195,13 @@ impl<'a> Output<'a> {
     fn close_group(&mut self) -> Result<()> {
         let Some(Group { host, start, urls, has_record }) = self.group.take() else { return Ok(()) };
         let record = std::mem::take(&mut self.record);
-        self.host(host, urls, start, (if has_record { &record } else { &[] }, self.written_by))?;
+        self.host(host, urls, start, if has_record { &record } else { &[] }, self.written_by)?;
         self.record = record;
         self.writer.end_entries()
     }
 
     /// A host after its URLs, unless nothing of it is worth keeping. An empty record is none.
-    fn host(&mut self, host: HostKey, urls: u64, start: Spot, (record, writer): (&[u8], Writer)) -> Result<()> {
+    fn host(&mut self, host: HostKey, urls: u64, start: Spot, record: &[u8], writer: Writer) -> Result<()> {
         if urls > 0 && self.made.active.binary_search(&host.origin).is_ok() {
             self.active.push((host.origin, urls));
         }

@@ -14,7 +14,8 @@ impl Partition {
     /// sequentially.
     pub(in crate::frontier) fn for_each_rest(
         &self,
-        (now, since): (Time, Time),
+        now: Time,
+        since: Time,
         each: &mut dyn FnMut(Fingerprint, Time),
     ) -> Result<()> {
         let mut look = |origin: Fingerprint, record: &[u8]| {

@@ -43,7 +43,7 @@ impl Partition {
             let path = self.path(state.generation, "tail");
             gather(self.verify_tail(&path, state.bytes, asked, &mut in_tails, each), faults)?;
         }
-        let array = self.verify_entries(&self.array, (asked.checkpoint, 0), asked, &mut in_tails, each)?;
+        let array = self.verify_entries(&self.array, asked.checkpoint, 0, asked, &mut in_tails, each)?;
         faults.extend(array);
         if faults.len() == before && in_tails != self.recent.urls {
             let expected = format!("{} URLs in the tails of partition {}", self.recent.urls, self.number);
@@ -76,23 +76,23 @@ impl Partition {
         let mut frames = Frames::of_tail(&self.disk, path, bytes)?;
         let mut frame = Vec::new();
         while let Some(start) = frames.next(&mut frame)? {
-            if let Some(error) = self.verify_entries(&frame, (path, start), asked, urls, each)? {
+            if let Some(error) = self.verify_entries(&frame, path, start, asked, urls, each)? {
                 return Err(error);
             }
         }
         Ok(())
     }
 
-    /// Goes through the entries of a frame that is at `place`.
+    /// Goes through the entries of a frame that begins at `start` of the file at `path`.
     fn verify_entries(
         &self,
         frame: &[u8],
-        place: (&Path, u64),
+        path: &Path,
+        start: u64,
         asked: &Asked<'_>,
         urls: &mut u64,
         each: &mut Each<'_>,
     ) -> Result<Option<Error>> {
-        let (path, start) = place;
         let bad = |at: u64, found: &str| {
             let expected = format!("an entry of partition {}", self.number);
             Ok(Some(Error::damaged(path, start + at, expected, found)))
@@ -158,7 +158,8 @@ impl Partition {
                         let found = format!("another one of origin {:016x}", host.origin.bits());
                         return Err(Error::damaged(&path, 0, "records of hosts in the directory", found));
                     }
-                    self.verify_host(&mut base, host, (start, urls), &mut walk, asked, each, faults)?;
+                    let run = HostRun { host, start, urls };
+                    self.verify_host(&mut base, run, &mut walk, asked, each, faults)?;
                 }
             }
         }
@@ -180,17 +181,16 @@ impl Partition {
     }
 
     /// Goes through the URLs of a host.
-    #[expect(clippy::too_many_arguments, reason = "one step of a walk, with all that it carries")]
     fn verify_host(
         &self,
         base: &mut Base,
-        host: HostKey,
-        (start, urls): (Spot, u64),
+        run: HostRun,
         walk: &mut Walked<'_>,
         asked: &Asked<'_>,
         each: &mut Each<'_>,
         faults: &mut Vec<Error>,
     ) -> Result<()> {
+        let HostRun { host, start, urls } = run;
         let begun = self.cursors.begun.get(&host);
         let spent = self.cursors.spent.contains(&host.origin);
         let taken = if spent { urls } else { begun.map_or(0, |cursor| cursor.taken) };
@@ -241,6 +241,15 @@ impl Partition {
             faults.push(Error::damaged(asked.checkpoint, 0, expected, found));
         }
     }
+}
+
+/// The URLs of a host in a base, as the directory has them.
+struct HostRun {
+    host: HostKey,
+    /// Place of the first one.
+    start: Spot,
+    /// Number of URLs.
+    urls: u64,
 }
 
 /// Counts of what was met on the way through a base.

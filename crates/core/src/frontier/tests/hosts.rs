@@ -351,9 +351,9 @@ fn n10_what_a_replay_found_counts_against_budgets_in_memory_and_on_disk_and_over
         }
         // most of them have no place in memory
         crawl.work();
-        let fingerprints = |host| (url(host, 0, 1).origin, url(host, 0, 1).domain);
         for host in hosts.iter().copied().chain([NEW]) {
-            crawl.frontier.charge(fingerprints(host), 3, 3_000).unwrap();
+            let url = url(host, 0, 1);
+            crawl.frontier.charge(url.origin, url.domain, 3, 3_000).unwrap();
         }
         for recorded in [false, true] {
             if recorded {
@@ -369,12 +369,12 @@ fn n10_what_a_replay_found_counts_against_budgets_in_memory_and_on_disk_and_over
             crawl.out.iter().filter(|(url, reason)| reason.is_none() && wanted(url)).count()
         };
         for &host in hosts.iter().chain([&NEW]) {
-            let (origin, domain) = fingerprints(host);
-            let of_host = fetched(&|url| url.origin == origin);
+            let of = url(host, 0, 1);
+            let of_host = fetched(&|url| url.origin == of.origin);
             match (per_host, per_domain) {
                 (Some(_), _) => assert_eq!(of_host, 2, "host {host}"),
                 // two hosts of the list share a domain, and six of its pages were found
-                (_, Some(_)) => assert_eq!(fetched(&|url| url.domain == domain), if host == NEW { 7 } else { 5 }),
+                (_, Some(_)) => assert_eq!(fetched(&|url| url.domain == of.domain), if host == NEW { 7 } else { 5 }),
                 // a robots.txt of 100 bytes and two pages of 1,000 are less than what is left
                 _ => assert_eq!(of_host, 2, "host {host}"),
             }
@@ -407,7 +407,7 @@ fn a_budget_that_is_changed_holds_for_urls_that_wait() {
     }
     let budget = Budget { pages_per_host: Some(2), ..*crawl.frontier.budget() };
     let (politeness, give_up) = (crawl.options.politeness, crawl.options.give_up);
-    crawl.frontier.reconfigure((politeness, budget), None, give_up);
+    crawl.frontier.reconfigure(politeness, budget, None, give_up);
     crawl.run();
     let dropped = crawl.out.iter().filter(|(_, reason)| *reason == Some(Reason::HostPages)).count();
     assert_eq!((crawl.out.len(), dropped), (5, 3));

@@ -1,20 +1,33 @@
 //! A look beside the frontier agrees with what comes out of it.
 
 use super::*;
-use crate::disk::Removal;
+use crate::disk::{Removal, SavedState};
 use crate::frontier::state::FrontierState;
 
+/// A cut that was made.
+#[derive(Clone)]
+struct Saved {
+    state: FrontierState,
+    ram: Vec<u8>,
+}
+
+impl Saved {
+    fn state(&self) -> SavedState<'_, FrontierState> {
+        SavedState::new(&self.state, &self.ram)
+    }
+}
+
 /// Makes a cut of `crawl` as it is now, and takes it for durable.
-fn cut(crawl: &mut Crawl) -> (FrontierState, Vec<u8>) {
+fn cut(crawl: &mut Crawl) -> Saved {
     let mut ram = Vec::new();
     let cut = crawl.frontier.cut(&mut ram).unwrap();
     Removal::new(&Disk::real(), cut.superseded).run().unwrap();
-    (cut.state, ram)
+    Saved { state: cut.state, ram }
 }
 
-fn look_at(crawl: &Crawl, saved: &(FrontierState, Vec<u8>), url: &QueuedUrl) -> Look {
+fn look_at(crawl: &Crawl, saved: &Saved, url: &QueuedUrl) -> Look {
     let wanted = Wanted { key: url.key, origin: url.origin, host: url.host, domain: url.domain };
-    look(&Disk::real(), crawl.dir.path(), (&saved.0, &saved.1), wanted, decode_rules, crawl.clock.now()).unwrap()
+    look(&Disk::real(), crawl.dir.path(), saved.state(), wanted, decode_rules, crawl.clock.now()).unwrap()
 }
 
 #[test]
@@ -107,12 +120,10 @@ fn a_damaged_section_is_refused_and_a_file_that_is_gone_is_told_apart() {
     (0..30_000).for_each(|n| crawl.push(url(n % 500, n, 1)));
     let saved = cut(&mut crawl);
     let mut broken = saved.clone();
-    broken.1[7] ^= 1;
+    broken.ram[7] ^= 1;
     let asked = url(499, 499, 1);
     let wanted = Wanted { key: asked.key, origin: asked.origin, host: asked.host, domain: asked.domain };
-    let ask = |saved: &(FrontierState, Vec<u8>)| {
-        look(&Disk::real(), crawl.dir.path(), (&saved.0, &saved.1), wanted, decode_rules, START)
-    };
+    let ask = |saved: &Saved| look(&Disk::real(), crawl.dir.path(), saved.state(), wanted, decode_rules, START);
     assert!(matches!(ask(&broken), Err(crate::disk::Error::Damaged { .. })));
     ask(&saved).unwrap();
     for name in Disk::real().list(crawl.dir.path()).unwrap() {
@@ -152,7 +163,7 @@ fn hosts_that_gave_their_place_to_others_are_told_with_those_that_are_active() {
     urls.push(url(2, 0, 1));
     assert!(!look_at(&crawl, &saved, &urls[1]).active);
     let hosts: Vec<_> = urls.iter().map(|url| (url.origin, url.domain)).collect();
-    let ram = (&saved.0, &*saved.1);
-    let found = look_at_hosts(&Disk::real(), crawl.dir.path(), ram, &hosts, decode_rules, crawl.clock.now()).unwrap();
+    let (dir, then) = (crawl.dir.path(), crawl.clock.now());
+    let found = look_at_hosts(&Disk::real(), dir, saved.state(), &hosts, decode_rules, then).unwrap();
     assert!(urls.iter().all(|url| found.contains_key(&url.origin)));
 }

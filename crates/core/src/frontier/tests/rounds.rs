@@ -1,6 +1,7 @@
 //! Budgets by supporters, round by round.
 
 use super::*;
+use crate::disk::SavedState;
 
 fn options(budgets: RoundBudgets) -> FrontierOptions {
     let politeness = Politeness { delay_per_ip: Duration::ZERO, ..small_options().politeness };
@@ -42,7 +43,7 @@ fn domains(crawl: &mut Crawl) -> BTreeMap<Fingerprint, (u64, u64)> {
         found.insert(look.domain, (look.round.supporters, look.pages));
     };
     let then = crawl.clock.now();
-    let saved = (&cut.state, ram.as_slice());
+    let saved = SavedState::new(&cut.state, &ram);
     assert!(for_each_domain(&Disk::real(), crawl.dir.path(), saved, decode_rules, then, &mut each).unwrap());
     found
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 
 use super::*;
-use crate::disk::Removal;
+use crate::disk::{Removal, SavedState};
 use crate::frontier::verify::Check;
 
 /// Options by which hosts may be contacted at once, and one host is active at a time.
@@ -18,7 +18,8 @@ fn verified(crawl: &mut Crawl) -> BTreeSet<Fingerprint> {
     let cut = crawl.frontier.cut(&mut ram).unwrap();
     Removal::new(&Disk::real(), cut.superseded).run().unwrap();
     let (disk, at) = (Disk::real(), crawl.dir.path().join("checkpoint"));
-    let check = Check::new(&disk, crawl.dir.path(), (&cut.state, &ram), &at, decode_rules, crawl.clock.now()).unwrap();
+    let saved = SavedState::new(&cut.state, &ram);
+    let check = Check::new(&disk, crawl.dir.path(), saved, &at, decode_rules, crawl.clock.now()).unwrap();
     let (mut keys, mut faults) = (BTreeSet::new(), Vec::new());
     let mut each = |url: &QueuedUrl, is_taken: bool, _: &Path, _: u64| {
         assert!(is_taken || keys.insert(url.key), "{url:?} lies there twice");

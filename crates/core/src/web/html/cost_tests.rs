@@ -100,8 +100,7 @@ fn depth_needs_no_stack() {
             let links = scan.html(page.as_bytes(), None, &page_url, &keys, RobotsDirectives::default());
             assert!(links.entries.len() <= 1_000);
             for document in [Document::Css, Document::Script, Document::Manifest, Document::Xml, Document::Svg] {
-                let against = (&page_url, &keys);
-                scan.document(document, page.as_bytes(), None, against, RobotsDirectives::default());
+                scan.document(document, page.as_bytes(), None, &page_url, &keys, RobotsDirectives::default());
             }
         }
     };

@@ -126,7 +126,7 @@ impl Found {
                 return self.truncate(before);
             }
             let number = self.values.len();
-            self.take(element, &values, rules, (is_inner || !is_of_page, beside.anchor()));
+            self.take(element, &values, rules, is_inner || !is_of_page, beside.anchor());
             if !is_inner {
                 self.anchors += usize::from(element == Element::Anchor);
                 self.scripts += usize::from(element == Element::Script && is_run(&values));
@@ -155,7 +155,7 @@ impl Found {
     }
 
     /// Takes the URLs that the attributes of an element name.
-    fn take(&mut self, element: Element, values: &Values<'_>, rules: &Rules, (is_inner, anchor): (bool, LinkKind)) {
+    fn take(&mut self, element: Element, values: &Values<'_>, rules: &Rules, is_inner: bool, anchor: LinkKind) {
         let is_nofollow = || rules.respect_nofollow && values.rel_has("nofollow");
         let reference = values.get(Name::Href).or(values.get(Name::XlinkHref));
         match element {

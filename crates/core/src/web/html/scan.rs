@@ -108,7 +108,7 @@ impl LinkScan {
     ) -> Links {
         let is_xhtml = mime::essence(content_type) == "application/xhtml+xml";
         let document = if is_xhtml { Document::Xhtml } else { Document::Html };
-        self.document(document, body, content_type, (base, keys), x_robots)
+        self.document(document, body, content_type, base, keys, x_robots)
     }
 
     /// The links of a document.
@@ -120,7 +120,8 @@ impl LinkScan {
         document: Document,
         body: &[u8],
         content_type: Option<&str>,
-        (base, keys): (&CanonicalUrl, &KeyMaker),
+        base: &CanonicalUrl,
+        keys: &KeyMaker,
         x_robots: RobotsDirectives,
     ) -> Links {
         let encoding = document.encoding(body, content_type);

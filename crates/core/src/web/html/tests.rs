@@ -151,8 +151,7 @@ fn documents_of_other_kinds_name_what_belongs_to_them() {
     use LinkKind::*;
     let found = |document, body: &str| {
         let mut scan = LinkScan::new(10, true, 100);
-        let against = (&base(), &key_maker());
-        let links = scan.document(document, body.as_bytes(), None, against, RobotsDirectives::default());
+        let links = scan.document(document, body.as_bytes(), None, &base(), &key_maker(), RobotsDirectives::default());
         let short = |link: &Link| (link.url.as_str().replace("http://h.example", ""), link.kind);
         links.entries.iter().map(short).collect::<Vec<_>>()
     };
@@ -170,9 +169,9 @@ fn documents_of_other_kinds_name_what_belongs_to_them() {
 #[test]
 fn a_sheet_is_read_in_its_own_encoding_and_its_queries_are_utf_8() {
     let sheet = b"@charset \"koi8-r\";a{b:url(\xc1?\xc1)}";
-    let against = (&base(), &key_maker());
+    let (base, keys) = (base(), key_maker());
     let mut scan = LinkScan::new(10, true, 100);
-    let links = scan.document(Document::Css, sheet, Some("text/css"), against, RobotsDirectives::default());
+    let links = scan.document(Document::Css, sheet, Some("text/css"), &base, &keys, RobotsDirectives::default());
     assert_eq!(text(&links), "http://h.example/dir/%D0%B0?%D0%B0");
 }
 
@@ -353,8 +352,7 @@ fn files_that_stand_in_scripts_are_taken_where_the_crawl_asks_for_it() {
     assert_eq!(text(&found), a + &b + &c);
     let script = b"import './b.js'; load('a.js')";
     let read = |scan: &mut LinkScan| {
-        let against = (&base(), &key_maker());
-        text(&scan.document(Document::Script, script, None, against, RobotsDirectives::default()))
+        text(&scan.document(Document::Script, script, None, &base(), &key_maker(), RobotsDirectives::default()))
     };
     assert_eq!(read(&mut without), "http://h.example/dir/b.js");
     assert_eq!(read(&mut with), "http://h.example/dir/b.jshttp://h.example/dir/a.js");

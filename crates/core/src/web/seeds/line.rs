@@ -22,7 +22,9 @@ pub fn parse_line(text: &str) -> Result<CanonicalUrl, String> {
     let body = string("body")?;
     let mut fields = match line.remove("headers") {
         None => Vec::new(),
-        Some(Value::Object(fields)) => fields.into_iter().map(header).collect::<Result<_, _>>()?,
+        Some(Value::Object(fields)) => {
+            fields.into_iter().map(|(name, value)| header(name, value)).collect::<Result<_, _>>()?
+        }
         Some(_) => return Err("headers: write an object of names and values".to_owned()),
     };
     let (json, form) = (line.remove("json"), line.remove("form"));
@@ -53,7 +55,7 @@ pub fn parse_line(text: &str) -> Result<CanonicalUrl, String> {
     url.with_request(&request).map_err(|error| format!("url: {error}"))
 }
 
-fn header((name, value): (String, Value)) -> Result<(String, String), String> {
+fn header(name: String, value: Value) -> Result<(String, String), String> {
     match value {
         Value::String(value) => Ok((name, value)),
         _ => Err(format!("headers: {name}: write a string")),

@@ -174,7 +174,7 @@ impl Encoder {
         let mut bytes = Vec::with_capacity(exchange.body.len() / 2 + 2_048);
         let (date, response_id) = self.before_answer(exchange, None, &mut bytes);
         let start = bytes.len();
-        let payload_sha1 = self.response(exchange, payload_sha1, (&date, response_id), &mut bytes);
+        let payload_sha1 = self.response(exchange, payload_sha1, &date, response_id, &mut bytes);
         let payload_bytes = exchange.body.len() as u64;
         // the block is still the response's, before its payload
         let revisit = Profile::of(exchange.status, payload_bytes, exchange.truncated).map(|profile| RevisitDraft {
@@ -197,12 +197,12 @@ impl Encoder {
     ) -> (String, u128) {
         let date = format_date(exchange.fetched_at);
         let response_id = uuid(exchange.id_seed, 0);
-        self.metadata(exchange, payload_in, (&date, response_id), out);
+        self.metadata(exchange, payload_in, &date, response_id, out);
         if let Some(request) = exchange.request {
             self.request(exchange, request, &date, response_id, out);
         }
         if let Some(rendition) = &exchange.rendition {
-            self.rendition(exchange, rendition, (&date, response_id), out);
+            self.rendition(exchange, rendition, &date, response_id, out);
         }
         (date, response_id)
     }
@@ -259,7 +259,8 @@ impl Encoder {
         &mut self,
         exchange: &Exchange<'_>,
         payload_in: Option<&str>,
-        (date, response_id): (&str, u128),
+        date: &str,
+        response_id: u128,
         out: &mut Vec<u8>,
     ) {
         let text = &mut self.head;
@@ -312,7 +313,8 @@ impl Encoder {
         &mut self,
         exchange: &Exchange<'_>,
         rendition: &Rendition<'_>,
-        (date, response_id): (&str, u128),
+        date: &str,
+        response_id: u128,
         out: &mut Vec<u8>,
     ) {
         let of_answer = urn(response_id);
@@ -369,7 +371,8 @@ impl Encoder {
         &mut self,
         exchange: &Exchange<'_>,
         payload_sha1: Option<[u8; 20]>,
-        (date, id): (&str, u128),
+        date: &str,
+        id: u128,
         out: &mut Vec<u8>,
     ) -> [u8; 20] {
         self.block.clear();

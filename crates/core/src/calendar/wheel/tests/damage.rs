@@ -48,7 +48,7 @@ impl Saved {
             Ok(())
         });
         let mut taken = 0;
-        let opened = open(memory, OPTIONS, Some((&self.state, &self.ram)));
+        let opened = open(memory, OPTIONS, Some(SavedState::new(&self.state, &self.ram)));
         let drained = opened.and_then(|mut wheel| {
             let mut now = self.now;
             drain(&mut wheel, now, |_, _| taken += 1)?;
@@ -173,7 +173,7 @@ fn damage_that_is_met_while_reading_stops_the_wheel() {
     let mut state = saved.state.clone();
     let slot = state.slots.iter_mut().find(|slot| slot.place.level == Level::Minutes).unwrap();
     slot.file.records += 1;
-    let mut wheel = open(&saved.copy(), OPTIONS, Some((&state, &saved.ram))).unwrap();
+    let mut wheel = open(&saved.copy(), OPTIONS, Some(SavedState::new(&state, &saved.ram))).unwrap();
     let error = drain(&mut wheel, saved.now, |_, _| ()).unwrap_err();
     assert!(matches!(&error, Error::Damaged { .. }), "{error}");
     assert!(wheel.next_read(saved.now).unwrap_err().is_secondary());

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use super::place::MINUTES_MS;
 use super::*;
+use crate::disk::SavedState;
 use crate::disk::simulated::SimulatedDisk;
 
 const DIR: &str = "calendar";
@@ -26,7 +27,7 @@ fn comes_at(due: Time) -> Time {
     Place::of(Level::Minutes, due).end()
 }
 
-fn open(memory: &SimulatedDisk, options: WheelOptions, saved: Option<(&WheelState, &[u8])>) -> Result<Wheel> {
+fn open(memory: &SimulatedDisk, options: WheelOptions, saved: Option<SavedState<'_, WheelState>>) -> Result<Wheel> {
     Wheel::open(memory.disk(), Path::new(DIR), options, saved)
 }
 
@@ -243,7 +244,7 @@ fn what_a_clock_put_down_that_was_ahead_comes_at_once_and_is_cut_and_opened_agai
         for _ in 0..3 {
             let mut ram = Vec::new();
             let cut = wheel.cut(&mut ram).unwrap();
-            wheel = open(&memory, options, Some((&cut.state, &ram))).unwrap();
+            wheel = open(&memory, options, Some(SavedState::new(&cut.state, &ram))).unwrap();
             wheel.bound_by(longest);
             assert!(left.is_empty() || wheel.has_ready() || wheel.next_due(now) == Some(now));
             if let Some(read) = wheel.next_read(now).unwrap() {

@@ -229,7 +229,7 @@ impl World {
             .unwrap();
             assert_eq!(found, self.waiting);
         }
-        self.wheel = super::open(&self.memory, self.options, saved.map(|_| (&state, ram))).unwrap();
+        self.wheel = super::open(&self.memory, self.options, saved.map(|_| SavedState::new(&state, ram))).unwrap();
         let noted: BTreeMap<PathBuf, u64> = state.files(Path::new(DIR)).collect();
         let files = self.memory.files().into_iter().map(|(path, content)| (path, content.len() as u64));
         assert_eq!(files.collect::<BTreeMap<_, _>>(), noted);

@@ -21,7 +21,8 @@ impl Encoder {
     pub fn again(
         &mut self,
         fields: &[(String, String)],
-        (head, payload): (&[u8], &[u8]),
+        head: &[u8],
+        payload: &[u8],
         is_packed: bool,
         out: &mut Vec<u8>,
     ) {
