@@ -11,24 +11,20 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::files::{IDLE_CONNECTIONS_MAX, WORKERS_MOST};
-use super::shard_directory::{Company, ShardDirectory};
 use super::sites::{self, SiteTables};
 use super::treatment;
-use super::{CrawlError, CrawlRequest, rendering, share};
+use super::{CrawlError, CrawlRequest, rendering};
 use crate::catalog::Catalog;
 use crate::clock::Time;
 use crate::config::{self, Config, RecrawlChange, RecrawlMode};
 use crate::container::{ContainerOptions, RetentionOptions, WarcInfo};
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{
-    Executors, Identity, ListedSeeds, Opening, Settings, Sites, SlotOptions, SupportOptions, WORKERS_START, Waker, mend,
-};
+use crate::engine::{Identity, Settings, Sites, SlotOptions, SupportOptions, WORKERS_START, mend};
 use crate::fetch::{FetchOptions, Permission};
-use crate::frontier::{FrontierOptions, RoundBudgets, Treatments};
+use crate::frontier::{FrontierOptions, RoundBudgets};
 use crate::process::ProcessOptions;
 use crate::record::layout;
-use crate::record::{CrawlLog, SkippedLog};
 use crate::signature::{Signer, SignerOptions, SigningKey, SystemNonces};
 use crate::web::address::{AddressGuard, Cidr};
 use crate::web::name_server::NameServerError;
@@ -201,59 +197,7 @@ pub(super) fn process(config: &Config, keys: Arc<KeyMaker>, guard: AddressGuard)
     })
 }
 
-/// An engine's executors, and how it is woken.
-type Hands = (Box<dyn Executors>, Waker);
-
-/// Everything that the engine of `shard` is opened with. Executors with the way to wake the engine, logs and seeds are
-/// the caller's.
-pub(super) fn opening(
-    request: &CrawlRequest,
-    shard: &ShardDirectory,
-    company: Company,
-) -> Result<impl FnOnce(Hands, (CrawlLog, SkippedLog), ListedSeeds) -> Opening, CrawlError> {
-    let Company { at_once, keys, clock, commons } = company;
-    let (disk, dir, catalog) = (shard.disk.clone(), shard.dir.clone(), shard.catalog.clone());
-    let (identity, is_new) = (shard.identity.clone(), shard.is_new);
-    let (config, own) = (request.config.clone(), share::of_one_of(&request.config, at_once));
-    let crawl_id = identity.id;
-    let force = request.force;
-    let recrawl = Some(super::recrawl::options(request)?);
-    let (tables, scope) = (SiteTables::of(&config, signer(&config)?)?, scope(&config)?);
-    Ok(move |(executors, wake), (crawl_log, skipped_log), seeds| Opening {
-        disk,
-        dir,
-        catalog,
-        clock,
-        executors,
-        commons,
-        wake,
-        drum: drum(&own, identity.buckets),
-        frontier: FrontierOptions {
-            treatments: tables.clone().map(|tables| tables as Arc<dyn Treatments>),
-            ..frontier(&own, identity.partitions)
-        },
-        identity,
-        is_new,
-        keys,
-        settings: Settings { sites: tables.map(|tables| tables as Arc<dyn Sites>), ..settings(&config) },
-        scope,
-        force,
-        name_settings: name_settings(&config),
-        seeds,
-        seen_front: seen_front(&own),
-        host_front: share::host_front(&config, at_once),
-        container: container(&own, crawl_id),
-        warcinfo: warcinfo(&config),
-        crawl_log,
-        skipped_log,
-        recrawl,
-        support: support(&config),
-        exchange: None,
-        shipping: None,
-    })
-}
-
-fn drum(config: &Config, buckets: usize) -> DrumOptions {
+pub(super) fn drum(config: &Config, buckets: usize) -> DrumOptions {
     DrumOptions {
         buckets,
         ram_per_bucket: config.drum.ram_per_bucket.as_usize(),
@@ -262,7 +206,7 @@ fn drum(config: &Config, buckets: usize) -> DrumOptions {
     }
 }
 
-fn seen_front(config: &Config) -> FrontOptions {
+pub(super) fn seen_front(config: &Config) -> FrontOptions {
     FrontOptions {
         lru_entries: config.seen.lru_entries,
         bloom_memory: config.seen.bloom_memory.as_usize(),
@@ -270,7 +214,7 @@ fn seen_front(config: &Config) -> FrontOptions {
     }
 }
 
-fn container(config: &Config, crawl_id: u128) -> ContainerOptions {
+pub(super) fn container(config: &Config, crawl_id: u128) -> ContainerOptions {
     ContainerOptions {
         segment_bytes: config.container.segment_bytes.get(),
         compression: config.container.compression,
@@ -288,7 +232,7 @@ fn container(config: &Config, crawl_id: u128) -> ContainerOptions {
 
 /// Returns the settings that decide which addresses a name has: where they are others than in the run before, bad
 /// answers are asked for again.
-fn name_settings(config: &Config) -> String {
+pub(super) fn name_settings(config: &Config) -> String {
     let (dns, allow) = (&config.dns, &config.network.allow);
     let hosts = if dns.hosts.0.is_empty() { String::new() } else { format!(" {:?}", dns.hosts.0) };
     format!("{:?} {allow:?}{hosts}", dns.nameservers)
@@ -404,7 +348,7 @@ pub(super) fn support(config: &Config) -> SupportOptions {
     }
 }
 
-fn warcinfo(config: &Config) -> WarcInfo {
+pub(super) fn warcinfo(config: &Config) -> WarcInfo {
     WarcInfo {
         software: concat!("crawler/", env!("CARGO_PKG_VERSION")).to_owned(),
         fields: vec![

@@ -4,13 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::sites::SiteTables;
 use super::threads::ThreadExecutors;
-use super::{CrawlError, CrawlRequest, options};
+use super::{CrawlError, CrawlRequest, options, recrawl, share};
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::config::Bytes;
 use crate::disk::{self, DirectoryLock, Disk, Error};
-use crate::engine::{Commons, Identity, ListedSeeds, Opening, mend};
+use crate::engine::{Commons, Identity, ListedSeeds, Opening, Settings, Sites, mend};
+use crate::frontier::{FrontierOptions, Treatments};
 use crate::record::layout::{self, Entry};
 use crate::record::{CrawlLog, SkippedLog};
 use crate::shard::Shard;
@@ -34,8 +36,8 @@ pub(super) struct ShardDirectory {
     pub dir: PathBuf,
     pub identity: Identity,
     pub is_new: bool,
-    pub disk: Disk,
-    pub catalog: Arc<dyn Catalog>,
+    disk: Disk,
+    catalog: Arc<dyn Catalog>,
     /// Lock of a shard beside others; `None` for the only one, for which the lock of the crawl directory is enough.
     _lock: Option<DirectoryLock>,
 }
@@ -82,12 +84,42 @@ impl ShardDirectory {
         executors: ThreadExecutors,
         seeds: ListedSeeds,
     ) -> Result<Opening, CrawlError> {
-        let ShardDirectory { dir, disk, .. } = self;
-        let log_bytes = request.config.report.log_bytes.map(Bytes::get);
-        let logs = (CrawlLog::open(disk, dir)?.rolled_at(log_bytes), SkippedLog::open(disk, dir)?.rolled_at(log_bytes));
-        let opening = options::opening(request, self, company)?;
-        let wake = executors.waker();
-        Ok(opening((Box::new(executors), wake), logs, seeds))
+        let Company { at_once, keys, clock, commons } = company;
+        let (config, own) = (&request.config, share::of_one_of(&request.config, at_once));
+        let tables = SiteTables::of(config, options::signer(config)?)?;
+        let log_bytes = config.report.log_bytes.map(Bytes::get);
+        Ok(Opening {
+            clock,
+            wake: executors.waker(),
+            executors: Box::new(executors),
+            commons,
+            drum: options::drum(&own, self.identity.buckets),
+            frontier: FrontierOptions {
+                treatments: tables.clone().map(|tables| tables as Arc<dyn Treatments>),
+                ..options::frontier(&own, self.identity.partitions)
+            },
+            is_new: self.is_new,
+            keys,
+            settings: Settings { sites: tables.map(|tables| tables as Arc<dyn Sites>), ..options::settings(config) },
+            scope: options::scope(config)?,
+            force: request.force,
+            name_settings: options::name_settings(config),
+            seeds,
+            seen_front: options::seen_front(&own),
+            host_front: share::host_front(config, at_once),
+            container: options::container(&own, self.identity.id),
+            warcinfo: options::warcinfo(config),
+            crawl_log: CrawlLog::open(&self.disk, &self.dir)?.rolled_at(log_bytes),
+            skipped_log: SkippedLog::open(&self.disk, &self.dir)?.rolled_at(log_bytes),
+            recrawl: Some(recrawl::options(request)?),
+            support: options::support(config),
+            exchange: None,
+            shipping: None,
+            disk: self.disk.clone(),
+            dir: self.dir.clone(),
+            catalog: self.catalog.clone(),
+            identity: self.identity.clone(),
+        })
     }
 }
 

@@ -65,8 +65,8 @@ impl PaperWeb {
     }
 
     /// The answer to a request for `path` (with its query) at the host `name`, on these conditions; `None` where no
-    /// answer comes. The moment is `now` by the clock of anyone who asks, and `here` by that of the web. A web that does
-    /// not change takes no conditions.
+    /// answer comes. The moment is `now` by the clock of anyone who asks, and `here` by that of the web. A web that
+    /// does not change takes no conditions.
     pub fn answer(
         &self,
         name: &str,
