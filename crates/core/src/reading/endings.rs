@@ -5,7 +5,7 @@
 
 use dom_query::NodeRef;
 
-use super::selection::is_heading;
+use super::walk::is_heading;
 
 /// Headings and notes at the end that are left out.
 const LAST_MAX: usize = 5;

@@ -13,7 +13,7 @@ use dom_query::{Document, Element, NodeId, NodeRef};
 
 use super::endings;
 use super::parts::Part;
-use super::walk::{chars, edges, is_unseen};
+use super::walk::{chars, edges, is_heading, is_unseen};
 
 /// Characters in 100 of a block that are in links, from which on it is navigation.
 const LINKED_MAX: usize = 45;
@@ -240,8 +240,8 @@ impl<'a> Walk<'a> {
         best
     }
 
-    /// The innermost element that has `most` characters in 100 of the `whole` of an element. A long paragraph is not all
-    /// of a short text, nor is a quote.
+    /// The innermost element that has `most` characters in 100 of the `whole` of an element. A long paragraph is not
+    /// all of a short text, nor is a quote.
     fn followed(&self, element: NodeRef<'a>, whole: usize, most: usize) -> NodeRef<'a> {
         let has_most = |node: &NodeRef<'_>| {
             let is_paragraph = node.has_name("p") || node.has_name("blockquote");
@@ -291,10 +291,6 @@ fn html(node: NodeRef<'_>) -> String {
     }
     let is_inner = ["body", "td", "th", "li", "dd"].iter().any(|name| node.has_name(name));
     if is_inner { format!("<div>{}</div>", node.inner_html()) } else { node.html().to_string() }
-}
-
-pub(super) fn is_heading(element: &Element) -> bool {
-    matches!(element.name.local.as_ref(), "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
 }
 
 /// Returns whether an element is one that is left out as a whole. A table without some of its rows or cells would say

@@ -49,7 +49,7 @@ fn boilerplate_within_the_text_is_left_out() {
         "<div class=teaser><a href=/1>Another story</a> of which there is a sentence or two.</div>",
         "<figure><img src=/p.png><figcaption>A tower.</figcaption></figure>",
         "<h3>Below this is nothing</h3>",
-        "<div><h3><a href=/1>Another story</a></h3>of which there are some sentences and more, but all of them of it.</div>",
+        "<div><h3><a href=/1>Another story</a></h3>of which there are some sentences, and more, all of it.</div>",
         "<form>Your name, please.</form>",
         "<address>A road, a town.</address>",
         "<span itemprop=author>A. Writer</span>",
