@@ -5,10 +5,11 @@
 //!
 //! - [`tree`]: the tree of a page, given up when it costs too much
 //! - [`main_content`](mod@main_content): what a page is about; `parts` knows what elements say that they are,
-//!   `selection` takes those that it is in, and `markdown` writes them
+//!   `selection` takes those that it is in, `endings` leaves out what is no text at its end, and `markdown` writes it
 //! - [`rendered`]: its text as a browser shows it
 //! - [`facts`]: what a page states for programs, and its language
 
+mod endings;
 pub mod facts;
 pub mod main_content;
 mod markdown;

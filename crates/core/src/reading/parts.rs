@@ -62,8 +62,12 @@ const TEXTS: [&str; 19] = [
     "body", "contenido", "content", "contents", "contenu", "contenuto", "conteudo", "copy", "corpo", "corps", "cuerpo",
     "entry", "inhalt", "tekst", "testo", "text", "texte", "texto", "tresc",
 ];
-/// Names of things as a whole.
-const WHOLES: [&str; 4] = ["artikel", "beitrag", "entry", "hentry"];
+/// Properties in microdata that are notes.
+#[rustfmt::skip]
+const PROPERTIES: [&str; 12] = [
+    "author", "caption", "comment", "contributor", "copyrightNotice", "creator", "dateModified", "datePublished",
+    "editor", "interactionStatistic", "keywords", "publisher",
+];
 /// Words before those of a state, of a subject or of a tool, which say nothing of the part.
 const STATES: [&str; 9] = ["category", "elementor", "has", "is", "no", "not", "tag", "with", "without"];
 
@@ -74,7 +78,7 @@ impl Part {
             "html" | "body" => return Part::Unsaid,
             "nav" | "footer" | "aside" | "menu" | "dialog" | "button" | "select" | "iframe" | "script" | "style"
             | "noscript" | "template" => return Part::Boilerplate,
-            "figcaption" => Part::Note,
+            "address" | "figcaption" | "form" => Part::Note,
             "article" => Part::Article,
             "main" => Part::Main,
             _ => Part::Unsaid,
@@ -84,7 +88,7 @@ impl Part {
             part = part.max(match attr.name.local.as_ref() {
                 "class" | "id" => value.split_ascii_whitespace().map(Part::of_name).max().unwrap_or(Part::Unsaid),
                 "role" => Part::of_role(value),
-                "itemprop" if value.eq_ignore_ascii_case("articleBody") => Part::Body,
+                "itemprop" => Part::of_property(value),
                 "hidden" => Part::Boilerplate,
                 "aria-hidden" if value == "true" => Part::Boilerplate,
                 "style" if hides(value) => Part::Boilerplate,
@@ -104,6 +108,15 @@ impl Part {
         }
     }
 
+    /// Returns the part that a property of microdata says.
+    fn of_property(name: &str) -> Part {
+        match name {
+            _ if name.eq_ignore_ascii_case("articleBody") => Part::Body,
+            _ if PROPERTIES.iter().any(|property| property.eq_ignore_ascii_case(name)) => Part::Note,
+            _ => Part::Unsaid,
+        }
+    }
+
     /// Returns the part that the name of a class or an element says.
     fn of_name(name: &str) -> Part {
         // what is behind it is a variant of it
@@ -119,7 +132,6 @@ impl Part {
             () if any(&NOTES) || any_begins(&NOTE_STEMS) => Part::Note,
             () if names_text(&words) => Part::Body,
             () if any(&LEADS) => Part::Lead,
-            () if words.len() == 1 && any(&WHOLES) => Part::Article,
             () => Part::Unsaid,
         }
     }
@@ -176,7 +188,7 @@ mod tests {
             ("jp-relatedposts", Part::Boilerplate),
             ("post-meta", Part::Note),
             ("article-intro", Part::Lead),
-            ("entry", Part::Article),
+            ("entry", Part::Unsaid),
             ("headline", Part::Unsaid),
         ] {
             assert_eq!(Part::of_name(name), part, "{name}");

@@ -4,19 +4,20 @@
 //! One walk over the tree adds up the characters of each element. When an element ends, it is left out if it says that
 //! it is boilerplate and has not most of the page, if most of it is links, or if nothing but a heading is left of it.
 //! Among the elements that say that they are the content, the one that says so most plainly is taken, should it have
-//! its share of what is left; an introduction that is before it comes along. A page of which no element says so is
-//! followed down as long as one element has most of its words.
+//! its share of what is left, or else the page. It is followed down as long as one element has most of its words; an
+//! introduction that is before that one comes along.
 
 use std::collections::HashMap;
 
 use dom_query::{Document, Element, NodeId, NodeRef};
 
+use super::endings;
 use super::parts::Part;
-use super::walk::{chars, edges, is_unseen};
+use super::walk::{chars, edges, is_heading, is_unseen};
 
 /// Characters in 100 of a block that are in links, from which on it is navigation.
 const LINKED_MAX: usize = 45;
-/// The same for an introduction: one that has links is that of another page.
+/// The same for an introduction, and for a block below headings that are links: it is that of another page.
 const LEAD_LINKED_MAX: usize = 15;
 /// Characters of a note, from which on it is content.
 const NOTE_CHARS: usize = 300;
@@ -33,8 +34,8 @@ const LEAD_CHARS: usize = 60;
 const AROUND_MAX: usize = 60;
 /// Characters in 100 of the page that an element has to have, to be gone down to.
 const MOST: usize = 75;
-/// Headings at the end that are left out.
-const LAST_HEADINGS: usize = 3;
+/// The same of an element that says that it is the content: what is around the text in it is seldom more.
+const MOST_SAID: usize = 85;
 
 /// Characters of an element; blanks do not count.
 #[derive(Clone, Copy, Default)]
@@ -42,6 +43,7 @@ struct Size {
     chars: usize,
     in_links: usize,
     in_headings: usize,
+    in_linked_headings: usize,
 }
 
 impl Size {
@@ -54,6 +56,7 @@ impl Size {
         self.chars += other.chars;
         self.in_links += other.in_links;
         self.in_headings += other.in_headings;
+        self.in_linked_headings += other.in_linked_headings;
     }
 
     fn is_linked(self, percent: usize) -> bool {
@@ -82,6 +85,14 @@ struct Candidate<'a> {
     node: NodeRef<'a>,
     part: Part,
     chars: usize,
+}
+
+/// An element that has many characters.
+#[derive(Clone, Copy)]
+struct Text {
+    /// Its characters, links left out.
+    chars: usize,
+    /// Steps of the walk before it.
     at: usize,
 }
 
@@ -103,8 +114,7 @@ struct Walk<'a> {
     linked: Vec<NodeRef<'a>>,
     candidates: Vec<Candidate<'a>>,
     leads: Vec<Lead<'a>>,
-    /// Characters of the elements that have many of them, links left out.
-    texts: HashMap<NodeId, usize>,
+    texts: HashMap<NodeId, Text>,
 }
 
 /// The HTML of the main content of a page that has `chars` characters.
@@ -133,13 +143,12 @@ pub(super) fn select(page: &Document, chars: usize) -> Option<String> {
     for node in &walk.linked {
         node.remove_from_parent();
     }
-    let Some(text) = walk.said(whole) else {
-        let found = walk.followed(page.body()?, whole);
-        leave_out_last_headings(&found);
-        return Some(html(found));
+    let text = match walk.said(whole) {
+        Some(said) => walk.followed(said.node, said.chars, MOST_SAID),
+        None => walk.followed(page.body()?, whole, MOST),
     };
-    leave_out_last_headings(&text.node);
-    Some(walk.leads_of(text).map(html).collect::<String>() + &html(text.node))
+    endings::leave_out(&text);
+    Some(walk.leads_of(text).map(html).collect::<String>() + &html(text))
 }
 
 impl<'a> Walk<'a> {
@@ -157,6 +166,7 @@ impl<'a> Walk<'a> {
                 chars,
                 in_links: if around.is_link { chars } else { 0 },
                 in_headings: if around.is_heading { chars } else { 0 },
+                in_linked_headings: if around.is_heading && around.is_link { chars } else { 0 },
             });
         }
     }
@@ -206,15 +216,15 @@ impl<'a> Walk<'a> {
     /// Remembers an element that is kept, for what it may be.
     fn keep(&mut self, node: NodeRef<'a>, element: &Element, part: Part, closed: Open) {
         let chars = closed.kept.text();
-        let is_lead = part == Part::Lead || &element.name.local == "p";
+        let is_lead = part == Part::Lead || matches!(element.name.local.as_ref(), "p" | "h2" | "h3" | "h4");
         if is_lead && chars >= LEAD_CHARS && self.candidates.len() == closed.candidates {
             self.leads.truncate(closed.leads);
             self.leads.push(Lead { node, end: self.steps });
         }
         if chars >= TEXT_CHARS {
-            self.texts.insert(node.id, chars);
+            self.texts.insert(node.id, Text { chars, at: closed.at });
             if part > Part::Boilerplate {
-                self.candidates.push(Candidate { node, part, chars, at: closed.at });
+                self.candidates.push(Candidate { node, part, chars });
             }
         }
     }
@@ -230,10 +240,14 @@ impl<'a> Walk<'a> {
         best
     }
 
-    /// The innermost element that has most of the page.
-    fn followed(&self, body: NodeRef<'a>, whole: usize) -> NodeRef<'a> {
-        let has_most = |node: &NodeRef<'_>| self.texts.get(&node.id).is_some_and(|chars| chars * 100 >= whole * MOST);
-        let mut found = body;
+    /// The innermost element that has `most` characters in 100 of the `whole` of an element. A long paragraph is not
+    /// all of a short text, nor is a quote.
+    fn followed(&self, element: NodeRef<'a>, whole: usize, most: usize) -> NodeRef<'a> {
+        let has_most = |node: &NodeRef<'_>| {
+            let is_paragraph = node.has_name("p") || node.has_name("blockquote");
+            !is_paragraph && self.texts.get(&node.id).is_some_and(|text| text.chars * 100 >= whole * most)
+        };
+        let mut found = element;
         while let Some(inner) = found.children_it(false).find(has_most) {
             found = inner;
         }
@@ -241,12 +255,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the nodes that introduce a text: leads before it within the same article.
-    fn leads_of(&self, text: &Candidate<'a>) -> impl Iterator<Item = NodeRef<'a>> {
-        let is_same = |node: &NodeRef<'_>| {
-            let chars = self.texts.get(&node.id);
-            chars.is_some_and(|chars| (chars - text.chars) * 100 <= text.chars * AROUND_MAX)
+    fn leads_of(&self, node: NodeRef<'a>) -> impl Iterator<Item = NodeRef<'a>> {
+        let text = self.texts.get(&node.id).copied().unwrap_or(Text { chars: 0, at: 0 });
+        let is_same = |around: &NodeRef<'_>| {
+            let around = self.texts.get(&around.id);
+            around.is_some_and(|around| (around.chars - text.chars) * 100 <= text.chars * AROUND_MAX)
         };
-        let around = text.node.ancestors_it(None).take_while(is_same).last().unwrap_or(text.node).id;
+        let around = node.ancestors_it(None).take_while(is_same).last().unwrap_or(node).id;
         let before = self.leads.iter().filter(move |lead| lead.end < text.at).map(|lead| lead.node);
         before.filter(move |lead| lead.ancestors_it(None).any(|node| node.id == around))
     }
@@ -260,23 +275,9 @@ impl Open {
     }
 
     fn is_navigation(&self, part: Part) -> bool {
-        self.kept.is_linked(if part == Part::Lead { LEAD_LINKED_MAX } else { LINKED_MAX })
-    }
-}
-
-/// Takes out the headings at the end of an element: nothing is below them.
-fn leave_out_last_headings(text: &NodeRef<'_>) {
-    for _ in 0..LAST_HEADINGS {
-        let mut last = *text;
-        while !last.element_ref().is_some_and(|element| is_heading(&element)) {
-            let mut child = last.last_child();
-            while let Some(blank) = child.filter(|child| child.text().trim().is_empty()) {
-                child = blank.prev_sibling();
-            }
-            let Some(inner) = child else { return };
-            last = inner;
-        }
-        last.remove_from_parent();
+        let Size { in_headings, in_linked_headings, .. } = self.kept;
+        let is_teaser = part == Part::Lead || (in_headings > 0 && in_headings == in_linked_headings);
+        self.kept.is_linked(if is_teaser { LEAD_LINKED_MAX } else { LINKED_MAX })
     }
 }
 
@@ -292,25 +293,11 @@ fn html(node: NodeRef<'_>) -> String {
     if is_inner { format!("<div>{}</div>", node.inner_html()) } else { node.html().to_string() }
 }
 
-fn is_heading(element: &Element) -> bool {
-    matches!(element.name.local.as_ref(), "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
-}
-
+/// Returns whether an element is one that is left out as a whole. A table without some of its rows or cells would say
+/// something else.
 fn is_block(element: &Element) -> bool {
     matches!(
         element.name.local.as_ref(),
-        "article"
-            | "blockquote"
-            | "div"
-            | "dl"
-            | "figure"
-            | "li"
-            | "ol"
-            | "p"
-            | "section"
-            | "table"
-            | "td"
-            | "tr"
-            | "ul"
+        "article" | "blockquote" | "div" | "figure" | "li" | "ol" | "p" | "section" | "ul"
     )
 }

@@ -49,6 +49,10 @@ fn boilerplate_within_the_text_is_left_out() {
         "<div class=teaser><a href=/1>Another story</a> of which there is a sentence or two.</div>",
         "<figure><img src=/p.png><figcaption>A tower.</figcaption></figure>",
         "<h3>Below this is nothing</h3>",
+        "<div><h3><a href=/1>Another story</a></h3>of which there are some sentences, and more, all of it.</div>",
+        "<form>Your name, please.</form>",
+        "<address>A road, a town.</address>",
+        "<span itemprop=author>A. Writer</span>",
     ] {
         assert_eq!(found(&format!("<article><p>TEXT</p>{part}</article>")), "TEXT", "{part}");
     }
@@ -69,6 +73,43 @@ fn what_only_sounds_like_boilerplate_is_kept() {
 }
 
 #[test]
+fn of_what_says_that_it_is_the_text_the_element_with_most_of_the_words_is_taken() {
+    let main = |inner: &str| format!("<div>A word.</div><main><div>Above.</div>{inner}<div>Below.</div></main>");
+    for inner in ["<div><p>TEXT</div>", "<section><div><p>TEXT</div></section>"] {
+        assert_eq!(found(&main(inner)), "TEXT", "{inner}");
+    }
+    assert_eq!(found("<article><div>TEXT</div><p>Half. TEXT</p></article>"), "TEXT Half. TEXT");
+}
+
+#[test]
+fn notes_at_the_end_are_left_out() {
+    let link = "<a href=/more>the tower that is taller, and all the others of this coast</a>";
+    for note in [
+        "<p><b>Read on</b></p>".to_owned(),
+        "<div><strong>Photographs:</strong> <em>A. Writer</em></div>".to_owned(),
+        format!("<p><em>If you have liked this, you may read on about {link}, or about one of the keepers.</em></p>"),
+        "<p><b>Sources</b></p><p><i>The book of towers</i></p>".to_owned(),
+    ] {
+        assert_eq!(found(&format!("<article><p>TEXT</p>{note}</article>")), "TEXT", "{note}");
+        let before = found(&format!("<article>{note}<p>TEXT</p></article>"));
+        assert!(before.len() > "TEXT".len(), "{note}: {before}");
+    }
+    let said =
+        "In italics, a whole last sentence that has no link, as a thought of one of the keepers: the sea is wide.";
+    assert_eq!(found(&format!("<article><p>TEXT</p><p><i>{said}</i></p></article>")), format!("TEXT {said}"));
+    assert_eq!(found("<article><p>TEXT</p><p>It is <b>bold</b></p></article>"), "TEXT It is bold");
+}
+
+#[test]
+fn a_table_keeps_its_rows_of_links() {
+    let table = "<table><tr><td>Tower<td><a href=/1>Eddystone</a><tr><td><a href=/2>Skerryvore</a></table>";
+    assert_eq!(
+        found(&format!("<article><p>TEXT</p>{table}<p>And so on.</article>")),
+        "TEXT Tower Eddystone Skerryvore And so on."
+    );
+}
+
+#[test]
 fn an_introduction_comes_along() {
     let lead = "An introduction of some words says what the whole story is about, and for whom.";
     for body in [
@@ -76,6 +117,8 @@ fn an_introduction_comes_along() {
             "<article><h1>T</h1><div class=article-intro>{lead}</div><div class=article-body><p>TEXT</div></article>"
         ),
         format!("<article><h1>T</h1><p>{lead}</p><div class=article-body><p>TEXT</div></article>"),
+        format!("<article><h1>T</h1><h2>{lead}</h2><div class=article-body><p>TEXT</div></article>"),
+        format!("<div><h1>T</h1><p>{lead}</p><div><p>TEXT</div></div>"),
     ] {
         assert_eq!(found(&body), format!("{lead} TEXT"), "{body}");
     }

@@ -26,3 +26,7 @@ pub(super) fn chars(node: &NodeRef<'_>) -> usize {
 pub(super) fn is_unseen(element: &Element) -> bool {
     matches!(element.name.local.as_ref(), "script" | "style" | "noscript" | "template" | "head")
 }
+
+pub(super) fn is_heading(element: &Element) -> bool {
+    matches!(element.name.local.as_ref(), "h1" | "h2" | "h3" | "h4" | "h5" | "h6")
+}
