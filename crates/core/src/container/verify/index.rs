@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use super::keys::KeyWalk;
+use super::keys::{Comparison, KeyWalk};
 use super::{Report, Standing};
 use crate::container::address::check::{AddressCheck, Problem, Slot};
-use crate::container::keys::KeyFile;
 use crate::disk::{Disk, Error, HEADER_BYTES, Result};
 use crate::fingerprint::Fingerprint;
 
@@ -23,16 +22,15 @@ struct Chunk {
     tail: Option<u64>,
 }
 
-/// Checks the address file in `dir` against `keys`, read up to `end`.
+/// Checks the address file in `dir` against the key file that is `compared`.
 pub(super) fn check(
     disk: &Disk,
     dir: &Path,
-    keys: &KeyFile,
-    end: u64,
-    standing: &Standing,
+    compared: &Comparison<'_>,
     chunk_records: usize,
     report: &mut Report<'_>,
 ) -> Result<()> {
+    let &Comparison { keys, end, standing, .. } = compared;
     let live = matches!(standing, Standing::Running);
     let mut pages = match AddressCheck::open(disk, dir, live, !live && standing.pages_may_be_ahead()) {
         Ok(pages) => pages,
@@ -51,7 +49,7 @@ pub(super) fn check(
     };
     report.summary.files += 2;
     report.summary.bytes += pages.bytes();
-    let mut check = Check { keys, end, standing, patience: PATIENCE, slots: 0, problems: Vec::new() };
+    let mut check = Check { compared, patience: PATIENCE, slots: 0, problems: Vec::new() };
     check.covered(&pages, report);
     let mut walk = KeyWalk::new(keys, end);
     let mut first = true;
@@ -105,9 +103,7 @@ impl Chunk {
 }
 
 struct Check<'a> {
-    keys: &'a KeyFile,
-    end: u64,
-    standing: &'a Standing,
+    compared: &'a Comparison<'a>,
     patience: u32,
     slots: u64,
     problems: Vec<Problem>,
@@ -116,9 +112,9 @@ struct Check<'a> {
 impl Check<'_> {
     /// Checks that the file covers what the last checkpoint says that it does.
     fn covered(&self, pages: &AddressCheck, report: &mut Report<'_>) {
-        let Some(noted) = self.standing.noted() else { return };
+        let Some(noted) = self.compared.standing.noted() else { return };
         let covered = pages.covered();
-        let ahead = covered > noted.key_bytes && !self.standing.pages_may_be_ahead();
+        let ahead = covered > noted.key_bytes && !self.compared.standing.pages_may_be_ahead();
         if covered < noted.key_bytes || ahead {
             let what = format!("covers {covered} bytes of key.dat; the last checkpoint notes {}", noted.key_bytes);
             report.damage(pages.path(), 40, what);
@@ -134,10 +130,10 @@ impl Check<'_> {
         first: bool,
         report: &mut Report<'_>,
     ) -> Result<()> {
-        let lenient = self.standing.pages_may_be_ahead();
+        let lenient = self.compared.standing.pages_may_be_ahead();
         // what a kill left behind the last checkpoint is written again by the replay
-        let noted = self.standing.noted().map_or(self.end, |noted| noted.key_bytes);
-        let end = if lenient { chunk.tail.unwrap_or(self.end).min(noted) } else { self.end };
+        let noted = self.compared.standing.noted().map_or(self.compared.end, |noted| noted.key_bytes);
+        let end = if lenient { chunk.tail.unwrap_or(self.compared.end).min(noted) } else { self.compared.end };
         report.expect(pages.bytes());
         let mut bucket = 0;
         while bucket < pages.buckets() {
@@ -146,7 +142,9 @@ impl Check<'_> {
                 if first && (slot.offset < HEADER_BYTES || behind && !lenient) {
                     return Some(format!("a slot that points to byte {}, outside of key.dat", slot.offset));
                 }
-                if behind { None } else { chunk.judge(slot) }
+                // the next start writes those records again from the journal
+                let is_changing = self.compared.journal.is_some_and(|journal| journal.changes(slot.offset));
+                if behind || is_changing { None } else { chunk.judge(slot) }
             };
             let mut found = Vec::new();
             let slots = pages.bucket(bucket, &mut self.patience, &judge, &mut found)?;
@@ -169,7 +167,7 @@ impl Check<'_> {
     fn finish_pass(&mut self, pages: &mut AddressCheck, first: bool, report: &mut Report<'_>) -> Result<()> {
         if first {
             pages.free_pages(&mut self.problems)?;
-            let live = matches!(self.standing, Standing::Running);
+            let live = matches!(self.compared.standing, Standing::Running);
             if !live && self.problems.is_empty() && self.slots != pages.slots() {
                 let what = format!("the head counts {} slots, the pages hold {}", pages.slots(), self.slots);
                 report.damage(pages.path(), 32, what);
@@ -190,11 +188,11 @@ impl Check<'_> {
             if offset >= pages.covered() {
                 break;
             }
-            let Some(record) = self.keys.read_if_whole(offset)? else { continue };
-            let newest = pages.newest(key, &record.url, &|offset| self.keys.read_if_whole(offset))?;
+            let Some(record) = self.compared.keys.read_if_whole(offset)? else { continue };
+            let newest = pages.newest(key, &record.url, &|offset| self.compared.keys.read_if_whole(offset))?;
             if newest.is_none_or(|newest| newest.offset < offset) {
                 let what = format!("a key record that no slot of address.idx points to: {}", record.url);
-                report.damage(self.keys.path(), offset, what);
+                report.damage(self.compared.keys.path(), offset, what);
             }
         }
         Ok(())

@@ -132,7 +132,7 @@ fn verify_in_chunks(
     let comparison = Comparison { keys, end, standing, maker, journal: journal.as_ref() };
     comparison.check_file(disk, dir, report)?;
     comparison.run(&mut walk, report)?;
-    index::check(disk, dir, keys, end, standing, chunk_records, report)
+    index::check(disk, dir, &comparison, chunk_records, report)
 }
 
 /// Reports damage to the list of what is forgotten.
