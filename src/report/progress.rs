@@ -67,11 +67,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Shows progress on standard error; `interval` is that of [`Mode::Lines`].
-    pub fn new(mode: Mode, interval: Duration) -> Self {
-        Progress::on(Screen::stderr(), mode, interval)
-    }
-
     /// Shows progress on a screen that logs are written to as well.
     pub fn on(screen: Screen, mode: Mode, interval: Duration) -> Self {
         Progress { mode, interval, screen, shown: None, samples: VecDeque::new(), hosts: Hosts::default() }

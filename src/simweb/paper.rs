@@ -103,11 +103,6 @@ impl PaperWeb {
         self.process(url).map(|process| process.per_day)
     }
 
-    /// Returns when a page had become what it is at `now`, by the clock of the web. `None` for URLs that do not change.
-    pub fn changed_at(&self, url: &str, now: Time) -> Option<Time> {
-        self.process(url).map(|process| process.version(now).changed)
-    }
-
     /// Returns when a page changes next after `now`, and `None` for URLs that do not change.
     pub fn next_change(&self, url: &str, now: Time) -> Option<Time> {
         self.process(url).map(|process| process.next_change(now))
