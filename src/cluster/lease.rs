@@ -115,6 +115,7 @@ impl Lease {
     }
 
     /// Returns how long it holds from now on, as far as is known.
+    #[cfg(test)]
     pub fn left(&self) -> Duration {
         if !self.holds() {
             return Duration::ZERO;

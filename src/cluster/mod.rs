@@ -44,7 +44,7 @@ pub use etcd::{EtcdError, EtcdOptions, StartError};
 pub use keys::Keys;
 pub use lease::Hold;
 pub use node::{EtcdOwnership, NodeOptions};
-pub use ownership::{Claimed, ClusterError, CommitError, Granted, Ownership, Wake};
+pub use ownership::{Claimed, ClusterError, CommitError, Granted, Ownership};
 pub use quota::Dealt;
 pub use record::{
     CrawlRecord, EndRecord, FiguresRecord, GrantRecord, HaltedRecord, HeadRecord, NodeRecord, QuotaRecord, RecordError,

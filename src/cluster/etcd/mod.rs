@@ -83,11 +83,6 @@ impl Etcd {
         self.connection.bind(cluster)
     }
 
-    /// Answers from before this revision are refused.
-    pub fn has_seen(&self, revision: u64) {
-        self.connection.has_seen(revision);
-    }
-
     /// The highest revision that an answer had which was not older than the question.
     pub fn seen(&self) -> u64 {
         self.connection.seen()
