@@ -24,30 +24,29 @@
 //! Leases are not trusted for safety, and etcd's locks are not used. A lease that ends early or late costs time, or at
 //! the worst requests whose head was just being written.
 
-pub mod assignment;
+pub(crate) mod assignment;
 mod balance;
-pub mod clocks;
+pub(crate) mod clocks;
 mod crawl;
 pub mod etcd;
 mod keys;
-pub mod lease;
+pub(crate) mod lease;
 mod node;
 mod ownership;
 mod quota;
-pub mod record;
-pub mod simulated;
+pub(crate) mod record;
+pub(crate) mod simulated;
 mod view;
 
 pub use balance::Wanted;
 pub use crawl::{Adding, Beginning, CrawlName, EtcdCrawl, Remains};
-pub use etcd::{EtcdError, EtcdOptions, StartError};
+pub use etcd::{EtcdError, EtcdOptions};
 pub use keys::Keys;
 pub use lease::Hold;
 pub use node::{EtcdOwnership, NodeOptions};
-pub use ownership::{Claimed, ClusterError, CommitError, Granted, Ownership};
-pub use quota::Dealt;
+pub use ownership::{Claimed, ClusterError, CommitError, Ownership};
 pub use record::{
-    CrawlRecord, EndRecord, FiguresRecord, GrantRecord, HaltedRecord, HeadRecord, NodeRecord, QuotaRecord, RecordError,
-    SeedsRecord, State, WantRecord,
+    EndRecord, FiguresRecord, GrantRecord, HaltedRecord, HeadRecord, NodeRecord, QuotaRecord, SeedsRecord, State,
+    WantRecord,
 };
-pub use view::{HeadAt, NodeAt, OwnerAt, SeedsAt, View};
+pub use view::{HeadAt, NodeAt, OwnerAt, View};

@@ -25,9 +25,9 @@
 
 mod edges;
 mod flow;
-pub mod harmonic;
+pub(crate) mod harmonic;
 mod names;
-pub mod page_rank;
+pub(crate) mod page_rank;
 mod ranks;
 
 use crate::disk::Result;

@@ -73,12 +73,12 @@ impl Progress {
     }
 
     /// Hosts that the next display has room for; 0 where none are shown.
-    pub fn hosts_wanted(&self) -> usize {
+    pub(crate) fn hosts_wanted(&self) -> usize {
         if self.mode == Mode::Live { self.room().hosts() } else { 0 }
     }
 
     /// Takes down what `hosts` do at `as_of`, for the displays that come.
-    pub fn tell_hosts(&mut self, hosts: Vec<Activity>, as_of: Time) {
+    pub(crate) fn tell_hosts(&mut self, hosts: Vec<Activity>, as_of: Time) {
         self.hosts = Hosts { hosts, as_of };
     }
 

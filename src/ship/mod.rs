@@ -29,9 +29,9 @@ mod check;
 mod copy;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
-pub mod manifest;
+pub(crate) mod manifest;
 mod merge;
-pub mod names;
+pub(crate) mod names;
 mod newest;
 mod parts;
 mod pinned;
@@ -55,11 +55,12 @@ pub use check::{Checked, Fault, check};
 pub use copy::Copying;
 pub use manifest::{Manifest, ShippedFile, ShippedLinks};
 pub use names::Names;
-pub use newest::{Reads, Since, keep_newest, newest, newest_since};
+pub use newest::{Reads, Since, newest};
+pub(crate) use newest::{keep_newest, newest_since};
 pub use pinned::Pinned;
 pub use restore::{Archive, restore};
 pub use shipper::{ShipOptions, Shipped, Shipper};
-pub use sweep::{Swept, greatest_claim, sweep};
+pub use sweep::{greatest_claim, sweep};
 pub use view::StoreView;
 
 /// The names of the directories of a shard that may have no file that a checkpoint names, and are there all the same.

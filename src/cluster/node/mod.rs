@@ -107,7 +107,7 @@ impl EtcdOwnership {
     }
 
     /// The same, by these clocks.
-    pub fn with_clocks(options: NodeOptions, clocks: Arc<dyn Clocks>) -> Result<EtcdOwnership, ClusterError> {
+    pub(crate) fn with_clocks(options: NodeOptions, clocks: Arc<dyn Clocks>) -> Result<EtcdOwnership, ClusterError> {
         let crawl = EtcdCrawl::open(&options.etcd, &options.crawl)?;
         let view = crawl.view()?;
         let shared = Arc::new(Shared {
@@ -152,7 +152,7 @@ impl EtcdOwnership {
     }
 
     /// Tells others of this node; not more often than once in ten seconds.
-    pub fn put_figures(&self, figures: &FiguresRecord) -> Result<(), ClusterError> {
+    pub(crate) fn put_figures(&self, figures: &FiguresRecord) -> Result<(), ClusterError> {
         self.shared.put_figures(figures)
     }
 
