@@ -201,7 +201,7 @@ pub enum Blame {
 ///
 /// What speaks of load or of a fault that may pass is asked for again (a server that is restarted answers 502 for a
 /// while). Everything else is the site's answer.
-pub fn judge_status(status: u16, attempt: u8, retries: u8) -> Verdict {
+pub(crate) fn judge_status(status: u16, attempt: u8, retries: u8) -> Verdict {
     match blame_of_answer(status, false) {
         Blame::Url | Blame::Host if attempt < retries => Verdict::Retry,
         _ => Verdict::Done,
