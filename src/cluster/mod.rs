@@ -17,7 +17,7 @@
 //! - *Heads only move forward*: the transaction compares the head that was read or put last, too.
 //! - *Definite answers.* A commit is sent, always the same, until etcd has said whether it counts. An answer that was
 //!   lost is no answer.
-//! - *No request without a lease* ([`lease`]): a claim says that a request may be started only until some time before
+//! - *No request without a lease* (`lease`): a claim says that a request may be started only until some time before
 //!   etcd can have dropped the node's lease. A lease that is lost is lost with all that was claimed under it.
 //! - *What is known is in order* ([`View`]): everything up to its revision, and nothing behind it.
 //!

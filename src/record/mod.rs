@@ -1,7 +1,7 @@
 //! Records that a crawl keeps of itself: its counters, how it ended, its two logs, and the snapshot that `status`
 //! reads.
 //!
-//! The engine fills it, [`report`](crate::report) and the commands read it. Nothing here decides anything. What came
+//! The engine fills it, `report` and the commands read it. Nothing here decides anything. What came
 //! from the web passes [`escape`](crate::text::escape) before it reaches a log, so that a page cannot forge a line.
 
 mod bottleneck;

@@ -243,7 +243,7 @@ pub fn failure_of_answer(status: u16, not_modified: bool) -> Option<Failure> {
     (status == 304 && !not_modified).then_some(Failure::Unconditional304)
 }
 
-/// Judges a failed attempt, counted as in [`judge_status`]. What is not HTTP comes the same way again.
+/// Judges a failed attempt, counted as in `judge_status`. What is not HTTP comes the same way again.
 pub fn judge_failure(failure: Failure, attempt: u8, retries: u8) -> Verdict {
     match failure {
         Failure::PrivateAddress | Failure::NoSuchHost | Failure::Protocol => Verdict::GiveUp,

@@ -30,7 +30,7 @@ pub(crate) const RATIO_MAX: usize = 250;
 const ANY_RATIO_BYTES: usize = 1 << 20;
 
 /// The most bytes to decode of a body of `body_bytes` where `decoded_max` is the most at all: no more than
-/// [`RATIO_MAX`] times as much as came, or `ANY_RATIO_BYTES` where that is more.
+/// `RATIO_MAX` times as much as came, or `ANY_RATIO_BYTES` where that is more.
 pub fn within_ratio(body_bytes: usize, decoded_max: usize) -> usize {
     decoded_max.min(body_bytes.saturating_mul(RATIO_MAX).max(ANY_RATIO_BYTES))
 }

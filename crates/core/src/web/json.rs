@@ -2,7 +2,7 @@
 //!
 //! Each is read into a tree, so each is bounded: a longer one than `BYTES_MAX` is passed over, and `serde_json` refuses
 //! what is nested deeper than 128 levels. What is no JSON names nothing. Linked data is read as leniently as for the
-//! facts of a page ([`lenient`]), for it is written by the same hands.
+//! facts of a page (`lenient`), for it is written by the same hands.
 
 use serde_json::Value;
 

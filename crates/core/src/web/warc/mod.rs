@@ -14,7 +14,7 @@
 //!
 //! Each record is compressed alone, so a reader seeks to any of them. The HTTP client hands over the status and the
 //! headers in order but not their bytes, so heads are rebuilt: `Transfer-Encoding` is renamed to
-//! [`MASKED_TRANSFER_ENCODING`] (the body carries none any more) and `Content-Length` is the stored body's.
+//! `MASKED_TRANSFER_ENCODING` (the body carries none any more) and `Content-Length` is the stored body's.
 //! `Content-Encoding` stays with its encoded body. Every warcinfo record says so.
 
 mod address;
