@@ -35,6 +35,7 @@ impl ConnectionHandle {
     }
 
     /// Returns whether the connection is not closed for another one.
+    #[cfg(test)]
     pub fn stays(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

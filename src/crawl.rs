@@ -10,34 +10,34 @@
 //! engine's bounded channel of [`Event`]s. One more takes commands of the operator in, which have
 //! a channel of their own ([`control`]). What is the crawl directory's is apart (`crawl::directory`).
 
-pub mod archives;
-pub mod backup;
-pub mod cluster;
-pub mod console;
-pub mod control;
-pub mod dedup;
+pub(crate) mod archives;
+pub(crate) mod backup;
+pub(crate) mod cluster;
+pub(crate) mod console;
+pub(crate) mod control;
+pub(crate) mod dedup;
 mod director;
 mod directory;
-pub mod dirs;
-pub mod due;
+pub(crate) mod dirs;
+pub(crate) mod due;
 mod ending;
-pub mod explain;
-pub mod extent;
+pub(crate) mod explain;
+pub(crate) mod extent;
 mod figures;
 mod files;
-pub mod live;
+pub(crate) mod live;
 mod machine;
-pub mod memory;
+pub(crate) mod memory;
 mod metrics;
 mod nothing;
 mod options;
-pub mod plan;
-pub mod recrawl;
-pub mod related;
+pub(crate) mod plan;
+pub(crate) mod recrawl;
+pub(crate) mod related;
 mod rendering;
-pub mod reports;
+pub(crate) mod reports;
 mod request;
-pub mod retention;
+pub(crate) mod retention;
 mod runtime;
 mod seat;
 mod secrets;
@@ -45,8 +45,8 @@ mod shard_directory;
 mod shard_run;
 mod share;
 pub(crate) mod signals;
-pub mod sites;
-pub mod sizes;
+pub(crate) mod sites;
+pub(crate) mod sizes;
 mod threads;
 mod treatment;
 pub mod verify;
@@ -72,7 +72,8 @@ use director::Plan;
 use directory::Directory;
 use ending::Ending;
 use live::Observer;
-pub use options::{copied_config, key_maker};
+pub(crate) use options::copied_config;
+pub use options::key_maker;
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
 use runtime::{Network, Runtime};
 use shard_directory::Company;
@@ -192,7 +193,7 @@ fn number(request: &CrawlRequest, directory: &Directory, seeds: ListedSeeds) -> 
 }
 
 /// Returns whether there is a crawl in `dir`, or the rest of one.
-pub fn is_begun(dir: &Path) -> bool {
+pub(crate) fn is_begun(dir: &Path) -> bool {
     directory::is_begun(&Disk::real(), dir)
 }
 

@@ -29,9 +29,9 @@
 //! | [`web`] | the web's formats, pure: URLs, scope, robots.txt, HTML links, codings, WARC |
 //! | [`browser`] | pages rendered by the system's Chromium, whose every request the caller answers |
 //! | [`signature`] | who sends a request, proved: keys, their directory, signatures of requests |
-//! | [`connections`] | the bounded number of connections to a server of this process |
+//! | `connections` | the bounded number of connections to a server of this process |
 //! | [`text`] | text for people: figures with units, foreign text made harmless |
-//! | [`table`] | tables as the tools of people read them: TSV, CSV, JSON lines, SQLite, Parquet |
+//! | `table` | tables as the tools of people read them: TSV, CSV, JSON lines, SQLite, Parquet |
 //! | [`graph`] | which hosts link to which, and their centrality, by sorting and sequential passes |
 //! | [`similar`] | texts that are nearly the same, by sorts of their signatures |
 //! | [`reading`] | pages as people read them: trees within limits, main content, Markdown |
@@ -46,18 +46,18 @@
 //! | [`ship`] | checkpoints in a store of objects, and directories from there |
 //! | [`cluster`] | who owns a shard and which checkpoint counts, on many machines |
 //! | [`engine`] | the state machine that owns all of the above |
-//! | [`node`] | what a node does for a shard: its directory from the store, its checkpoints into it, heads of others |
+//! | `node` | what a node does for a shard: its directory from the store, its checkpoints into it, heads of others |
 //! | [`fetch`] | requests on tokio |
 //! | [`process`] | threads that find links and build records |
-//! | [`render`] | pages in browsers whose every request the engine answers |
+//! | `render` | pages in browsers whose every request the engine answers |
 //! | [`simweb`] | a synthetic web on loopback that knows the right result |
 //! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has of its own |
-//! | [`report`] | display, closing statistics, metrics |
-//! | [`console`] | the page in a browser that shows a crawl: its server, its hour of history, what it may be asked |
+//! | `report` | display, closing statistics, metrics |
+//! | `console` | the page in a browser that shows a crawl: its server, its hour of history, what it may be asked |
 //! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail |
 //! | [`crawl`] | the wiring: start, signals, stop; what is told beside a crawl: explain, verify, reports, plan |
 //! | [`archive`] | what a crawl has stored, for other programs: its pages, by URL, in order, and as they come |
-//! | [`audit`] | what is wrong with a site, by what a crawl has stored of it: findings, and reports of them |
+//! | `audit` | what is wrong with a site, by what a crawl has stored of it: findings, and reports of them |
 //! | [`cli`] | the command line |
 //! | `fuzzing` | drives every parser of foreign bytes; in no release |
 //!
@@ -78,14 +78,14 @@ pub use crawler_core::{
 };
 
 pub mod archive;
-pub mod audit;
+mod audit;
 pub mod browser;
 pub mod catalog;
 pub mod cli;
 pub mod cluster;
 pub mod config;
-pub mod connections;
-pub mod console;
+mod connections;
+mod console;
 pub mod crawl;
 pub mod engine;
 pub mod exchange;
@@ -93,15 +93,15 @@ pub mod fetch;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 pub mod graph;
-pub mod node;
+mod node;
 pub mod process;
 pub mod record;
-pub mod render;
-pub mod report;
+mod render;
+mod report;
 pub mod ship;
 pub mod signature;
 pub mod simulator;
 pub mod simweb;
 pub mod store;
-pub mod table;
+mod table;
 pub mod text;

@@ -54,11 +54,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub use external::{ExternalCounts, REDIRECTS_MAX};
-pub use figures::{Class, Figures};
-pub use finding::{Finding, Item, Kind, Weight};
-pub use report::{Count, Files, Summary};
-pub use sample::{Sample, Sampled};
-pub use tree::Branch;
+pub use figures::Figures;
+pub use finding::{Kind, Weight};
+pub use report::{Files, Summary};
 
 use crate::archive::{self, Archive};
 use crate::clock::Time;

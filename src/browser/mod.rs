@@ -43,7 +43,7 @@ use tokio::sync::{Mutex, OnceCell, Semaphore};
 
 pub use consent::Consent;
 pub use network::{Asked, Denied, Fulfilled, Network, Reply, ResourceKind};
-pub use options::{BrowserOptions, PictureFormat, Quiet, RenderOptions, Screenshot, Viewport};
+pub use options::{BrowserOptions, PictureFormat, Quiet, RenderOptions, Screenshot};
 use process::Process;
 pub use program::{Program, find};
 pub use rendered::{Ended, Refused, RefusedKind, RenderFailure, Rendered};

@@ -1,7 +1,5 @@
 //! Requests of a page, and the answers of the crawler: the one way between a page and the network.
 
-use std::sync::mpsc::Receiver;
-
 /// Answers what pages ask for. The browser itself reaches nothing.
 ///
 /// A page may ask for any URL with any method: the one who answers judges addresses, robots.txt, methods and limits.
@@ -103,12 +101,6 @@ impl Reply {
         Reply { sink: Some(Box::new(sink)) }
     }
 
-    /// A reply whose answer is received elsewhere.
-    pub fn channel() -> (Reply, Receiver<Result<Fulfilled, Denied>>) {
-        let (to, from) = std::sync::mpsc::sync_channel(1);
-        (Reply::new(move |answer| drop(to.send(answer))), from)
-    }
-
     /// Answers with a response.
     pub fn fulfill(self, status: u16, headers: Vec<(String, String)>, body: Vec<u8>) {
         self.answer(Ok(Fulfilled { status, headers, body }));
@@ -142,18 +134,26 @@ impl std::fmt::Debug for Reply {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::{Receiver, sync_channel};
+
     use super::*;
+
+    /// A reply whose answer is received here.
+    fn channel() -> (Reply, Receiver<Result<Fulfilled, Denied>>) {
+        let (to, from) = sync_channel(1);
+        (Reply::new(move |answer| drop(to.send(answer))), from)
+    }
 
     #[test]
     fn a_request_is_answered_once_and_fails_where_nobody_answers() {
-        let (reply, answer) = Reply::channel();
+        let (reply, answer) = channel();
         reply.fulfill(200, vec![("Content-Type".to_owned(), "text/plain".to_owned())], b"yes".to_vec());
         assert_eq!(answer.recv().unwrap().unwrap().body, b"yes");
         assert!(answer.recv().is_err());
-        let (reply, answer) = Reply::channel();
+        let (reply, answer) = channel();
         reply.fail(Denied::Refused);
         assert_eq!(answer.recv().unwrap().unwrap_err(), Denied::Refused);
-        let (reply, answer) = Reply::channel();
+        let (reply, answer) = channel();
         drop(reply);
         assert_eq!(answer.recv().unwrap().unwrap_err(), Denied::Failed);
     }

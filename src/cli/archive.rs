@@ -40,12 +40,12 @@ pub struct Entry {
 
 impl Entry {
     /// True for a 304 that says that the version with status 200 to which it refers is still the page.
-    pub fn is_confirmed(&self) -> bool {
+    pub(crate) fn is_confirmed(&self) -> bool {
         self.status == 304 && self.payload.is_some()
     }
 
     /// True if its payload is stored with another page.
-    pub fn is_revisit(&self) -> bool {
+    pub(crate) fn is_revisit(&self) -> bool {
         self.payload.is_some() || self.external
     }
 }
@@ -77,7 +77,7 @@ impl Response {
     }
 
     /// The content codings in the order in which they were applied, with a 304 those of the body.
-    pub fn content_encoding(&self) -> Option<String> {
+    pub(crate) fn content_encoding(&self) -> Option<String> {
         self.stated(|fields| headers::list(fields, "content-encoding"))
     }
 

@@ -4,7 +4,7 @@
 //! errors go to standard error. Subcommands read a crawl directory and never write to it,
 //! but for `verify --rebuild`, `report --write`, `compact` and `forget`; `ctl` talks to the process that does.
 
-pub mod archive;
+pub(crate) mod archive;
 mod audit;
 mod backup;
 mod canonical;
@@ -46,7 +46,7 @@ mod robots;
 mod run;
 mod seed_words;
 mod selection;
-pub mod simulate;
+pub(crate) mod simulate;
 mod status;
 mod tables;
 mod verify;

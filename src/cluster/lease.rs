@@ -68,12 +68,12 @@ impl Lease {
     }
 
     /// The moment at which a renewal is sent now.
-    pub fn sending(&self) -> Sent {
+    pub(crate) fn sending(&self) -> Sent {
         Sent::now(&*self.clocks)
     }
 
     /// The renewal that was sent then has succeeded, for so long; says whether it counts.
-    pub fn renewed(&self, sent: Sent, lasts: Duration) -> bool {
+    pub(crate) fn renewed(&self, sent: Sent, lasts: Duration) -> bool {
         let jumped = self.jumped.lock().unwrap_or_else(PoisonError::into_inner);
         if jumped.is_some_and(|at| sent.boot <= at) {
             return false;
@@ -115,6 +115,7 @@ impl Lease {
     }
 
     /// Returns how long it holds from now on, as far as is known.
+    #[cfg(test)]
     pub fn left(&self) -> Duration {
         if !self.holds() {
             return Duration::ZERO;
@@ -158,7 +159,7 @@ impl Hold {
     }
 
     /// The claim is given up, or gone.
-    pub fn drop_claim(&self) {
+    pub(crate) fn drop_claim(&self) {
         self.is_dropped.store(true, Ordering::Release);
     }
 }

@@ -17,37 +17,36 @@
 //! - *Heads only move forward*: the transaction compares the head that was read or put last, too.
 //! - *Definite answers.* A commit is sent, always the same, until etcd has said whether it counts. An answer that was
 //!   lost is no answer.
-//! - *No request without a lease* ([`lease`]): a claim says that a request may be started only until some time before
+//! - *No request without a lease* (`lease`): a claim says that a request may be started only until some time before
 //!   etcd can have dropped the node's lease. A lease that is lost is lost with all that was claimed under it.
 //! - *What is known is in order* ([`View`]): everything up to its revision, and nothing behind it.
 //!
 //! Leases are not trusted for safety, and etcd's locks are not used. A lease that ends early or late costs time, or at
 //! the worst requests whose head was just being written.
 
-pub mod assignment;
+pub(crate) mod assignment;
 mod balance;
-pub mod clocks;
+pub(crate) mod clocks;
 mod crawl;
 pub mod etcd;
 mod keys;
-pub mod lease;
+pub(crate) mod lease;
 mod node;
 mod ownership;
 mod quota;
-pub mod record;
-pub mod simulated;
+pub(crate) mod record;
+pub(crate) mod simulated;
 mod view;
 
 pub use balance::Wanted;
 pub use crawl::{Adding, Beginning, CrawlName, EtcdCrawl, Remains};
-pub use etcd::{EtcdError, EtcdOptions, StartError};
+pub use etcd::{EtcdError, EtcdOptions};
 pub use keys::Keys;
 pub use lease::Hold;
 pub use node::{EtcdOwnership, NodeOptions};
-pub use ownership::{Claimed, ClusterError, CommitError, Granted, Ownership, Wake};
-pub use quota::Dealt;
+pub use ownership::{Claimed, ClusterError, CommitError, Ownership};
 pub use record::{
-    CrawlRecord, EndRecord, FiguresRecord, GrantRecord, HaltedRecord, HeadRecord, NodeRecord, QuotaRecord, RecordError,
-    SeedsRecord, State, WantRecord,
+    EndRecord, FiguresRecord, GrantRecord, HaltedRecord, HeadRecord, NodeRecord, QuotaRecord, SeedsRecord, State,
+    WantRecord,
 };
-pub use view::{HeadAt, NodeAt, OwnerAt, SeedsAt, View};
+pub use view::{HeadAt, NodeAt, OwnerAt, View};

@@ -8,7 +8,7 @@ use super::balance::Wanted;
 use super::etcd::{EtcdError, StartError};
 use super::lease::Hold;
 use super::quota::Dealt;
-use super::record::{EndRecord, GrantRecord, HaltedRecord, HeadRecord, QuotaRecord, RecordError, SeedsRecord, State};
+use super::record::{EndRecord, GrantRecord, HaltedRecord, HeadRecord, QuotaRecord, RecordError, SeedsRecord};
 use super::view::{HeadAt, SeedsAt, View};
 use crate::exchange::Revision;
 
@@ -147,9 +147,6 @@ impl Claimed {
     }
 }
 
-/// A callback for when something has changed. It must not wait, nor ask the cluster.
-pub type Wake = Box<dyn Fn() + Send + Sync>;
-
 /// Pages and bytes that were granted to a shard, and the rest for others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
@@ -170,8 +167,6 @@ pub trait Ownership: fmt::Debug + Send + Sync {
     fn release(&self, claimed: &Claimed) -> Result<(), ClusterError>;
     /// Returns what is known: everything up to the view's revision.
     fn heads(&self) -> Arc<View>;
-    /// Calls `wake` whenever that has changed.
-    fn watch(&self, wake: Wake);
     /// Returns whether this node may start requests at all. [`Claimed::holds`] says whether it may for a shard.
     fn holds(&self) -> bool;
     /// Returns the shards that this node should claim, and hand over. Changes with time alone, too: to be asked about
@@ -190,8 +185,6 @@ pub trait Ownership: fmt::Debug + Send + Sync {
     fn give_back(&self, claimed: &Claimed, used: GrantRecord) -> Result<Granted, ClusterError>;
     /// Ends the crawl, unless what is wanted has changed since `want_at`; says whether it has ended.
     fn put_end(&self, want_at: Revision, end: EndRecord) -> Result<bool, ClusterError>;
-    /// Sets what all nodes have to do, and returns the revision since which they have.
-    fn set_want(&self, state: State) -> Result<Revision, ClusterError>;
     /// Adds the list of seeds that this object has.
     fn put_seeds(&self, object: &str, count: u64) -> Result<SeedsAt, ClusterError>;
     /// Nobody claims the shard from now on: `halted` says why.

@@ -15,11 +15,6 @@ impl SourceLine {
     pub(super) fn new(name: &str, line: usize) -> Self {
         SourceLine { name: name.to_owned(), line }
     }
-
-    /// The line, counted from 1; 0 where the value is not from a line.
-    pub fn line(&self) -> usize {
-        self.line
-    }
 }
 
 impl fmt::Display for SourceLine {

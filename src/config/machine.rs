@@ -38,7 +38,7 @@ fn is_own(key: &str) -> bool {
 impl Config {
     /// Returns these settings, which are a crawl's, as they are on a machine with the file of `own`; and the keys in
     /// that file that are the crawl's and say something else there, with their places.
-    pub fn on_machine(&self, own: &Config, origins: &Origins) -> Result<(Config, Vec<String>), ConfigError> {
+    pub(crate) fn on_machine(&self, own: &Config, origins: &Origins) -> Result<(Config, Vec<String>), ConfigError> {
         let (mut text, mut section, mut ignored) = (String::new(), String::new(), Vec::new());
         for ((key, of_crawl), (_, of_machine)) in self.entries().into_iter().zip(own.entries()) {
             let origin = origins.of(&key);

@@ -17,7 +17,7 @@ mod machine;
 mod memory;
 mod nearest;
 mod recrawl;
-pub mod reference;
+pub(crate) mod reference;
 mod sections;
 mod site;
 mod value;
@@ -31,17 +31,18 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-pub use access::{Auth, Cookies, Login, Logins};
+pub use access::{Auth, Cookies, Login};
 pub use error::{ConfigError, SourceLine};
 pub use headers::Headers;
 pub use hosts::Hosts;
-pub use recrawl::{Recrawl, RecrawlChange, RecrawlMode, RecrawlPattern, RecrawlSettings};
+pub use recrawl::{Recrawl, RecrawlChange, RecrawlMode, RecrawlPattern};
 pub use sections::{
     Budget, BySupporters, Cluster, Container, Crawl, CrawlDelayBeyond, Dns, Drum, Fetch, Frontier, Identity, LogFormat,
     Network, Pictures, Politeness, ReadableBy, Render, Report, Robots, Scope, Seen,
 };
 pub use site::{Priority, Site};
-pub use value::{Bytes, Workers, parse_bytes, parse_duration, parse_keep, show_duration};
+pub use value::{Bytes, Workers};
+pub(crate) use value::{parse_bytes, parse_duration, parse_keep, show_duration};
 pub use written::{Origin, Origins};
 
 pub(crate) use nearest::nearest;
@@ -142,7 +143,7 @@ impl Config {
     }
 
     /// As [`load`](Config::load), and where each value comes from.
-    pub fn load_with_origins(path: Option<&Path>) -> Result<(Config, Origins), ConfigError> {
+    pub(crate) fn load_with_origins(path: Option<&Path>) -> Result<(Config, Origins), ConfigError> {
         let Some(path) = path else { return Ok((Config::default(), Origins::default())) };
         let name = path.display().to_string();
         let read = |source| ConfigError::Read { name: name.clone(), source };
@@ -160,7 +161,7 @@ impl Config {
     }
 
     /// As [`parse`](Config::parse), and where each value comes from.
-    pub fn parse_with_origins(text: &str, name: &str) -> Result<(Config, Origins), ConfigError> {
+    pub(crate) fn parse_with_origins(text: &str, name: &str) -> Result<(Config, Origins), ConfigError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let lines = SourceText { text, name };
         let table = DeTable::parse(text).map_err(|e| ConfigError::Syntax {
@@ -220,7 +221,7 @@ impl Config {
     }
 
     /// Returns the settings that hold for all sites: without the `[[site]]` tables.
-    pub fn without_sites(&self) -> Config {
+    pub(crate) fn without_sites(&self) -> Config {
         let Config {
             crawl,
             identity,
@@ -264,7 +265,7 @@ impl Config {
     }
 
     /// The product token of a user agent that a crawl would take; none where it would refuse it.
-    pub fn token_of(user_agent: &str) -> Option<&str> {
+    pub(crate) fn token_of(user_agent: &str) -> Option<&str> {
         check::whole_token(user_agent)
     }
 

@@ -210,12 +210,12 @@ impl Site {
     }
 
     /// True where the table has anything that only its own origins may receive.
-    pub fn has_secrets(&self) -> bool {
+    pub(crate) fn has_secrets(&self) -> bool {
         !self.secret_keys().is_empty()
     }
 
     /// The settings that it has and that only its own origins may hear.
-    pub fn secret_keys(&self) -> Vec<&'static str> {
+    pub(crate) fn secret_keys(&self) -> Vec<&'static str> {
         let mut of_headers = self.headers.iter().flat_map(|headers| headers.0.values());
         let settings = [
             ("headers", of_headers.any(|value| super::reference::refers(value) == Ok(true))),
@@ -233,13 +233,13 @@ impl Site {
     }
 
     /// The key by which it sets `key`, written `section.key`; none where it leaves that as it is.
-    pub fn sets(&self, key: &str) -> Option<&'static str> {
+    pub(crate) fn sets(&self, key: &str) -> Option<&'static str> {
         let mut own = self.set_keys().into_iter();
         own.find(|own| PLACES.iter().any(|(name, section)| name == own && is_at(key, section, own)))
     }
 
     /// Writes its settings over those of `there`, which then holds where the table does; `all` has what holds for all.
-    pub fn apply_to(&self, there: &mut Config, all: &Config) {
+    pub(crate) fn apply_to(&self, there: &mut Config, all: &Config) {
         fn put<T: Clone>(to: &mut T, from: &Option<T>) {
             from.iter().for_each(|value| to.clone_from(value));
         }

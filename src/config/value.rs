@@ -27,7 +27,7 @@ impl Bytes {
     }
 
     /// `n` GiB.
-    pub const fn gib(n: u64) -> Self {
+    pub(crate) const fn gib(n: u64) -> Self {
         Bytes(n << 30)
     }
 
@@ -42,7 +42,7 @@ impl Bytes {
     }
 
     /// The number as a length in memory.
-    pub fn as_usize(self) -> usize {
+    pub(crate) fn as_usize(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }
@@ -93,7 +93,7 @@ pub(super) trait Setting: Sized {
 }
 
 /// A duration written as numbers with units: `250ms`, `10s`, `5m`, `24h`, `30d`, `1h30m`.
-pub fn parse_duration(text: &str) -> Option<Duration> {
+pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut total = Duration::ZERO;
     if rest.is_empty() {
@@ -120,7 +120,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
 
 /// A duration as [`parse_duration`] reads it, in the largest unit that it is a whole number of: `250ms`, `10s`, `24h`,
 /// `30d`.
-pub fn show_duration(duration: Duration) -> String {
+pub(crate) fn show_duration(duration: Duration) -> String {
     const UNITS: [(u128, &str, u128); 4] =
         [(86_400_000, "d", 2), (3_600_000, "h", 1), (60_000, "m", 1), (1_000, "s", 1)];
     let ms = duration.as_millis();
@@ -164,7 +164,7 @@ pub(super) fn named<T>(value: &DeValue<'_>, read: impl Fn(&DeValue<'_>) -> Optio
 }
 
 /// A size written as a number with a unit: `500KiB`, `64MiB`, `2GiB`, `1TiB`, `10MB`, `128B`, or a plain number.
-pub fn parse_bytes(text: &str) -> Option<Bytes> {
+pub(crate) fn parse_bytes(text: &str) -> Option<Bytes> {
     let (number, unit) = split_number(text.trim())?;
     let unit_bytes: u64 = match unit.trim() {
         "" | "B" => 1,
@@ -282,7 +282,7 @@ impl Setting for Keep {
 }
 
 /// Reads which versions an archive keeps: `all`, a number of versions such as `3`, or an age such as `90d`.
-pub fn parse_keep(text: &str) -> Option<Keep> {
+pub(crate) fn parse_keep(text: &str) -> Option<Keep> {
     match text.trim() {
         "all" => Some(Keep::All),
         text => text.parse().ok().map(Keep::Versions).or_else(|| parse_duration(text).map(Keep::Age)),

@@ -44,7 +44,7 @@ impl Origins {
     }
 
     /// Notes that an option of the command line set `key`, written `section.key`.
-    pub fn set_by_option(&mut self, key: &str, option: &'static str) {
+    pub(crate) fn set_by_option(&mut self, key: &str, option: &'static str) {
         self.0.insert(key.to_owned(), Origin::CommandLine(option));
     }
 
@@ -56,7 +56,7 @@ impl Origins {
 
 impl Config {
     /// Every key with its value, as a file that gives the same configuration.
-    pub fn to_toml(&self) -> String {
+    pub(crate) fn to_toml(&self) -> String {
         self.to_toml_with(|_, _| Some(String::new()))
     }
 
@@ -74,7 +74,7 @@ impl Config {
 
     /// As [`to_toml`](Config::to_toml), each line with the comment that `comment` gives for its key (`section.key`) and
     /// value; a key for which it gives none is left out.
-    pub fn to_toml_with(&self, comment: impl Fn(&str, &str) -> Option<String>) -> String {
+    pub(crate) fn to_toml_with(&self, comment: impl Fn(&str, &str) -> Option<String>) -> String {
         let mut config = self.clone();
         let mut text = String::new();
         for name in SECTIONS {

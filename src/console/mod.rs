@@ -47,7 +47,6 @@ mod warnings;
 pub use documents::{
     Bottleneck, Bytes, Content, DiskUse, Limits, MetBudget, RequestRow, SeedRow, Seeds, State, Tree, TreeRow, Version,
 };
-pub use history::{Classes, Point};
 pub use server::{Console, ConsoleError};
 pub use source::{Problem, Source};
 pub use warnings::{RecentWarnings, Warning};

@@ -36,7 +36,7 @@ pub struct RecentWarnings(Arc<Mutex<VecDeque<Warning>>>);
 
 impl RecentWarnings {
     /// The newest first.
-    pub fn newest_first(&self) -> Vec<Warning> {
+    pub(crate) fn newest_first(&self) -> Vec<Warning> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().rev().cloned().collect()
     }
 

@@ -16,8 +16,8 @@ mod node;
 mod orders;
 mod reload;
 mod server;
-pub mod socket;
-pub mod wire;
+pub(crate) mod socket;
+pub(crate) mod wire;
 
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;

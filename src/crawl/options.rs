@@ -55,7 +55,7 @@ pub(super) fn read_copy(disk: &Disk, dir: &Path) -> disk::Result<Option<Config>>
 }
 
 /// The settings that the crawl in `dir` was run with last, if their copy can be read.
-pub fn copied_config(dir: &Path) -> disk::Result<Option<Config>> {
+pub(crate) fn copied_config(dir: &Path) -> disk::Result<Option<Config>> {
     read_copy(&Disk::real(), dir)
 }
 

@@ -109,12 +109,12 @@ impl CrawlRequest {
     }
 
     /// True if the log is written as JSON.
-    pub fn logs_json(&self) -> bool {
+    pub(crate) fn logs_json(&self) -> bool {
         self.config.report.log_format == LogFormat::Json
     }
 
     /// Returns the name by which messages call the place that the seeds are from.
-    pub fn seeds_name(&self) -> String {
+    pub(crate) fn seeds_name(&self) -> String {
         self.seeds_path.as_deref().map_or_else(|| "command line".to_owned(), |path| path.display().to_string())
     }
 

@@ -33,7 +33,7 @@ use crate::engine::{Addressed, Event, FetchJob, Fetched, ReplyTo, RequestSetting
 use crate::web::address::AddressGuard;
 use crate::web::name_server::NameServer;
 use body::Bodies;
-pub use body::large_bodies;
+pub(crate) use body::large_bodies;
 use idle::IdlePlaces;
 pub use permission::Permission;
 use protocols::ProtocolMemory;
@@ -43,7 +43,7 @@ use rustls::pki_types::CertificateDer;
 
 /// Bodies up to this size count on the worker's own share of memory; longer ones are on the disk
 /// while they come.
-pub const SMALL_BODY_BYTES: usize = 256 << 10;
+pub(crate) const SMALL_BODY_BYTES: usize = 256 << 10;
 
 /// Pause before the next attempt, if no file was left for a connection.
 const FILES_PAUSE: Duration = Duration::from_millis(200);

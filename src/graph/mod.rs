@@ -16,18 +16,18 @@
 //! # What is computed
 //!
 //! - **Harmonic centrality** of a host: the sum of 1/d over all hosts from which it can be reached, d being the number
-//!   of links on the shortest way. See [`harmonic`]: exact up to [`harmonic::EXACT_MAX`] hosts, estimated by HyperBall
+//!   of links on the shortest way. See `harmonic`: exact up to `harmonic::EXACT_MAX` hosts, estimated by HyperBall
 //!   (Boldi and Vigna, 2013) above.
-//! - **PageRank** (Page and others, 1998; damping 0.85), see [`page_rank`].
+//! - **PageRank** (Page and others, 1998; damping 0.85), see `page_rank`.
 //! - **In-degree**: the number of other hosts that link to a host.
 //!
 //! A link from a host to itself is no edge, and each pair of hosts is one edge, however many links there are.
 
 mod edges;
 mod flow;
-pub mod harmonic;
+pub(crate) mod harmonic;
 mod names;
-pub mod page_rank;
+pub(crate) mod page_rank;
 mod ranks;
 
 use crate::disk::Result;

@@ -29,7 +29,7 @@ pub use eras::{Begun, Eras, Known};
 pub use heads::Heads;
 pub use note::{Note, Stamp};
 pub use objects::{aside, prefix, read_json};
-pub use shipments::{Alone, Commit, Pause, Shipments};
+pub use shipments::{Alone, Shipments};
 
 use crate::{disk, store};
 

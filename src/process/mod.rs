@@ -19,10 +19,12 @@ mod stated;
 mod tests;
 
 use linked::Favicon;
-pub use listed::{SITEMAP_LINK_BYTES, format_of};
-pub use pool::{LARGE_FINDINGS, ProcessPool, SMALL_FINDINGS_BYTES};
+pub(crate) use listed::{SITEMAP_LINK_BYTES, format_of};
+pub use pool::ProcessPool;
+pub(crate) use pool::{LARGE_FINDINGS, SMALL_FINDINGS_BYTES};
 use referrers::Referrers;
-pub use rendered::{RenderOutcome, RenderedPage, read_as_rendered};
+pub(crate) use rendered::read_as_rendered;
+pub use rendered::{RenderOutcome, RenderedPage};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -163,7 +165,7 @@ impl Processor {
     }
 
     /// The same for that one of several engines which has this number.
-    pub fn process_for(&mut self, engine: usize, fetched: Fetched) -> disk::Result<Processed> {
+    pub(crate) fn process_for(&mut self, engine: usize, fetched: Fetched) -> disk::Result<Processed> {
         let Fetched { mut job, mut response } = fetched;
         self.resolve_referrer(engine, &mut job)?;
         self.meet(job.settings.as_deref());

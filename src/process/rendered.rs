@@ -49,7 +49,7 @@ pub enum RenderOutcome {
 }
 
 /// The answer with `dom` in the place of its body.
-pub fn read_as_rendered(response: &Response, dom: &str) -> Response {
+pub(crate) fn read_as_rendered(response: &Response, dom: &str) -> Response {
     let is_of_body = |name: &[u8]| {
         ["content-type", "content-encoding", "content-length", "transfer-encoding"]
             .iter()
@@ -85,7 +85,7 @@ impl Processor {
     }
 
     /// A page with what came of its rendering.
-    pub fn process_rendered(
+    pub(crate) fn process_rendered(
         &mut self,
         number: u64,
         processed: Processed,

@@ -66,7 +66,7 @@ pub struct CalendarFigures {
 
 impl CalendarFigures {
     /// True where the crawl has nothing else to do than to wait for a page of the calendar.
-    pub fn is_waiting(&self) -> bool {
+    pub(crate) fn is_waiting(&self) -> bool {
         self.is_on && self.pages > 0
     }
 
@@ -96,7 +96,7 @@ impl CalendarFigures {
     }
 
     /// True where intervals are longer than they should be.
-    pub fn is_stretched(&self) -> bool {
+    pub(crate) fn is_stretched(&self) -> bool {
         self.stretch >= STRETCH_MIN
     }
 

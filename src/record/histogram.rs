@@ -23,7 +23,8 @@ impl Default for Histogram {
 
 impl Histogram {
     /// Upper bounds, in seconds.
-    pub const BOUNDS_S: [f64; 14] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
+    pub(crate) const BOUNDS_S: [f64; 14] =
+        [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
 
     /// Counts a duration.
     pub fn count(&mut self, duration: Duration) {
@@ -41,7 +42,7 @@ impl Histogram {
     }
 
     /// Returns for each bound, and last for none, the number of durations that were no longer.
-    pub fn cumulative(&self) -> impl Iterator<Item = (Option<f64>, u64)> {
+    pub(crate) fn cumulative(&self) -> impl Iterator<Item = (Option<f64>, u64)> {
         let bounds = Histogram::BOUNDS_S.iter().copied().map(Some).chain([None]);
         bounds.zip(self.counts.iter().scan(0, |sum, count| {
             *sum += count;

@@ -52,7 +52,7 @@ impl LimitedList {
     }
 
     /// Returns the entries, those with most URLs left out first.
-    pub fn by_count(&self) -> Vec<&Limited> {
+    pub(crate) fn by_count(&self) -> Vec<&Limited> {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.name.cmp(&b.name)));
         entries

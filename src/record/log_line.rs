@@ -70,7 +70,7 @@ impl<'a> ReadLine<'a> {
     }
 
     /// Returns the text after `name:` among the annotations.
-    pub fn annotation(&self, name: &str) -> Option<&'a str> {
+    pub(crate) fn annotation(&self, name: &str) -> Option<&'a str> {
         self.annotations.split(',').find_map(|note| note.strip_prefix(name)?.strip_prefix(':'))
     }
 
@@ -81,12 +81,12 @@ impl<'a> ReadLine<'a> {
 
     /// True if the request was made for the sake of another one: for a robots.txt, for the target of its redirect, or
     /// for a login.
-    pub fn is_prerequisite(&self) -> bool {
+    pub(crate) fn is_prerequisite(&self) -> bool {
         self.hops.trim_end_matches('R').ends_with('P')
     }
 
     /// True if the request was a step of a login.
-    pub fn is_login(&self) -> bool {
+    pub(crate) fn is_login(&self) -> bool {
         self.has_note("login")
     }
 
@@ -102,7 +102,7 @@ impl<'a> ReadLine<'a> {
 }
 
 /// `scheme://host:port` of a URL in the fetch form, which has no user information.
-pub fn origin_of(url: &str) -> Option<&str> {
+pub(crate) fn origin_of(url: &str) -> Option<&str> {
     let scheme = url.find("://")?;
     let rest = &url[scheme + 3..];
     let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());

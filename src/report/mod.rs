@@ -4,9 +4,9 @@
 //! came from the web passes [`escape`](crate::text::escape) before it reaches a terminal, so that a page cannot forge a
 //! line or move a cursor.
 
-pub mod closing;
-pub mod closing_json;
-pub mod metrics;
+pub(crate) mod closing;
+pub(crate) mod closing_json;
+pub(crate) mod metrics;
 mod moment;
 mod progress;
 mod screen;

@@ -67,23 +67,18 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Shows progress on standard error; `interval` is that of [`Mode::Lines`].
-    pub fn new(mode: Mode, interval: Duration) -> Self {
-        Progress::on(Screen::stderr(), mode, interval)
-    }
-
     /// Shows progress on a screen that logs are written to as well.
     pub fn on(screen: Screen, mode: Mode, interval: Duration) -> Self {
         Progress { mode, interval, screen, shown: None, samples: VecDeque::new(), hosts: Hosts::default() }
     }
 
     /// Hosts that the next display has room for; 0 where none are shown.
-    pub fn hosts_wanted(&self) -> usize {
+    pub(crate) fn hosts_wanted(&self) -> usize {
         if self.mode == Mode::Live { self.room().hosts() } else { 0 }
     }
 
     /// Takes down what `hosts` do at `as_of`, for the displays that come.
-    pub fn tell_hosts(&mut self, hosts: Vec<Activity>, as_of: Time) {
+    pub(crate) fn tell_hosts(&mut self, hosts: Vec<Activity>, as_of: Time) {
         self.hosts = Hosts { hosts, as_of };
     }
 

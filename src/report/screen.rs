@@ -66,7 +66,7 @@ impl Screen {
     }
 
     /// Returns whether the display can be redrawn in place.
-    pub fn is_terminal(&self) -> bool {
+    pub(crate) fn is_terminal(&self) -> bool {
         self.inner().terminal
     }
 

@@ -7,12 +7,12 @@
 //! ```
 //! A checkpoint names files with the lengths that count ([`NamedFile`]). What of them the store does not have yet goes
 //! into one object, the *pack*; what the archive got goes into a *piece* for each value file, since those stay as they
-//! are for ever; and a *manifest* ([`manifest`]) says of which parts of which objects every file consists.
+//! are for ever; and a *manifest* (`manifest`) says of which parts of which objects every file consists.
 //!
 //! # What holds
 //!
 //! - *Names are used once.* An object's name has the era, the epoch of its owner's claim and the checkpoint's number
-//!   ([`names`]). What goes into which object is fixed when shipping begins: a repeat sends the same bytes.
+//!   (`names`). What goes into which object is fixed when shipping begins: a repeat sends the same bytes.
 //! - *The manifest comes last*, when all that it names is in the store.
 //! - *Deletion follows commits.* [`Shipper::committed`] deletes what the former manifest names and the new one does
 //!   not, and [`sweep`] what earlier owners left and the head does not name; nothing else is ever deleted.
@@ -29,9 +29,9 @@ mod check;
 mod copy;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
-pub mod manifest;
+pub(crate) mod manifest;
 mod merge;
-pub mod names;
+pub(crate) mod names;
 mod newest;
 mod parts;
 mod pinned;
@@ -55,11 +55,12 @@ pub use check::{Checked, Fault, check};
 pub use copy::Copying;
 pub use manifest::{Manifest, ShippedFile, ShippedLinks};
 pub use names::Names;
-pub use newest::{Reads, Since, keep_newest, newest, newest_since};
+pub use newest::{Reads, Since, newest};
+pub(crate) use newest::{keep_newest, newest_since};
 pub use pinned::Pinned;
 pub use restore::{Archive, restore};
 pub use shipper::{ShipOptions, Shipped, Shipper};
-pub use sweep::{Swept, greatest_claim, sweep};
+pub use sweep::{greatest_claim, sweep};
 pub use view::StoreView;
 
 /// The names of the directories of a shard that may have no file that a checkpoint names, and are there all the same.

@@ -64,7 +64,7 @@ impl Names {
     }
 
     /// The same for a manifest: its claim and its number.
-    pub fn parse_manifest(&self, shard: u32, name: &str) -> Option<(Claim, u64)> {
+    pub(crate) fn parse_manifest(&self, shard: u32, name: &str) -> Option<(Claim, u64)> {
         let (claim, rest) = self.parse(shard, name)?;
         Some((claim, number(rest.strip_prefix('n')?.strip_suffix(MANIFEST)?)?))
     }

@@ -38,7 +38,7 @@ pub struct Jwk {
 
 impl Jwk {
     /// The key with these bytes.
-    pub fn of_public_key(bytes: &[u8]) -> Jwk {
+    pub(crate) fn of_public_key(bytes: &[u8]) -> Jwk {
         let x = BASE64URL_NOPAD.encode(bytes);
         Jwk {
             kid: thumbprint(&x),

@@ -22,7 +22,7 @@ mod signer;
 
 pub use jwk::{Jwk, KeyDirectory};
 pub use key::{KeyError, SigningKey};
-pub use possession::possession_fields;
+pub(crate) use possession::possession_fields;
 pub(crate) use signer::SignatureFields;
 pub use signer::{AgentForm, Component, NONCE_BYTES, Nonces, Signer, SignerOptions, SystemNonces};
 

@@ -129,7 +129,7 @@ impl Signer {
     }
 
     /// The same with another form.
-    pub fn in_form(&self, form: AgentForm) -> Signer {
+    pub(crate) fn in_form(&self, form: AgentForm) -> Signer {
         let mut other = self.clone();
         other.options.form = form;
         other

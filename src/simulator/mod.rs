@@ -53,8 +53,7 @@ pub use broad::{Broad, BroadOptions, crawl_broadly};
 use case::Case;
 pub use case::{AGAIN_FROM, RENDERED_FROM, REQUISITES_FROM, SUPPORTED_FROM, WALLS_FROM, WIDE_FROM};
 pub use clause::{Clause, Violation};
-pub use fresh::{Fresh, FreshOptions, FreshPage, keep_fresh};
-pub use lost::IdleTime;
+pub use fresh::{Fresh, FreshOptions, keep_fresh};
 use machine::Machine;
 pub use mistake::Mistake;
 

@@ -50,7 +50,8 @@ pub enum Plea {
 
 impl Plea {
     /// Those that a crawler can wait for.
-    pub const USUAL: [Plea; 6] = [Plea::Seconds, Plea::Date, Plea::Silent, Plea::Negative, Plea::Garbage, Plea::Past];
+    pub(crate) const USUAL: [Plea; 6] =
+        [Plea::Seconds, Plea::Date, Plea::Silent, Plea::Negative, Plea::Garbage, Plea::Past];
 
     /// The value of the header, and the wait that it asks for, if it does in a way that can be kept; `seconds` is what
     /// those ask for that ask for some time. A wait counts as a day at most.

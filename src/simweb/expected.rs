@@ -54,7 +54,7 @@ pub struct Expected {
 
 impl Expected {
     /// Returns whether a URL may be requested: it is stored in the end, or it is a robots.txt.
-    pub fn may_request(&self, url: &str) -> bool {
+    pub(crate) fn may_request(&self, url: &str) -> bool {
         self.may_store(url) || url.ends_with("/robots.txt") || url.contains(RULES_PATH)
     }
 
@@ -69,7 +69,7 @@ impl Expected {
     }
 
     /// The shape of the farm that a URL belongs to, if it does.
-    pub fn farm_of(&self, url: &str) -> Option<FarmKind> {
+    pub(crate) fn farm_of(&self, url: &str) -> Option<FarmKind> {
         domains_of(url).find_map(|domain| self.farms.get(domain).copied())
     }
 }

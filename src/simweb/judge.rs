@@ -61,7 +61,7 @@ impl Default for Limits {
 
 impl Limits {
     /// The time that has to pass between the end of the answer `before` and the start of `next`, of the same host.
-    pub fn after_end(&self, before: &Request, next: &Request) -> Duration {
+    pub(crate) fn after_end(&self, before: &Request, next: &Request) -> Duration {
         self.pause_after(before).max(self.crawl_delay_before(next))
     }
 
@@ -78,7 +78,7 @@ impl Limits {
     }
 
     /// The time for which the answer `before` holds its host back, counted from its end.
-    pub fn rest_after(&self, before: &Request) -> Duration {
+    pub(crate) fn rest_after(&self, before: &Request) -> Duration {
         if let Some(until_us) = before.rest_until_us {
             return Duration::from_micros(until_us.saturating_sub(before.finished_us));
         }

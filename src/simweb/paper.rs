@@ -103,28 +103,23 @@ impl PaperWeb {
         self.process(url).map(|process| process.per_day)
     }
 
-    /// Returns when a page had become what it is at `now`, by the clock of the web. `None` for URLs that do not change.
-    pub fn changed_at(&self, url: &str, now: Time) -> Option<Time> {
-        self.process(url).map(|process| process.version(now).changed)
-    }
-
     /// Returns when a page changes next after `now`, and `None` for URLs that do not change.
-    pub fn next_change(&self, url: &str, now: Time) -> Option<Time> {
+    pub(crate) fn next_change(&self, url: &str, now: Time) -> Option<Time> {
         self.process(url).map(|process| process.next_change(now))
     }
 
     /// Returns whether pages change by the clock.
-    pub fn does_change(&self) -> bool {
+    pub(crate) fn does_change(&self) -> bool {
         self.answers.plan.options.changes.is_some()
     }
 
     /// Returns whether a URL is a sitemap.
-    pub fn is_sitemap(&self, url: &str) -> bool {
+    pub(crate) fn is_sitemap(&self, url: &str) -> bool {
         self.place(url).is_some_and(|(host, path)| sitemaps::at(&self.answers.plan, host, path).is_some())
     }
 
     /// Returns when a URL has changed by what a sitemap says of it at `now`, if one does.
-    pub fn told_at(&self, url: &str, now: Time) -> Option<Time> {
+    pub(crate) fn told_at(&self, url: &str, now: Time) -> Option<Time> {
         let plan = &self.answers.plan;
         let (host, path) = self.place(url)?;
         let listed = sitemaps::listed(plan, host);
@@ -139,7 +134,7 @@ impl PaperWeb {
     }
 
     /// Returns whether versions of a page differ in a date and an advertisement only.
-    pub fn is_cosmetic(&self, url: &str) -> bool {
+    pub(crate) fn is_cosmetic(&self, url: &str) -> bool {
         self.process(url).is_some_and(|process| process.version(Time::ZERO).is_cosmetic)
     }
 
@@ -149,7 +144,7 @@ impl PaperWeb {
     }
 
     /// The body that a page has at `now`, after the failures that pass.
-    pub fn body_at(&self, url: &str, now: Time) -> Option<Vec<u8>> {
+    pub(crate) fn body_at(&self, url: &str, now: Time) -> Option<Vec<u8>> {
         let (host, path) = self.place(url)?;
         let plan = &self.answers.plan;
         Some(self.answers.last(host, names::url_at(plan, host, path)?, now).1)

@@ -22,7 +22,7 @@
 //! - `lines`: TSV, CSV, JSON lines
 //! - `sqlite`, `parquet`: the files of these names, each behind a feature of the same name
 
-pub mod csv;
+pub(crate) mod csv;
 mod lines;
 #[cfg(feature = "parquet")]
 mod parquet;

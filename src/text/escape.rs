@@ -65,7 +65,7 @@ impl fmt::Display for Cell<'_> {
 }
 
 /// Returns whether a spreadsheet would take `text` for a formula.
-pub fn is_formula(text: &str) -> bool {
+pub(crate) fn is_formula(text: &str) -> bool {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '"' || is_terminal_control(c));
     let mut rest = text.chars();
     match rest.next() {
@@ -131,7 +131,7 @@ pub fn field(text: &str) -> String {
 }
 
 /// JSON in which what a terminal would obey is written by its code; it means the same.
-pub fn json_line(value: &impl serde::Serialize) -> serde_json::Result<String> {
+pub(crate) fn json_line(value: &impl serde::Serialize) -> serde_json::Result<String> {
     let json = serde_json::to_string(value)?;
     Ok(if json.chars().any(is_terminal_control) { json_escaped(&json) } else { json })
 }

@@ -53,7 +53,7 @@ impl Time {
     }
 
     /// The beginning of a day of the Gregorian calendar, in UTC, from 1970-01-01 on.
-    pub fn of_day(year: u64, month: u64, day: u64) -> Time {
+    pub(crate) fn of_day(year: u64, month: u64, day: u64) -> Time {
         let year = year - u64::from(month <= 2);
         let (era, year_of_era) = (year / 400, year % 400);
         let from_march = if month > 2 { month - 3 } else { month + 9 };
@@ -63,7 +63,7 @@ impl Time {
     }
 
     /// The same for a day that somebody writes; `None` where the calendar has no such day.
-    pub fn of_date(year: u64, month: u64, day: u64) -> Option<Time> {
+    pub(crate) fn of_date(year: u64, month: u64, day: u64) -> Option<Time> {
         let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
         let days = match month {
             2 => 28 + u64::from(is_leap),

@@ -131,7 +131,7 @@ fn moved_up(table: &WordTable, word: u64) -> u64 {
 ///
 /// Rabin's test for degree 64, whose only prime factor is 2: P is irreducible exactly when P divides x^(2^64) - x and
 /// shares no factor with x^(2^32) - x.
-pub fn is_irreducible(polynomial: u64) -> bool {
+pub(crate) fn is_irreducible(polynomial: u64) -> bool {
     if polynomial & 1 == 0 {
         return false; // divisible by x
     }

@@ -201,7 +201,7 @@ pub enum Blame {
 ///
 /// What speaks of load or of a fault that may pass is asked for again (a server that is restarted answers 502 for a
 /// while). Everything else is the site's answer.
-pub fn judge_status(status: u16, attempt: u8, retries: u8) -> Verdict {
+pub(crate) fn judge_status(status: u16, attempt: u8, retries: u8) -> Verdict {
     match blame_of_answer(status, false) {
         Blame::Url | Blame::Host if attempt < retries => Verdict::Retry,
         _ => Verdict::Done,
@@ -243,7 +243,7 @@ pub fn failure_of_answer(status: u16, not_modified: bool) -> Option<Failure> {
     (status == 304 && !not_modified).then_some(Failure::Unconditional304)
 }
 
-/// Judges a failed attempt, counted as in [`judge_status`]. What is not HTTP comes the same way again.
+/// Judges a failed attempt, counted as in `judge_status`. What is not HTTP comes the same way again.
 pub fn judge_failure(failure: Failure, attempt: u8, retries: u8) -> Verdict {
     match failure {
         Failure::PrivateAddress | Failure::NoSuchHost | Failure::Protocol => Verdict::GiveUp,

@@ -19,19 +19,10 @@ pub struct Adding {
 impl EtcdCrawl {
     /// Sets what all nodes have to do, and returns the revision since which they have.
     pub fn set_want(&self, state: State) -> Result<Revision, ClusterError> {
-        self.change_want(|want| WantRecord { state, ..want })
-    }
-
-    /// The settings in the store have changed.
-    pub fn settings_changed(&self, settings: u32) -> Result<Revision, ClusterError> {
-        self.change_want(|want| WantRecord { settings, ..want })
-    }
-
-    fn change_want(&self, change: impl Fn(WantRecord) -> WantRecord) -> Result<Revision, ClusterError> {
         let key = self.keys.want();
         loop {
             let view = self.view()?;
-            let wanted = change(view.want);
+            let wanted = WantRecord { state, ..view.want };
             // an earlier sending has arrived, or somebody else wants the same
             if wanted == view.want {
                 return Ok(view.want_at);
@@ -51,7 +42,7 @@ impl EtcdCrawl {
     }
 
     /// The same, in one of these ways.
-    pub fn put_list(&self, object: &str, count: u64, how: Adding) -> Result<SeedsAt, ClusterError> {
+    pub(crate) fn put_list(&self, object: &str, count: u64, how: Adding) -> Result<SeedsAt, ClusterError> {
         let (want_key, end_key) = (self.keys.want(), self.keys.end());
         loop {
             let view = self.view()?;
@@ -121,7 +112,7 @@ impl EtcdCrawl {
     }
 
     /// The node may have shards again.
-    pub fn undrain(&self, node: &str) -> Result<(), ClusterError> {
+    pub(crate) fn undrain(&self, node: &str) -> Result<(), ClusterError> {
         self.transact(&Txn::new().delete(&self.keys.drain(node)))?;
         Ok(())
     }

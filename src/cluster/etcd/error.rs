@@ -54,7 +54,7 @@ pub type Result<T> = std::result::Result<T, EtcdError>;
 
 impl EtcdError {
     /// Returns whether sending the same again can bring an answer.
-    pub fn may_pass(&self) -> bool {
+    pub(crate) fn may_pass(&self) -> bool {
         matches!(self, EtcdError::Unclear(_))
     }
 

@@ -83,11 +83,6 @@ impl Etcd {
         self.connection.bind(cluster)
     }
 
-    /// Answers from before this revision are refused.
-    pub fn has_seen(&self, revision: u64) {
-        self.connection.has_seen(revision);
-    }
-
     /// The highest revision that an answer had which was not older than the question.
     pub fn seen(&self) -> u64 {
         self.connection.seen()
@@ -127,7 +122,7 @@ impl Etcd {
 
     /// Carries out the transaction, at one endpoint after the other: it may arrive more than once, so it has to be one
     /// that succeeds once at most, and whose author knows an earlier sending from somebody else's change.
-    pub fn transact(&self, txn: &Txn) -> Result<Transacted> {
+    pub(crate) fn transact(&self, txn: &Txn) -> Result<Transacted> {
         let before = self.connection.seen();
         let answer: TxnAnswer = self.connection.call("/v3/kv/txn", txn)?;
         self.connection.check(answer.header, Some(before))?;
@@ -207,7 +202,7 @@ impl Etcd {
     }
 
     /// Returns whether it was closed.
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.connection.is_closed()
     }
 

@@ -159,12 +159,12 @@ impl Txn {
     }
 
     /// Adds the condition that the key was made at this revision. 0: that there is no such key.
-    pub fn if_created(self, key: &str, revision: u64) -> Txn {
+    pub(crate) fn if_created(self, key: &str, revision: u64) -> Txn {
         self.compared(key, "CREATE", "create_revision", revision)
     }
 
     /// Adds the condition that the key was changed last at this revision. 0: that there is no such key.
-    pub fn if_modified(self, key: &str, revision: u64) -> Txn {
+    pub(crate) fn if_modified(self, key: &str, revision: u64) -> Txn {
         self.compared(key, "MOD", "mod_revision", revision)
     }
 
@@ -180,7 +180,7 @@ impl Txn {
     }
 
     /// Puts the key, for as long as the lease lasts.
-    pub fn put_under(mut self, key: &str, value: &[u8], lease: u64) -> Txn {
+    pub(crate) fn put_under(mut self, key: &str, value: &[u8], lease: u64) -> Txn {
         let put = json!({ "key": encoded(key), "value": encoded(value), "lease": lease.to_string() });
         self.success.push(json!({ "request_put": put }));
         self
@@ -193,14 +193,14 @@ impl Txn {
     }
 
     /// Deletes all keys that begin with `prefix`.
-    pub fn delete_below(mut self, prefix: &str) -> Txn {
+    pub(crate) fn delete_below(mut self, prefix: &str) -> Txn {
         let (first, end) = below(prefix);
         self.success.push(json!({ "request_delete_range": { "key": first, "range_end": end } }));
         self
     }
 
     /// Reads the key where the comparisons do not hold.
-    pub fn or_get(mut self, key: &str) -> Txn {
+    pub(crate) fn or_get(mut self, key: &str) -> Txn {
         self.failure.push(json!({ "request_range": { "key": encoded(key) } }));
         self
     }

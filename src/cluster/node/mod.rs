@@ -24,9 +24,9 @@ use super::clocks::{Clocks, SystemClocks};
 use super::crawl::{CrawlName, EtcdCrawl};
 use super::etcd::{EtcdError, EtcdOptions};
 use super::lease::Hold;
-use super::ownership::{Claimed, ClusterError, CommitError, Granted, Ownership, Wake};
+use super::ownership::{Claimed, ClusterError, CommitError, Granted, Ownership};
 use super::quota::Dealt;
-use super::record::{EndRecord, FiguresRecord, GrantRecord, HaltedRecord, HeadRecord, NodeRecord, QuotaRecord, State};
+use super::record::{EndRecord, FiguresRecord, GrantRecord, HaltedRecord, HeadRecord, NodeRecord, QuotaRecord};
 use super::view::{SeedsAt, View};
 use crate::exchange::Revision;
 use session::Session;
@@ -86,7 +86,6 @@ struct Shared {
     claims: Mutex<Claims>,
     view: Mutex<Arc<View>>,
     balance: Mutex<Balance>,
-    wakes: Mutex<Vec<Wake>>,
     fault: Mutex<Option<EtcdError>>,
 }
 
@@ -108,7 +107,7 @@ impl EtcdOwnership {
     }
 
     /// The same, by these clocks.
-    pub fn with_clocks(options: NodeOptions, clocks: Arc<dyn Clocks>) -> Result<EtcdOwnership, ClusterError> {
+    pub(crate) fn with_clocks(options: NodeOptions, clocks: Arc<dyn Clocks>) -> Result<EtcdOwnership, ClusterError> {
         let crawl = EtcdCrawl::open(&options.etcd, &options.crawl)?;
         let view = crawl.view()?;
         let shared = Arc::new(Shared {
@@ -119,7 +118,6 @@ impl EtcdOwnership {
             claims: Mutex::default(),
             view: Mutex::new(Arc::new(view)),
             balance: Mutex::default(),
-            wakes: Mutex::default(),
             fault: Mutex::default(),
         });
         let node = EtcdOwnership { shared, threads: Mutex::default() };
@@ -147,11 +145,6 @@ impl EtcdOwnership {
         lock(&self.shared.session).as_ref().map(|session| session.id)
     }
 
-    /// Returns how long requests may be started from now on, as far as is known.
-    pub fn lease_left(&self) -> Duration {
-        lock(&self.shared.session).as_ref().map_or(Duration::ZERO, |session| session.lease.left())
-    }
-
     /// Returns why this node has stopped for good, where it has: its etcd is not the one of the crawl any more, or a
     /// value in it is not of this version.
     pub fn fault(&self) -> Option<String> {
@@ -159,7 +152,7 @@ impl EtcdOwnership {
     }
 
     /// Tells others of this node; not more often than once in ten seconds.
-    pub fn put_figures(&self, figures: &FiguresRecord) -> Result<(), ClusterError> {
+    pub(crate) fn put_figures(&self, figures: &FiguresRecord) -> Result<(), ClusterError> {
         self.shared.put_figures(figures)
     }
 
@@ -211,10 +204,6 @@ impl Shared {
         lock(&self.balance).observe(&view, self.clocks.boot());
     }
 
-    fn wake(&self) {
-        lock(&self.wakes).iter().for_each(|wake| wake());
-    }
-
     /// All claims of this process are gone.
     fn drop_claims(&self) {
         let mut claims = lock(&self.claims);
@@ -230,7 +219,6 @@ impl Shared {
         self.drop_claims();
         lock(&self.fault).get_or_insert(error);
         self.crawl.etcd.close();
-        self.wake();
     }
 }
 
@@ -249,10 +237,6 @@ impl Ownership for EtcdOwnership {
 
     fn heads(&self) -> Arc<View> {
         lock(&self.shared.view).clone()
-    }
-
-    fn watch(&self, wake: Wake) {
-        lock(&self.shared.wakes).push(wake);
     }
 
     fn holds(&self) -> bool {
@@ -293,10 +277,6 @@ impl Ownership for EtcdOwnership {
 
     fn put_end(&self, want_at: Revision, end: EndRecord) -> Result<bool, ClusterError> {
         self.shared.crawl.put_end(want_at, end)
-    }
-
-    fn set_want(&self, state: State) -> Result<Revision, ClusterError> {
-        self.shared.crawl.set_want(state)
     }
 
     fn put_seeds(&self, object: &str, count: u64) -> Result<SeedsAt, ClusterError> {

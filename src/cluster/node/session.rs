@@ -79,7 +79,6 @@ pub(super) fn run(shared: &Shared) {
             None => match begin(shared) {
                 Ok(()) => {
                     tracing::info!("a new lease is there");
-                    shared.wake();
                     interval
                 }
                 Err(error) => {
@@ -108,7 +107,6 @@ fn renew(shared: &Shared, id: u64, lease: &Lease, interval: Duration, told: &mut
             lease.lose();
             shared.drop_claims();
             *lock(&shared.session) = None;
-            shared.wake();
             Duration::ZERO
         }
         Err(error) => {

@@ -97,7 +97,6 @@ fn apply(shared: &Shared, changes: &[Change]) -> Result<(), ClusterError> {
 fn settle(shared: &Shared) {
     drop_vanished(shared);
     shared.observe();
-    shared.wake();
 }
 
 /// A claim that the view would have, and has not, is gone: its shard stops at once.

@@ -143,7 +143,6 @@ impl SimulatedRegistry {
             known: Mutex::new(view),
             balance: Mutex::new(balance),
             claims: Mutex::new(HashMap::<u32, (u64, Arc<Hold>)>::new()),
-            wakes: Mutex::default(),
             is_closed: AtomicBool::new(false),
         })
     }

@@ -11,9 +11,9 @@ use super::{SimulatedRegistry, Way};
 use crate::cluster::balance::{Balance, Wanted};
 use crate::cluster::etcd::EtcdError;
 use crate::cluster::lease::{Hold, Lease};
-use crate::cluster::ownership::{Claimed, ClusterError, CommitError, Granted, Ownership, Wake, next_list};
+use crate::cluster::ownership::{Claimed, ClusterError, CommitError, Granted, Ownership, next_list};
 use crate::cluster::quota::Dealt;
-use crate::cluster::record::{EndRecord, GrantRecord, HaltedRecord, HeadRecord, QuotaRecord, State};
+use crate::cluster::record::{EndRecord, GrantRecord, HaltedRecord, HeadRecord, QuotaRecord};
 use crate::cluster::view::{SeedsAt, View};
 use crate::exchange::Revision;
 
@@ -31,7 +31,6 @@ pub struct SimulatedNode {
     pub(super) known: Mutex<Arc<View>>,
     pub(super) balance: Mutex<Balance>,
     pub(super) claims: Mutex<HashMap<u32, (u64, Arc<Hold>)>>,
-    pub(super) wakes: Mutex<Vec<Wake>>,
     pub(super) is_closed: AtomicBool,
 }
 
@@ -68,7 +67,6 @@ impl SimulatedNode {
         *lock(&self.known) = Arc::new(view);
         self.observe();
         self.delete_strays();
-        lock(&self.wakes).iter().for_each(|wake| wake());
         true
     }
 
@@ -241,10 +239,6 @@ impl Ownership for SimulatedNode {
         lock(&self.known).clone()
     }
 
-    fn watch(&self, wake: Wake) {
-        lock(&self.wakes).push(wake);
-    }
-
     fn holds(&self) -> bool {
         !self.is_closed.load(Ordering::Acquire) && self.lease.holds()
     }
@@ -290,15 +284,6 @@ impl Ownership for SimulatedNode {
                 view.end.get_or_insert(end);
             }
             view.end.is_some()
-        })
-    }
-
-    fn set_want(&self, state: State) -> Result<Revision, ClusterError> {
-        self.change(|view, revision| {
-            if view.want.state != state {
-                (view.want.state, view.want_at) = (state, revision);
-            }
-            view.want_at
         })
     }
 

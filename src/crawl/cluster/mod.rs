@@ -37,11 +37,11 @@ use crate::node::{Alone, Begun, Eras, Note, Stamp, prefix};
 use crate::shard::Shard;
 use crate::ship::{Claim, Names, ShipOptions, greatest_claim, newest};
 use crate::store::{self, ObjectStore, StoreOptions};
-pub use adopt::{Adopted, adopt};
+pub use adopt::adopt;
 use crawl_object::{CrawlObject, refused};
-pub use orders::{Added, Look, Operated, init, refuse_another};
+pub use orders::{Look, Operated, init, refuse_another};
 pub use reading::StoredCrawl;
-pub use recover::{Recovered, recover};
+pub use recover::recover;
 pub use session::{NodeRequest, take_part};
 
 /// The store of `config`.

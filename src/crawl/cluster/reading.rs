@@ -81,7 +81,7 @@ impl StoredCrawl {
     }
 
     /// Returns whether a shard has a newer checkpoint by now than when this was opened.
-    pub fn has_gone_on(&self) -> Result<bool, CrawlError> {
+    pub(crate) fn has_gone_on(&self) -> Result<bool, CrawlError> {
         for (shard, shown) in self.shards().zip(&self.shown) {
             if self.newest(shard)?.as_ref().map(stamp_of) > *shown {
                 return Ok(true);
@@ -131,7 +131,7 @@ impl StoredCrawl {
     }
 
     /// The directory of a shard there.
-    pub fn dir_of(&self, shard: Shard) -> PathBuf {
+    pub(crate) fn dir_of(&self, shard: Shard) -> PathBuf {
         if shard.is_whole() { self.dir.clone() } else { self.dir.join(shard.dir_name()) }
     }
 
@@ -171,7 +171,7 @@ impl StoredCrawl {
     }
 
     /// Shows the figures of the newest checkpoint of each shard too. Their plain copy is not shipped.
-    pub fn show_figures(&self) -> Result<(), CrawlError> {
+    pub(crate) fn show_figures(&self) -> Result<(), CrawlError> {
         let disk = self.disk();
         for shard in self.shards() {
             let dir = self.dir_of(shard);
@@ -184,7 +184,7 @@ impl StoredCrawl {
     }
 
     /// Shows the list of the seeds too, which several shards have together; says whether it can be known.
-    pub fn show_seeds(&self) -> Result<bool, CrawlError> {
+    pub(crate) fn show_seeds(&self) -> Result<bool, CrawlError> {
         if self.object.identity.shards() == 1 {
             return Ok(true);
         }

@@ -42,7 +42,7 @@ use crate::shard::Shard;
 use across::ShardNoted;
 use catalog::Known;
 pub use renew::rebuild;
-pub use shipped::verify_stored;
+pub(crate) use shipped::verify_stored;
 use stores::{Cut, Harm, Stores};
 
 /// A directory that is verified: that of a crawl of one shard, or of a shard.

@@ -23,7 +23,7 @@ type Looked = (Option<Identity>, ShardNoted);
 
 /// Verifies the crawl, shard by shard, and then what its shards say of one another. `notice` hears what cannot be
 /// checked, and why.
-pub fn verify_stored(
+pub(crate) fn verify_stored(
     crawl: &StoredCrawl,
     report: &mut Report<'_>,
     notice: &mut dyn FnMut(String),

@@ -20,17 +20,17 @@ pub(in crate::ship) struct MemoryStore {
 
 impl MemoryStore {
     /// The change behind the next `changes` fails; `late` says that it takes place all the same.
-    pub fn fail_after(&self, changes: Option<(u32, bool)>) {
+    pub(crate) fn fail_after(&self, changes: Option<(u32, bool)>) {
         *self.failing.lock().unwrap_or_else(PoisonError::into_inner) = changes;
     }
 
     /// Sets the objects that must not be deleted from now on.
-    pub fn protect(&self, names: HashSet<String>) {
+    pub(crate) fn protect(&self, names: HashSet<String>) {
         *self.protected.lock().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
     /// Harms an object.
-    pub fn change_object(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
+    pub(crate) fn change_object(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
         change(self.objects.lock().unwrap_or_else(PoisonError::into_inner).get_mut(name).expect("it is there"));
     }
 

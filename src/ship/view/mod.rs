@@ -77,7 +77,7 @@ impl StoreView {
     /// Shows the link files of `manifest` in `dir`, and nothing that the disk beneath has there: that of a shard which
     /// another node owns now, and whose directory here may have what was never committed. Of the shards of others a
     /// node reads nothing else, and they have more than a thousand files each.
-    pub fn mount_links_instead(&self, dir: &Path, manifest: &Manifest) {
+    pub(crate) fn mount_links_instead(&self, dir: &Path, manifest: &Manifest) {
         self.put(dir, manifest, &|kind| kind == FileKind::Links, Mount { hides: true, ..Mount::default() });
     }
 
@@ -102,19 +102,19 @@ impl StoreView {
     }
 
     /// Shows the directory of a shard that has no file yet.
-    pub fn mount_empty(&self, dir: &Path) {
+    pub(crate) fn mount_empty(&self, dir: &Path) {
         let dirs = dirs().map(|name| dir.join(name)).chain([dir.to_owned()]).collect();
         let mount = Mount { dirs, ..Mount::default() };
         self.mounts.write().unwrap_or_else(PoisonError::into_inner).insert(dir.to_owned(), mount);
     }
 
     /// Shows nothing of the store in `dir` any more.
-    pub fn unmount(&self, dir: &Path) {
+    pub(crate) fn unmount(&self, dir: &Path) {
         self.mounts.write().unwrap_or_else(PoisonError::into_inner).remove(dir);
     }
 
     /// Shows a file that is in memory, as one that is of the whole crawl.
-    pub fn mount_bytes(&self, path: &Path, bytes: Vec<u8>) {
+    pub(crate) fn mount_bytes(&self, path: &Path, bytes: Vec<u8>) {
         let mut mounts = self.mounts.write().unwrap_or_else(PoisonError::into_inner);
         let mount = mounts.entry(path.to_owned()).or_default();
         mount.dirs.extend(path.parent().map(Path::to_owned));

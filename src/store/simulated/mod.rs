@@ -52,7 +52,7 @@ pub struct Whims {
 
 impl Whims {
     /// All of them, often.
-    pub const WILD: Whims = Whims { fails: 10, answer_lost: 10, late: 10, listed_late: 30 };
+    pub(crate) const WILD: Whims = Whims { fails: 10, answer_lost: 10, late: 10, listed_late: 30 };
 }
 
 /// The calls and answers of a machine that come through.
@@ -77,12 +77,13 @@ impl SimulatedStore {
     }
 
     /// Lets calls go wrong as often as `whims` says, from now on.
-    pub fn set_whims(&self, whims: Whims) {
+    pub(crate) fn set_whims(&self, whims: Whims) {
         self.state().whims = whims;
     }
 
     /// Lets call number `call`, counted from 1 over all machines, meet `fault`.
-    pub fn fail_at(&self, call: u64, fault: Fault) {
+    #[cfg(test)]
+    pub(crate) fn fail_at(&self, call: u64, fault: Fault) {
         self.state().faults.insert(call, fault);
     }
 
@@ -92,7 +93,7 @@ impl SimulatedStore {
     }
 
     /// The store is away, for all; or back.
-    pub fn set_away(&self, is_away: bool) {
+    pub(crate) fn set_away(&self, is_away: bool) {
         self.state().is_away = is_away;
     }
 
@@ -147,7 +148,7 @@ pub struct SimulatedClient {
 
 impl SimulatedClient {
     /// Sets which of the machine's calls and answers come through from now on.
-    pub fn set_reach(&self, reach: Reach) {
+    pub(crate) fn set_reach(&self, reach: Reach) {
         *self.reach.lock().unwrap_or_else(PoisonError::into_inner) = reach;
     }
 

@@ -36,7 +36,7 @@ fn what_was_carried_out_without_an_answer_is_told_from_a_refusal() {
     assert_eq!((list.number, list.record.before), (2, 3));
     assert_eq!(crawl.view().unwrap().seeds.len(), 2, "one list, and not two");
     proxy.faults(&[NoAnswer]);
-    let since = node.set_want(State::Pause).unwrap();
+    let since = node.crawl().set_want(State::Pause).unwrap();
     assert_eq!(crawl.view().unwrap().want_at, since);
     proxy.faults(&[NoAnswer]);
     assert!(node.put_end(since, EndRecord { finish: Finish::Complete }).unwrap());

@@ -21,7 +21,7 @@ pub struct FileChanges {
 
 impl FileChanges {
     /// Changes of a directory whose own name may not be durable yet.
-    pub fn of_a_new_directory() -> Self {
+    pub(crate) fn of_a_new_directory() -> Self {
         FileChanges { names_changed: true, ..FileChanges::default() }
     }
 

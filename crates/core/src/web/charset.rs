@@ -77,7 +77,7 @@ pub fn of_content_type(content_type: &str) -> Option<&'static Encoding> {
 
 /// The bytes of a query in the encoding of its page. A letter that the encoding lacks becomes a reference in its number
 /// whose own signs are escaped (URL standard, "percent-encode after encoding").
-pub fn encode_query<'a>(query: &'a str, encoding: &'static Encoding) -> Cow<'a, [u8]> {
+pub(crate) fn encode_query<'a>(query: &'a str, encoding: &'static Encoding) -> Cow<'a, [u8]> {
     let (bytes, _, has_unmappable) = encoding.encode(query);
     if !has_unmappable {
         return bytes;

@@ -25,12 +25,12 @@ const LAYERS_MAX: usize = 4;
 pub(super) const GZIP_MAGIC: &[u8] = b"\x1f\x8b\x08";
 
 /// Decoded bytes for each byte of a body beyond which nothing is decoded: pages rarely reach a tenth of it.
-pub const RATIO_MAX: usize = 250;
+pub(crate) const RATIO_MAX: usize = 250;
 /// Decoded bytes that are returned whatever the ratio.
 const ANY_RATIO_BYTES: usize = 1 << 20;
 
 /// The most bytes to decode of a body of `body_bytes` where `decoded_max` is the most at all: no more than
-/// [`RATIO_MAX`] times as much as came, or `ANY_RATIO_BYTES` where that is more.
+/// `RATIO_MAX` times as much as came, or `ANY_RATIO_BYTES` where that is more.
 pub fn within_ratio(body_bytes: usize, decoded_max: usize) -> usize {
     decoded_max.min(body_bytes.saturating_mul(RATIO_MAX).max(ANY_RATIO_BYTES))
 }
@@ -85,7 +85,7 @@ fn names(content_encoding: Option<&str>) -> impl Iterator<Item = &str> {
 }
 
 /// [`decode`] for a file that may itself be gzipped, under any content coding.
-pub fn decode_file<'a>(content_encoding: Option<&str>, body: &'a [u8], decoded_max: usize) -> Decoded<'a> {
+pub(crate) fn decode_file<'a>(content_encoding: Option<&str>, body: &'a [u8], decoded_max: usize) -> Decoded<'a> {
     let decoded = decode(content_encoding, body, decoded_max);
     if !decoded.bytes.starts_with(GZIP_MAGIC) {
         return decoded;

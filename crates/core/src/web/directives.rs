@@ -11,7 +11,7 @@ pub struct RobotsDirectives {
 
 impl RobotsDirectives {
     /// Reads a comma-separated list.
-    pub fn of_list(list: &str) -> Self {
+    pub(crate) fn of_list(list: &str) -> Self {
         let mut directives = RobotsDirectives::default();
         directives.add(list);
         directives

@@ -2,13 +2,13 @@
 //!
 //! Each is read into a tree, so each is bounded: a longer one than `BYTES_MAX` is passed over, and `serde_json` refuses
 //! what is nested deeper than 128 levels. What is no JSON names nothing. Linked data is read as leniently as for the
-//! facts of a page ([`lenient`]), for it is written by the same hands.
+//! facts of a page (`lenient`), for it is written by the same hands.
 
 use serde_json::Value;
 
 use super::values::Role;
 
-pub mod lenient;
+pub(crate) mod lenient;
 
 /// Bytes of a document that is read.
 const BYTES_MAX: usize = 256 << 10;
@@ -41,7 +41,7 @@ fn sources(value: &Value, found: &mut dyn FnMut(Role, &str)) {
 }
 
 /// The URLs of linked data: the strings of the members that are called so in schema.org, wherever they are.
-pub fn linked_data(text: &str, found: &mut dyn FnMut(&str)) {
+pub(crate) fn linked_data(text: &str, found: &mut dyn FnMut(&str)) {
     let Some(data) = Some(text).filter(|text| text.len() <= BYTES_MAX).and_then(lenient::parse) else { return };
     walk(&data, "", &mut |name, url| {
         if LINKED.contains(&name) {
@@ -51,7 +51,7 @@ pub fn linked_data(text: &str, found: &mut dyn FnMut(&str)) {
 }
 
 /// The modules that an import map names (HTML standard, "parse an import map string"); prefixes are none.
-pub fn import_map(text: &str, found: &mut dyn FnMut(&str)) {
+pub(crate) fn import_map(text: &str, found: &mut dyn FnMut(&str)) {
     let Some(map) = read(text) else { return };
     for part in ["imports", "scopes"] {
         map.get(part).into_iter().for_each(|part| {

@@ -41,7 +41,7 @@ pub fn imports(script: &str, found: &mut dyn FnMut(&str)) {
 /// Hands the strings of `script` that look like file names to `found`, as they are written.
 ///
 /// The name before its end is looked at backwards, no further than `FILE_NAME_MAX`: the time is linear.
-pub fn file_names(script: &str, found: &mut dyn FnMut(&str)) {
+pub(crate) fn file_names(script: &str, found: &mut dyn FnMut(&str)) {
     let bytes = script.as_bytes();
     for dot in memchr_iter(b'.', bytes) {
         let after = &bytes[dot + 1..];

@@ -111,7 +111,7 @@ impl CanonicalUrl {
     }
 
     /// Takes over a parsed URL.
-    pub fn from_url(mut url: Url) -> Result<Self, UrlError> {
+    pub(crate) fn from_url(mut url: Url) -> Result<Self, UrlError> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(UrlError::Scheme);
         }
@@ -220,7 +220,7 @@ impl CanonicalUrl {
     }
 
     /// The index at which the path starts in the text.
-    pub fn path_start(&self) -> usize {
+    pub(crate) fn path_start(&self) -> usize {
         self.path_start as usize
     }
 

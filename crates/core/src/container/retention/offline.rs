@@ -8,7 +8,7 @@ use super::rewrite::{Site, rewrite};
 use super::throttle::Throttle;
 use crate::container::keys::KeyFile;
 use crate::container::{ContainerState, unfinished};
-use crate::disk::{Disk, Error, Mode, Result};
+use crate::disk::{Disk, Result};
 
 /// Counts of what a compaction does, or would do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,29 +84,6 @@ pub fn compact(
     }
 }
 
-/// Returns the bytes of disk that [`compact`] takes in addition to the archive: as many as its largest value file has.
-pub fn room_bytes(disk: &Disk, dir: &Path) -> Result<u64> {
-    let mut most = 0;
-    for found in crate::container::values::find(disk, dir)? {
-        most = most.max(disk.open(&found.path, Mode::Read)?.len()?);
-    }
-    Ok(most)
-}
-
 fn bounds(noted: &ContainerState) -> Bounds {
     Bounds { key_bytes: noted.key_bytes, files: noted.value_number }
-}
-
-/// Refuses an archive with something behind the checkpoint that notes `noted`: a crawl was killed there, and what it
-/// stored last is not in the index.
-pub fn refuse_unfinished(disk: &Disk, dir: &Path, noted: &ContainerState) -> Result<()> {
-    let last = crate::container::values::find(disk, dir)?.into_iter().next_back();
-    match last {
-        Some(found) if found.open || found.number >= noted.value_number => Err(Error::limit(
-            "compact",
-            dir,
-            "its crawl was killed, or is of an older version: start the crawl once and stop it, then compact",
-        )),
-        _ => Ok(()),
-    }
 }

@@ -210,7 +210,7 @@ const EMBEDS: [&str; 9] = [
 ];
 
 /// Returns the kind of a `<link>`, by its `rel`; none for hints that name no page.
-pub fn link_kind(values: &Values<'_>) -> Option<LinkKind> {
+pub(crate) fn link_kind(values: &Values<'_>) -> Option<LinkKind> {
     kind_of_rel(|word| values.rel_has(word))
 }
 

@@ -9,7 +9,7 @@ use crate::web::references::push_value;
 use crate::web::tags::Tag;
 
 /// Bytes of an anchor's text; what is beyond is left out.
-pub const ANCHOR_TEXT_MAX: usize = 1_024;
+pub(crate) const ANCHOR_TEXT_MAX: usize = 1_024;
 
 /// Text with runs of white space made one blank, and none at its ends; preformatted text can keep its own.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +55,7 @@ impl Squeezed {
     }
 
     /// Appends a piece with its white space as it is.
-    pub fn push_preformatted(&mut self, piece: &str) {
+    pub(crate) fn push_preformatted(&mut self, piece: &str) {
         if !piece.is_empty() {
             self.begin();
             self.text.push_str(piece);
@@ -63,7 +63,7 @@ impl Squeezed {
     }
 
     /// Ends preformatted text: what follows is another line, however many line ends that has behind it.
-    pub fn end_preformatted(&mut self) {
+    pub(crate) fn end_preformatted(&mut self) {
         self.text.truncate(self.text.trim_end().len());
         self.end_line();
     }
@@ -74,12 +74,12 @@ impl Squeezed {
     }
 
     /// Begins another line.
-    pub fn end_line(&mut self) {
+    pub(crate) fn end_line(&mut self) {
         self.part_by(Parting::Line);
     }
 
     /// Begins another paragraph, behind an empty line.
-    pub fn end_paragraph(&mut self) {
+    pub(crate) fn end_paragraph(&mut self) {
         self.part_by(Parting::Paragraph);
     }
 

@@ -161,7 +161,7 @@ impl Request {
     }
 
     /// True if the text behind a `#` is meant as a request; any other fragment means nothing to a crawl.
-    pub fn is_meant(fragment: &str) -> bool {
+    pub(crate) fn is_meant(fragment: &str) -> bool {
         let rest = fragment.strip_prefix(MARK).unwrap_or_default();
         let name = rest.split('&').next().unwrap_or_default();
         [Method::Get, Method::Post].iter().any(|method| method.as_str() == name)

@@ -28,7 +28,7 @@ use super::coding::{self, Decoded, Ending};
 use super::preferences::Preferences;
 
 /// The longest delay: anyone who asks for more gets this, never less than it would mean.
-pub const CRAWL_DELAY_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+pub(crate) const CRAWL_DELAY_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The rules of one robots.txt for one agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

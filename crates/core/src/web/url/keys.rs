@@ -64,7 +64,7 @@ impl KeyMaker {
     }
 
     /// The fingerprints of `url`, with its origin's taken from `last` where it is the same.
-    pub fn keys_after(&self, url: &CanonicalUrl, last: &mut LastOrigin) -> Keys {
+    pub(crate) fn keys_after(&self, url: &CanonicalUrl, last: &mut LastOrigin) -> Keys {
         if last.authority != url.authority() {
             last.authority.clear();
             last.authority.push_str(url.authority());

@@ -15,7 +15,8 @@ mod revisit;
 use super::{Again, Header, HttpVersion, MASKED_TRANSFER_ENCODING, Truncation, format_date};
 use crate::clock::Time;
 use crate::web::statements::Statements;
-pub use again::{WAS_REVISIT_FIELD, http_head as head_of, id_of, with_field};
+pub use again::id_of;
+pub(crate) use again::{WAS_REVISIT_FIELD, http_head as head_of, with_field};
 pub use revisit::{Profile, REVISIT_PAYLOAD_MIN, Reference, Revisit, RevisitDraft};
 
 /// Content codings that compress.
@@ -25,14 +26,14 @@ const PACKED_TYPES: [&[u8]; 8] =
     [b"image/jpeg", b"image/png", b"image/gif", b"image/webp", b"application/zip", b"font/woff", b"video/", b"audio/"];
 
 /// Field of a metadata record with the name of the archive that has the payload, where that is another one.
-pub const PAYLOAD_IN_FIELD: &str = "payloadIn";
+pub(crate) const PAYLOAD_IN_FIELD: &str = "payloadIn";
 
 /// Field of a metadata record that says what came of the rendering of the page.
-pub const RENDERING_FIELD: &str = "rendering";
+pub(crate) const RENDERING_FIELD: &str = "rendering";
 /// Field of a metadata record with a link that a rendering found and the rendered page does not name.
-pub const OUTLINK_FIELD: &str = "outlink";
+pub(crate) const OUTLINK_FIELD: &str = "outlink";
 /// Value of the field `purpose` of a metadata record that is about what a rendered page asked for.
-pub const RENDERING_PURPOSE: &str = "rendering";
+pub(crate) const RENDERING_PURPOSE: &str = "rendering";
 
 /// The number that makes the id of a metadata record, together with the seed of its exchange.
 const METADATA_PART: u128 = 1;
@@ -436,7 +437,7 @@ impl Encoder {
 
 /// True if the body is compressed already, by its coding or by what it is: to compress it again would cost as much as
 /// any other and gain nothing.
-pub fn is_packed(headers: &[Header]) -> bool {
+pub(crate) fn is_packed(headers: &[Header]) -> bool {
     headers.iter().any(|(name, value)| {
         let starts = |known: &[u8]| value.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known));
         if name.eq_ignore_ascii_case(b"content-encoding") {
@@ -535,14 +536,14 @@ pub fn id_seed(crawl: u128, url: &str, fetched_at: Time) -> u128 {
 }
 
 /// A seed from which the `WARC-Record-ID` of an answer follows that this program wrote: the id itself is one.
-pub fn seed_of_id(id: &str) -> Option<u128> {
+pub(crate) fn seed_of_id(id: &str) -> Option<u128> {
     let hex = id.strip_prefix("<urn:uuid:")?.strip_suffix('>')?.replace('-', "");
     let seed = u128::from_str_radix(&hex, 16).ok()?;
     (urn(uuid(seed, 0)) == id).then_some(seed)
 }
 
 /// The `WARC-Record-ID` of the metadata record of a page.
-pub fn metadata_id(crawl: u128, url: &str, fetched_at: Time) -> String {
+pub(crate) fn metadata_id(crawl: u128, url: &str, fetched_at: Time) -> String {
     urn(uuid(id_seed(crawl, url, fetched_at), METADATA_PART))
 }
 

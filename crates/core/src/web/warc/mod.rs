@@ -14,7 +14,7 @@
 //!
 //! Each record is compressed alone, so a reader seeks to any of them. The HTTP client hands over the status and the
 //! headers in order but not their bytes, so heads are rebuilt: `Transfer-Encoding` is renamed to
-//! [`MASKED_TRANSFER_ENCODING`] (the body carries none any more) and `Content-Length` is the stored body's.
+//! `MASKED_TRANSFER_ENCODING` (the body carries none any more) and `Content-Length` is the stored body's.
 //! `Content-Encoding` stays with its encoded body. Every warcinfo record says so.
 
 mod address;
@@ -29,9 +29,12 @@ pub use address::has_request;
 pub use date::{format_date, parse_date};
 pub use digest::payload_sha1;
 pub use encode::{
-    Encoder, Exchange, OUTLINK_FIELD, PAYLOAD_IN_FIELD, Profile, RENDERING_FIELD, RENDERING_PURPOSE,
-    REVISIT_PAYLOAD_MIN, Records, Reference, Rendition, Revisit, RevisitDraft, WAS_REVISIT_FIELD, head_of, id_of,
-    id_seed, is_packed, metadata_id, seed_of_id, with_field,
+    Encoder, Exchange, Profile, REVISIT_PAYLOAD_MIN, Records, Reference, Rendition, Revisit, RevisitDraft, id_of,
+    id_seed,
+};
+pub(crate) use encode::{
+    OUTLINK_FIELD, PAYLOAD_IN_FIELD, RENDERING_FIELD, RENDERING_PURPOSE, WAS_REVISIT_FIELD, head_of, is_packed,
+    metadata_id, seed_of_id, with_field,
 };
 pub use pack::Compression;
 pub use pack::GZIP_HEAD;
@@ -39,7 +42,7 @@ pub use read::read_head;
 pub use read::{Record, RecordReader, parse_http_head};
 
 /// Name under which a response's `Transfer-Encoding` is kept.
-pub const MASKED_TRANSFER_ENCODING: &str = "x-crawler-transfer-encoding";
+pub(crate) const MASKED_TRANSFER_ENCODING: &str = "x-crawler-transfer-encoding";
 
 /// Name and value of an HTTP header, as they came.
 pub type Header = (Box<[u8]>, Box<[u8]>);

@@ -8,7 +8,7 @@ use crate::web::warc::{Header, Record};
 
 /// Field of a metadata record by whose exchange the archive had the payload already, and which got it when the record
 /// that had it was removed. Its value says by what it was a revisit.
-pub const WAS_REVISIT_FIELD: &str = "wasRevisit";
+pub(crate) const WAS_REVISIT_FIELD: &str = "wasRevisit";
 
 /// A `WARC-Record-ID` that follows from `text`.
 pub fn id_of(text: &str) -> String {
@@ -65,13 +65,13 @@ fn of_block(name: &str, bytes: usize, sha1: [u8; 20]) -> Option<String> {
 }
 
 /// The block of a metadata record with one more field at its end, which has no line ends.
-pub fn with_field(block: &[u8], name: &str, value: &str) -> Vec<u8> {
+pub(crate) fn with_field(block: &[u8], name: &str, value: &str) -> Vec<u8> {
     let own = block.strip_suffix(b"\r\n\r\n").map_or(block, |_| &block[..block.len() - FIELDS_END.len()]);
     [own, format!("{name}: {value}\r\n{FIELDS_END}").as_bytes()].concat()
 }
 
 /// The head of an answer in HTTP/1.1 syntax: its first `line`, and its headers.
-pub fn http_head(line: &[u8], headers: &[Header]) -> Vec<u8> {
+pub(crate) fn http_head(line: &[u8], headers: &[Header]) -> Vec<u8> {
     let mut head = [line, b"\r\n"].concat();
     headers.iter().for_each(|(name, value)| super::header(&mut head, name, value));
     head.extend_from_slice(b"\r\n");
