@@ -8,7 +8,7 @@
 //! merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that waits for signals.
 //! They are the process's (`crawl::runtime`), and each answers a job to the engine that sent it out, through that
 //! engine's bounded channel of [`Event`]s. One more takes commands of the operator in, which have
-//! a channel of their own ([`control`]). What is the crawl directory's is apart (`crawl::directory`).
+//! a channel of their own (`control`). What is the crawl directory's is apart (`crawl::directory`).
 
 pub(crate) mod archives;
 pub(crate) mod backup;
