@@ -56,6 +56,7 @@ impl Index {
     }
 
     /// Bytes of memory.
+    #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.slots.capacity() * size_of::<Slot>()
     }

@@ -138,6 +138,7 @@ impl SeedList {
     }
 
     /// Bytes of memory that the list takes.
+    #[cfg(test)]
     pub(super) fn memory(&self) -> usize {
         self.places.capacity() * size_of::<PackedSeed>()
             + self.before.capacity() * size_of::<u32>()

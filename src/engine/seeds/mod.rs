@@ -175,6 +175,7 @@ impl SeedTable {
     }
 
     /// Bytes of memory that the table takes.
+    #[cfg(test)]
     pub fn memory(&self) -> usize {
         self.list.memory() + self.rounds.capacity() * size_of::<u32>()
     }

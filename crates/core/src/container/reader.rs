@@ -167,6 +167,7 @@ impl Reader {
     }
 
     /// URLs in the address file.
+    #[cfg(test)]
     pub fn slots(&self) -> u64 {
         self.addresses.slots()
     }

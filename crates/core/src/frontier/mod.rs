@@ -358,6 +358,7 @@ impl Frontier {
     }
 
     /// Tasks that are out and not answered.
+    #[cfg(test)]
     pub fn in_flight(&self) -> usize {
         self.active.in_flight
     }

@@ -73,6 +73,7 @@ impl std::fmt::Debug for Jar {
 
 impl CookieJars {
     /// True if there are no cookies.
+    #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.jars.is_empty()
     }

@@ -67,16 +67,6 @@ impl WheelState {
         self.slots.iter().map(|slot| (slot.name().path(dir), slot.file.bytes))
     }
 
-    /// Records in files that were not read.
-    pub fn records(&self) -> u64 {
-        self.slots.iter().map(|slot| slot.file.records).fold(0, u64::saturating_add)
-    }
-
-    /// Bytes of the files.
-    pub fn bytes(&self) -> u64 {
-        self.slots.iter().map(|slot| slot.file.bytes).fold(0, u64::saturating_add)
-    }
-
     /// Records by slot, those of the RAM section `ram` among them, which is in the file `path`; without a slot those
     /// that are ready to be given out. No file is opened.
     pub fn records_by_slot(&self, ram: &[u8], path: &Path) -> Result<BTreeMap<Option<Place>, u64>> {

@@ -148,6 +148,7 @@ impl AddressFile {
     }
 
     /// Slots in the file.
+    #[cfg(test)]
     pub fn slots(&self) -> u64 {
         self.head.slots
     }

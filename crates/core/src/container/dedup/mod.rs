@@ -144,6 +144,7 @@ impl DedupIndex {
     }
 
     /// Payloads that it knows.
+    #[cfg(test)]
     pub fn entries(&self) -> u64 {
         self.entries
     }

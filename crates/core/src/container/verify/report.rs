@@ -72,20 +72,6 @@ impl<'a> Report<'a> {
         (self.tell)(&Finding { file: file.to_owned(), offset, what: what.into(), damage: false });
     }
 
-    /// Adds the counts of another report, which passed its findings on to nobody.
-    pub fn add(&mut self, other: Summary) {
-        let Summary { files, records, pages, bytes, findings, unfinished, due, stale } = other;
-        let sum = &mut self.summary;
-        sum.files += files;
-        sum.records += records;
-        sum.pages += pages;
-        sum.bytes += bytes;
-        sum.findings += findings;
-        sum.unfinished += unfinished;
-        sum.due += due;
-        sum.stale += stale;
-    }
-
     /// `bytes` more have to be gone through.
     pub fn expect(&mut self, bytes: u64) {
         self.total += bytes;
