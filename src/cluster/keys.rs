@@ -5,7 +5,7 @@
 //!                          /quota            what nobody has yet
 //!                          /quota/<shard>    what was granted to a shard in all
 //!                          /figures/<name>   of a node, under its lease
-//!                          /live/want        whether to run; settings; number of lists of seeds
+//!                          /live/want        whether to run; number of lists of seeds
 //!                          /live/seeds/<n>   a list of seeds
 //!                          /live/end         how the crawl has ended
 //!                          /live/halted/<s>  a shard that nobody may claim

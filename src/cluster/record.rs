@@ -65,8 +65,6 @@ pub enum State {
 pub struct WantRecord {
     /// State of all nodes.
     pub state: State,
-    /// Rises with every change of the settings.
-    pub settings: u32,
     /// The number of lists of seeds.
     pub seeds: u32,
 }
@@ -229,8 +227,8 @@ mod tests {
 
     #[test]
     fn values_of_others_are_refused_and_said() {
-        let bytes = written("want", &WantRecord { state: State::Stop, settings: 1, seeds: 2 }).unwrap();
-        for wrong in [&bytes[..2], &[bytes.clone(), vec![0]].concat(), &[9, 9, 9]] {
+        let bytes = written("want", &WantRecord { state: State::Stop, seeds: 2 }).unwrap();
+        for wrong in [&bytes[..1], &[bytes.clone(), vec![0]].concat(), &[9, 9, 9]] {
             let error = read::<WantRecord>("/crawler/1/0001/live/want", wrong).unwrap_err();
             assert!(error.to_string().starts_with("/crawler/1/0001/live/want in etcd"), "{error}");
         }

@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn changes_make_what_reading_all_makes() {
         let keys = Keys::new("c", 1);
-        let want = WantRecord { state: State::Pause, settings: 0, seeds: 1 };
+        let want = WantRecord { state: State::Pause, seeds: 1 };
         let all = [
             kv(keys.want(), &want, 3),
             kv(keys.owner(1), &OwnerRecord { node: "a".to_owned() }, 4),
