@@ -63,7 +63,7 @@ impl EtcdCrawl {
                 0 => (txn, view.want.state),
                 _ => (txn.delete(&end_key), State::Run),
             };
-            let want = WantRecord { seeds: number, state, ..view.want };
+            let want = WantRecord { seeds: number, state };
             let txn = putting(putting(txn, &key, &record)?, &want_key, &want)?;
             let done = self.transact(&txn)?;
             if done.succeeded {
