@@ -70,8 +70,8 @@ impl State {
     }
 
     /// The state as soon as there is a file of that kind; stopped in good order, or as it was at that moment.
-    pub(super) fn with_file(clean: bool, part: &'static str) -> State {
-        State::when(clean, |disk, _| disk.paths().iter().any(|path| path.to_str().unwrap().contains(part)))
+    pub(super) fn with_file(part: &'static str) -> State {
+        State::when(false, |disk, _| disk.paths().iter().any(|path| path.to_str().unwrap().contains(part)))
     }
 
     /// A crawl that was stopped in good order, with such a file among those that its last checkpoint names.
@@ -224,7 +224,7 @@ fn c6_a_state_file_that_is_cut_at_any_byte_or_has_any_byte_flipped_is_named_or_m
     let (mut cases, mut told, mut kinds, mut wrong) = (0, 0, BTreeMap::new(), Vec::new());
     let states = [
         State::after(40),
-        State::with_file(false, "rests.g"),
+        State::with_file("rests.g"),
         State::stopped_with(".aux"),
         State::stopped_with(".kv"),
         State::stopped_with(".repo"),
@@ -272,7 +272,7 @@ fn n09_a_file_of_the_last_checkpoint_that_is_missing_is_damage_and_never_an_empt
     let (mut told, mut wrong) = (Vec::new(), Vec::new());
     let states = [
         State::after(40),
-        State::with_file(false, "rests.g"),
+        State::with_file("rests.g"),
         State::stopped_with(".aux"),
         State::stopped_with(".kv"),
         State::stopped_with(".repo"),
@@ -300,7 +300,7 @@ fn n09_a_file_of_the_last_checkpoint_that_is_missing_is_damage_and_never_an_empt
 
 #[test]
 fn c9_the_same_checkpoint_restored_twice_gives_the_same_requests_and_the_same_directory_byte_for_byte() {
-    for state in [State::after(30), State::with_file(false, "rests.g")] {
+    for state in [State::after(30), State::with_file("rests.g")] {
         let restored = || {
             let (disk, catalog) = (SimulatedDisk::holding(&state.files), state.catalog());
             let mut run = try_open(Rc::new(Resting), disk.disk(), Path::new(DIR), catalog.clone(), state.now).unwrap();
