@@ -99,10 +99,10 @@ impl Modules {
     }
 }
 
-/// The module of a file in `src`, or in that of the crate below, whose modules the library shows as its own; the
+/// The module of a file in `src`, or in that of a crate below, whose modules the library shows as its own; the
 /// program's `main.rs` is none of the library's.
 fn module_of(path: &str) -> Option<Module> {
-    let below = path.strip_prefix("crates/core/");
+    let below = path.strip_prefix("crates/").and_then(|path| path.split_once('/')).map(|(_, below)| below);
     let path = below.unwrap_or(path);
     if below.is_some() && path == "src/lib.rs" {
         return None;

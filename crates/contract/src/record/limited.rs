@@ -52,7 +52,7 @@ impl LimitedList {
     }
 
     /// Returns the entries, those with most URLs left out first.
-    pub(crate) fn by_count(&self) -> Vec<&Limited> {
+    pub fn by_count(&self) -> Vec<&Limited> {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.name.cmp(&b.name)));
         entries
@@ -79,7 +79,7 @@ impl AddAssign<&LimitedList> for LimitedList {
 }
 
 /// The limit by the name of its setting.
-pub(crate) fn setting(reason: Reason) -> &'static str {
+pub fn setting(reason: Reason) -> &'static str {
     match reason {
         Reason::HostPages => "pages_per_host",
         Reason::HostBytes => "bytes_per_host",

@@ -49,7 +49,7 @@ impl QueuedHosts {
     }
 
     /// Leaves those `limit` hosts that have the longest queues, in their order.
-    pub(crate) fn keep_longest(&mut self, limit: usize) {
+    pub fn keep_longest(&mut self, limit: usize) {
         self.hosts.sort_by(|a, b| b.queued.cmp(&a.queued).then_with(|| a.host.cmp(&b.host)));
         self.hosts.truncate(limit);
     }

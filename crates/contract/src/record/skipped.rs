@@ -37,7 +37,7 @@ impl SkippedLog {
     }
 
     /// The log with a limit of the size of a file.
-    pub(crate) fn rolled_at(mut self, bytes_max: Option<u64>) -> Self {
+    pub fn rolled_at(mut self, bytes_max: Option<u64>) -> Self {
         self.lines = self.lines.rolled_at(bytes_max);
         self
     }

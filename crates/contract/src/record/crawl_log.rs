@@ -23,7 +23,7 @@ use crate::text::escape::field;
 use crate::text::figures::{digits_ms, iso_ms};
 
 /// The annotation of a page whose links are not followed because too many pages of its host say nearly the same.
-pub(crate) const SAME_TEXT: &str = "sameText";
+pub const SAME_TEXT: &str = "sameText";
 
 /// One attempt, as a line tells it.
 #[derive(Clone, Debug, Default)]
@@ -106,7 +106,7 @@ impl CrawlLog {
     }
 
     /// Returns the path of the settings by which the requests in the log were made.
-    pub(crate) fn notes_path(dir: &Path) -> PathBuf {
+    pub fn notes_path(dir: &Path) -> PathBuf {
         dir.join(layout::LOGS).join("politeness.jsonl")
     }
 
@@ -118,7 +118,7 @@ impl CrawlLog {
     }
 
     /// The log with a limit of the size of a file.
-    pub(crate) fn rolled_at(mut self, bytes_max: Option<u64>) -> Self {
+    pub fn rolled_at(mut self, bytes_max: Option<u64>) -> Self {
         self.lines = self.lines.rolled_at(bytes_max);
         self
     }

@@ -30,7 +30,7 @@ pub fn span(duration: Duration) -> String {
 }
 
 /// A short time in milliseconds, a longer one in seconds: `0.84 ms`, `12 ms`, `1.7 s`.
-pub(crate) fn brief(duration: Duration) -> String {
+pub fn brief(duration: Duration) -> String {
     let ms = duration.as_secs_f64() * 1e3;
     if ms < 999.5 { format!("{} ms", rate(ms)) } else { format!("{} s", rate(ms / 1e3)) }
 }
@@ -82,7 +82,7 @@ pub fn rate(per_second: f64) -> String {
 }
 
 /// `2026-11-21T04:38:00.123Z`.
-pub(crate) fn iso_ms(time: Time) -> String {
+pub fn iso_ms(time: Time) -> String {
     format_date(time)
 }
 
@@ -93,13 +93,13 @@ pub fn date(time: Time) -> String {
 }
 
 /// `20261121043800123`: 17 digits down to the millisecond.
-pub(crate) fn digits_ms(time: Time) -> String {
+pub fn digits_ms(time: Time) -> String {
     let (year, month, day, hour, minute, second, ms) = time.civil();
     format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}{ms:03}")
 }
 
 /// `20261121-043800`: for names of files.
-pub(crate) fn stamp(time: Time) -> String {
+pub fn stamp(time: Time) -> String {
     let (year, month, day, hour, minute, second, _) = time.civil();
     format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")
 }

@@ -78,7 +78,7 @@ impl Bottleneck {
     ];
 
     /// Returns the limit of the crawl whose state is `live`.
-    pub(crate) fn of_live(live: &Live) -> Bottleneck {
+    pub fn of_live(live: &Live) -> Bottleneck {
         Bottleneck::of(live.phase, &live.figures.gauges)
     }
 

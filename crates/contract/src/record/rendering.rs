@@ -24,7 +24,7 @@ pub struct RenderFigures {
 
 impl RenderFigures {
     /// True where there is nothing to report.
-    pub(crate) fn are_none(&self) -> bool {
+    pub fn are_none(&self) -> bool {
         *self == RenderFigures::default()
     }
 

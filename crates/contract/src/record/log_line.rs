@@ -70,7 +70,7 @@ impl<'a> ReadLine<'a> {
     }
 
     /// Returns the text after `name:` among the annotations.
-    pub(crate) fn annotation(&self, name: &str) -> Option<&'a str> {
+    pub fn annotation(&self, name: &str) -> Option<&'a str> {
         self.annotations.split(',').find_map(|note| note.strip_prefix(name)?.strip_prefix(':'))
     }
 
@@ -81,7 +81,7 @@ impl<'a> ReadLine<'a> {
 
     /// True if the request was made for the sake of another one: for a robots.txt, for the target of its redirect, or
     /// for a login.
-    pub(crate) fn is_prerequisite(&self) -> bool {
+    pub fn is_prerequisite(&self) -> bool {
         self.hops.trim_end_matches('R').ends_with('P')
     }
 
@@ -102,7 +102,7 @@ impl<'a> ReadLine<'a> {
 }
 
 /// `scheme://host:port` of a URL in the fetch form, which has no user information.
-pub(crate) fn origin_of(url: &str) -> Option<&str> {
+pub fn origin_of(url: &str) -> Option<&str> {
     let scheme = url.find("://")?;
     let rest = &url[scheme + 3..];
     let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());

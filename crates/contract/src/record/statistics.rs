@@ -116,13 +116,13 @@ pub struct CheckpointCosts {
 
 impl CheckpointCosts {
     /// Counts a time for which the crawl stood still.
-    pub(crate) fn count_pause(&mut self, pause: Duration) {
+    pub fn count_pause(&mut self, pause: Duration) {
         self.pause += pause;
         self.pause_max = self.pause_max.max(pause);
     }
 
     /// Counts a checkpoint that is durable, so long after its cut, for so many bytes.
-    pub(crate) fn count_durable(&mut self, after: Duration, bytes: u64) {
+    pub fn count_durable(&mut self, after: Duration, bytes: u64) {
         self.count += 1;
         self.beside += after;
         self.beside_max = self.beside_max.max(after);
@@ -142,29 +142,29 @@ impl Statistics {
     }
 
     /// Counts an answer.
-    pub(crate) fn count_status(&mut self, status: u16) {
+    pub fn count_status(&mut self, status: u16) {
         *self.statuses.entry(status).or_default() += 1;
     }
 
     /// Counts a sitemap with so many URLs taken and left out.
-    pub(crate) fn count_sitemap(&mut self, urls: u64, dropped: u64) {
+    pub fn count_sitemap(&mut self, urls: u64, dropped: u64) {
         self.sitemaps += 1;
         self.sitemap_urls += urls;
         self.sitemap_urls_dropped += dropped;
     }
 
     /// Counts an attempt without an answer.
-    pub(crate) fn count_failure(&mut self, failure: Failure) {
+    pub fn count_failure(&mut self, failure: Failure) {
         *self.failures.entry(failure).or_default() += 1;
     }
 
     /// Counts a URL that is not asked for.
-    pub(crate) fn count_dropped(&mut self, reason: Reason) {
+    pub fn count_dropped(&mut self, reason: Reason) {
         *self.dropped.entry(reason).or_default() += 1;
     }
 
     /// Answers by the first digit of their status, 1xx first.
-    pub(crate) fn status_classes(&self) -> [u64; 5] {
+    pub fn status_classes(&self) -> [u64; 5] {
         let mut classes = [0; 5];
         for (status, count) in &self.statuses {
             if let Some(class) = classes.get_mut(usize::from(status / 100).wrapping_sub(1)) {
@@ -175,7 +175,7 @@ impl Statistics {
     }
 
     /// Attempts without an answer, all causes together.
-    pub(crate) fn failures_total(&self) -> u64 {
+    pub fn failures_total(&self) -> u64 {
         self.failures.values().sum()
     }
 

@@ -73,15 +73,15 @@ impl StoreName {
     }
 
     /// Returns true where every crawl has it.
-    pub(crate) const fn is_always_there(self) -> bool {
+    pub const fn is_always_there(self) -> bool {
         matches!(self, StoreName::Seen | StoreName::Robots | StoreName::Dns)
     }
 }
 
 /// The queue.
-pub(crate) const FRONTIER: &str = "frontier";
+pub const FRONTIER: &str = "frontier";
 /// Records of pages that are due again.
-pub(crate) const CALENDAR: &str = "calendar";
+pub const CALENDAR: &str = "calendar";
 /// The archive.
 pub const PAGES: &str = "pages";
 /// The list of the seeds, and their outcomes.
@@ -89,23 +89,23 @@ pub const SEEDS: &str = "seeds";
 /// Links to other shards.
 pub const LINKS: &str = "links";
 /// The logs.
-pub(crate) const LOGS: &str = "logs";
+pub const LOGS: &str = "logs";
 /// Tables for people.
 pub const REPORTS: &str = "reports";
 /// The index that a start reads first.
-pub(crate) const CATALOG: &str = "catalog";
+pub const CATALOG: &str = "catalog";
 /// A catalog that is being made.
 pub const CATALOG_MADE: &str = "catalog.new";
 /// A damaged catalog that was replaced.
 pub const CATALOG_DAMAGED: &str = "catalog.damaged";
 /// The plain copy of the identity.
-pub(crate) const IDENTITY: &str = "identity.json";
+pub const IDENTITY: &str = "identity.json";
 /// The identity of a crawl of several shards while these are made.
 pub const IDENTITY_MADE: &str = "identity.new.json";
 /// The plain copy of the settings of the last run.
 pub const SETTINGS: &str = "config.json";
 /// Figures of the last checkpoint.
-pub(crate) const STATUS: &str = "status.json";
+pub const STATUS: &str = "status.json";
 /// The socket of the process that crawls.
 pub const SOCKET: &str = "control.sock";
 /// The directory in which the socket is made.
@@ -119,12 +119,12 @@ pub const SHIPPED: &str = "shipped.json";
 /// The registry as a node last saw it.
 pub const REGISTRY: &str = "registry.json";
 /// Checkpoints, with their number behind this.
-pub(crate) const CHECKPOINT_PREFIX: &str = "checkpoint.g";
+pub const CHECKPOINT_PREFIX: &str = "checkpoint.g";
 /// Hold logs, with the number of their checkpoint behind this.
 pub const RESTS_PREFIX: &str = "rests.g";
 
 /// Files of the directory of a crawl that a copy of it has too, though no checkpoint names them, where they are there.
-pub(crate) const BESIDE_CHECKPOINTS: [&str; 3] = [IDENTITY, SETTINGS, dedup::FILE];
+pub const BESIDE_CHECKPOINTS: [&str; 3] = [IDENTITY, SETTINGS, dedup::FILE];
 
 /// The directories that an entry is in. A crawl of one shard has both in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,7 +177,7 @@ impl Entry {
     }
 
     /// Returns true where it is a directory that is there in every crawl.
-    pub(crate) fn is_made_at_opening(&self) -> bool {
+    pub fn is_made_at_opening(&self) -> bool {
         match self.form {
             Form::Directory => true,
             Form::Store(name) => name.is_always_there(),
@@ -186,7 +186,7 @@ impl Entry {
     }
 
     /// Returns true where it is a directory.
-    pub(crate) fn is_directory(&self) -> bool {
+    pub fn is_directory(&self) -> bool {
         matches!(self.form, Form::Directory | Form::Later | Form::Store(_))
     }
 }
@@ -201,7 +201,7 @@ pub fn of_shard(shard: Shard) -> impl Iterator<Item = Entry> {
 }
 
 /// The entries of the directory of a crawl that has several shards.
-pub(crate) fn of_crawl() -> impl Iterator<Item = Entry> {
+pub fn of_crawl() -> impl Iterator<Item = Entry> {
     ENTRIES.into_iter().filter(|entry| matches!(entry.place, Place::Crawl | Place::Both))
 }
 

@@ -42,7 +42,7 @@ impl Histogram {
     }
 
     /// Returns for each bound, and last for none, the number of durations that were no longer.
-    pub(crate) fn cumulative(&self) -> impl Iterator<Item = (Option<f64>, u64)> {
+    pub fn cumulative(&self) -> impl Iterator<Item = (Option<f64>, u64)> {
         let bounds = Histogram::BOUNDS_S.iter().copied().map(Some).chain([None]);
         bounds.zip(self.counts.iter().scan(0, |sum, count| {
             *sum += count;

@@ -65,7 +65,7 @@ impl fmt::Display for Cell<'_> {
 }
 
 /// Returns whether a spreadsheet would take `text` for a formula.
-pub(crate) fn is_formula(text: &str) -> bool {
+pub fn is_formula(text: &str) -> bool {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '"' || is_terminal_control(c));
     let mut rest = text.chars();
     match rest.next() {
@@ -131,13 +131,13 @@ pub fn field(text: &str) -> String {
 }
 
 /// JSON in which what a terminal would obey is written by its code; it means the same.
-pub(crate) fn json_line(value: &impl serde::Serialize) -> serde_json::Result<String> {
+pub fn json_line(value: &impl serde::Serialize) -> serde_json::Result<String> {
     let json = serde_json::to_string(value)?;
     Ok(if json.chars().any(is_terminal_control) { json_escaped(&json) } else { json })
 }
 
 /// `json`, a line, in which what a terminal would obey is written by its code.
-pub(crate) fn json_escaped(json: &str) -> String {
+pub fn json_escaped(json: &str) -> String {
     let mut safe = String::with_capacity(json.len() + 32);
     for c in json.chars() {
         if is_terminal_control(c) {

@@ -34,7 +34,7 @@ pub enum Finish {
 
 impl Finish {
     /// True where the same command line has something left to do.
-    pub(crate) fn can_resume(self) -> bool {
+    pub fn can_resume(self) -> bool {
         self != Finish::Complete
     }
 }
