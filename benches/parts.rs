@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use crawler::clock::Time;
-use crawler::engine::{Purpose, Response};
+use crawler::contract::{Purpose, Response};
 use crawler::fingerprint::Fingerprinter;
 use crawler::frontier::Hops;
 use crawler::process::{ProcessOptions, Processor};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use crawler::clock::Time;
+use crawler::contract::RequestSigner;
 use crawler::signature::{AgentForm, Component, Signer, SignerOptions, SigningKey, SystemNonces};
 use crawler::web::url::CanonicalUrl;
 

@@ -27,8 +27,6 @@
 //! | [`outcome`] | how a URL ends; the one table of what follows from a status or an error |
 //! | [`disk`] | files as a trait, headers, checksums, atomic replacement, the directory's lock |
 //! | [`web`] | the web's formats, pure: URLs, scope, robots.txt, HTML links, codings, WARC |
-//! | [`browser`] | pages rendered by the system's Chromium, whose every request the caller answers |
-//! | [`signature`] | who sends a request, proved: keys, their directory, signatures of requests |
 //! | `connections` | the bounded number of connections to a server of this process |
 //! | [`text`] | text for people: figures with units, foreign text made harmless |
 //! | `table` | tables as the tools of people read them: TSV, CSV, JSON lines, SQLite, Parquet |
@@ -42,7 +40,10 @@
 //! | [`calendar`] | when pages are due again, on disk; how often each is looked at |
 //! | [`frontier`] | per-host queues, politeness, budgets |
 //! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot |
+//! | [`contract`] | what the engine and those that make its requests say to each other: jobs, replies, doors |
 //! | [`exchange`] | links between the shards of a crawl, and which checkpoints of theirs count |
+//! | [`browser`] | pages rendered by the system's Chromium, whose every request the caller answers |
+//! | [`signature`] | who sends a request, proved: keys, their directory, signatures of requests |
 //! | [`ship`] | checkpoints in a store of objects, and directories from there |
 //! | [`cluster`] | who owns a shard and which checkpoint counts, on many machines |
 //! | [`engine`] | the state machine that owns all of the above |
@@ -72,7 +73,7 @@
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
 //! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
-pub use crawler_contract::{exchange, record, text};
+pub use crawler_contract::{contract, exchange, record, text};
 pub use crawler_core::{
     calendar, clock, container, disk, drum, fingerprint, frontier, outcome, politeness, reading, shard, similar,
     varint, web,

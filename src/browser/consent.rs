@@ -4,30 +4,16 @@
 //! with those that DuckDuckGo's autoconsent and Consent-O-Matic (Aarhus University) know, which are far longer: banners
 //! that one site has built for itself, and those in a frame of another site (Sourcepoint), are not clicked here.
 
-use serde::{Deserialize, Serialize};
+use crate::contract::Consent;
 
-/// Answers to banners that ask for consent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Consent {
-    /// Nothing.
-    #[default]
-    Off,
-    /// All that can be refused is refused.
-    Reject,
-    /// All is accepted.
-    Accept,
-}
-
-impl Consent {
-    /// The buttons to click, as a list of CSS selectors; empty where none is.
-    pub(super) fn selectors(self) -> String {
-        let of = |&(_, reject, accept): &(&str, &'static str, &'static str)| match self {
-            Consent::Off => "",
-            Consent::Reject => reject,
-            Consent::Accept => accept,
-        };
-        PLATFORMS.iter().map(of).filter(|selectors| !selectors.is_empty()).collect::<Vec<_>>().join(", ")
-    }
+/// The buttons to click for this answer, as a list of CSS selectors; empty where none is.
+pub(super) fn selectors(consent: Consent) -> String {
+    let of = |&(_, reject, accept): &(&str, &'static str, &'static str)| match consent {
+        Consent::Off => "",
+        Consent::Reject => reject,
+        Consent::Accept => accept,
+    };
+    PLATFORMS.iter().map(of).filter(|selectors| !selectors.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// Each platform with what refuses, and what accepts.
@@ -91,8 +77,8 @@ mod tests {
                 assert!(scraper::Selector::parse(selectors).is_ok(), "{name}: {selectors}");
             }
         }
-        assert_eq!(Consent::Off.selectors(), "");
-        assert!(scraper::Selector::parse(&Consent::Reject.selectors()).is_ok());
-        assert_ne!(Consent::Reject.selectors(), Consent::Accept.selectors());
+        assert_eq!(selectors(Consent::Off), "");
+        assert!(scraper::Selector::parse(&selectors(Consent::Reject)).is_ok());
+        assert_ne!(selectors(Consent::Reject), selectors(Consent::Accept));
     }
 }

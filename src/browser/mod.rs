@@ -41,7 +41,6 @@ use std::sync::Arc;
 
 use tokio::sync::{Mutex, OnceCell, Semaphore};
 
-pub use consent::Consent;
 pub use network::{Asked, Denied, Fulfilled, Network, Reply, ResourceKind};
 pub use options::{BrowserOptions, PictureFormat, Quiet, RenderOptions, Screenshot};
 use process::Process;

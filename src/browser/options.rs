@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::consent::Consent;
+use crate::contract::Consent;
 
 /// The way in which the processes of the browser are run.
 #[derive(Clone, Debug)]

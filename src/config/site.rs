@@ -27,8 +27,7 @@ use super::recrawl::RecrawlSettings;
 use super::section::Section;
 use super::sections::CrawlDelayBeyond;
 use super::value::{Bytes, Mismatch, OneOrMore, Setting};
-use crate::browser::Consent;
-use crate::engine::RenderMode;
+use crate::contract::{Consent, RenderMode};
 use crate::signature::AgentForm;
 use crate::web::secret::SecretAddress;
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::config::{Config, LogFormat};
 use crate::console::RecentWarnings;
+use crate::contract::Fault;
 use crate::disk;
-use crate::engine::{Fault, OpenError};
+use crate::engine::OpenError;
 use crate::fetch::StartError;
 use crate::node;
 use crate::report::closing::{Closing, LineOptions, peak_memory};

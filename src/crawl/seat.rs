@@ -16,7 +16,8 @@ use super::shard_directory::{Company, ShardDirectory};
 use super::shard_run::{Admission, Admitted, News, ShardRun};
 use super::threads::{Port, no_thread};
 use super::{CrawlError, CrawlRequest};
-use crate::engine::{Event, ExchangeOptions, Fault, ListedSeeds, Opening, Past, ReplyTo, RoundWanted, Shipping};
+use crate::contract::Fault;
+use crate::engine::{EngineAddress, Event, ExchangeOptions, ListedSeeds, Opening, Past, RoundWanted, Shipping};
 use crate::process::{ProcessOptions, Processor};
 use crate::shard::Shard;
 use crate::web::seeds::SeedLines;
@@ -71,7 +72,7 @@ pub(super) enum Word {
 pub(super) struct Seat<'scope> {
     pub words: Sender<Word>,
     pub board: Board,
-    reply: ReplyTo,
+    reply: EngineAddress,
     thread: ScopedJoinHandle<'scope, ()>,
 }
 
@@ -144,7 +145,7 @@ impl<'scope> Seat<'scope> {
 
 /// An engine's thread that is to end.
 pub(super) struct Abandoned<'scope> {
-    reply: ReplyTo,
+    reply: EngineAddress,
     thread: ScopedJoinHandle<'scope, ()>,
 }
 

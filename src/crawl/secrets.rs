@@ -15,7 +15,7 @@ use data_encoding::BASE64;
 use super::CrawlError;
 use crate::config::reference::{private_file, refers, resolved};
 use crate::config::{Auth, Config, Login, Site};
-use crate::engine::{CookieUse, LoginPlan, Message, RequestSettings};
+use crate::contract::{CookieUse, LoginPlan, Message, RequestSettings};
 use crate::web::cookies::{FileCookie, netscape};
 use crate::web::secret::Secret;
 use crate::web::site::TableNumber;

@@ -12,8 +12,9 @@ use super::live::{DISPLAY, View};
 use super::{CrawlError, threads};
 use crate::clock::Clock;
 use crate::container::Recovery;
+use crate::contract::Purpose;
 use crate::engine::start_reads::StartReads;
-use crate::engine::{Engine, Event, Opening, Past, Phase, Purpose, Refetch, ReplyTo, RoundWanted};
+use crate::engine::{Engine, EngineAddress, Event, Opening, Past, Phase, Refetch, RoundWanted};
 use crate::process::Processor;
 use crate::record::Finish;
 
@@ -89,7 +90,7 @@ pub(super) struct News(Arc<AtomicBool>);
 
 impl News {
     /// Notes that something has changed; the engine at `reply` is woken, unless it is on its way.
-    pub fn tell(&self, reply: &ReplyTo) {
+    pub fn tell(&self, reply: &EngineAddress) {
         if !self.0.swap(true, Ordering::AcqRel) {
             reply.offer(Event::HeadChanged);
         }

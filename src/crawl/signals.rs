@@ -17,7 +17,7 @@ use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::CrawlError;
-use crate::engine::{Event, ReplyTo, StopBy};
+use crate::engine::{EngineAddress, Event, StopBy};
 
 /// Exit code of a graceful stop, here of one before anything was begun.
 const STOPPED: i32 = 11;
@@ -68,7 +68,7 @@ impl Signals {
     pub fn listen() -> Result<Signals, CrawlError> {
         let (asked, events) = bounded(16);
         let is_up = Arc::new(AtomicBool::new(false));
-        listen(vec![ReplyTo::new(0, asked.clone())], is_up.clone())
+        listen(vec![EngineAddress::new(0, asked.clone())], is_up.clone())
             .map_err(|error| CrawlError::Internal(format!("cannot listen for signals: {error}")))?;
         Ok(Signals { events, _asked: asked, is_up })
     }
@@ -86,13 +86,13 @@ impl Signals {
 
 /// Listens for signals on a thread of its own, for as long as the process lives: what they ask for, they ask of all
 /// `engines`. `is_up` tells whether these take events in.
-pub(super) fn listen(engines: Vec<ReplyTo>, is_up: Arc<AtomicBool>) -> io::Result<()> {
+pub(super) fn listen(engines: Vec<EngineAddress>, is_up: Arc<AtomicBool>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     thread::Builder::new().name("signals".into()).spawn(move || runtime.block_on(wait(engines, is_up)))?;
     Ok(())
 }
 
-async fn wait(engines: Vec<ReplyTo>, is_up: Arc<AtomicBool>) {
+async fn wait(engines: Vec<EngineAddress>, is_up: Arc<AtomicBool>) {
     let streams =
         (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::user_defined1()));
     let (Ok(mut interrupt), Ok(mut terminate), Ok(mut checkpoint)) = streams else {
@@ -131,7 +131,7 @@ async fn wait(engines: Vec<ReplyTo>, is_up: Arc<AtomicBool>) {
 
 /// Asks for a checkpoint, and never waits: a thread that waits for the engine hears no stop. While nobody takes events
 /// in, one is remembered; a channel that is full has been asked before.
-fn ask_for_checkpoint(engines: &[ReplyTo], is_up: bool, remembered: &mut bool) {
+fn ask_for_checkpoint(engines: &[EngineAddress], is_up: bool, remembered: &mut bool) {
     if is_up || !std::mem::replace(remembered, true) {
         engines.iter().for_each(|engine| engine.offer(Event::Checkpoint));
     }
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn n24_signals_while_a_crawl_is_opened_are_remembered_once_and_never_block() {
         let (events, engine) = bounded(3);
-        let events = [ReplyTo::new(0, events)];
+        let events = [EngineAddress::new(0, events)];
         let mut remembered = false;
         for _ in 0..100 {
             ask_for_checkpoint(&events, false, &mut remembered);

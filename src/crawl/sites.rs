@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::secrets::Secrets;
 use super::{CrawlError, treatment};
 use crate::config::{Config, Cookies, Priority, Site};
-use crate::engine::{CookieUse, Rank, RequestSettings, Sites};
+use crate::contract::{CookieUse, Rank, RequestSettings, RequestSigner, Sites};
 use crate::frontier::{Treatment, Treatments};
 use crate::signature::Signer;
 use crate::web::cookies::FileCookie;
@@ -287,7 +287,7 @@ pub(super) fn request(config: &Config, signer: Option<&Arc<Signer>>) -> RequestS
         agent_token: config.agent_token().to_owned(),
         fields: from.into_iter().chain(language).chain(more).collect(),
         secrets: Vec::new(),
-        signer: signer.map(Arc::new),
+        signer: signer.map(|signer| Arc::new(signer) as Arc<dyn RequestSigner>),
         cookies: if fetch.cookies == Cookies::Session { CookieUse::Kept } else { CookieUse::Off },
         redacts: config.container.redact_secrets,
         logins: Vec::new(),

@@ -18,12 +18,10 @@ use super::{CrawlError, reports, signals};
 use crate::calendar::SlotRead;
 use crate::clock::Clock;
 use crate::container::CompactionJob;
+use crate::contract::{Addressed, Answer, AskId, Fault, FetchJob, RenderJob, ResolveJob};
 use crate::disk;
 use crate::engine::checkpoint::{CheckpointJob, Ran, ShipJob};
-use crate::engine::{
-    Addressed, Answer, AskId, Event, Executors, Fault, FetchJob, HoldSync, RenderJob, ReplyTo, ResolveJob, StoreMerge,
-    Waker,
-};
+use crate::engine::{EngineAddress, Event, Executors, HoldSync, StoreMerge, Waker};
 use crate::exchange::LinkJob;
 use crate::fetch::{FetchLine, FetchOptions, Fetcher};
 use crate::frontier::PartitionJob;
@@ -98,7 +96,7 @@ pub(super) struct ThreadExecutors {
     /// And so do its pages.
     pages: Option<RenderLine>,
     shared: Arc<Shared>,
-    reply: ReplyTo,
+    reply: EngineAddress,
 }
 
 impl Threads {
@@ -117,7 +115,7 @@ impl Threads {
         let renderer = render.map(Renderer::start).transpose().map_err(no_thread)?;
         let (answers_in, answers) = bounded(workers + 1);
         let pool = ProcessPool::start(cores(), process, &answers).map_err(no_thread)?;
-        let ship = |job: ShipJob, _: &ReplyTo| job.run().map(|done| Some(Event::Checkpointed(done)));
+        let ship = |job: ShipJob, _: &EngineAddress| job.run().map(|done| Some(Event::Checkpointed(done)));
         let of_ships = if ships { count } else { 0 };
         let ships = Arc::new(Workers::with_threads("ship", count, 1, of_ships, ship).map_err(no_thread)?);
         let shared = Arc::new(Shared {
@@ -157,13 +155,13 @@ impl Threads {
             line: self.shared.fetcher.line(),
             pages: self.shared.renderer.as_ref().map(Renderer::line),
             shared: self.shared.clone(),
-            reply: ReplyTo::new(number, events_in),
+            reply: EngineAddress::new(number, events_in),
         };
         Port { executors, events }
     }
 
     /// Sends what signals ask for to all of these engines, from now on.
-    pub(super) fn listen(&self, engines: Vec<ReplyTo>) -> Result<(), CrawlError> {
+    pub(super) fn listen(&self, engines: Vec<EngineAddress>) -> Result<(), CrawlError> {
         signals::listen(engines, self.are_up.clone()).map_err(no_thread)
     }
 
@@ -204,7 +202,7 @@ pub(super) fn cause(error: CrawlError, events: &Receiver<Event>) -> CrawlError {
 /// Makes a checkpoint, and the reports that cost little beside it. One that is to be shipped is answered behind that.
 fn checkpoint(
     job: CheckpointJob,
-    reply: &ReplyTo,
+    reply: &EngineAddress,
     reports: &CheapReports,
     ships: &Workers<ShipJob>,
 ) -> disk::Result<Option<Event>> {
@@ -219,7 +217,7 @@ fn checkpoint(
     Ok(match ran {
         Ran::Done(done) => Some(Event::Checkpointed(done)),
         Ran::ToShip(job) => {
-            ships.send(Addressed { job: *job, reply: reply.clone() });
+            ships.send(Assigned { job: *job, engine: reply.clone() });
             None
         }
     })
@@ -266,7 +264,7 @@ pub(super) fn cores() -> usize {
 
 impl ThreadExecutors {
     /// The address of its engine.
-    pub(super) fn reply(&self) -> &ReplyTo {
+    pub(super) fn reply(&self) -> &EngineAddress {
         &self.reply
     }
 
@@ -276,8 +274,14 @@ impl ThreadExecutors {
         Arc::new(move || reply.offer(Event::SlotFree))
     }
 
+    /// A job of a request, with the address for its reply.
     fn addressed<J>(&self, job: J) -> Addressed<J> {
-        Addressed { job, reply: self.reply.clone() }
+        Addressed { job, reply: self.reply.replies().clone() }
+    }
+
+    /// A job of the engine's own.
+    fn assigned<J>(&self, job: J) -> Assigned<J> {
+        Assigned { job, engine: self.reply.clone() }
     }
 }
 
@@ -304,38 +308,44 @@ impl Executors for ThreadExecutors {
     }
 
     fn merge(&mut self, job: StoreMerge) {
-        self.shared.merges.send(self.addressed(job));
+        self.shared.merges.send(self.assigned(job));
     }
 
     fn partition(&mut self, job: PartitionJob) {
-        self.shared.partitions.send(self.addressed(job));
+        self.shared.partitions.send(self.assigned(job));
     }
 
     fn checkpoint(&mut self, job: CheckpointJob) {
-        self.shared.checkpoints.send(self.addressed(job));
+        self.shared.checkpoints.send(self.assigned(job));
     }
 
     fn compact(&mut self, job: CompactionJob) {
-        self.shared.compactions.send(self.addressed(job));
+        self.shared.compactions.send(self.assigned(job));
     }
 
     fn read_links(&mut self, job: LinkJob) {
-        self.shared.reads.send(self.addressed(ReadJob::Links(job)));
+        self.shared.reads.send(self.assigned(ReadJob::Links(job)));
     }
 
     fn read_calendar(&mut self, job: SlotRead) {
-        self.shared.reads.send(self.addressed(ReadJob::Calendar(job)));
+        self.shared.reads.send(self.assigned(ReadJob::Calendar(job)));
     }
 
     fn sync_rests(&mut self, job: HoldSync) {
-        self.shared.rests.send(self.addressed(job));
+        self.shared.rests.send(self.assigned(job));
     }
+}
+
+/// A job for a thread, with the address of the engine that it is for.
+struct Assigned<J> {
+    job: J,
+    engine: EngineAddress,
 }
 
 /// Threads that do jobs and answer each with an event: one for some engines each, so that the jobs of an engine are
 /// done one after the other.
 struct Workers<J> {
-    jobs: Vec<Sender<Addressed<J>>>,
+    jobs: Vec<Sender<Assigned<J>>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -357,19 +367,19 @@ impl<J: Send + 'static> Workers<J> {
         engines: usize,
         places: usize,
         threads: usize,
-        work: impl Fn(J, &ReplyTo) -> disk::Result<Option<Event>> + Send + Sync + 'static,
+        work: impl Fn(J, &EngineAddress) -> disk::Result<Option<Event>> + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
         let work = Arc::new(work);
         let mut workers = Workers { jobs: Vec::new(), threads: Vec::new() };
         for _ in 0..threads {
-            let (jobs_in, jobs) = bounded::<Addressed<J>>(places * engines.div_ceil(threads));
+            let (jobs_in, jobs) = bounded::<Assigned<J>>(places * engines.div_ceil(threads));
             let work = work.clone();
             let thread = thread::Builder::new().name(name.into()).spawn(move || {
-                for Addressed { job, reply } in jobs {
-                    let done = Fault::catch(|| format!("the {name} thread panicked"), || work(job, &reply));
+                for Assigned { job, engine } in jobs {
+                    let done = Fault::catch(|| format!("the {name} thread panicked"), || work(job, &engine));
                     done.unwrap_or_else(|fault| Some(Event::Fault(fault)))
                         .into_iter()
-                        .for_each(|done| reply.send(done));
+                        .for_each(|done| engine.send(done));
                 }
             })?;
             workers.jobs.push(jobs_in);
@@ -378,8 +388,8 @@ impl<J: Send + 'static> Workers<J> {
         Ok(workers)
     }
 
-    fn send(&self, job: Addressed<J>) {
-        let worker = job.reply.engine() % self.jobs.len();
+    fn send(&self, job: Assigned<J>) {
+        let worker = job.engine.engine() % self.jobs.len();
         self.jobs[worker].send(job).expect("a worker ends only when its sender is dropped");
     }
 }
@@ -411,7 +421,7 @@ mod tests {
         let worker = worker.unwrap();
         let ports: Vec<_> = (0..3).map(|number| (number, bounded(4))).collect();
         for (number, (events, _)) in &ports {
-            worker.send(Addressed { job: *number as u64, reply: ReplyTo::new(*number, events.clone()) });
+            worker.send(Assigned { job: *number as u64, engine: EngineAddress::new(*number, events.clone()) });
         }
         let heard: Vec<Event> = ports.iter().map(|(_, (_, events))| events.recv().unwrap()).collect();
         assert!(matches!(heard[0], Event::Fault(Fault::Disk(Error::Limit { .. }))), "{heard:?}");
@@ -436,7 +446,7 @@ mod tests {
         let (events_in, events) = bounded(80);
         for number in 0..8 {
             for engine in 0..10 {
-                workers.send(Addressed { job: (engine, number), reply: ReplyTo::new(engine, events_in.clone()) });
+                workers.send(Assigned { job: (engine, number), engine: EngineAddress::new(engine, events_in.clone()) });
             }
         }
         (0..80).for_each(|_| drop(events.recv().unwrap()));
@@ -451,8 +461,8 @@ mod tests {
     fn an_engine_that_is_gone_keeps_no_other_from_its_answers() {
         let worker = Workers::start("test", 2, 4, |()| Ok(Event::HoldsSynced)).unwrap();
         let (gone, (events_in, events)) = (bounded(1).0, bounded(1));
-        worker.send(Addressed { job: (), reply: ReplyTo::new(0, gone) });
-        worker.send(Addressed { job: (), reply: ReplyTo::new(1, events_in) });
+        worker.send(Assigned { job: (), engine: EngineAddress::new(0, gone) });
+        worker.send(Assigned { job: (), engine: EngineAddress::new(1, events_in) });
         assert!(matches!(events.recv().unwrap(), Event::HoldsSynced));
     }
 

@@ -16,12 +16,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Engine;
-use super::job::{FetchFailed, Findings, Processed, Target};
-use super::login_plan::WaitingStep;
-use super::render_plan::Wanted;
 use super::values::RobotsAnswer;
+use super::waiting::{WaitingStep, Wanted};
 use crate::clock::Time;
 use crate::container::{Referrer, Stored as StoredPage};
+use crate::contract::{FetchFailed, Findings, Processed, Target};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostId, Provenance};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::Settings;
 use super::allowance::Allowance;
-use super::lease::Lease;
 use super::quota::Quota;
 use super::requests::{Rates, SlotPool};
 use crate::clock::Clock;
+use crate::contract::Lease;
 use crate::frontier::Ledger;
 
 /// The things that the engines of a process share; an engine alone has them for itself.

@@ -1,33 +1,23 @@
 //! Events that reach the engine: answers to its jobs, and what an operator wants.
 
-use std::net::IpAddr;
-use std::sync::Arc;
-
 use super::checkpoint::CheckpointDone;
 use super::control::Reconfiguration;
 use super::course::StopBy;
-use super::fault::Fault;
-use super::job::{FetchFailed, Processed, Unresolved};
-use super::render_plan::Ask;
 use super::stores::StoreMerged;
 use crate::calendar::SlotDone;
-use crate::clock::Time;
 use crate::container::CompactionDone;
+use crate::contract::{Fault, Reply};
 use crate::exchange::LinksRead;
-use crate::frontier::{HostId, PartitionDone};
+use crate::frontier::PartitionDone;
 use crate::web::seeds::Seed;
 
 /// An event that reaches the engine.
 #[derive(Debug)]
 pub enum Event {
-    /// An answer was processed.
-    Page(Box<Processed>),
-    /// An attempt brought no answer.
-    Failed(Box<FetchFailed>),
-    /// A page that is rendered asks for a URL.
-    Asked(Box<Ask>),
-    /// The name servers answered, with the addresses that may be connected to and the time until which they hold.
-    Resolved(HostId, Box<str>, Result<(Arc<[IpAddr]>, Time), Unresolved>),
+    /// A reply to a job of a request.
+    Reply(Reply),
+    /// A thread beside the engine met a fault: the crawl stops.
+    Fault(Fault),
     /// A bucket was merged.
     Merged(StoreMerged),
     /// A take or a merge of the frontier is done.
@@ -38,8 +28,6 @@ pub enum Event {
     Checkpointed(CheckpointDone),
     /// The log of long rests is durable.
     HoldsSynced,
-    /// An executor met a fault: the crawl stops.
-    Fault(Fault),
     /// Stop gracefully.
     Stop(StopBy),
     /// Make a checkpoint now.

@@ -1,13 +1,11 @@
 //! The work that the engine needs done elsewhere. The crawl has threads for it; a simulator does it in line.
 
 use super::checkpoint::CheckpointJob;
-use super::job::{FetchJob, ResolveJob};
-use super::render_plan::{Answer, AskId};
-use super::rendering::RenderJob;
 use super::rests::HoldSync;
 use super::stores::StoreMerge;
 use crate::calendar::SlotRead;
 use crate::container::CompactionJob;
+use crate::contract::{Answer, AskId, FetchJob, RenderJob, ResolveJob};
 use crate::exchange::LinkJob;
 use crate::frontier::PartitionJob;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Engine;
-use super::job::FetchJob;
+use crate::contract::FetchJob;
 
 /// The frontier asks again after so long: it delays requests to an address, and may have an earlier one.
 pub const SAID_FOR: Duration = Duration::from_secs(60);

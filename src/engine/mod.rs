@@ -10,6 +10,7 @@
 //! ([`checkpoint`]). [`recovery`] replays what was stored after the last one.
 
 mod accounts;
+mod address;
 mod allowance;
 mod answers;
 mod asked_rules;
@@ -22,15 +23,11 @@ mod depths;
 mod event;
 mod exchange;
 mod executors;
-mod fault;
 mod figures;
 mod hosts;
 mod identity;
 mod idleness;
-mod job;
-mod lease;
 mod login;
-mod login_plan;
 pub mod mend;
 mod nearer;
 mod open;
@@ -40,11 +37,8 @@ mod patterns;
 mod quota;
 pub mod recovery;
 mod recrawl;
-mod render_plan;
 mod rendering;
 mod repeated;
-mod reply;
-mod request_settings;
 mod requests;
 mod requisites;
 mod resend;
@@ -64,14 +58,15 @@ mod support;
 mod texts;
 mod upkeep;
 pub mod values;
+mod waiting;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use accounts::Accounts;
+pub use address::EngineAddress;
 pub use allowance::{Allowance, Granted, Used};
-pub use books::RecentUrls;
 pub use checkpoint::Checkpoint;
 pub use commons::Commons;
 pub use control::Reconfiguration;
@@ -80,40 +75,29 @@ pub use depths::DEPTHS_BYTES_MAX;
 pub use event::Event;
 pub use exchange::{ExchangeOptions, ExchangeState, Kept};
 pub use executors::Executors;
-pub use fault::Fault;
 pub use hosts::{Hosts, without_root};
 pub use identity::{Identity, Sharding};
 pub use idleness::Idleness;
-pub use job::{
-    FetchFailed, FetchJob, Fetched, Findings, FoundLink, LimitsMet, LoginFindings, Processed, Purpose, ResolveJob,
-    Response, Room, Target, Unresolved,
-};
-pub use lease::Lease;
-pub use login_plan::{LoginPlan, LoginStep, Message, Submission};
 pub use open::{ListedSeeds, OpenError, Opening};
 pub use pair::{Pair, Supported};
 pub use past::Past;
 pub use quota::Quota;
 pub use recrawl::{RecrawlOptions, learnt};
-pub use render_plan::{Answer, Ask, AskId, Found, Refusal, RenderMode, RenderWish, Rendered, Resource};
-pub use rendering::{RenderJob, RenderPatterns, RenderSettings, RenderState, RenderVerdict, RenderWork};
-pub use reply::{Addressed, ReplyTo};
-pub use request_settings::{CookieUse, RequestSettings};
+pub use rendering::{RenderPatterns, RenderSettings, RenderState, RenderVerdict};
 pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};
 pub use rests::HoldSync;
 pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedList, SeedReader, SeedRecord, SeedStatus, SeedTable};
-pub use session_params::{BYTES_MAX as SESSION_PARAMS_BYTES_MAX, Evidence, Named, Said};
+pub use session_params::BYTES_MAX as SESSION_PARAMS_BYTES_MAX;
 pub use shipping::{Durable, Shipping};
-pub use sites::{Rank, Sites};
 pub use stores::{StoreMerge, StoreMerged};
 pub(crate) use stores::{StoreValue, look_up};
 pub use support::{SupportOptions, links_of, supported_by, supporter};
-pub use texts::Likeness;
 
 use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::container::Container;
+use crate::contract::{Fault, Reply, Sites};
 use crate::disk::{Disk, Result};
 use crate::drum::PaceOptions;
 use crate::frontier::{QueuedUrl, Task};
@@ -247,10 +231,10 @@ impl Engine {
             self.checkpoints.note_change();
         }
         match event {
-            Event::Page(processed) => self.answered(*processed)?,
-            Event::Failed(failed) => self.failed(*failed)?,
-            Event::Asked(ask) => self.page_asks(*ask)?,
-            Event::Resolved(host, name, answer) => self.resolved(host, &name, answer)?,
+            Event::Reply(Reply::Page(processed)) => self.answered(*processed)?,
+            Event::Reply(Reply::Failed(failed)) => self.failed(*failed)?,
+            Event::Reply(Reply::Asked(ask)) => self.page_asks(*ask)?,
+            Event::Reply(Reply::Resolved(host, name, answer)) => self.resolved(host, &name, answer)?,
             Event::Merged(merged) => self.stores.finish_merge(merged, self.clock.now()),
             Event::Partition(done) => self.stores.finish_partition(done)?,
             Event::Compacted(done) => self.compacted(*done)?,

@@ -6,11 +6,12 @@
 //! is read once for each shorter way at most; its depth falls with each, so that there is an end. A page that is asked
 //! for still, or has no answer in the archive, has nothing to be read.
 
+use super::Engine;
 use super::recovery::{Find, purpose_of, stored_response};
 use super::route::{Discovery, Parent, queued};
 use super::rule::rule_of;
-use super::{Engine, Findings};
 use crate::container::{KeyRecord, Reader};
+use crate::contract::Findings;
 use crate::disk::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QueuedUrl};

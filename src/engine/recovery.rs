@@ -16,14 +16,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Engine;
 use super::recrawl::Answer;
 use super::rendering::resource_url;
 use super::route::queued;
 use super::start_reads::{StartProgress, StartReads};
 use super::stores::{Arrival, known_by};
 use super::values::{Robots, RobotsAnswer, Term};
-use super::{Engine, Findings, Purpose, Response};
 use crate::container::{Recovery, ReplayedPage};
+use crate::contract::{Findings, Purpose, Response};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, Provenance, QueuedUrl};

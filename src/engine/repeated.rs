@@ -1,10 +1,10 @@
 //! Pages that say what others of their origin say: they are stored, and lead nowhere. [`super::texts`] counts them, and
 //! [`super::session_params`] knows copies.
 
-use super::job::Findings;
 use super::rule::session_rule;
 use super::session_params::may_be_dropped;
 use super::{Engine, is_of_seed};
+use crate::contract::Findings;
 use crate::disk::Result;
 use crate::frontier::QueuedUrl;
 use crate::outcome::Reason;

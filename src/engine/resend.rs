@@ -6,11 +6,12 @@
 //! of those that other shards own it writes all that the scope lets in. Its next checkpoint has them, and the note is
 //! gone. Links that had arrived are known to URL-seen where they arrive; none is fetched again for it.
 
+use super::Engine;
 use super::recovery::{Find, purpose_of, stored_response};
 use super::route::queued;
 use super::seeds::reader;
-use super::{Engine, Purpose};
 use crate::container::{KeyRecord, Reader, ReplayedPage};
+use crate::contract::Purpose;
 use crate::disk::{Error, Result};
 use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::record::layout;

@@ -14,11 +14,11 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::job::{Findings, FoundLink};
 use super::rule::rule_of;
 use super::seeds::SeedStatus;
 use super::{Engine, queued_url};
 use crate::calendar::Recrawl;
+use crate::contract::{Findings, FoundLink};
 use crate::disk::Result;
 use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::outcome::Reason;

@@ -32,13 +32,14 @@ mod late;
 
 use std::net::IpAddr;
 
+use super::Engine;
 use super::checkpoint::Checkpoint;
 use super::pair::Pair;
 use super::recovery::purpose_of;
 use super::route::queued;
-use super::{Engine, Findings, Purpose, Response};
 use crate::clock::Time;
 use crate::container::ReplayedPage;
+use crate::contract::{Findings, Purpose, Response};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QUARTERS, QueuedUrl, RoundBudgets};
@@ -263,7 +264,7 @@ pub fn links_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::FoundLink;
+    use crate::contract::FoundLink;
     use crate::fingerprint::Fingerprinter;
 
     #[test]

@@ -20,30 +20,11 @@
 //! no limit, nothing is computed, counted or written.
 
 use super::sketch::Sketch;
+use crate::contract::Likeness;
 use crate::fingerprint::Fingerprint;
-use crate::similar::{PART_BYTES, PARTS, Signature};
-use crate::web::url::KeyMaker;
 
 /// Number of keys of a page that have to be beyond the limit.
 const ENOUGH: usize = 5;
-
-/// The keys of a text by which others that are nearly the same are known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Likeness([u64; PARTS]);
-
-impl Likeness {
-    /// The likeness of `words`, which are UTF-8; `None` where there are no words.
-    pub fn of(words: &[u8], keys: &KeyMaker) -> Option<Likeness> {
-        let signature = Signature::of(&String::from_utf8_lossy(words))?;
-        let mut likeness = [0; PARTS];
-        for (number, (key, part)) in (0_u8..).zip(likeness.iter_mut().zip(signature.parts())) {
-            let mut bytes = [number; 1 + PART_BYTES];
-            bytes[1..].copy_from_slice(part);
-            *key = keys.digest(&bytes);
-        }
-        Some(Likeness(likeness))
-    }
-}
 
 /// The budget and what is used of it.
 pub struct TextBudget {
@@ -65,7 +46,7 @@ impl TextBudget {
     /// Returns whether more pages of `origin` have nearly this text than the limit says, with one more that `is_new`.
     pub fn is_beyond(&mut self, origin: Fingerprint, likeness: &Likeness, is_new: bool) -> bool {
         let Some(limit) = self.used.limit() else { return false };
-        let beyond = likeness.0.iter().filter(|key| {
+        let beyond = likeness.keys().iter().filter(|key| {
             let hash = key.rotate_left(32) ^ origin.bits();
             let met = if is_new { self.used.count(hash) } else { self.used.counted(hash) };
             u64::from(met) > limit
@@ -83,6 +64,7 @@ impl TextBudget {
 mod tests {
     use super::*;
     use crate::fingerprint::Fingerprinter;
+    use crate::web::url::KeyMaker;
 
     const ORIGIN: Fingerprint = Fingerprint::from_bits(77);
 

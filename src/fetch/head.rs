@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderName};
 
 use crate::clock::Time;
-use crate::engine::{CookieUse, FetchJob, RequestSettings};
-use crate::signature::SignatureFields;
+use crate::contract::{CookieUse, FetchJob, RequestSettings, SignatureFields};
 use crate::web::request::{Method, Request};
 use crate::web::secret::REDACTED;
 

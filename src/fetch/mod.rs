@@ -29,7 +29,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::clock::Clock;
-use crate::engine::{Addressed, Event, FetchJob, Fetched, ReplyTo, RequestSettings, ResolveJob};
+use crate::contract::{Addressed, FetchJob, Fetched, Reply, ReplyTo, RequestSettings, ResolveJob};
 use crate::web::address::AddressGuard;
 use crate::web::name_server::NameServer;
 use body::Bodies;
@@ -213,7 +213,7 @@ impl Fetcher {
         let shared = self.shared.clone();
         self.runtime.spawn(async move {
             let answer = shared.resolver.lookup(&job.name, &*shared.clock).await;
-            reply.send(Event::Resolved(job.host, job.name, answer));
+            reply.send(Ok(Reply::Resolved(job.host, job.name, answer)));
         });
     }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::engine::Lease;
+use crate::contract::Lease;
 
 /// Pause between two looks at whether a request may be sent.
 const PAUSE: Duration = Duration::from_millis(50);

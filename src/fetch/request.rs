@@ -16,10 +16,11 @@ use super::proxies::cause_by;
 use super::{Arrived, FILES_PAUSE, Shared, head, transfer};
 use crate::clock::Time;
 use crate::container::Referrer;
+use crate::contract::{
+    Addressed, Fault, FetchFailed, FetchJob, Fetched, Reply, RequestSettings, Response, SignatureFields, Target,
+};
 use crate::disk;
-use crate::engine::{Addressed, Event, Fault, FetchFailed, FetchJob, Fetched, RequestSettings, Response, Target};
 use crate::outcome::Cause;
-use crate::signature::SignatureFields;
 use crate::web::request::Method;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::{HttpVersion, Truncation};
@@ -39,21 +40,21 @@ pub(super) async fn run(shared: Arc<Shared>, Addressed { job, reply }: Addressed
             let failed = Box::new(FetchFailed { job, failure: cause.failure(), cause, detail, started, duration });
             reply.send(with_referrer(failed).await);
         }
-        Err(NoAnswer::Fault(fault)) => reply.send(Event::Fault(fault.into())),
+        Err(NoAnswer::Fault(fault)) => reply.send(Err(fault.into())),
     }
 }
 
 /// The event of a failure, whose line in the log names the page that named the URL. Its record is read where blocking
 /// does no harm.
-async fn with_referrer(mut failed: Box<FetchFailed>) -> Event {
+async fn with_referrer(mut failed: Box<FetchFailed>) -> Result<Reply, Fault> {
     if !matches!(failed.job.via, Referrer::Record(_)) {
-        return Event::Failed(failed);
+        return Ok(Reply::Failed(failed));
     }
     let read = tokio::task::spawn_blocking(move || match failed.job.via.resolve() {
-        Ok(()) => Event::Failed(failed),
-        Err(fault) => Event::Fault(fault.into()),
+        Ok(()) => Ok(Reply::Failed(failed)),
+        Err(fault) => Err(fault.into()),
     });
-    read.await.unwrap_or_else(|error| Event::Fault(Fault::Panic(error.to_string())))
+    read.await.unwrap_or_else(|error| Err(Fault::Panic(error.to_string())))
 }
 
 /// Reason for which there is no answer: the server's fault, or a disk that took no more.

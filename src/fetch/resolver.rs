@@ -19,7 +19,7 @@ use super::failure::Refused;
 use super::names::{NameServers, Resolution};
 use super::{FetchOptions, StartError};
 use crate::clock::{Clock, Time};
-use crate::engine::Unresolved;
+use crate::contract::Unresolved;
 use crate::outcome::{Cause, Failure};
 use crate::web::address::AddressGuard;
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::clock::Time;
-use crate::engine::Findings;
+use crate::contract::Findings;
 use crate::fingerprint::Fingerprinter;
 use crate::web::scope::{ScopeMode, ScopeOptions};
 use crate::web::sitemap::Kind;
@@ -61,7 +61,7 @@ fn found(hops: &str, headers: &[(&str, &str)], body: &str) -> Findings {
 
 /// The paths of the links with their dates.
 fn dates(findings: &Findings) -> Vec<(&str, Option<Time>)> {
-    let path = |link: &crate::engine::FoundLink| link.url.find(".test").map_or(0, |at| at + 5);
+    let path = |link: &crate::contract::FoundLink| link.url.find(".test").map_or(0, |at| at + 5);
     findings.links.iter().map(|link| (&link.url[path(link)..], link.modified)).collect()
 }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{Naming, Processor, leave_out};
-use crate::engine::{Evidence, Findings, Found, FoundLink, Likeness, Named, Response, Said};
+use crate::contract::{ContentDigests, Evidence, Findings, Found, FoundLink, Likeness, PageLink, Response};
 use crate::frontier::Hops;
 use crate::web::coding;
 use crate::web::headers;
@@ -33,7 +33,7 @@ pub(super) struct Favicon {
 struct Read {
     document: Document,
     links: Links,
-    said: Option<Said>,
+    said: Option<ContentDigests>,
 }
 
 impl Processor {
@@ -86,7 +86,7 @@ impl Processor {
             findings.shown = Some(Found { scripts, links, text_bytes });
         }
         if let Some(said) = said {
-            let links: Vec<Named<'_>> = findings.links.iter().map(named).collect();
+            let links: Vec<PageLink<'_>> = findings.links.iter().map(named).collect();
             findings.evidence = Evidence::of(url, said, &links, &self.options.keys).map(Box::new);
         }
     }
@@ -163,7 +163,7 @@ impl Processor {
             findings.text = wording.filter(|_| self.options.text_digests).map_or(0, |words| keys.digest(words));
             let words = wording.filter(|_| learns).map_or(0, |words| keys.digest(words));
             let text = self.wording.whole().filter(|_| learns).map(|text| keys.digest(text));
-            said = text.map(|text| Said { text, words });
+            said = text.map(|text| ContentDigests { text, words });
         }
         let document = document?;
         findings.limits.decoded = !decoded.is_whole();
@@ -186,8 +186,8 @@ impl Processor {
 }
 
 /// A link as evidence needs it.
-fn named(link: &FoundLink) -> Named<'_> {
-    Named { url: &link.url, origin: link.keys.origin, is_embed: link.kind == LinkKind::Embed }
+fn named(link: &FoundLink) -> PageLink<'_> {
+    PageLink { url: &link.url, origin: link.keys.origin, is_embed: link.kind == LinkKind::Embed }
 }
 
 /// Returns what the X-Robots-Tag fields of an answer ask of the crawler.

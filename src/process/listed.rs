@@ -17,7 +17,7 @@ use std::time::UNIX_EPOCH;
 
 use super::{Naming, Processor, count, leave_out};
 use crate::clock::Time;
-use crate::engine::{Findings, FoundLink, Response};
+use crate::contract::{Findings, FoundLink, Response};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::Hops;
 use crate::outcome::Reason;

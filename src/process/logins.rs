@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::{Processor, asked_to_wait};
-use crate::engine::{
+use crate::contract::{
     CookieUse, FetchJob, Findings, LoginFindings, LoginStep, Message, Processed, Response, Room, Target,
 };
 use crate::web::charset;

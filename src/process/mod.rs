@@ -30,10 +30,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::container::dedup::DedupIndex;
-use crate::disk;
-use crate::engine::{
+use crate::contract::{
     FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, RequestSettings, Response, Room, Sites, Target,
 };
+use crate::disk;
 use crate::frontier::Hops;
 use crate::outcome::Reason;
 use crate::web::address::AddressGuard;

@@ -6,7 +6,7 @@ use crossbeam_channel::Receiver;
 
 use super::findings_semaphore::FindingsSemaphore;
 use super::{ProcessOptions, Processor};
-use crate::engine::{Event, Fault, Findings};
+use crate::contract::{Fault, Findings, Reply};
 use crate::fetch::Arrived;
 
 /// Findings that wait for the engine may be so large without a place.
@@ -48,17 +48,14 @@ fn work(mut processor: Processor, places: &FindingsSemaphore, answers: &Receiver
     for Arrived { fetched, reply, place } in answers {
         let url = fetched.job.url.as_str().to_owned();
         let process = || processor.process_for(reply.engine(), fetched);
-        let event = match Fault::catch(|| format!("processing {url} panicked"), process) {
-            Err(fault) => Event::Fault(fault),
-            Ok(mut processed) => {
-                processed.room.hold(place);
-                if bytes_of(&processed.findings) > SMALL_FINDINGS_BYTES {
-                    processed.room.hold(places.take());
-                }
-                Event::Page(Box::new(processed))
+        let processed = Fault::catch(|| format!("processing {url} panicked"), process);
+        reply.send(processed.map(|mut processed| {
+            processed.room.hold(place);
+            if bytes_of(&processed.findings) > SMALL_FINDINGS_BYTES {
+                processed.room.hold(places.take());
             }
-        };
-        reply.send(event);
+            Reply::Page(Box::new(processed))
+        }));
     }
 }
 

@@ -1,8 +1,8 @@
 //! The pages that named the URLs of which records are built.
 
 use crate::container::Referrer;
+use crate::contract::RecentUrls;
 use crate::disk::Result;
-use crate::engine::RecentUrls;
 
 /// The pages that were read last, by how histories name them.
 #[derive(Debug, Default)]

@@ -10,8 +10,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Naming, Processor, leave_out};
+use crate::contract::{FetchJob, Findings, Found, FoundLink, Processed, Rendered, Resource, Response, Room, Target};
 use crate::disk;
-use crate::engine::{FetchJob, Findings, Found, FoundLink, Processed, Rendered, Resource, Response, Room, Target};
 use crate::fingerprint::Fingerprint;
 use crate::outcome::Reason;
 use crate::web::coding;

@@ -1,7 +1,7 @@
 //! The statements of an answer and its site about the use of the page, to be recorded with it.
 
 use super::{Processor, brings_a_page};
-use crate::engine::{FetchJob, Findings, Response, Target};
+use crate::contract::{FetchJob, Findings, Response, Target};
 use crate::web::html::{is_html, may_be_html};
 use crate::web::statements::Statements;
 

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::browser::ResourceKind;
-use crate::engine::Resource;
+use crate::contract::Resource;
 use crate::web::url::CanonicalUrl;
 
 /// One that is longer is not kept, as a part of the bytes of all.

@@ -3,9 +3,9 @@
 //! ```text
 //! engine ── RenderJob ────► a browser ── every request of the page ───────┬─ the page itself: from the job
 //!    ▲                         │                                         ├─ kept from another page ([`kept`])
-//!    │                         │                                         └─ all else: Event::Asked ──► engine
+//!    │                         │                                         └─ all else: Reply::Asked ──► engine
 //!    │                         ▼                                                                        │ answer
-//!    └── Event::Page ◄── records and links, made of what the browser has left       the page ◄──────────┘
+//!    └── Reply::Page ◄── records and links, made of what the browser has left       the page ◄──────────┘
 //! ```
 //! It holds no crawl state: a job carries the page and comes back as an answer to the page's request. What it promises:
 //!
@@ -28,8 +28,8 @@ use tokio::sync::{Semaphore, watch};
 pub use network::OPEN_MAX;
 
 use crate::browser::{BrowserOptions, Browsers, Ended, PictureFormat, RenderFailure, RenderOptions, Rendered};
-use crate::engine::{
-    Addressed, Answer, AskId, Event, Fault, Processed, RenderJob, RenderWork, ReplyTo, RequestSettings,
+use crate::contract::{
+    Addressed, Answer, AskId, Fault, Processed, RenderJob, RenderWork, Reply, ReplyTo, RequestSettings,
 };
 use crate::process::{ProcessOptions, Processor, RenderOutcome, RenderedPage};
 use crate::web::url::CanonicalUrl;
@@ -135,7 +135,7 @@ impl RenderLine {
                 _ = over.changed() => abort.abort(),
                 ended = page => {
                     if ended.is_err_and(|error| error.is_panic()) {
-                        to.send(Event::Fault(Fault::Panic(format!("rendering {url} panicked"))));
+                        to.send(Err(Fault::Panic(format!("rendering {url} panicked"))));
                     }
                 }
             }
@@ -177,12 +177,8 @@ async fn run(shared: Arc<Shared>, job: RenderJob, reply: ReplyTo) {
         let work = || of_shared.finish(number, *processed, outcome, duration);
         Fault::catch(|| format!("processing {url} panicked"), work)
     });
-    let event = match finish.await {
-        Ok(Ok(processed)) => Event::Page(Box::new(processed)),
-        Ok(Err(fault)) => Event::Fault(fault),
-        Err(error) => Event::Fault(Fault::Panic(error.to_string())),
-    };
-    reply.send(event);
+    let processed = finish.await.unwrap_or_else(|error| Err(Fault::Panic(error.to_string())));
+    reply.send(processed.map(|processed| Reply::Page(Box::new(processed))));
 }
 
 /// A page as its browser and its network have to know it.

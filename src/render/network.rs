@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::kept::Kept;
 use crate::browser::{Asked, Denied, Network, Reply, ResourceKind};
-use crate::engine::{Answer, Ask, AskId, Event, Processed, Refusal, ReplyTo, Resource};
+use crate::contract::{self, Answer, Ask, AskId, Processed, Refusal, ReplyTo, Resource};
 use crate::outcome::Failure;
 use crate::web::coding::BodyDecoder;
 use crate::web::url::CanonicalUrl;
@@ -145,7 +145,7 @@ impl PageNetwork {
             let waiting = state.open.remove(&number);
             (waiting, self.next_of(&mut state))
         };
-        next.into_iter().for_each(|ask| self.engine.send(Event::Asked(Box::new(ask))));
+        next.into_iter().for_each(|ask| self.engine.send(Ok(contract::Reply::Asked(Box::new(ask)))));
         let Some(Waiting { reply, keep_as }) = waiting else { return };
         match answer {
             Answer::Got(resource) => {
@@ -227,7 +227,7 @@ impl Network for PageNetwork {
             state.queue.push_back((url, fields, Waiting { reply, keep_as }));
             self.next_of(&mut state)
         };
-        ask.into_iter().for_each(|ask| self.engine.send(Event::Asked(Box::new(ask))));
+        ask.into_iter().for_each(|ask| self.engine.send(Ok(contract::Reply::Asked(Box::new(ask)))));
     }
 }
 

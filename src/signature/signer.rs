@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::base::{self, Parameter};
 use super::key::SigningKey;
 use crate::clock::Time;
+use crate::contract::{RequestSigner, SignatureFields};
 use crate::web::url::CanonicalUrl;
 
 /// Bytes of a nonce, as the drafts recommend.
@@ -119,9 +120,6 @@ pub struct Signer {
     nonces: Arc<dyn Nonces>,
 }
 
-/// Fields of the head of a signed request.
-pub(crate) type SignatureFields = [(&'static str, String); 3];
-
 impl Signer {
     /// One with these options.
     pub fn new(key: Arc<SigningKey>, options: SignerOptions, nonces: Arc<dyn Nonces>) -> Signer {
@@ -134,9 +132,10 @@ impl Signer {
         other.options.form = form;
         other
     }
+}
 
-    /// The fields that make a request for `url` at `now` a signed one: names in lower case, and values.
-    pub fn sign(&self, method: &str, url: &CanonicalUrl, now: Time) -> SignatureFields {
+impl RequestSigner for Signer {
+    fn sign(&self, method: &str, url: &CanonicalUrl, now: Time) -> SignatureFields {
         let agent = base::string(&self.options.agent);
         let (identifier, field) = match self.options.form {
             AgentForm::Dictionary => (format!("\"signature-agent\";key=\"{LABEL}\""), format!("{LABEL}={agent}")),
@@ -164,11 +163,8 @@ impl Signer {
             ("signature", format!("{LABEL}=:{signature}:")),
         ]
     }
-}
 
-/// Two are the same where the servers that they sign for cannot tell them apart.
-impl PartialEq for Signer {
-    fn eq(&self, other: &Signer) -> bool {
-        self.key == other.key && self.options == other.options
+    fn identity(&self) -> String {
+        format!("{} {:?}", self.key.thumbprint(), self.options)
     }
 }

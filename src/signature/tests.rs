@@ -11,6 +11,7 @@ use ring::signature::{ED25519, UnparsedPublicKey};
 use super::base::{Parameter, base, input};
 use super::*;
 use crate::clock::Time;
+use crate::contract::RequestSigner;
 use crate::web::url::CanonicalUrl;
 
 /// RFC 9421, appendix B.1.4.

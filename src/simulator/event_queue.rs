@@ -18,12 +18,11 @@ use super::rendering::{Browser, PREFIX, Step};
 use crate::calendar::SlotRead;
 use crate::clock::{Clock, ManualClock, Time};
 use crate::container::CompactionJob;
+use crate::contract::{Answer, AskId, FetchFailed, FetchJob, Fetched, Lease, RenderJob, Reply, ResolveJob};
 use crate::disk::Result;
 use crate::disk::simulated::SimulatedDisk;
 use crate::engine::checkpoint::CheckpointJob;
-use crate::engine::{
-    Answer, AskId, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, Lease, RenderJob, ResolveJob, StoreMerge,
-};
+use crate::engine::{Event, Executors, HoldSync, StoreMerge};
 use crate::exchange::{LinkJob, LinksRead, Registry, link_path};
 use crate::frontier::PartitionJob;
 use crate::process::Processor;
@@ -138,18 +137,18 @@ impl EventQueue {
                     mistake.on_page(&mut page, &mut self.rng);
                     self.fetched.insert(page.job.url.as_str().to_owned(), page.response.started);
                 }
-                Event::Page(page)
+                Event::Reply(Reply::Page(page))
             }
             Work::Event(event) => *event,
             Work::Failure(mut failed) => {
                 failed.job.via.resolve()?;
-                Event::Failed(failed)
+                Event::Reply(Reply::Failed(failed))
             }
             Work::PageEnd(number) => match self.browser.end(number) {
                 Some((job, outcome)) => {
                     let duration = self.clock.now().since(job.processed.response.started);
                     let page = processor.process_rendered(job.number, *job.processed, outcome, duration)?;
-                    Event::Page(Box::new(page))
+                    Event::Reply(Reply::Page(Box::new(page)))
                 }
                 None => return Ok(None),
             },
@@ -330,7 +329,7 @@ impl EventQueue {
     fn put_steps(&mut self, steps: Vec<(Duration, Step)>) {
         for (after, step) in steps {
             match step {
-                Step::Ask(ask) => self.put(after, Work::Event(Box::new(Event::Asked(Box::new(ask))))),
+                Step::Ask(ask) => self.put(after, Work::Event(Box::new(Event::Reply(Reply::Asked(Box::new(ask)))))),
                 Step::End(number) => self.put(after, Work::PageEnd(number)),
             }
         }
@@ -339,7 +338,10 @@ impl EventQueue {
     fn resolve(&mut self, job: ResolveJob) {
         let (now, at) = (self.clock.now(), self.true_now());
         let (duration, answer) = self.network.borrow_mut().resolve(&job.name, now, at);
-        self.put(duration, Work::Event(Box::new(Event::Resolved(job.host, job.name, answer.map_err(Into::into)))));
+        self.put(
+            duration,
+            Work::Event(Box::new(Event::Reply(Reply::Resolved(job.host, job.name, answer.map_err(Into::into))))),
+        );
     }
 }
 

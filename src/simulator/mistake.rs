@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use crate::calendar::{Past, Recrawl, SlotDone};
 use crate::clock::Time;
+use crate::contract::Processed;
 use crate::disk::simulated::SimulatedDisk;
 use crate::disk::{Disk, Result};
-use crate::engine::{Processed, checkpoint};
+use crate::engine::checkpoint;
 use crate::exchange::LinksRead;
 use crate::frontier::QueuedUrl;
 

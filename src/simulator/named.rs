@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::engine::Findings;
+use crate::contract::Findings;
 
 /// URLs that are named by the answers that the crawler has seen: by the last answer of each URL, and in all.
 #[derive(Debug, Default)]

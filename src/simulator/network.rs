@@ -11,7 +11,7 @@ use super::BEGIN;
 use super::rendering::{PREFIX, script, shell};
 use super::walls::Walls;
 use crate::clock::Time;
-use crate::engine::{FetchJob, Response, Target};
+use crate::contract::{FetchJob, Response, Target};
 use crate::outcome::Failure;
 use crate::simweb::{PaperAnswer, PaperWeb};
 use crate::web::url::CanonicalUrl;

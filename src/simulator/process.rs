@@ -17,8 +17,9 @@ use super::named::Names;
 use super::network::{Network, by_web};
 use crate::clock::{Clock, ManualClock, Time};
 use crate::container::Recovery;
+use crate::contract::{Purpose, Reply, Response};
 use crate::disk;
-use crate::engine::{Accounts, Engine, Event, Past, Phase, Purpose, Response, StopBy};
+use crate::engine::{Accounts, Engine, Event, Past, Phase, StopBy};
 use crate::process::Processor;
 use crate::record::{Finish, Statistics};
 use crate::web::url::CanonicalUrl;
@@ -150,9 +151,9 @@ impl Process {
             *events += 1;
             let answered = match &event {
                 // it has no end yet, or is no URL of the crawl
-                Event::Page(page) if page.to_render.is_some() => None,
-                Event::Page(page) if page.job.target.is_errand() => None,
-                Event::Page(page) => {
+                Event::Reply(Reply::Page(page)) if page.to_render.is_some() => None,
+                Event::Reply(Reply::Page(page)) if page.job.target.is_errand() => None,
+                Event::Reply(Reply::Page(page)) => {
                     let names = Names::of(page.job.url.as_str(), &page.findings);
                     let Response { status, truncated, started, .. } = page.response;
                     let url = page.job.url.as_str().to_owned();

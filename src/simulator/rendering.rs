@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::engine::{Answer, Ask, AskId, RenderJob, RenderWork};
+use crate::contract::{Answer, Ask, AskId, RenderJob, RenderWork};
 use crate::process::{RenderOutcome, RenderedPage};
 use crate::web::url::CanonicalUrl;
 

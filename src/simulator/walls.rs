@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::clause::{Clause, Violation};
 use crate::clock::Time;
-use crate::engine::{CookieUse, Rank, RequestSettings, Sites};
+use crate::contract::{CookieUse, Rank, RequestSettings, Sites};
 use crate::fingerprint::mix;
 use crate::simweb::PaperAnswer;
 use crate::web::cookies::FileCookie;

@@ -5,6 +5,7 @@
 //! Page n comes after n + 1 steps, and each kill costs another.
 
 use super::*;
+use crawler::contract;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -79,7 +80,7 @@ impl Kill {
             Kill::At(time) | Kill::SetBack(time, _) => run.clock.now() >= START + time,
             Kill::Answered(url) => {
                 let record = run.record.borrow();
-                let is_page = |(_, event): &(Time, Event)| matches!(event, Event::Page(_));
+                let is_page = |(_, event): &(Time, Event)| matches!(event, Event::Reply(contract::Reply::Page(_)));
                 record.requests.iter().any(|(_, asked)| asked == url) && !record.events.iter().any(is_page)
             }
         }

@@ -6,6 +6,7 @@
 
 use super::*;
 use crawler::container::Reader;
+use crawler::contract;
 use crawler::engine::StopBy;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
@@ -69,7 +70,13 @@ impl Crawl {
     /// The process is gone.
     fn kill(&mut self, run: Run) {
         self.requests.extend(run.requests());
-        self.lost += run.record.borrow().events.iter().filter(|(_, event)| matches!(event, Event::Page(_))).count();
+        self.lost += run
+            .record
+            .borrow()
+            .events
+            .iter()
+            .filter(|(_, event)| matches!(event, Event::Reply(contract::Reply::Page(_))))
+            .count();
         self.now = run.clock.now();
     }
 
@@ -237,7 +244,9 @@ fn a_stored_503_whose_retry_waits_is_tried_again_and_is_not_the_page() {
         let mut crawl = Crawl::of(Unavailable);
         let mut run = crawl.start();
         let asked = |run: &Run| run.requests().iter().filter(|(_, url)| url.ends_with("/late")).count();
-        let answered = |run: &Run| !run.record.borrow().events.iter().any(|(_, event)| matches!(event, Event::Page(_)));
+        let answered = |run: &Run| {
+            !run.record.borrow().events.iter().any(|(_, event)| matches!(event, Event::Reply(contract::Reply::Page(_))))
+        };
         until(&mut run, |run| asked(run) == 1 && answered(run));
         if cuts {
             cut_and_hold(&mut run);

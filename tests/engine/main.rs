@@ -44,13 +44,15 @@ use crawler::catalog::{Catalog, MemoryCatalog};
 use crawler::clock::{Clock, ManualClock, Time};
 use crawler::container::dedup::DedupIndex;
 use crawler::container::{CompactionJob, ContainerOptions, WarcInfo};
+use crawler::contract::{
+    self, Answer, AskId, FetchFailed, FetchJob, Fetched, Purpose, RenderJob, ResolveJob, Response,
+};
 use crawler::disk::{self, Disk};
 use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
-    Answer, AskId, Commons, Engine, Event, Executors, FetchFailed, FetchJob, Fetched, HoldSync, OpenError, Opening,
-    Past, Phase, Purpose, RecrawlOptions, RenderJob, ResolveJob, Response, Settings, SlotOptions, StoreMerge,
-    SupportOptions, mend,
+    Commons, Engine, Event, Executors, HoldSync, OpenError, Opening, Past, Phase, RecrawlOptions, Settings,
+    SlotOptions, StoreMerge, SupportOptions, mend,
 };
 use crawler::exchange::LinkJob;
 use crawler::frontier::{Budget, FrontierOptions, PartitionJob};
@@ -226,7 +228,7 @@ impl Executors for Inline {
                 job.via.resolve().unwrap();
                 let (cause, detail) = (failure.into(), String::new());
                 let failed = FetchFailed { job, failure, cause, detail, started, duration: LATENCY };
-                return self.tell(LATENCY, Event::Failed(Box::new(failed)));
+                return self.tell(LATENCY, Event::Reply(contract::Reply::Failed(Box::new(failed))));
             }
         };
         let response = Response {
@@ -246,7 +248,7 @@ impl Executors for Inline {
             duration: LATENCY,
         };
         let processed = self.processor.process(Fetched { job, response }).unwrap();
-        self.tell(LATENCY, Event::Page(Box::new(processed)));
+        self.tell(LATENCY, Event::Reply(contract::Reply::Page(Box::new(processed))));
     }
 
     fn resolve(&mut self, job: ResolveJob) {
@@ -255,7 +257,7 @@ impl Executors for Inline {
         let octet = job.name.as_bytes()[1];
         let addresses: Arc<[IpAddr]> = Arc::new([[203, 0, 113, octet].into()]);
         let answer = self.web.resolve(&job.name, now).map(|ttl| (addresses, now + ttl)).map_err(Into::into);
-        self.tell(LATENCY, Event::Resolved(job.host, job.name, answer));
+        self.tell(LATENCY, Event::Reply(contract::Reply::Resolved(job.host, job.name, answer)));
     }
 
     fn merge(&mut self, job: StoreMerge) {
@@ -540,7 +542,13 @@ fn an_engine_that_is_dropped_at_any_request_goes_on_and_asks_for_no_stored_page_
         assert_eq!(first.go(stop), None);
         let mut requests = first.requests();
         // what was under way is lost with the process
-        let lost = first.record.borrow().events.iter().filter(|(_, event)| matches!(event, Event::Page(_))).count();
+        let lost = first
+            .record
+            .borrow()
+            .events
+            .iter()
+            .filter(|(_, event)| matches!(event, Event::Reply(contract::Reply::Page(_))))
+            .count();
         let now = first.clock.now();
         drop(first);
         let mut second = open(dir.path(), &catalog, now);

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use super::*;
 use crawler::container::{KeyRecord, Reader};
+use crawler::contract;
 use crawler::engine::{Refetch, SeedStatus, StopBy};
 
 const START: Time = Time::from_ms(1_000_000_000_000);
@@ -301,7 +302,13 @@ fn kill_and_go_on(never_cut: bool, knows_conditions: bool) {
             assert_eq!(refetch.seeds, if session == 0 { (HOSTS * PAGES) as u64 } else { 0 });
             // the last session is left alone
             let finish = run.go(if session < 3 { stop } else { usize::MAX });
-            under_way += run.record.borrow().events.iter().filter(|(_, event)| matches!(event, Event::Page(_))).count();
+            under_way += run
+                .record
+                .borrow()
+                .events
+                .iter()
+                .filter(|(_, event)| matches!(event, Event::Reply(contract::Reply::Page(_))))
+                .count();
             assert_polite(&run.requests(), DELAY);
             asked.extend(crawl.leave(run));
             if finish.is_some() {

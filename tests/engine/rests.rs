@@ -1,6 +1,7 @@
 //! The rest that an overloaded host asks for is kept to over a kill, also when no checkpoint came after it.
 
 use super::*;
+use crawler::contract;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -37,7 +38,7 @@ fn a_retry_after_of_an_hour_is_kept_to_over_kills_without_a_checkpoint() {
     let is_busy = |run: &Run| {
         let record = run.record.borrow();
         record.requests.iter().any(|(_, url)| url.ends_with("/busy"))
-            && !record.events.iter().any(|(_, event)| matches!(event, Event::Page(_)))
+            && !record.events.iter().any(|(_, event)| matches!(event, Event::Reply(contract::Reply::Page(_))))
     };
     let mut run = open_at(Rc::new(Busy), dir.path(), &catalog, START);
     assert_eq!(run.go_until(is_busy), None);

@@ -1,7 +1,9 @@
-//! The language of a crawl's parts: the records that it keeps of itself, links between its shards, texts for people.
+//! The language of a crawl's parts: jobs and replies, the records that it keeps of itself, links between its shards,
+//! texts for people.
 
-use crawler_core::{clock, container, disk, fingerprint, frontier, outcome, shard, varint, web};
+use crawler_core::{calendar, clock, container, disk, fingerprint, frontier, outcome, shard, similar, varint, web};
 
+pub mod contract;
 pub mod exchange;
 pub mod record;
 pub mod text;

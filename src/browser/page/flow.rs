@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{OPEN_MAX, Page, Stop};
+use crate::browser::consent::selectors;
 use crate::browser::process::Process;
 use crate::browser::{Ended, Network, RenderFailure, RenderOptions, Rendered};
 
@@ -188,7 +189,7 @@ impl Page {
 
     /// Clicks the button of a banner, if there is one that is known. Some are shown a moment after the page is quiet.
     async fn consent(&self, deadline: Instant) -> Result<(), Break> {
-        let selectors = self.options.consent.selectors();
+        let selectors = selectors(self.options.consent);
         if selectors.is_empty() {
             return Ok(());
         }

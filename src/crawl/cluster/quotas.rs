@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::cluster::{Claimed, ClusterError, EndRecord, GrantRecord, Ownership, QuotaRecord};
-use crate::engine::{Allowance, Event, Granted, ReplyTo, Used};
+use crate::engine::{Allowance, EngineAddress, Event, Granted, Used};
 use crate::exchange::Idle;
 
 /// The thread looks around this often, and asks again where nothing was left.
@@ -49,7 +49,7 @@ pub(super) struct Quotas {
 struct Account {
     claimed: Arc<Claimed>,
     allowance: Arc<Allowance>,
-    reply: ReplyTo,
+    reply: EngineAddress,
     /// True if it is known what was granted.
     is_known: bool,
     /// Pages at the last head of this claim, and what was left to do then.
@@ -103,7 +103,7 @@ impl Quotas {
     }
 
     /// Returns what the engine of the shard may have from now on: nothing, until it is known what was granted.
-    pub fn open(&self, claimed: &Arc<Claimed>, reply: ReplyTo) -> Arc<Allowance> {
+    pub fn open(&self, claimed: &Arc<Claimed>, reply: EngineAddress) -> Arc<Allowance> {
         let bell = self.bell.0.clone();
         // one that is full has rung
         let allowance = Arc::new(Allowance::new(Box::new(move || _ = bell.try_send(()))));

@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use super::wire::{Change, NotChanged, SettingsChanged};
 use crate::config::{self, Config};
+use crate::contract::Sites;
 use crate::crawl::request::GivenLimits;
 use crate::crawl::sites::SiteTables;
 use crate::crawl::{CrawlError, CrawlRequest, files, options};
 use crate::disk::Disk;
-use crate::engine::{Reconfiguration, Settings, Sites};
+use crate::engine::{Reconfiguration, Settings};
 use crate::frontier::Treatments;
 use crate::signature::Signer;
 use crate::web::scope::ScopeRules;

@@ -9,10 +9,10 @@ mod pages;
 mod robots;
 
 use super::Engine;
-use super::job::{FetchFailed, FetchJob, Findings, Processed, Target};
 use super::recrawl::Compared;
 use crate::clock::Time;
 use crate::container::{KeyRecord, NewPage, Stored as StoredPage};
+use crate::contract::{FetchFailed, FetchJob, Findings, Processed, Target};
 use crate::disk::Result;
 use crate::frontier::{Feedback, HostId, QueuedUrl};
 use crate::outcome::{HostFault, Verdict, judge_answer};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Time;
+use crate::contract::{ResolveJob, Unresolved};
 use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::hosts::SAID_FOR;
-use crate::engine::job::{ResolveJob, Unresolved};
 use crate::engine::values::{Addresses, Term};
 use crate::frontier::{Contact, HostId, NameAnswer};
 use crate::outcome::{Failure, HostFault};

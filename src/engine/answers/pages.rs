@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use super::may_have_versions;
 use crate::container::Stored as StoredPage;
+use crate::contract::{CookieUse, FetchFailed, FetchJob, Findings, Processed, Target};
 use crate::disk::Result;
 use crate::engine::books::oddity_of;
-use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
 use crate::engine::login::Entrance;
 use crate::engine::recrawl::Compared;
 use crate::engine::route::{Discovery, Parent};
 use crate::engine::seeds::SeedStatus;
 use crate::engine::session_params::SessionParams;
-use crate::engine::{CookieUse, Engine, is_of_seed, queued_url};
+use crate::engine::{Engine, is_of_seed, queued_url};
 use crate::frontier::{Feedback, HostId, Permit, QueuedUrl};
 use crate::outcome::{
     Cause, Reason, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer, judge_failure,

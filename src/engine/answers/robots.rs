@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::container::{Referrer, Stored as StoredPage};
+use crate::contract::{FetchFailed, FetchJob, Findings, Processed, RenderWish, Target};
 use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::asked_rules::{Turn, robots_txt};
-use crate::engine::job::{FetchFailed, FetchJob, Findings, Processed, Target};
-use crate::engine::render_plan::RenderWish;
 use crate::engine::values::{Robots, RobotsAnswer as Stored, Term};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostId, Provenance, RobotsAnswer};

@@ -4,8 +4,8 @@
 use super::Books;
 use crate::clock::Time;
 use crate::container::Stored;
+use crate::contract::{FetchFailed, Processed, Target};
 use crate::disk::Result;
-use crate::engine::job::{FetchFailed, Processed, Target};
 use crate::frontier::Hops;
 use crate::outcome::{Failure, failure_of_answer};
 use crate::record::{LogLine, SAME_TEXT};

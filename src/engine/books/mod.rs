@@ -8,16 +8,15 @@
 
 mod lines;
 mod oddities;
-mod recent;
 
 use std::time::Duration;
 
 pub(super) use oddities::oddity_of;
-pub use recent::RecentUrls;
 
 use super::seeds::SeedTable;
 use crate::clock::Time;
 use crate::container::Stored;
+use crate::contract::RecentUrls;
 use crate::disk::Result;
 use crate::frontier::{Politeness, QueuedUrl};
 use crate::outcome::Reason;

@@ -1,7 +1,7 @@
 //! Sites that show less to a crawler than to a person: what of their answers says so.
 
+use crate::contract::{Findings, Response};
 use crate::engine::is_of_seed;
-use crate::engine::job::{Findings, Response};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
 use crate::record::Oddity;

@@ -12,11 +12,13 @@ use std::time::Duration;
 
 use super::Patience;
 use crate::container::{Referrer, Stored as StoredPage};
+use crate::contract::{
+    FetchFailed, FetchJob, LoginFindings, LoginPlan, LoginStep, Message, Processed, Submission, Target,
+};
 use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::asked_rules::{Known, Waiter};
-use crate::engine::job::{FetchFailed, FetchJob, LoginFindings, Processed, Target};
-use crate::engine::login_plan::{Login, LoginPlan, LoginStep, Message, Submission, WaitingStep};
+use crate::engine::waiting::{Login, WaitingStep};
 use crate::frontier::{HostId, Provenance};
 use crate::web::login::Told;
 use crate::web::robots::RobotsRules;

@@ -21,11 +21,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Engine;
-use super::job::{Processed, Target};
-use super::login_plan::LoginPlan;
-use super::request_settings::{CookieUse, RequestSettings};
 use super::route::queued;
 use crate::clock::Time;
+use crate::contract::{CookieUse, LoginPlan, Processed, RequestSettings, Target};
 use crate::disk::Result;
 use crate::frontier::{BACKOFF_MAX, HostId, Provenance, QueuedUrl};
 use crate::outcome::{HostFault, Reason};

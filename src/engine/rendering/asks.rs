@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use super::Renderings;
 use crate::container::Referrer;
+use crate::contract::{Answer, Ask, AskId, FetchFailed, Findings, Processed, Refusal, Target};
 use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::asked_rules::{Known, Waiter};
-use crate::engine::job::{FetchFailed, Findings, Processed, Target};
-use crate::engine::render_plan::{Answer, Ask, AskId, Refusal, Wanted};
 use crate::engine::route::queued;
+use crate::engine::waiting::Wanted;
 use crate::frontier::{HostId, Provenance, QueuedUrl};
 use crate::outcome::{Cause, Failure};
 use crate::web::robots::RobotsRules;

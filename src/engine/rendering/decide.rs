@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::shape::Patterns;
-use crate::engine::render_plan::{Found, RenderWish};
+use crate::contract::{Found, RenderWish};
 use crate::fingerprint::Fingerprint;
 use crate::web::url::KeyMaker;
 

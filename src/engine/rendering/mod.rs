@@ -55,12 +55,10 @@ use std::time::Duration;
 
 pub(super) use asks::resource_url;
 pub use decide::{RenderPatterns, Verdict as RenderVerdict};
-pub use pages::{RenderJob, RenderWork};
 
 use serde::{Deserialize, Serialize};
 
-use super::render_plan::{AskId, RenderMode};
-use crate::engine::job::Processed;
+use crate::contract::{AskId, Processed, RenderMode};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostId, Provenance, RequisitePace};
 use crate::record::RenderFigures;

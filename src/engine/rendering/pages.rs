@@ -4,35 +4,15 @@ use super::decide::{Decision, Trials};
 use super::shape::Patterns;
 use super::{InProgress, Renderings};
 use crate::container::KeyRecord;
+use crate::contract::{
+    Processed, Refusal, RenderJob, RenderMode, RenderWish, RenderWork, Rendered, RequestSettings, Target,
+};
 use crate::disk::Result;
-use crate::engine::job::{Processed, Target};
-use crate::engine::render_plan::{Refusal, RenderWish, Rendered};
-use crate::engine::request_settings::RequestSettings;
-use crate::engine::{Engine, RenderMode, queued_url};
+use crate::engine::{Engine, queued_url};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Feedback, Provenance, QueuedUrl};
 use crate::outcome::{Verdict, blame_of_answer};
 use crate::web::url::CanonicalUrl;
-
-/// A page to be rendered, or to be stored as it was served after all.
-#[derive(Debug)]
-pub struct RenderJob {
-    /// Its number, by which what it asks for is known.
-    pub number: u64,
-    /// Work that is done with it.
-    pub work: RenderWork,
-    /// The page with its body, and without records.
-    pub processed: Box<Processed>,
-}
-
-/// Work that is done with a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RenderWork {
-    /// A browser renders it.
-    Render,
-    /// It is processed as it was served.
-    AsServed,
-}
 
 impl Engine {
     /// Returns which pages of a site are rendered whose requests are made with `settings`.

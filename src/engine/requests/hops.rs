@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use crate::clock::Time;
 use crate::container::Referrer;
+use crate::contract::{ResolveJob, Target};
 use crate::disk::Result;
 use crate::engine::Engine;
-use crate::engine::job::{ResolveJob, Target};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Asked, Contact, HostId, NameAnswer};
 use crate::outcome::{Cause, HostFault};

@@ -25,9 +25,8 @@ pub use pool::{SlotPool, Waker};
 pub use slots::SlotOptions;
 
 use super::Settings;
-use super::job::{FetchJob, Target};
-use super::lease::Lease;
 use crate::clock::Time;
+use crate::contract::{FetchJob, Lease, Target};
 use crate::frontier::{Contact, HostId};
 use crate::record::Workers;
 use auto::Kind;

@@ -1,6 +1,7 @@
 //! Tests of what is learnt of which pages.
 
 use super::*;
+use crate::contract::{ContentDigests, PageLink};
 use crate::engine::route::queued;
 use crate::fingerprint::Fingerprinter;
 use crate::frontier::Hops;
@@ -31,10 +32,11 @@ impl Crawl {
     /// is a copy.
     fn meet(&mut self, url: &str, text: &str, links: &[String]) -> bool {
         let words: String = text.chars().filter(|letter| !letter.is_ascii_digit()).collect();
-        let said = Said { text: self.keys.digest(text.as_bytes()), words: self.keys.digest(words.as_bytes()) };
+        let said =
+            ContentDigests { text: self.keys.digest(text.as_bytes()), words: self.keys.digest(words.as_bytes()) };
         let origin = |link: &str| self.keys.keys(&CanonicalUrl::parse(link).unwrap()).origin;
-        let named = |link| Named { url: link, origin: origin(link), is_embed: link.ends_with(".png") };
-        let links: Vec<Named<'_>> = links.iter().map(|link| named(link.as_str())).collect();
+        let named = |link| PageLink { url: link, origin: origin(link), is_embed: link.ends_with(".png") };
+        let links: Vec<PageLink<'_>> = links.iter().map(|link| named(link.as_str())).collect();
         let evidence = Evidence::of(&CanonicalUrl::parse(url).unwrap(), said, &links, &self.keys);
         evidence.is_some_and(|evidence| self.learnt.learn(&evidence))
     }

@@ -12,12 +12,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::links_of;
 use crate::container::{KeyRecord, Reader, ReplayedPage};
+use crate::contract::{Purpose, Response};
 use crate::disk::scratch::{Scratch, Writer};
 use crate::disk::sorter::Sorter;
 use crate::disk::{Error, Result};
+use crate::engine::Engine;
 use crate::engine::recovery::Find;
 use crate::engine::start_reads::{StartProgress, StartReads};
-use crate::engine::{Engine, Purpose, Response};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::quarters_of;
 use crate::record::layout;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{Case, pick};
-use crate::engine::{RenderMode, RenderSettings};
+use crate::contract::RenderMode;
+use crate::engine::RenderSettings;
 use crate::frontier::RequisitePace;
 
 /// Tells the generator of this part from the others of a seed.

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use crawler::clock::{Clock, SystemClock};
 use crawler::container::Referrer;
-use crawler::engine::{
-    Addressed, Event, Fault, FetchFailed, FetchJob, RenderWish, ReplyTo, RequestSettings, ResolveJob, Response, Target,
+use crawler::contract::{
+    Addressed, Fault, FetchFailed, FetchJob, RenderWish, Reply, RequestSettings, ResolveJob, Response, Target,
     Unresolved,
 };
+use crawler::engine::{Event, ReplyTo};
 use crawler::fetch::{Arrived, FetchLine, FetchOptions, Fetcher};
 use crawler::fingerprint::Fingerprint;
 use crawler::frontier::{Hops, HostId, Provenance};
@@ -131,7 +132,7 @@ impl Client {
         crossbeam_channel::select! {
             recv(self.answers) -> answer => Ok(answer.unwrap().fetched.response),
             recv(self.events) -> event => match event.unwrap() {
-                Event::Failed(failed) => Err(failed),
+                Event::Reply(Reply::Failed(failed)) => Err(failed),
                 other => panic!("{other:?}"),
             },
             default(PATIENCE) => panic!("the request did not end"),
@@ -156,7 +157,7 @@ impl Client {
     pub fn resolve(&self, name: &str) -> Result<(Vec<IpAddr>, Duration), Unresolved> {
         let job = ResolveJob { host: HostId::NONE, name: name.into() };
         self.fetcher.resolve(Addressed { job, reply: self.reply.clone() });
-        let Ok(Event::Resolved(_, answered, answer)) = self.events.recv_timeout(PATIENCE) else {
+        let Ok(Event::Reply(Reply::Resolved(_, answered, answer))) = self.events.recv_timeout(PATIENCE) else {
             panic!("{name} got no answer");
         };
         assert_eq!(&*answered, name);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crawler::engine::Lease;
+use crawler::contract::Lease;
 use crawler::fetch::{FetchOptions, Permission};
 use crawler::outcome::Failure;
 

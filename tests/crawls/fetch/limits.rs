@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crawler::engine::{RequestSettings, Response};
+use crawler::contract::{RequestSettings, Response};
 use crawler::fetch::FetchOptions;
 use crawler::outcome::Failure;
 use crawler::web::warc::Truncation;

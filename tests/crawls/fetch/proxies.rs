@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crawler::engine::RequestSettings;
+use crawler::contract::RequestSettings;
 use crawler::fetch::FetchOptions;
 use crawler::outcome::{Cause, Failure};
 use crawler::web::proxy::ProxyUrl;

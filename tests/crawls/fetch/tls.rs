@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crawler::engine::Response;
+use crawler::contract::Response;
 use crawler::fetch::FetchOptions;
 use crawler::outcome::{Cause, Failure};
 use crawler::signature::{AgentForm, Component, KeyDirectory, Signer, SignerOptions, SigningKey, SystemNonces};

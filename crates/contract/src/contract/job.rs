@@ -17,11 +17,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::evidence::Evidence;
+use super::likeness::Likeness;
 use super::login_plan::{LoginPlan, LoginStep, Submission};
 use super::render_plan::{Found, RenderWish, Rendered, Resource};
 use super::request_settings::RequestSettings;
-use super::session_params::Evidence;
-use super::texts::Likeness;
 use crate::calendar::Past;
 use crate::clock::Time;
 use crate::container::{Condition, Referrer};

@@ -6,7 +6,6 @@ use crate::disk;
 
 /// A fault that a thread met, and cannot go on from.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Fault {
     /// The disk, or what lies on it.
     #[error(transparent)]

@@ -1,30 +1,36 @@
-//! Addresses of engines: each job carries one, so that its answer finds the engine that sent it out.
-//!
-//! Threads are a process's, and may serve several engines. None of them knows an engine but by the address of a job.
+//! Addresses of engines: jobs that are done beside an engine carry one, so that what comes of them finds it.
 
 use crossbeam_channel::Sender;
 
 use super::Event;
+use crate::contract::ReplyTo;
 
 /// The address of an engine.
 #[derive(Clone, Debug)]
-pub struct ReplyTo {
-    engine: usize,
+pub struct EngineAddress {
     events: Sender<Event>,
+    replies: ReplyTo,
 }
 
-impl ReplyTo {
+impl EngineAddress {
     /// The address of the engine with this number among those of the process, which takes in what is sent to `events`.
     pub fn new(engine: usize, events: Sender<Event>) -> Self {
-        ReplyTo { engine, events }
+        let to = events.clone();
+        let replies = ReplyTo::new(engine, move |reply| drop(to.send(reply.map_or_else(Event::Fault, Event::Reply))));
+        EngineAddress { events, replies }
     }
 
     /// The engine's number, by which a thread finds what it has for this engine alone.
     pub fn engine(&self) -> usize {
-        self.engine
+        self.replies.engine()
     }
 
-    /// Sends an answer. Where the engine is gone its crawl is over, and nobody misses the answer.
+    /// The address for replies to requests.
+    pub fn replies(&self) -> &ReplyTo {
+        &self.replies
+    }
+
+    /// Sends an event. Where the engine is gone its crawl is over, and nobody misses it.
     pub fn send(&self, event: Event) {
         let _ = self.events.send(event);
     }
@@ -33,13 +39,4 @@ impl ReplyTo {
     pub fn offer(&self, event: Event) {
         let _ = self.events.try_send(event);
     }
-}
-
-/// A job on its way, with the address for its answer.
-#[derive(Debug)]
-pub struct Addressed<J> {
-    /// Work that is to be done.
-    pub job: J,
-    /// Address of the engine that asked for it.
-    pub reply: ReplyTo,
 }

@@ -5,9 +5,20 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::frontier::Provenance;
 use crate::outcome::Failure;
 use crate::web::url::CanonicalUrl;
+
+/// Answers to banners that ask for consent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Consent {
+    /// Nothing.
+    #[default]
+    Off,
+    /// All that can be refused is refused.
+    Reject,
+    /// All is accepted.
+    Accept,
+}
 
 /// A page looks like one of scripts that has no more links, or less text.
 const FEW_LINKS: u32 = 2;
@@ -207,14 +218,4 @@ pub struct Resource {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
-}
-
-/// Something that a page asks for, before it is requested.
-#[derive(Debug)]
-pub(super) struct Wanted {
-    pub rendering: u64,
-    pub url: CanonicalUrl,
-    pub fields: Vec<(String, String)>,
-    pub provenance: Provenance,
-    pub via: String,
 }

@@ -1,8 +1,5 @@
 //! A login as it is configured, and the steps that it is done in.
 
-use std::sync::Arc;
-
-use crate::frontier::{HostId, Provenance};
 use crate::web::login::Sign;
 use crate::web::secret::Secret;
 use crate::web::url::CanonicalUrl;
@@ -55,23 +52,4 @@ pub struct Submission {
     pub referrer: Option<CanonicalUrl>,
     /// Itself.
     pub body: Secret,
-}
-
-/// A step that waits for the rules of the origin where it goes.
-#[derive(Debug)]
-pub(super) struct WaitingStep {
-    pub login: Login,
-    pub step: LoginStep,
-    pub url: CanonicalUrl,
-    pub via: String,
-}
-
-/// Facts that are the same for all steps of a login.
-#[derive(Debug)]
-pub(super) struct Login {
-    /// The queue of the page that needs it.
-    pub host: HostId,
-    pub plan: Arc<LoginPlan>,
-    pub provenance: Provenance,
-    pub redirects: u8,
 }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::login_plan::LoginPlan;
-use super::render_plan::RenderMode;
-use crate::browser::Consent;
-use crate::signature::Signer;
+use super::render_plan::{Consent, RenderMode};
+use super::signing::RequestSigner;
 use crate::web::proxy::ProxyUrl;
 use crate::web::secret::Secret;
 
@@ -22,7 +21,7 @@ pub struct RequestSettings {
     /// Fields of which nobody may learn the values but the server.
     pub secrets: Vec<(String, Secret)>,
     /// Signs them; none for requests without signatures.
-    pub signer: Option<Arc<Signer>>,
+    pub signer: Option<Arc<dyn RequestSigner>>,
     /// The use of cookies.
     pub cookies: CookieUse,
     /// True if the archive has markers in the place of what is secret.
