@@ -78,10 +78,10 @@ pub use crawler_core::{
     calendar, clock, container, disk, drum, fingerprint, frontier, outcome, politeness, reading, shard, similar,
     varint, web,
 };
+pub use crawler_fetch::{browser, fetch, process, render, signature};
 
 pub mod archive;
 mod audit;
-pub mod browser;
 pub mod catalog;
 pub mod cli;
 pub mod cluster;
@@ -90,16 +90,12 @@ mod connections;
 mod console;
 pub mod crawl;
 pub mod engine;
-pub mod fetch;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 pub mod graph;
 mod node;
-pub mod process;
-mod render;
 mod report;
 pub mod ship;
-pub mod signature;
 pub mod simulator;
 pub mod simweb;
 pub mod store;

@@ -14,7 +14,6 @@ use crate::exchange::Revision;
 
 /// Errors of a cluster.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ClusterError {
     /// etcd, or the way to it.
     #[error(transparent)]
@@ -86,7 +85,6 @@ pub enum ClusterError {
 
 /// Reasons for which a head was not put.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum CommitError {
     /// Another claim counts: the shard has to be dropped, and its directory is stale. Either the head was not put and
     /// never will be, or it was, without an answer, and the next owner has gone on from it: so nothing that it names

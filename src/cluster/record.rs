@@ -13,7 +13,6 @@ pub const FORMAT: u32 = 1;
 
 /// A value that is not what has to be there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum RecordError {
     /// It cannot be read.
     #[error("{key} in etcd has a value that is none of a crawl's, or is of another version: {detail}")]

@@ -104,7 +104,6 @@ pub struct Opening {
 
 /// Reason for which a crawl cannot be opened.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum OpenError {
     /// The state on disk.
     #[error(transparent)]

@@ -40,7 +40,6 @@ const SUCCEEDED: &str = "another process goes on with the crawl";
 
 /// Reasons for which a claimed shard cannot be made ready.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// The files here.
     #[error(transparent)]

@@ -2,7 +2,6 @@
 
 /// Errors of a store.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// The store cannot be opened with its address, or with what the environment says of it.
     #[error("cannot use the store {address}: {detail}")]

@@ -9,7 +9,7 @@ const HOMES: [&str; 5] = [
     "crates/core/src/disk/real.rs",
     "crates/core/src/disk/lock.rs",
     "crates/core/src/disk/aside.rs",
-    "src/signature/key.rs",
+    "crates/fetch/src/signature/key.rs",
     "src/cli/init.rs",
 ];
 

@@ -2,7 +2,6 @@
 
 /// Reasons for which a call has no answer that counts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum EtcdError {
     /// Nobody knows whether it was, or will be, carried out: no endpoint answered, an answer was cut off, a leader was
     /// lost, the database is full. The same call has to be sent again.

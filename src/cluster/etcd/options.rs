@@ -53,7 +53,6 @@ impl fmt::Debug for EtcdOptions {
 
 /// Reasons for which a client cannot be made.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum StartError {
     /// There is no endpoint.
     #[error("no endpoint of etcd is given")]

@@ -35,7 +35,6 @@ pub struct Asked {
 
 /// Purposes that the answer to a request may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum ResourceKind {
     /// A page, in a frame or not.
     Document,
@@ -73,7 +72,6 @@ pub struct Fulfilled {
 
 /// Reasons for which a request of a page gets no answer. The page sees a network error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Denied {
     /// The one who answers does not want it: robots.txt, scope, a limit, an address that is not public.
     Refused,

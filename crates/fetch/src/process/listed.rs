@@ -28,7 +28,7 @@ use crate::web::sitemap::{self, Body, Claim, Entry, Format, Item, Summary, Writt
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
 
 /// Memory for the URLs of a sitemap.
-pub(crate) const SITEMAP_LINK_BYTES: usize = sitemap::URLS_MAX as usize * BYTES_PER_LINK;
+pub const SITEMAP_LINK_BYTES: usize = sitemap::URLS_MAX as usize * BYTES_PER_LINK;
 
 /// Held while a sitemap is read, by the one thread of the process that does.
 static SITEMAP: Mutex<()> = Mutex::new(());
@@ -172,7 +172,7 @@ impl Processor {
 
 /// Returns the format of an answer that was found by `hops`, if it is a sitemap or a feed; `reads_robots` says whether
 /// the sitemaps of a robots.txt are read.
-pub(crate) fn format_of(hops: &Hops, reads_robots: bool, body: Body<'_>) -> Option<Format> {
+pub fn format_of(hops: &Hops, reads_robots: bool, body: Body<'_>) -> Option<Format> {
     let claim = claim(hops, reads_robots);
     let may_be = claim != Claim::Unlikely || {
         let essence = mime::essence(body.content_type);

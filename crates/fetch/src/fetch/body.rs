@@ -31,7 +31,7 @@ const SLOW_GRACE: Duration = Duration::from_secs(10);
 const PATIENCE_MAX_S: u64 = 30 * 24 * 3_600;
 
 /// Returns the number of bodies of more than [`SMALL_BODY_BYTES`] and up to `body_max` that may be in memory at once.
-pub(crate) fn large_bodies(body_max: usize) -> usize {
+pub fn large_bodies(body_max: usize) -> usize {
     (LARGE_BODIES_BYTES / body_max.max(1)).max(1)
 }
 

@@ -19,9 +19,9 @@ mod stated;
 mod tests;
 
 use linked::Favicon;
-pub(crate) use listed::{SITEMAP_LINK_BYTES, format_of};
+pub use listed::{SITEMAP_LINK_BYTES, format_of};
 pub use pool::ProcessPool;
-pub(crate) use pool::{LARGE_FINDINGS, SMALL_FINDINGS_BYTES};
+pub use pool::{LARGE_FINDINGS, SMALL_FINDINGS_BYTES};
 use referrers::Referrers;
 pub(crate) use rendered::read_as_rendered;
 pub use rendered::{RenderOutcome, RenderedPage};

@@ -127,7 +127,7 @@ impl Signer {
     }
 
     /// The same with another form.
-    pub(crate) fn in_form(&self, form: AgentForm) -> Signer {
+    pub fn in_form(&self, form: AgentForm) -> Signer {
         let mut other = self.clone();
         other.options.form = form;
         other

@@ -85,7 +85,7 @@ impl Processor {
     }
 
     /// A page with what came of its rendering.
-    pub(crate) fn process_rendered(
+    pub fn process_rendered(
         &mut self,
         number: u64,
         processed: Processed,

@@ -38,7 +38,6 @@ pub struct Rendered {
 
 /// Reasons for which the wait for a page ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Ended {
     /// It was quiet.
     #[default]
@@ -62,7 +61,6 @@ pub struct Refused {
 
 /// Kinds of actions that are refused to every page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum RefusedKind {
     /// A WebSocket.
     WebSocket,
@@ -88,7 +86,6 @@ pub enum RefusedKind {
 
 /// Reasons for which a page could not be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum RenderFailure {
     /// There is no browser.
     #[error("no browser is installed: install Chromium, or name the program")]

@@ -10,9 +10,9 @@ use crate::contract::{Fault, Findings, Reply};
 use crate::fetch::Arrived;
 
 /// Findings that wait for the engine may be so large without a place.
-pub(crate) const SMALL_FINDINGS_BYTES: usize = 256 << 10;
+pub const SMALL_FINDINGS_BYTES: usize = 256 << 10;
 /// Larger ones that wait for it at once.
-pub(crate) const LARGE_FINDINGS: usize = 2;
+pub const LARGE_FINDINGS: usize = 2;
 
 /// Threads that take answers from one queue and hand what they found to the engine that asked.
 #[derive(Debug)]

@@ -33,7 +33,7 @@ use crate::contract::{Addressed, FetchJob, Fetched, Reply, ReplyTo, RequestSetti
 use crate::web::address::AddressGuard;
 use crate::web::name_server::NameServer;
 use body::Bodies;
-pub(crate) use body::large_bodies;
+pub use body::large_bodies;
 use idle::IdlePlaces;
 pub use permission::Permission;
 use protocols::ProtocolMemory;
@@ -43,7 +43,7 @@ use rustls::pki_types::CertificateDer;
 
 /// Bodies up to this size count on the worker's own share of memory; longer ones are on the disk
 /// while they come.
-pub(crate) const SMALL_BODY_BYTES: usize = 256 << 10;
+pub const SMALL_BODY_BYTES: usize = 256 << 10;
 
 /// Pause before the next attempt, if no file was left for a connection.
 const FILES_PAUSE: Duration = Duration::from_millis(200);
@@ -93,7 +93,6 @@ pub struct FetchOptions {
 
 /// Reason for which the executor cannot start.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum StartError {
     /// reqwest refused the options.
     #[error("cannot set up the HTTP client: {0}")]

@@ -17,7 +17,7 @@ const TAG: &str = "http-message-signatures-directory";
 
 /// The fields of the answer with the directory `body` at `authority`, which prove until `lifetime` after `now` that it
 /// is of those who have `keys`.
-pub(crate) fn possession_fields(
+pub fn possession_fields(
     body: &[u8],
     authority: &str,
     keys: &[SigningKey],

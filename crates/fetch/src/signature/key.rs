@@ -29,7 +29,6 @@ const ANYBODY_ELSE: u32 = 0o077;
 
 /// Reason for which there is no key.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum KeyError {
     /// The file cannot be read.
     #[error("cannot read the private key {path}: {source}")]

@@ -22,7 +22,7 @@ mod signer;
 
 pub use jwk::{Jwk, KeyDirectory};
 pub use key::{KeyError, SigningKey};
-pub(crate) use possession::possession_fields;
+pub use possession::possession_fields;
 pub use signer::{AgentForm, Component, NONCE_BYTES, Nonces, Signer, SignerOptions, SystemNonces};
 
 /// Path of a key directory at its origin.
