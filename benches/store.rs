@@ -14,8 +14,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use crawler::disk::Disk;
 use crawler::exchange::Head;
+use crawler::record::{FileKind, NamedFile};
 use crawler::shard::Shard;
-use crawler::ship::{Archive, Claim, FileKind, NamedFile, Names, ShipOptions, Shipper, restore};
+use crawler::ship::{Archive, Claim, Names, ShipOptions, Shipper, restore};
 use crawler::store::{ObjectStore, StoreOptions, open};
 
 const FILE_MIB: usize = 64;

@@ -78,18 +78,17 @@ pub use crawler_core::{
     calendar, clock, container, disk, drum, fingerprint, frontier, outcome, politeness, reading, shard, similar,
     varint, web,
 };
+pub use crawler_engine::{catalog, engine};
 pub use crawler_fetch::{browser, fetch, process, render, signature};
 
 pub mod archive;
 mod audit;
-pub mod catalog;
 pub mod cli;
 pub mod cluster;
 pub mod config;
 mod connections;
 mod console;
 pub mod crawl;
-pub mod engine;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 pub mod graph;

@@ -21,7 +21,8 @@ use crate::engine::seeds::list_path;
 use crate::engine::{ExchangeState, mend};
 use crate::node::aside;
 use crate::record::layout;
-use crate::ship::{Copying, FileKind, NamedFile};
+use crate::record::{FileKind, NamedFile};
+use crate::ship::Copying;
 
 /// Checkpoints of a shard that are begun with before it is given up.
 const ATTEMPTS_MAX: u32 = 50;

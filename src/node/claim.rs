@@ -17,8 +17,9 @@ use crate::contract::Lease;
 use crate::disk::{self, Disk};
 use crate::engine::{Checkpoint, Identity, mend};
 use crate::exchange::{Idle, Revision, UpTo};
+use crate::record::FileKind;
 use crate::shard::Shard;
-use crate::ship::{Archive, Claim, FileKind, Manifest, Names, StoreView, restore, sweep};
+use crate::ship::{Archive, Claim, Manifest, Names, StoreView, restore, sweep};
 use crate::store::{self, ObjectStore};
 
 /// Revision of the links in the head of a shard that never had a link file. 0 would say that it came with this head.

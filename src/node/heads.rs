@@ -250,7 +250,8 @@ mod tests {
     use super::*;
     use crate::cluster::HeadRecord;
     use crate::disk::Disk;
-    use crate::ship::{Claim, FileKind, ShippedFile, ShippedLinks};
+    use crate::record::FileKind;
+    use crate::ship::{Claim, ShippedFile, ShippedLinks};
     use crate::store::{Body, FileStore};
 
     /// A view of two shards of which nothing was committed, with all that was done up to this revision.

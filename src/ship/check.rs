@@ -7,11 +7,12 @@
 
 use std::collections::HashSet;
 
+use super::Names;
 use super::manifest::{Manifest, ShippedFile};
 use super::newest::{GOES_ON, Listed, TRIES};
 use super::pinned::{Lost, Pinned};
-use super::{FileKind, Names};
 use crate::disk;
+use crate::record::FileKind;
 use crate::store::{Error, ObjectStore, Result};
 
 /// An object that is not as it should be.

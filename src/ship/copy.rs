@@ -7,9 +7,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use super::restore;
 use super::source::{Source, seam};
-use super::{FileKind, NamedFile, restore};
 use crate::disk::{Disk, DiskFile, Mode, Result};
+use crate::record::{FileKind, NamedFile};
 
 /// Bytes that are read at a time.
 const BUFFER_BYTES: u64 = 1 << 20;

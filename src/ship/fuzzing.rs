@@ -1,8 +1,9 @@
 //! The manifest's parser under the fuzzer: any bytes, as they are and with a right header and checksum before them.
 
 use super::manifest::{Manifest, Object, Part, ShippedFile, ShippedLinks, seal};
-use super::{Claim, FileKind, Names};
+use super::{Claim, Names};
 use crate::exchange::Head;
+use crate::record::FileKind;
 
 /// The name under which they are read.
 fn name() -> String {

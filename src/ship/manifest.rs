@@ -11,10 +11,11 @@ use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
+use super::Claim;
 use super::names::Names;
-use super::{Claim, FileKind};
 use crate::disk::{HEADER_BYTES, Header, Kind};
 use crate::exchange::{Head, Revision};
+use crate::record::FileKind;
 use crate::store::{Error, Result};
 
 /// Version of the format.

@@ -45,8 +45,6 @@ mod tests;
 mod throttle;
 mod view;
 
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
 use crate::record::layout::{self, Entry, Form, Place};
@@ -79,41 +77,4 @@ pub struct Claim {
     pub era: u32,
     /// Number of the claim. It rises within an era.
     pub epoch: u64,
-}
-
-/// Ways in which a file changes from one checkpoint to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum FileKind {
-    /// Never, under this path.
-    Whole,
-    /// Bytes are appended, those before stay.
-    Grows,
-    /// The same, for value files: what is new is an object of its own.
-    Archive,
-    /// It is small, and sent again when it differs.
-    Replaced,
-    /// A link file: never, and an object of its own.
-    Links,
-}
-
-/// A file that a checkpoint names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedFile {
-    /// Path to which it is restored, relative to the shard's directory.
-    pub path: PathBuf,
-    /// Path that it has as long as it is written, if that is another one.
-    pub open_path: Option<PathBuf>,
-    /// The length that counts.
-    pub bytes: u64,
-    /// The way in which it changes.
-    pub kind: FileKind,
-    /// Another number says that it was changed where it lay: all of it is sent again.
-    pub lineage: u32,
-}
-
-impl NamedFile {
-    /// A file that always lies where it is restored.
-    pub fn new(path: PathBuf, bytes: u64, kind: FileKind) -> NamedFile {
-        NamedFile { path, open_path: None, bytes, kind, lineage: 0 }
-    }
 }

@@ -14,10 +14,10 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use super::FileKind;
 use super::manifest::{Manifest, Part, ShippedFile};
 use super::parts::{self, Objects, Read, Wanted};
 use crate::disk;
+use crate::record::FileKind;
 use crate::store::{Body, Error, ObjectStore, Result};
 
 /// A part of an object that could not be copied: it is gone, or not what was put there.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::manifest::{Manifest, Object, Part, ShippedFile, ShippedLinks};
 use super::merge::{Stretch, join, leave_packs, merge_last};
 use super::source::{Source, crc, seam};
-use super::{Claim, FileKind, NamedFile, Names, names};
+use super::{Claim, Names, names};
 use crate::disk::{DiskFile, Error, Result};
 use crate::exchange::Head;
+use crate::record::{FileKind, NamedFile};
 use crate::shard::Shard;
 use crate::store;
 

@@ -8,11 +8,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::FileKind;
 use super::manifest::{Manifest, ShippedFile};
 use super::parts::{self, Read, Wanted};
 use crate::container;
 use crate::disk::{self, Disk, DiskFile, Mode};
+use crate::record::FileKind;
 use crate::record::layout::{CHECKPOINT_PREFIX, PAGES};
 use crate::store::{ObjectStore, Result};
 

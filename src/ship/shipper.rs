@@ -8,9 +8,10 @@ use super::manifest::Manifest;
 use super::plan::{Owner, Plan, plan};
 use super::source::Source;
 use super::throttle::Throttle;
-use super::{Claim, NamedFile, Names};
+use super::{Claim, Names};
 use crate::disk::Disk;
 use crate::exchange::{Head, Revision};
+use crate::record::NamedFile;
 use crate::shard::Shard;
 use crate::store::{Body, ObjectStore, Result};
 

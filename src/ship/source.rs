@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{FileKind, NamedFile};
 use crate::disk::{Disk, DiskFile, Mode, Result};
+use crate::record::{FileKind, NamedFile};
 use crate::store::Part;
 
 /// The number of bytes before those appended to a file that are compared.

@@ -14,6 +14,7 @@ use super::*;
 use crate::disk::simulated::SimulatedDisk;
 use crate::disk::{Disk, Mode};
 use crate::exchange::{Head, OutFile};
+use crate::record::{FileKind, NamedFile};
 use crate::shard::Shard;
 use crate::store::ObjectStore;
 use memory::MemoryStore;

@@ -17,10 +17,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::dirs;
 use super::manifest::Manifest;
-use super::{FileKind, dirs};
 use crate::container::address;
 use crate::disk::{Backend, Disk, Mode, RawFile};
+use crate::record::FileKind;
 use crate::store::ObjectStore;
 use cache::Cache;
 use file::{Placed, RemoteFile};
@@ -219,10 +220,11 @@ impl Backend for StoreView {
 #[cfg(test)]
 mod tests {
     use super::super::tests::memory::MemoryStore;
-    use super::super::{Claim, NamedFile, Names, ShipOptions, Shipper};
+    use super::super::{Claim, Names, ShipOptions, Shipper};
     use super::*;
     use crate::disk::Error;
     use crate::exchange::Head;
+    use crate::record::NamedFile;
     use crate::shard::Shard;
 
     /// A shipped directory with a file in many parts and a value file, seen over `under`.

@@ -15,7 +15,7 @@ use crate::record::Layers;
 use crate::record::layout::StoreName;
 
 /// The values of one of the stores.
-pub(crate) trait StoreValue: Value {
+pub trait StoreValue: Value {
     /// Data that travels with a question.
     type Asks: Aux;
     /// Their store.
@@ -72,7 +72,7 @@ impl StoreValue for Pair {
 
 /// Returns what a checkpoint has under `key` in the store of these values, where the crawl in `dir` has that store.
 /// `each` gets every question that waits for its answer, and true where the key was stored before it.
-pub(crate) fn look_up<V: StoreValue>(
+pub fn look_up<V: StoreValue>(
     disk: &Disk,
     dir: &Path,
     checkpoint: &Checkpoint,

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 pub use merge::{StoreMerge, StoreMerged};
 use value::AnyStore;
 use value::BucketMerge;
-pub(crate) use value::{StoreValue, look_up};
+pub use value::{StoreValue, look_up};
 
 pub use way::{Arrival, known_by};
 

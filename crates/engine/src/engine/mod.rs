@@ -91,7 +91,7 @@ pub use seeds::{SeedList, SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use session_params::BYTES_MAX as SESSION_PARAMS_BYTES_MAX;
 pub use shipping::{Durable, Shipping};
 pub use stores::{StoreMerge, StoreMerged};
-pub(crate) use stores::{StoreValue, look_up};
+pub use stores::{StoreValue, look_up};
 pub use support::{SupportOptions, links_of, supported_by, supporter};
 
 use crate::catalog::Catalog;

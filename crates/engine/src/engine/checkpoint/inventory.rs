@@ -21,7 +21,7 @@ use crate::exchange::link_path;
 use crate::record::layout;
 use crate::record::log_files::{self, NamedLog};
 use crate::record::{CrawlLog, SkippedLog};
-use crate::ship::{FileKind, NamedFile};
+use crate::record::{FileKind, NamedFile};
 use crate::{drum, frontier};
 
 /// A checkpoint, and the files that it names.

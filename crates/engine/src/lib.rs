@@ -1,0 +1,11 @@
+//! The logic of a crawl: the engine, which owns every store and decides what happens when, and the catalog that a start
+//! reads.
+//!
+//! No thread, no socket and no browser is named here: those who do the work are behind `contract` and the executors
+//! that an engine is opened with.
+
+use crawler_contract::{contract, exchange, record, text};
+use crawler_core::{calendar, clock, container, disk, drum, fingerprint, frontier, outcome, shard, varint, web};
+
+pub mod catalog;
+pub mod engine;
