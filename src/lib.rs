@@ -73,6 +73,7 @@
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
 //! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
+pub use crawler_cluster::{cluster, node, ship, store};
 pub use crawler_contract::{contract, exchange, record, text};
 pub use crawler_core::{
     calendar, clock, container, disk, drum, fingerprint, frontier, outcome, politeness, reading, shard, similar,
@@ -84,7 +85,6 @@ pub use crawler_fetch::{browser, fetch, process, render, signature};
 pub mod archive;
 mod audit;
 pub mod cli;
-pub mod cluster;
 pub mod config;
 mod connections;
 mod console;
@@ -92,10 +92,7 @@ pub mod crawl;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 pub mod graph;
-mod node;
 mod report;
-pub mod ship;
 pub mod simulator;
 pub mod simweb;
-pub mod store;
 mod table;

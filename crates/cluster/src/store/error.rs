@@ -73,7 +73,7 @@ impl Error {
     }
 
     /// The store does not do what is asked about `name`, and may do so later.
-    pub(crate) fn unavailable(name: &str, detail: impl Into<String>) -> Error {
+    pub fn unavailable(name: &str, detail: impl Into<String>) -> Error {
         Error::Unavailable { name: name.to_owned(), detail: detail.into() }
     }
 

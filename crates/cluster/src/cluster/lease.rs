@@ -159,7 +159,7 @@ impl Hold {
     }
 
     /// The claim is given up, or gone.
-    pub(crate) fn drop_claim(&self) {
+    pub fn drop_claim(&self) {
         self.is_dropped.store(true, Ordering::Release);
     }
 }

@@ -21,7 +21,7 @@ pub struct Remains {
 
 impl EtcdCrawl {
     /// Returns what etcd has of the era, and `None` where it was never there, or not wholly.
-    pub(crate) fn remains(options: &EtcdOptions, name: &CrawlName) -> Result<Option<Remains>, ClusterError> {
+    pub fn remains(options: &EtcdOptions, name: &CrawlName) -> Result<Option<Remains>, ClusterError> {
         let etcd = Etcd::new(options)?;
         let keys = Keys::new(&name.id, name.era);
         let read = |ask: &dyn Fn() -> Result<Read, _>| patiently(&etcd, options.patience, ask);

@@ -152,7 +152,7 @@ impl EtcdOwnership {
     }
 
     /// Tells others of this node; not more often than once in ten seconds.
-    pub(crate) fn put_figures(&self, figures: &FiguresRecord) -> Result<(), ClusterError> {
+    pub fn put_figures(&self, figures: &FiguresRecord) -> Result<(), ClusterError> {
         self.shared.put_figures(figures)
     }
 

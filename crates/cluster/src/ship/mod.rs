@@ -27,8 +27,7 @@
 
 mod check;
 mod copy;
-#[cfg(any(test, feature = "fuzzing"))]
-pub(crate) mod fuzzing;
+pub mod fuzzing;
 pub(crate) mod manifest;
 mod merge;
 pub(crate) mod names;
@@ -54,7 +53,7 @@ pub use copy::Copying;
 pub use manifest::{Manifest, ShippedFile, ShippedLinks};
 pub use names::Names;
 pub use newest::{Reads, Since, newest};
-pub(crate) use newest::{keep_newest, newest_since};
+pub use newest::{keep_newest, newest_since};
 pub use pinned::Pinned;
 pub use restore::{Archive, restore};
 pub use shipper::{ShipOptions, Shipped, Shipper};

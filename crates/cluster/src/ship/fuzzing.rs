@@ -11,7 +11,7 @@ fn name() -> String {
 }
 
 /// Reads `bytes` as a manifest, and as the packed and the plain content of one; true where that is one.
-pub(crate) fn manifest(bytes: &[u8]) -> bool {
+pub fn manifest(bytes: &[u8]) -> bool {
     let read = |bytes: &[u8]| Manifest::read(bytes, &Names::default(), 3, &name());
     let mut is_whole = read(bytes).is_ok();
     let length = (bytes.len() as u32).to_le_bytes();
@@ -29,13 +29,13 @@ pub(crate) fn manifest(bytes: &[u8]) -> bool {
 }
 
 /// Manifests by the writer, whole and as plain content.
-pub(crate) fn manifest_samples() -> Vec<Vec<u8>> {
+pub fn manifest_samples() -> Vec<Vec<u8>> {
     let plain = postcard::to_stdvec(&sample()).expect("plain data");
     vec![sample().to_bytes(), plain]
 }
 
 /// A manifest of all kinds of objects.
-pub(super) fn sample() -> Manifest {
+pub fn sample() -> Manifest {
     let claim = Claim { era: 1, epoch: 7 };
     let object = |name: &str, bytes| Object { name: format!("003/e1-7/{name}"), bytes };
     let part = |object, offset, bytes| Part { object, offset, bytes, crc: 9 };

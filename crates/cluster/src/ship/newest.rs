@@ -138,12 +138,7 @@ pub fn newest(store: &dyn ObjectStore, names: &Names, shard: u32) -> Result<Opti
 }
 
 /// The same of those that count.
-pub(crate) fn newest_since(
-    store: &dyn ObjectStore,
-    names: &Names,
-    shard: u32,
-    since: Since,
-) -> Result<Option<Manifest>> {
+pub fn newest_since(store: &dyn ObjectStore, names: &Names, shard: u32, since: Since) -> Result<Option<Manifest>> {
     Ok(find(store, names, shard, since)?.whole)
 }
 
@@ -170,13 +165,7 @@ fn find(store: &dyn ObjectStore, names: &Names, shard: u32, since: Since) -> Res
 /// Copies of the newest checkpoint that counts what a command `reads`, so that all of it is of this checkpoint whatever
 /// its owner deletes; its manifest, and nothing where there is no checkpoint yet. An error, where none is whole, or
 /// where the owner goes on faster than it can be read.
-pub(crate) fn keep_newest(
-    store: &Pinned,
-    names: &Names,
-    shard: u32,
-    since: Since,
-    reads: Reads,
-) -> Result<Option<Manifest>> {
+pub fn keep_newest(store: &Pinned, names: &Names, shard: u32, since: Since, reads: Reads) -> Result<Option<Manifest>> {
     for _ in 0..TRIES {
         let found = find(store, names, shard, since)?;
         let Some(manifest) = found.whole else {

@@ -103,7 +103,7 @@ impl StoreView {
     }
 
     /// Shows the directory of a shard that has no file yet.
-    pub(crate) fn mount_empty(&self, dir: &Path) {
+    pub fn mount_empty(&self, dir: &Path) {
         let dirs = dirs().map(|name| dir.join(name)).chain([dir.to_owned()]).collect();
         let mount = Mount { dirs, ..Mount::default() };
         self.mounts.write().unwrap_or_else(PoisonError::into_inner).insert(dir.to_owned(), mount);
@@ -115,7 +115,7 @@ impl StoreView {
     }
 
     /// Shows a file that is in memory, as one that is of the whole crawl.
-    pub(crate) fn mount_bytes(&self, path: &Path, bytes: Vec<u8>) {
+    pub fn mount_bytes(&self, path: &Path, bytes: Vec<u8>) {
         let mut mounts = self.mounts.write().unwrap_or_else(PoisonError::into_inner);
         let mount = mounts.entry(path.to_owned()).or_default();
         mount.dirs.extend(path.parent().map(Path::to_owned));

@@ -42,7 +42,7 @@ impl EtcdCrawl {
     }
 
     /// The same, in one of these ways.
-    pub(crate) fn put_list(&self, object: &str, count: u64, how: Adding) -> Result<SeedsAt, ClusterError> {
+    pub fn put_list(&self, object: &str, count: u64, how: Adding) -> Result<SeedsAt, ClusterError> {
         let (want_key, end_key) = (self.keys.want(), self.keys.end());
         loop {
             let view = self.view()?;
@@ -112,7 +112,7 @@ impl EtcdCrawl {
     }
 
     /// The node may have shards again.
-    pub(crate) fn undrain(&self, node: &str) -> Result<(), ClusterError> {
+    pub fn undrain(&self, node: &str) -> Result<(), ClusterError> {
         self.transact(&Txn::new().delete(&self.keys.drain(node)))?;
         Ok(())
     }

@@ -52,7 +52,7 @@ pub struct Whims {
 
 impl Whims {
     /// All of them, often.
-    pub(crate) const WILD: Whims = Whims { fails: 10, answer_lost: 10, late: 10, listed_late: 30 };
+    pub const WILD: Whims = Whims { fails: 10, answer_lost: 10, late: 10, listed_late: 30 };
 }
 
 /// The calls and answers of a machine that come through.
@@ -77,7 +77,7 @@ impl SimulatedStore {
     }
 
     /// Lets calls go wrong as often as `whims` says, from now on.
-    pub(crate) fn set_whims(&self, whims: Whims) {
+    pub fn set_whims(&self, whims: Whims) {
         self.state().whims = whims;
     }
 
@@ -93,7 +93,7 @@ impl SimulatedStore {
     }
 
     /// The store is away, for all; or back.
-    pub(crate) fn set_away(&self, is_away: bool) {
+    pub fn set_away(&self, is_away: bool) {
         self.state().is_away = is_away;
     }
 
@@ -148,7 +148,7 @@ pub struct SimulatedClient {
 
 impl SimulatedClient {
     /// Sets which of the machine's calls and answers come through from now on.
-    pub(crate) fn set_reach(&self, reach: Reach) {
+    pub fn set_reach(&self, reach: Reach) {
         *self.reach.lock().unwrap_or_else(PoisonError::into_inner) = reach;
     }
 

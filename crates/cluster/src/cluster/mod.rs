@@ -26,7 +26,7 @@
 
 pub(crate) mod assignment;
 mod balance;
-pub(crate) mod clocks;
+pub mod clocks;
 mod crawl;
 pub mod etcd;
 mod keys;
@@ -35,7 +35,7 @@ mod node;
 mod ownership;
 mod quota;
 pub(crate) mod record;
-pub(crate) mod simulated;
+pub mod simulated;
 mod view;
 
 pub use balance::Wanted;

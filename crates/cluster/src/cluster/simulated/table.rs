@@ -15,7 +15,7 @@ const LATE_MAX_US: u64 = 40_000_000;
 
 /// Transactions that change the table.
 #[derive(Clone, Debug)]
-pub(super) enum Txn {
+pub enum Txn {
     /// Owns the shard if it has no owner, the head is the one of this revision, and the shard may be claimed.
     Claim { shard: u32, name: String, lease: u64, head: Revision },
     /// Puts the next head if the claim is there and the head is the one of this revision.
@@ -38,7 +38,7 @@ struct Kept {
 
 /// All that is known.
 #[derive(Debug)]
-pub(super) struct Table {
+pub struct Table {
     pub view: View,
     pub left: QuotaRecord,
     pub granted: Vec<GrantRecord>,
@@ -57,7 +57,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(shards: u32, left: QuotaRecord, seed: u64) -> Table {
+    pub fn new(shards: u32, left: QuotaRecord, seed: u64) -> Table {
         let mut view = View::new(shards);
         view.want_at = 1;
         for (revision, head) in (2..).zip(&mut view.heads) {
@@ -84,7 +84,7 @@ impl Table {
     }
 
     /// Carries out a call, if it comes through, and brings its answer, if that does.
-    pub(super) fn call<T>(&mut self, way: Way, act: impl FnOnce(&mut Table) -> T) -> Option<T> {
+    pub fn call<T>(&mut self, way: Way, act: impl FnOnce(&mut Table) -> T) -> Option<T> {
         if self.is_away || way == Way::Nothing || self.draws(self.troubles.lost) {
             return None;
         }
@@ -93,7 +93,7 @@ impl Table {
     }
 
     /// The same of a transaction, which may be carried out late; whether it was carried out as it stands.
-    pub(super) fn transact(&mut self, way: Way, txn: &Txn) -> Option<Option<Revision>> {
+    pub fn transact(&mut self, way: Way, txn: &Txn) -> Option<Option<Revision>> {
         if !self.is_away && way != Way::Nothing && self.draws(self.troubles.late) {
             self.made += 1;
             let due = self.now + self.rng.u64(0..LATE_MAX_US);
@@ -159,22 +159,22 @@ impl Table {
     }
 
     /// A change: its revision.
-    pub(super) fn next(&mut self) -> Revision {
+    pub fn next(&mut self) -> Revision {
         let revision = self.view.known.last() + 1;
         self.view.known = UpTo::all(revision);
         revision
     }
 
-    pub(super) fn is_owned(&self, shard: u32, epoch: u64) -> bool {
+    pub fn is_owned(&self, shard: u32, epoch: u64) -> bool {
         self.view.owners[shard as usize].as_ref().is_some_and(|owner| owner.epoch == epoch)
     }
 
-    pub(super) fn head_revision(&self, shard: u32) -> Revision {
+    pub fn head_revision(&self, shard: u32) -> Revision {
         self.view.heads[shard as usize].as_ref().map_or(0, |head| head.revision)
     }
 
     /// A lease for the node, and its name under it; `None` where the name is taken.
-    pub(super) fn join(&mut self, name: &str, now: Micros, lasts: Duration) -> Option<u64> {
+    pub fn join(&mut self, name: &str, now: Micros, lasts: Duration) -> Option<u64> {
         if self.view.nodes.contains_key(name) {
             return None;
         }
@@ -187,14 +187,14 @@ impl Table {
     }
 
     /// Renews a lease; false where there is none any more.
-    pub(super) fn renew(&mut self, id: u64, now: Micros) -> bool {
+    pub fn renew(&mut self, id: u64, now: Micros) -> bool {
         let Some(kept) = self.leases.get_mut(&id).filter(|kept| kept.ends > now) else { return false };
         kept.ends = now + kept.lasts;
         true
     }
 
     /// The lease is over, with all that was put under it.
-    pub(super) fn drop_lease(&mut self, id: u64) {
+    pub fn drop_lease(&mut self, id: u64) {
         let Some(kept) = self.leases.remove(&id) else { return };
         for shard in 0..self.view.owners.len() {
             if self.view.owners[shard].as_ref().is_some_and(|owner| owner.lease == id) {
@@ -206,7 +206,7 @@ impl Table {
         self.view.nodes.remove(&kept.name);
     }
 
-    pub(super) fn pass_time(&mut self, now: Micros) {
+    pub fn pass_time(&mut self, now: Micros) {
         self.now = now;
         let ended: Vec<u64> = self.leases.iter().filter(|(_, kept)| kept.ends <= now).map(|(id, _)| *id).collect();
         ended.into_iter().for_each(|id| self.drop_lease(id));

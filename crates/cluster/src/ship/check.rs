@@ -45,7 +45,7 @@ pub struct Checked {
 
 impl Checked {
     /// The manifest without the files of which a part is lost.
-    pub(crate) fn readable(&self) -> Option<Manifest> {
+    pub fn readable(&self) -> Option<Manifest> {
         let mut manifest = self.manifest.clone()?;
         let lost: HashSet<&str> =
             self.faults.iter().filter(|fault| fault.is_lost).map(|fault| fault.name.as_str()).collect();

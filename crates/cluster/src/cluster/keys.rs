@@ -78,7 +78,8 @@ impl Keys {
         format!("{}figures/", self.prefix)
     }
 
-    pub(super) fn figures(&self, node: &str) -> String {
+    /// The key of the figures of a node.
+    pub fn figures(&self, node: &str) -> String {
         format!("{}figures/{node}", self.prefix)
     }
 

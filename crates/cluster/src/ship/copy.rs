@@ -47,7 +47,7 @@ impl Copying {
 
     /// Brings the copy to a checkpoint that names `files`, and to nothing else. Where one of them is gone meanwhile,
     /// what was copied until then stays for the next call.
-    pub(crate) fn bring(&mut self, files: &[NamedFile]) -> Result<()> {
+    pub fn bring(&mut self, files: &[NamedFile]) -> Result<()> {
         files.iter().try_for_each(|file| self.bring_file(file))?;
         let named: BTreeSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
         let left: Vec<PathBuf> = self.copied.keys().filter(|path| !named.contains(path.as_path())).cloned().collect();

@@ -1,0 +1,11 @@
+//! Many machines on one crawl: objects in a store, checkpoints that are shipped there, who owns a shard, and what a
+//! node does for one.
+
+use crawler_contract::{contract, exchange, record, text};
+use crawler_core::{container, disk, fingerprint, shard, web};
+use crawler_engine::engine;
+
+pub mod cluster;
+pub mod node;
+pub mod ship;
+pub mod store;
