@@ -51,11 +51,11 @@
 //! | [`process`] | threads that find links and build records |
 //! | `render` | pages in browsers whose every request the engine answers |
 //! | [`simweb`] | a synthetic web on loopback that knows the right result |
-//! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has of its own |
+//! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has itself |
 //! | `report` | display, closing statistics, metrics |
 //! | `console` | the page in a browser that shows a crawl: its server, its hour of history, what it may be asked |
 //! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail |
-//! | [`crawl`] | the wiring: start, signals, stop; what is told beside a crawl: explain, verify, reports, plan |
+//! | [`crawl`] | the wiring: start, signals, stop; what is reported beside a crawl: explain, verify, reports, plan |
 //! | [`archive`] | what a crawl has stored, for other programs: its pages, by URL, in order, and as they come |
 //! | `audit` | what is wrong with a site, by what a crawl has stored of it: findings, and reports of them |
 //! | [`cli`] | the command line |
@@ -68,9 +68,9 @@
 //! binary, its tests and benchmarks; their items may change or go with any version.
 //!
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The modules that are shown here from
-//! `crawler_core` lie in `crates/core`, so that development builds optimise them and not the rest.
-//! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
-//! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
+//! `crawler_core` are in `crates/core`, so that development builds optimise them and not the rest. docs/ARCHITECTURE.md
+//! and its chapters have the threads, the queues with their bounds, and the crash contract; docs/FORMATS.md the bytes
+//! on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
 pub use crawler_core::{
     calendar, clock, container, disk, drum, fingerprint, frontier, outcome, politeness, reading, shard, similar,

@@ -81,9 +81,10 @@
 //! - A compaction removes pages and moves others to another place of their value file. Cursors stay valid: places are
 //!   offsets in key.dat, which never change. Removed pages are skipped.
 //! - `crawler verify --rebuild` rebuilds key.dat. Damaged pages may be missing in it, and others may have come back. So
-//!   a cursor also has properties of its last page (value file, time, URL), and continues behind that page, wherever its
-//!   record is now. Only if that very page is missing, the pages of its value file (at most `container.segment_bytes`)
-//!   come again, and [`Follower::notices`] says so. Places of pages may be different afterwards: compare URL and time.
+//!   a cursor also has properties of its last page (value file, time, URL), and continues behind that page, wherever
+//!   its record is now. Only if that page itself is missing, the pages of its value file (at most
+//!   `container.segment_bytes`) come again, and [`Follower::notices`] says so. Places of pages may be different
+//!   afterwards: compare URL and time.
 //! - While a crawl that was killed replays the part after its last checkpoint, key.dat is shorter for a moment. The
 //!   follower waits for the next checkpoint.
 //! - A cursor of another crawl is refused ([`Error::OtherCrawl`]).

@@ -1,5 +1,5 @@
 //! `crawler cluster`: crawls that survive their machines, because their checkpoints are in a store, and crawls on many
-//! machines, which etcd tells which shards are theirs.
+//! machines, to which etcd assigns the shards.
 
 mod answer;
 
@@ -392,7 +392,7 @@ impl RunArgs {
         }
     }
 
-    /// The settings of the crawl, with those of the file of this machine, `own`, that are a machine's own.
+    /// The settings of the crawl, with the settings that belong to a machine from `own`, the file of this machine.
     fn on_this_machine(&self, config: &Config, own: &Config, origins: &Origins) -> anyhow::Result<Config> {
         let crawl = cluster::settings(config, self.of.crawl.as_deref())?;
         let (config, ignored) = crawl.on_machine(own, origins)?;

@@ -50,7 +50,7 @@ pub(super) struct DiffArgs {
     source: bool,
     #[command(flatten)]
     selection: Selection,
-    /// For two directories: JSON lines, as those of crawler changes
+    /// For two directories: JSON lines, as of crawler changes
     #[arg(long, visible_alias = "jsonl")]
     json: bool,
 }

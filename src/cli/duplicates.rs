@@ -51,7 +51,7 @@ pub(super) struct DuplicatesArgs {
     /// Memory for sorting
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = memory)]
     memory: usize,
-    /// JSON lines: group, first (whether it stands for the group), similarity, url
+    /// JSON lines: group, first (whether it represents the group), similarity, url
     #[arg(long, visible_alias = "json")]
     jsonl: bool,
 }
@@ -111,8 +111,8 @@ pub(super) struct Pages<'a> {
 }
 
 impl Pages<'_> {
-    /// The pages that another one stands for, by their handles: all but the first of each group. What cannot be read
-    /// is in no group, and is told when it is read again.
+    /// The pages that another one represents, by their handles: all but the first of each group. Pages that cannot be
+    /// read are in no group, and are reported when they are read again.
     pub(super) fn repeated(&self, similarity: f64) -> anyhow::Result<HashSet<u64>> {
         let finder = Finder::new(similarity, MEMORY)?;
         let label = |entry: Entry| entry.handle.to_be_bytes().to_vec();
@@ -194,7 +194,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// A page of a site, with a text of its own in the navigation of all.
+    /// A page of a site, with its own text in the navigation that all share.
     fn page(text: &str) -> Vec<u8> {
         let navigation: String = (0..200).map(|at| format!("<li><a href=/{at}>Section {at} of the site</a>")).collect();
         let text = format!("<article><h1>Head</h1><p>{text}</p></article>");

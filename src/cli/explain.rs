@@ -42,7 +42,7 @@ pub(super) struct ExplainArgs {
     url: String,
     #[command(flatten)]
     archive: ArchiveArg,
-    /// Settings to use instead of those of the last run
+    /// Settings to use instead of the settings of the last run
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Print everything as one JSON object

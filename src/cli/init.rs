@@ -81,7 +81,7 @@ impl InitArgs {
     }
 }
 
-/// Writes a file that was not there; tells whether it was not.
+/// Writes a file that was not there; returns whether it was not.
 fn write_new(path: &Path, text: &str) -> anyhow::Result<bool> {
     let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(file) => file,

@@ -1,8 +1,8 @@
 //! The command line: what was typed, turned into one request, one call and one exit code.
 //!
-//! Each subcommand has a file of its own. Answers go to standard output and nothing else does; progress, logs and
-//! errors go to standard error. Subcommands read a crawl directory and never write to it,
-//! but for `verify --rebuild`, `report --write`, `compact` and `forget`; `ctl` talks to the process that does.
+//! Each subcommand has its own file. Only answers go to standard output; progress, logs and errors go to standard
+//! error. Subcommands read a crawl directory and never write to it, but for `verify --rebuild`, `report --write`,
+//! `compact` and `forget`; `ctl` talks to the process that does.
 
 pub(crate) mod archive;
 mod audit;

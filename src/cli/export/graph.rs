@@ -98,7 +98,7 @@ impl GraphArgs {
         let archive = self.archive.open(open_archive)?;
         let made = fs::create_dir_all(&self.output);
         made.map_err(|e| UsageError::because(format!("cannot make {}: {e}", self.output.display())))?;
-        // what cannot be written is told before the work
+        // what cannot be written is reported before the work
         let [vertices, edges, ranks] = ["vertices", "edges", "ranks"].map(|what| self.file(what));
         let (mut vertices, mut edges, mut ranks) = (vertices?, edges?, ranks?);
         let (graph, damage) = self.graph(&*archive, &mut std::io::stderr())?;

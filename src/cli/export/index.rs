@@ -1,6 +1,6 @@
 //! `crawler export index`: a table of what is in the archive and where, with the columns of Common Crawl's index.
 //!
-//! Names, their order, their types and what they mean are those of the flat schema of Common Crawl's columnar index
+//! Names, their order, their types and what they mean follow the flat schema of Common Crawl's columnar index
 //! (cc-index-schema-flat, without warc_record_id, which came in 2026), so queries written for that one read this one.
 
 use std::io::{self, Write};
@@ -103,7 +103,7 @@ pub(super) struct IndexArgs {
     /// Also the language of the text of HTML pages, which takes most of the time
     #[arg(long)]
     languages: bool,
-    /// Name of the crawl in the column crawl; without it, that of its directory
+    /// Name of the crawl in the column crawl; without it, the name of its directory
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]

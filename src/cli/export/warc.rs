@@ -1,8 +1,8 @@
-//! `crawler export warc`: selected pages as one WARC file, which stands alone: every revisit in it leads to a record of
-//! it, and what a 304 confirms has the status and the headers of that.
+//! `crawler export warc`: selected pages as one WARC file, which needs no other: every revisit in it leads to a record
+//! of it, and what a 304 confirms has the status and the headers of that.
 //!
 //! The stream is gzip members, a record each, because every tool reads that. Members of a gzip archive are copied as
-//! they lie, checked on the way; records of a zstd or uncompressed archive are compressed again, their content
+//! they are stored, checked on the way; records of a zstd or uncompressed archive are compressed again, their content
 //! unchanged.
 
 use std::io::Write;

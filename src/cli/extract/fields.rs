@@ -56,7 +56,7 @@ pub(super) enum Source {
     Header(String),
     /// The source of the page, in its encoding.
     Page,
-    /// A fact of the page, which has a type of its own.
+    /// A fact of the page, which has its own type.
     Fact(Fact),
     /// Values in the JSON-LD of the page at a path of names.
     JsonLd(Vec<String>),

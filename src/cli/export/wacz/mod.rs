@@ -4,8 +4,8 @@
 //! written as a stream: what belongs at its end is sorted or spooled in temporary files meanwhile, so memory does not
 //! grow with the archive, and the output may be a pipe.
 //!
-//! A WACZ stands alone. So what a selected revisit refers to comes along, and so do records under those spellings of
-//! URLs that its pages use ([`Spellings`]).
+//! A WACZ needs no other file. So what a selected revisit refers to comes along, and so do records under those
+//! spellings of URLs that its pages use ([`Spellings`]).
 
 mod index;
 mod package;
