@@ -88,11 +88,11 @@ pub enum FileKind {
     Whole,
     /// Bytes are appended, those before stay.
     Grows,
-    /// The same, for value files: what is new is an object of its own.
+    /// The same, for value files: new bytes are a separate object.
     Archive,
     /// It is small, and sent again when it differs.
     Replaced,
-    /// A link file: never, and an object of its own.
+    /// A link file: never, and a separate object.
     Links,
 }
 
@@ -107,12 +107,12 @@ pub struct NamedFile {
     pub bytes: u64,
     /// The way in which it changes.
     pub kind: FileKind,
-    /// Another number says that it was changed where it lay: all of it is sent again.
+    /// Another number says that it was changed in place: all of it is sent again.
     pub lineage: u32,
 }
 
 impl NamedFile {
-    /// A file that always lies where it is restored.
+    /// A file that is always restored to the same place.
     pub fn new(path: PathBuf, bytes: u64, kind: FileKind) -> NamedFile {
         NamedFile { path, open_path: None, bytes, kind, lineage: 0 }
     }

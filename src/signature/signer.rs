@@ -38,7 +38,7 @@ pub enum Component {
     Method,
     /// The path.
     Path,
-    /// The query with its `?`, which stands alone where there is none.
+    /// The query with its `?`; if there is none, the `?` alone.
     Query,
     /// The whole URL.
     TargetUri,
@@ -166,7 +166,7 @@ impl Signer {
     }
 }
 
-/// Two are the same where the servers that they sign for cannot tell them apart.
+/// Two are the same if the servers that they sign for cannot distinguish them.
 impl PartialEq for Signer {
     fn eq(&self, other: &Signer) -> bool {
         self.key == other.key && self.options == other.options
