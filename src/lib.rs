@@ -68,9 +68,9 @@
 //! binary, its tests and benchmarks; their items may change or go with any version.
 //!
 //! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The modules that are shown here from
-//! `crawler_core` are in `crates/core`, so that development builds optimise them and not the rest. docs/ARCHITECTURE.md
-//! and its chapters have the threads, the queues with their bounds, and the crash contract; docs/FORMATS.md the bytes
-//! on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
+//! `crawler_core` lie in `crates/core`, so that development builds optimise them and not the rest.
+//! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
+//! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
 pub use crawler_core::{
     calendar, clock, container, disk, drum, fingerprint, frontier, outcome, politeness, reading, shard, similar,

@@ -166,7 +166,7 @@ impl Signer {
     }
 }
 
-/// Two are the same if the servers that they sign for cannot distinguish them.
+/// Two are the same where the servers that they sign for cannot tell them apart.
 impl PartialEq for Signer {
     fn eq(&self, other: &Signer) -> bool {
         self.key == other.key && self.options == other.options
