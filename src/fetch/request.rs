@@ -237,7 +237,7 @@ impl Exchange<'_> {
             Err(failed) if failed.again.is_some() => failed,
             head => return head,
         };
-        tracing::debug!(origin = self.origin, detail = failed.detail, "requested over a connection of its own");
+        tracing::debug!(origin = self.origin, detail = failed.detail, "requested over a separate connection");
         if failed.again == Some(Again::OfOthers) {
             self.shared.idle.died(self.origin);
         }

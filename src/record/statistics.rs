@@ -115,13 +115,13 @@ pub struct CheckpointCosts {
 }
 
 impl CheckpointCosts {
-    /// Counts a time for which the crawl was stopped.
+    /// Counts a time for which the crawl stood still.
     pub(crate) fn count_pause(&mut self, pause: Duration) {
         self.pause += pause;
         self.pause_max = self.pause_max.max(pause);
     }
 
-    /// Counts a checkpoint that is durable, this long after its cut, for this many bytes.
+    /// Counts a checkpoint that is durable, so long after its cut, for so many bytes.
     pub(crate) fn count_durable(&mut self, after: Duration, bytes: u64) {
         self.count += 1;
         self.beside += after;
@@ -146,7 +146,7 @@ impl Statistics {
         *self.statuses.entry(status).or_default() += 1;
     }
 
-    /// Counts a sitemap with this many URLs taken and left out.
+    /// Counts a sitemap with so many URLs taken and left out.
     pub(crate) fn count_sitemap(&mut self, urls: u64, dropped: u64) {
         self.sitemaps += 1;
         self.sitemap_urls += urls;

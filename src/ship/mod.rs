@@ -88,11 +88,11 @@ pub enum FileKind {
     Whole,
     /// Bytes are appended, those before stay.
     Grows,
-    /// The same, for value files: new bytes are a separate object.
+    /// The same, for value files: what is new is an object of its own.
     Archive,
     /// It is small, and sent again when it differs.
     Replaced,
-    /// A link file: never, and a separate object.
+    /// A link file: never, and an object of its own.
     Links,
 }
 

@@ -147,7 +147,7 @@ impl Keys {
             return Ok(Field { name: name.to_owned(), ..Field::fact(fact) });
         }
         if self.all && self.holds != Holds::Text {
-            return Err("type is that of one value: it does not go with all".to_owned());
+            return Err("type is for a field of one value and cannot be used with all".to_owned());
         }
         let form = match (self.attr, self.html, self.absolute) {
             (Some(_), true, _) => return Err("attr and html exclude each other".to_owned()),
