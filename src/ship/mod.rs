@@ -107,12 +107,12 @@ pub struct NamedFile {
     pub bytes: u64,
     /// The way in which it changes.
     pub kind: FileKind,
-    /// Another number says that it was changed in place: all of it is sent again.
+    /// Another number says that it was changed where it lay: all of it is sent again.
     pub lineage: u32,
 }
 
 impl NamedFile {
-    /// A file that is always restored to the same place.
+    /// A file that always lies where it is restored.
     pub fn new(path: PathBuf, bytes: u64, kind: FileKind) -> NamedFile {
         NamedFile { path, open_path: None, bytes, kind, lineage: 0 }
     }
