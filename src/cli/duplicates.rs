@@ -26,8 +26,8 @@ a page without main content, or with too many elements to look for it, its whole
 alike as the share of runs of five words that both have, among all that one of them has. It is estimated, with a \
 standard error of 4 %.
 
-Prints one line per page, group by group: number of the group, how alike the page is to the first of its group, \
-and its URL. The first page of a group is the one that was stored first, and stands for the others; each of them is at \
+Prints one line per page, group by group: number of the group, how alike the page is to the first of its group, and \
+its URL. The first page of a group is the one that was stored first, and represents the others; each of them is at \
 least as alike to it as --similarity says. Pages that are like no other are not printed.
 
 Memory stays at --memory and four bytes per page; the rest is sorted in temporary files (in TMPDIR, some 500 bytes per \

@@ -39,8 +39,8 @@ const SEGMENT_BYTES: u64 = 1 << 30;
 #[command(after_help = "\
 The file has archive/data-*.warc.gz (the records as they are stored), archive/spellings.warc.gz (revisit records for \
 links that name a page in another spelling), indexes/index.cdx.gz with index.idx, pages/pages.jsonl with all HTML \
-pages, the seeds first, and datapackage.json. The records are those of crawler export warc: the file stands alone. \
-Name the file .wacz. It opens in ReplayWeb.page and in other readers of WACZ.
+pages, the seeds first, and datapackage.json. The records are the same as from crawler export warc: the file needs no \
+other. Name the file .wacz. It opens in ReplayWeb.page and in other readers of WACZ.
 
 Examples:
   crawler export wacz --output site.wacz
