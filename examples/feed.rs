@@ -1,5 +1,5 @@
-//! Pages as a crawl stores them: `cargo run --example feed -- crawl feed.cursor`. Ends when the crawl has ended. Run
-//! again, it continues where it was, whether it ended or was killed.
+//! Pages as a crawl stores them: `cargo run --example feed -- crawl feed.cursor`. Ends when the crawl has ended. If it
+//! is run again, after an end or a kill, it continues where it was.
 
 use std::io::{self, Write};
 use std::thread;
@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use crawler::archive::{Cursor, Follower, Result};
 
-/// Prints what the crawl in `dir` stores behind the cursor in a file.
+/// Prints the pages that the crawl in `dir` stores behind the cursor in a file.
 pub fn print(dir: &str, cursor: &str, out: &mut dyn Write) -> Result<()> {
     let mut follower = Follower::open(dir, &Cursor::read(cursor)?.unwrap_or_default())?;
     loop {
-        // asked first: what is there after the end of the crawl is all there is
+        // asked first: if the crawl has ended by now, the pages below are all there are
         let is_running = follower.is_running();
         while let Some(page) = follower.next_page()? {
             let _ = writeln!(out, "{} {} {}", page.place(), page.status(), page.url());
         }
         let _ = out.flush();
-        // only now: what was not dealt with comes again
+        // only now: pages that were not printed come again
         follower.cursor().write(cursor)?;
         if !is_running {
             return Ok(());

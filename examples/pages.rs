@@ -1,5 +1,5 @@
-//! The pages of a crawl: `cargo run --example pages -- crawl`. Prints status, bytes and URL of each HTML page, and how
-//! the crawl came to it.
+//! The pages of a crawl: `cargo run --example pages -- crawl`. Prints status, bytes and URL of each HTML page, and
+//! where the crawl found it.
 
 use std::io::{self, Write};
 

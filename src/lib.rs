@@ -52,11 +52,11 @@
 //! | [`process`] | threads that find links and build records |
 //! | `render` | pages in browsers whose every request the engine answers |
 //! | [`simweb`] | a synthetic web on loopback that knows the right result |
-//! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has of its own |
+//! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has itself |
 //! | `report` | display, closing statistics, metrics |
 //! | `console` | the page in a browser that shows a crawl: its server, its hour of history, what it may be asked |
 //! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail |
-//! | [`crawl`] | the wiring: start, signals, stop; what is told beside a crawl: explain, verify, reports, plan |
+//! | [`crawl`] | the wiring: start, signals, stop; what is reported beside a crawl: explain, verify, reports, plan |
 //! | [`archive`] | what a crawl has stored, for other programs: its pages, by URL, in order, and as they come |
 //! | `audit` | what is wrong with a site, by what a crawl has stored of it: findings, and reports of them |
 //! | [`cli`] | the command line |

@@ -2,7 +2,7 @@
 //!
 //! A place is the offset of the last key record that was handed out. Offsets in key.dat are names and never change,
 //! also when a compaction moves or removes pages; only `crawler verify --rebuild` makes a key.dat with other ones. So a
-//! place also has by what the record is known again: URL, time, and the value file of its answer.
+//! cursor also has the properties by which the record is found again: URL, time, and the value file of its answer.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,8 +19,8 @@ use crate::disk::{Aside, Disk};
 /// The version of the file.
 const VERSION: u16 = 1;
 
-/// The place of one stored answer: its shard, and the offset of its key record. No two answers of a crawl have the same
-/// place. As text it is `SHARD-OFFSET`.
+/// The place of one stored answer in its crawl: its shard, and the offset of its key record. No two answers of a crawl
+/// have the same place. Its text is `SHARD-OFFSET`, such as `0-81920`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// The number of the shard; 0 in a crawl of one.
@@ -52,15 +52,15 @@ impl FromStr for Place {
 pub(super) struct Told {
     pub shard: u32,
     pub record: u64,
-    /// Properties by which it is known again. `None` in a cursor that was typed.
+    /// Properties by which it is found again. `None` in a cursor that was parsed from text.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub known_by: Option<KnownBy>,
 }
 
-/// Properties by which a record is known again in an index that was rebuilt.
+/// Properties by which a record is found again in an index that was rebuilt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KnownBy {
-    /// The number of the value file, and where the answer lay in it.
+    /// The number of the value file, and the offset of the answer in it.
     pub file: u32,
     pub offset: u64,
     pub time_ms: u64,
@@ -79,18 +79,18 @@ impl KnownBy {
     }
 }
 
-/// The place of a reader in a crawl: the last answer that it was given of each shard. A shard without one is at its
-/// beginning.
+/// The place of a reader in a crawl: the last answer that it received from each shard. For a shard without an entry
+/// reading starts at the beginning.
 ///
-/// It can be kept in a file ([`Cursor::write`], [`Cursor::read`]), and typed: as text it is the places of the shards,
-/// with commas between them.
+/// Keep it in a file ([`Cursor::write`], [`Cursor::read`]). As text, which can be parsed, it is the places of the
+/// shards, separated by commas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     pub(super) crawl: Option<String>,
     pub(super) told: BTreeMap<u32, Told>,
 }
 
-/// A cursor as it lies in a file.
+/// The content of a cursor's file.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     version: u16,
@@ -109,7 +109,7 @@ impl Cursor {
         self.told.values().map(|told| Place { shard: told.shard, record: told.record })
     }
 
-    /// Reads the cursor in the file at `path`; nothing where there is no such file.
+    /// Reads the cursor in the file at `path`; `None` if there is no such file.
     pub fn read(path: impl AsRef<Path>) -> Result<Option<Cursor>> {
         let (disk, path) = (Disk::real(), path.as_ref());
         if disk.open_if_there(path)?.is_none() {
@@ -124,8 +124,8 @@ impl Cursor {
         Ok(Some(Cursor { crawl: stored.crawl, told }))
     }
 
-    /// Puts the cursor in the place of the file at `path`: after a crash at any moment the old one or the new one is
-    /// there, and the new one once this has returned.
+    /// Replaces the file at `path` by this cursor, atomically and durably: after a crash the file has the old cursor or
+    /// the new one, and after this call returns it has the new one.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         let shards = self.told.values().cloned().collect();
         let stored = Stored { version: VERSION, crawl: self.crawl.clone(), shards };

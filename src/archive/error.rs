@@ -11,16 +11,16 @@ pub enum Error {
     /// There is no crawl in the directory, or it has stored nothing yet.
     #[error("{}: no crawl has stored anything here yet", .0.display())]
     NothingStored(PathBuf),
-    /// A file cannot be read, is damaged, or of a later version. The source is not part of what is promised.
+    /// A file cannot be read, is damaged, or has a later version. The type of the source is not promised.
     #[error("{0}")]
     Disk(#[from] disk::Error),
-    /// A text is no URL that a crawl can have.
+    /// A text is not a URL that a crawl can have.
     #[error("{0} is not a URL that can be in an archive")]
     Url(String),
     /// A cursor cannot be read.
     #[error("{0} is no cursor: {1}")]
     Cursor(String, String),
-    /// A cursor is one of another crawl.
+    /// A cursor belongs to another crawl.
     #[error("the cursor is of another crawl ({cursor}) than the one in {} ({found})", dir.display())]
     OtherCrawl {
         /// The directory that was to be followed.
@@ -30,7 +30,7 @@ pub enum Error {
         /// The crawl in the directory.
         found: String,
     },
-    /// The content of a page lies in another archive, which is not here.
+    /// The content of a page is in another archive (`container.dedup_against`), which is not there.
     #[error("the content of {url} is in another archive, {archive}, which is not here: {what}")]
     Elsewhere {
         /// The page.

@@ -13,12 +13,12 @@ use crate::disk::{DirectoryLock, Disk};
 use crate::engine::Identity;
 use crate::web::url::KeyMaker;
 
-/// Pages of a shard that come one after the other while others have some too.
+/// Pages of a shard in a row while other shards have some too.
 const TURN_PAGES: u32 = 64;
 
-/// Pages as a crawl stores them, in order, from a [`Cursor`] on.
+/// The pages of a crawl as they are stored, from a [`Cursor`] on: see [`Follower::next_page`].
 ///
-/// See [the module](super) for what is promised.
+/// [The module](super) has the promises. Made by [`Follower::open`] and [`Archive::follow`](super::Archive::follow).
 #[derive(Debug)]
 pub struct Follower {
     root: PathBuf,
@@ -27,7 +27,7 @@ pub struct Follower {
     keys: KeyMaker,
     crawl: String,
     tails: Vec<Tail>,
-    /// Whose turn it is, and how many pages of it have come.
+    /// The shard whose turn it is, and how many of its pages have come.
     turn: (usize, u32),
     notices: Vec<String>,
 }
@@ -49,8 +49,8 @@ impl Follower {
         Ok(Follower { root, disk, dirs: dirs.clone(), keys, crawl, tails, turn: (0, 0), notices: Vec::new() })
     }
 
-    /// The next page; `None` where no more is durable at this moment. Ask again later: after the crawl's next
-    /// checkpoint there may be more.
+    /// Returns the next page, or `None` if no more pages are durable at this moment. It does not wait. Call it again
+    /// later: after the crawl's next checkpoint there may be more.
     pub fn next_page(&mut self) -> Result<Option<Page>> {
         let mut idle = 0;
         while idle < self.tails.len() {
@@ -69,22 +69,22 @@ impl Follower {
         Ok(None)
     }
 
-    /// Goes behind all pages that are durable at this moment.
+    /// Skips all pages that are durable at this moment.
     pub fn skip_to_end(&mut self) -> Result<()> {
         let (disk, dirs, keys) = (&self.disk, &self.dirs, &self.keys);
         let open = || Archives::new(disk.clone(), dirs.clone(), keys.clone());
         self.tails.iter_mut().try_for_each(|tail| tail.skip(&open, &mut self.notices))
     }
 
-    /// Returns a cursor behind the last page that was given out. Keep it once that page has been dealt with, and not
+    /// Returns a cursor behind the last page that was returned. Write it after you have processed that page, and not
     /// before.
     pub fn cursor(&self) -> Cursor {
         let told = self.tails.iter().filter_map(|tail| tail.told().cloned());
         Cursor { crawl: Some(self.crawl.clone()), told: told.map(|told| (told.shard, told)).collect() }
     }
 
-    /// Returns whether a process is crawling. Ask this first and for pages then: pages that are not there when a crawl
-    /// has ended do not come before the next one.
+    /// Returns whether a process is crawling in this directory. Call this first, and [`Follower::next_page`] then: if
+    /// the crawl had ended before, `None` means that all its pages were returned.
     pub fn is_running(&self) -> bool {
         DirectoryLock::is_held_or_listed(&self.root)
     }

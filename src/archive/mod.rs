@@ -1,62 +1,99 @@
-//! Access to a stored crawl for other programs: open a directory, walk over its pages, get one by its URL, follow what
-//! comes.
+//! Access to a stored crawl for other programs: open a crawl directory, iterate over its pages, get one by its URL,
+//! follow pages as they are stored.
 //!
-//! This module is what the crate promises to others; its items keep to semantic versioning. It reads files only: it
-//! takes no lock of the crawl's, writes nothing into its directory and never slows it, so it works beside a running
-//! crawl and after it, whatever the number of its shards and the compression of its archive.
+//! This module is the only one that the crate promises to other programs: its items keep to semantic versioning. It
+//! only reads files. It takes no lock, writes nothing into the crawl directory and never slows the crawl, so it works
+//! while the crawl runs and after it has ended, with any number of shards and any compression.
+//!
+//! | to do this | use |
+//! |---|---|
+//! | read all stored answers | [`Archive::open`], then [`Archive::pages`] |
+//! | read the newest version of a URL, and the versions before it | [`Archive::get`], [`Page::previous`] |
+//! | read status, headers and body of an answer | [`Page::answer`] |
+//! | know where the crawl found a page | [`Page::history`] |
+//! | receive pages as they are stored, and resume after a kill | [`Follower::open`] with a [`Cursor`] |
+//! | find the WARC record for another tool | [`Page::warc`] |
+//!
+//! A [`Page`] is one stored answer: a version of a URL. Redirects, errors and robots.txt files are pages, too; see
+//! [`Page::status`] and [`Page::is_robots`].
 //!
 //! ```no_run
-//! use crawler::archive::{Archive, Cursor};
+//! use crawler::archive::Archive;
 //!
 //! # fn main() -> crawler::archive::Result<()> {
 //! let archive = Archive::open("./crawl")?;
 //! for page in archive.pages() {
 //!     let page = page?;
-//!     println!("{} {}", page.status(), page.url());
+//!     if page.status() == 200 && page.media_type() == "text/html" {
+//!         println!("{} {} bytes", page.url(), page.body_bytes());
+//!     }
 //! }
+//! // the newest version of a page, and how many there are before it
 //! if let Some(page) = archive.get("https://example.com/")? {
 //!     println!("{}", String::from_utf8_lossy(&page.answer()?.body));
+//!     let mut earlier = 0;
+//!     let mut version = page.previous()?;
+//!     while let Some(page) = version {
+//!         earlier += 1;
+//!         version = page.previous()?;
+//!     }
+//!     println!("{earlier} earlier versions");
 //! }
-//! let mut follower = archive.follow(&Cursor::read("cursor.json")?.unwrap_or_default())?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Following a crawl, with a cursor in a file, so that the next run continues where this one ended:
+//!
+//! ```no_run
+//! use crawler::archive::{Cursor, Follower};
+//!
+//! # fn main() -> crawler::archive::Result<()> {
+//! let mut follower = Follower::open("./crawl", &Cursor::read("cursor.json")?.unwrap_or_default())?;
 //! while let Some(page) = follower.next_page()? {
 //!     println!("{}", page.url());
+//!     // only now: a page whose cursor is not written comes again
 //!     follower.cursor().write("cursor.json")?;
 //! }
 //! # Ok(())
 //! # }
 //! ```
 //!
+//! `examples/` has three whole programs: `pages`, `versions` and `feed`, which waits for more pages while the crawl
+//! runs.
+//!
 //! # Promises of following
 //!
-//! - **Pages that are given out are durable.** A page is given out when a checkpoint covers it: all that a checkpoint
-//!   names was synced before its file was begun. A crawl that resumes after a power cut, from that checkpoint or the
-//!   one before it, never cuts the archive behind a whole exchange that was synced, and replays it into the same place
-//!   of the index. So no page that was given out can vanish. Pages stored since the last checkpoint are given out after
-//!   the next one.
-//! - **Every page comes at least once**: each answer that was stored, every version of a URL, redirects, errors and
-//!   robots.txt included, unless it was removed or forgotten before it was reached. A [`Cursor`] that is kept after
-//!   pages were dealt with gives the rest; pages between the cursor and a kill come again. [`Page::place`] is
-//!   different for every answer, so that a page that comes twice can be recognised by it.
-//! - **In order**: per shard by place in the archive, which is the order in which the pages were stored. Pages of
-//!   different shards come in turns, in no order that means something.
+//! - **Pages that were returned stay.** [`Follower::next_page`] returns a page once a checkpoint covers it: everything
+//!   that a checkpoint names was synced before its file was begun. A crawl that resumes after a power cut, from that
+//!   checkpoint or the one before it, never cuts off a whole exchange that was synced, and replays it into the same
+//!   place of the index. So no page that was returned can vanish. Pages stored after the last checkpoint are returned
+//!   after the next one.
+//! - **Every page comes at least once**: each stored answer, every version of a URL, redirects, errors and robots.txt
+//!   included, unless it was removed or forgotten before it was reached. Write the [`Cursor`] after you have processed
+//!   a page, and the next run returns the rest. Pages between the last written cursor and a kill come again.
+//!   [`Page::place`] is different for every answer, so use it to recognise a page that comes twice.
+//! - **In order**: for each shard by place in the archive, which is the order in which its pages were stored. Pages of
+//!   different shards take turns, in an order without meaning.
 //!
 //! # Cursors when the archive changes
 //!
 //! - A compaction removes pages and moves others to another place of their value file. Cursors stay valid: places are
-//!   offsets in key.dat, which never change. Removed pages are passed over.
-//! - `crawler verify --rebuild` makes key.dat again, where damaged pages may be missing and others may have come back.
-//!   So a cursor also has what its last page is known by (value file, time, URL), and goes on behind that page,
-//!   wherever its record is now. Only if that very page is gone, the pages of its value file (at most
-//!   `container.segment_size`) come again, and [`Follower::notices`] says so. Places of pages may then be others than
-//!   before: compare URL and time.
-//! - While a crawl that was killed replays what its last checkpoint does not cover, key.dat is shorter for a moment.
-//!   The follower waits for the next checkpoint.
-//! - A cursor of another crawl is refused.
+//!   offsets in key.dat, which never change. Removed pages are skipped.
+//! - `crawler verify --rebuild` rebuilds key.dat. Damaged pages may be missing in it, and others may have come back. So
+//!   a cursor also has properties of its last page (value file, time, URL), and continues behind that page, wherever
+//!   its record is now. Only if that page itself is missing, the pages of its value file (at most
+//!   `container.segment_bytes`) come again, and [`Follower::notices`] says so. Places of pages may be different
+//!   afterwards: compare URL and time.
+//! - While a crawl that was killed replays the part after its last checkpoint, key.dat is shorter for a moment. The
+//!   follower waits for the next checkpoint.
+//! - A cursor of another crawl is refused ([`Error::OtherCrawl`]).
 //!
 //! # Cost
 //!
-//! A look for more reads the names in the directory of each shard. A new checkpoint costs one read of the last section
-//! of its file, and of the end of key.dat. Memory is bounded by 256 KiB of key.dat for each shard and one page.
+//! A call that finds no more pages reads the names in the directory of each shard. A new checkpoint costs one read of
+//! the last section of its file, and of the end of key.dat. Memory is bounded by 256 KiB of key.dat for each shard and
+//! one page.
 
 mod cursor;
 mod error;
@@ -78,18 +115,19 @@ use crate::disk::{self, Disk};
 use crate::engine::Identity;
 use crate::web::url::CanonicalUrl;
 
-/// The archive in a crawl directory, as it was when it was opened.
+/// The archive in a crawl directory, as it was when it was opened. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Archive {
     archives: Arc<Archives>,
 }
 
 impl Archive {
-    /// Opens the archive in a crawl directory. What is stored later is not seen, but by [`Archive::follow`].
+    /// Opens the archive in a crawl directory, such as `./crawl`. Pages that are stored later are not seen: open it
+    /// again, or use [`Archive::follow`].
     ///
     /// # Errors
-    /// [`Error::NothingStored`] where there is no crawl or it has no page yet; [`Error::Disk`] where its files cannot
-    /// be read.
+    /// [`Error::NothingStored`] if there is no crawl or it has no page yet; [`Error::Disk`] if its files cannot be
+    /// read.
     pub fn open(dir: impl AsRef<Path>) -> Result<Archive> {
         Archive::open_on(&Disk::real(), dir.as_ref())
     }
@@ -101,7 +139,7 @@ impl Archive {
             return Err(Error::NothingStored(dir.to_owned()));
         }
         if !archives.dirs().is_sharded() {
-            // what is faulty of several is told when it is met
+            // faults of several shards are reported when they are met
             archives.reader(0)?;
         }
         Ok(Archive { archives: Arc::new(archives) })
@@ -112,8 +150,9 @@ impl Archive {
         &self.archives
     }
 
-    /// All stored answers, every version of every URL and robots.txt files included: shard after shard, each in the
-    /// order in which they were stored. Beside a running crawl they include what no checkpoint covers yet.
+    /// Returns all stored answers, with every version of every URL and with robots.txt files: shard after shard, each
+    /// in the order in which they were stored. While the crawl runs, they include answers that no checkpoint covers
+    /// yet.
     pub fn pages(&self) -> impl Iterator<Item = Result<Page>> + '_ {
         (0..self.archives.dirs().shards().len()).flat_map(|at| self.pages_of(at))
     }
@@ -129,21 +168,22 @@ impl Archive {
         }
     }
 
-    /// The newest version of a URL: in this spelling or, where it was not fetched so, in another one that the crawl
-    /// takes for the same. [`Page::previous`] leads to the versions before.
+    /// Returns the newest version of a URL, or `None` if the crawl has not stored it. If the URL was not fetched in
+    /// this spelling, another spelling counts that the crawl takes for the same page. [`Page::previous`] leads to the
+    /// versions before.
     ///
     /// # Errors
-    /// [`Error::Url`] where `url` is none.
+    /// [`Error::Url`] if `url` is not a URL.
     pub fn get(&self, url: &str) -> Result<Option<Page>> {
         let parsed = CanonicalUrl::parse(url).map_err(|_| Error::Url(url.to_owned()))?;
         let found = self.archives.newest(&parsed)?;
         Ok(found.map(|(at, record)| Page::new(self.archives.clone(), at, record)))
     }
 
-    /// The pages behind `cursor`, as far as they are durable, and those that come later.
+    /// Returns the durable pages behind `cursor`, and then the ones that are stored later.
     ///
     /// # Errors
-    /// [`Error::OtherCrawl`] where the cursor is of another crawl.
+    /// [`Error::OtherCrawl`] if the cursor belongs to another crawl.
     pub fn follow(&self, cursor: &Cursor) -> Result<Follower> {
         let archives = &self.archives;
         Follower::new(archives.disk().clone(), archives.dirs().clone(), archives.keys().clone(), cursor)
@@ -151,10 +191,10 @@ impl Archive {
 }
 
 impl Follower {
-    /// Follows the crawl in `dir`, which may have stored nothing yet.
+    /// Follows the crawl in `dir` from `cursor` on. The crawl may have stored nothing yet.
     ///
     /// # Errors
-    /// [`Error::NothingStored`] where there is no crawl; [`Error::OtherCrawl`] where the cursor is of another one.
+    /// [`Error::NothingStored`] if there is no crawl; [`Error::OtherCrawl`] if the cursor belongs to another one.
     pub fn open(dir: impl AsRef<Path>, cursor: &Cursor) -> Result<Follower> {
         let (disk, dir) = (Disk::real(), dir.as_ref());
         let archives = find(&disk, dir)?;

@@ -19,8 +19,8 @@ const DECODED_MAX: usize = 1 << 30;
 
 /// One answer in the archive: a version of a URL.
 ///
-/// URL, status, time, type, length and digest are in memory; [`Page::history`] and [`Page::answer`] read the archive.
-/// Pages are independent of the [`Archive`](super::Archive) that they come from, and may go to other threads.
+/// URL, status, time, type, length and digest are in memory; methods that return a [`Result`] read the archive. Pages
+/// are independent of the [`Archive`](super::Archive) that they come from, and may go to other threads.
 #[derive(Clone, Debug)]
 pub struct Page {
     archives: Arc<Archives>,
@@ -29,20 +29,20 @@ pub struct Page {
     record: KeyRecord,
 }
 
-/// The way by which the crawl came to a page.
+/// The way on which the crawl found a page, as noted when it was fetched. Fields that were not noted are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct History {
-    /// The page that named it; none for a seed.
+    /// The page that linked to it; `None` for a seed.
     pub via: Option<String>,
-    /// Kinds of the hops from a seed to it, one letter each: L link, R redirect, E embedded, M sitemap, I inferred, P
+    /// Kinds of the hops from a seed to it, one letter each: L link, R redirect, E embed, M sitemap, I inferred, P
     /// prerequisite.
     pub hops: String,
-    /// Links from a seed to it.
+    /// Number of links from a seed to it.
     pub depth: Option<u32>,
     /// The number of that seed.
     pub seed: Option<u64>,
-    /// Requests that this answer took.
+    /// Number of requests that this answer took.
     pub attempt: Option<u32>,
     /// Time from the start of the request to the end of the answer.
     pub duration: Option<Duration>,
@@ -58,15 +58,15 @@ pub struct Answer {
     pub reason: String,
     /// Header fields in the order of the answer: names and values as they were sent.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Header fields that the body of a page came with that is stored with another one. After a 304 they count where
-    /// the answer's own fields say nothing.
+    /// Header fields of the earlier answer that has the body, if this answer is a revisit. After a 304 they count for
+    /// names that the answer itself does not have.
     pub payload_headers: Vec<(Vec<u8>, Vec<u8>)>,
     /// The body as it was sent, content coding included.
     pub sent: Vec<u8>,
     /// The body, content coding removed.
     pub body: Vec<u8>,
-    /// True where that is less than the whole content: its coding is damaged or another one than is stated, or it
-    /// becomes larger than is decoded.
+    /// True if `body` is not the whole content: its coding is damaged or not the stated one, or the content is larger
+    /// than 1 GiB.
     pub is_partial: bool,
 }
 
@@ -74,8 +74,8 @@ pub struct Answer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WarcPlace {
-    /// The file, below the crawl directory, by the name that it has when nothing more is written to it; until then
-    /// `.open` stands behind it.
+    /// The path of the file, relative to the crawl directory. While the crawl still writes to the file, its name ends
+    /// with `.open`, which is left out here.
     pub file: PathBuf,
     /// Offset of the record in it.
     pub offset: u64,
@@ -102,13 +102,13 @@ impl Page {
         Ok(reader.ok_or_else(lost)?)
     }
 
-    /// The URL that was requested. Of a request with a method of its own the request stands behind it, in the place of
-    /// the fragment.
+    /// The URL that was requested. If the seed was a request with a method, fields or a body, these follow the URL in
+    /// the place of the fragment.
     pub fn url(&self) -> &str {
         &self.record.url
     }
 
-    /// The status of the answer. Redirects are answers of their own.
+    /// The status of the answer. A redirect is a separate answer; its target is another page.
     pub fn status(&self) -> u16 {
         self.record.status
     }
@@ -123,7 +123,7 @@ impl Page {
         &self.record.mime
     }
 
-    /// Bytes of the body as it was sent.
+    /// Length of the body as it was sent, in bytes.
     pub fn body_bytes(&self) -> u64 {
         self.record.payload_bytes
     }
@@ -148,34 +148,35 @@ impl Page {
         self.record.truncated
     }
 
-    /// Its place in the crawl, which no other answer has.
+    /// The place of this answer in the crawl. No other answer has the same.
     pub fn place(&self) -> Place {
         Place { shard: self.archives.dirs().shard(self.at).index(), record: self.record.offset }
     }
 
-    /// Returns whether a compaction has removed it from the archive by now.
+    /// Returns whether a compaction has removed this answer from the archive since.
     pub fn is_removed(&self) -> Result<bool> {
         Ok(self.reader()?.record_at(self.record.offset)?.is_removed)
     }
 
-    /// The version of the same URL before this one.
+    /// Returns the version of the same URL before this one, or `None` if this is the first.
     pub fn previous(&self) -> Result<Option<Page>> {
         let found = self.reader()?.previous(&self.record)?;
         Ok(found.map(|record| Page::new(self.archives.clone(), self.at, record)))
     }
 
-    /// Returns how the crawl came to it, as it was noted when it was fetched.
+    /// Returns the way on which the crawl found this page.
     pub fn history(&self) -> Result<History> {
         let metadata = self.reader()?.metadata(&self.record)?;
         Ok(metadata.map_or_else(History::default, |metadata| History::parse(&metadata.block)))
     }
 
-    /// Returns the server's answer. A revisit has the body that it refers to.
+    /// Returns the server's answer with headers and decoded body. A revisit has the body that it refers to. Fails with
+    /// [`Error::Elsewhere`] if that body is in another archive, which is not there.
     pub fn answer(&self) -> Result<Answer> {
         self.answer_of(self.reader()?.response(&self.record)?)
     }
 
-    /// The page as a browser has left it, where the crawl rendered it: HTML in UTF-8, decoded.
+    /// Returns the page as HTML in UTF-8 after a browser rendered it, or `None` if the crawl did not render it.
     pub fn rendered(&self) -> Result<Option<String>> {
         if !self.record.is_rendered {
             return Ok(None);
@@ -183,7 +184,7 @@ impl Page {
         Ok(self.reader()?.page(&self.record)?.and_then(|page| page.conversion))
     }
 
-    /// The records of its exchange, that of the answer last, and what was answered: for both the record is read once.
+    /// The records of its exchange, the record of the answer last, and the answer: for both the record is read once.
     pub(crate) fn exchange_and_answer(&self) -> Result<(Vec<StoredRecord>, Answer)> {
         let (exchange, stored) = self.reader()?.exchange_and_response(&self.record)?;
         Ok((exchange, self.answer_of(stored)?))
@@ -228,7 +229,7 @@ impl Page {
         })
     }
 
-    /// Returns the place of its WARC record. A compaction moves it.
+    /// Returns the place of its WARC record. A compaction may move it.
     pub fn warc(&self) -> Result<WarcPlace> {
         let name = self.reader()?.value_name(&self.record)?;
         let shard = self.archives.dirs().name(self.at).unwrap_or_default();

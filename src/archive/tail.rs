@@ -23,7 +23,7 @@ pub(super) struct Tail {
     at: usize,
     /// The last record that was handed out.
     told: Option<Told>,
-    /// The archive as the newest checkpoint has it.
+    /// The archive as of the newest checkpoint.
     opened: Option<Opened>,
     /// Records that were read and not handed out.
     read: VecDeque<KeyRecord>,
@@ -36,7 +36,7 @@ struct Opened {
     checkpoint: Covered,
     /// Offset from which reading goes on.
     from: u64,
-    /// Nothing of this record and of those before is handed out.
+    /// This record and the ones before it are not handed out.
     behind: Option<u64>,
 }
 
@@ -54,7 +54,7 @@ enum Found {
     Behind(u64),
     /// The record from which on they are read, some of which were handed out before.
     Again(u64),
-    /// Nothing is there yet that was not handed out.
+    /// Everything that is there was handed out.
     Wait,
 }
 

@@ -15,7 +15,7 @@ use crate::clock::Time;
 use crate::disk;
 use crate::text::figures::iso_ms;
 
-/// A finding is written with so many places; one with more comes several times.
+/// A finding is written with this many places; one with more comes several times.
 pub(super) const PLACES_MAX: usize = 1_000;
 
 /// States of a finding compared with an earlier audit.
@@ -40,7 +40,7 @@ impl State {
     }
 }
 
-/// A finding as it stands in the file, as far as it is compared.
+/// A finding as it is in the file, as far as it is compared.
 #[derive(Deserialize)]
 struct Group {
     kind: String,
@@ -154,7 +154,7 @@ impl<'de> Visitor<'de> for Into<'_> {
 /// Tells findings that come in order whether they were there before.
 pub(super) struct Comparison<'a> {
     earlier: Lines<'a>,
-    /// The earlier finding that stands next, and whether it was met.
+    /// The earlier finding that comes next, and whether it was met.
     next: Option<(Finding, bool)>,
 }
 

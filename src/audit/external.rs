@@ -1,14 +1,14 @@
 //! External links: what they are, and what a check of them has brought.
 //!
-//! An external link leads to a URL that the crawl did not ask for because it lies outside of its scope. `list` writes
-//! these URLs, each once, in the order of their keys. They are fetched by a crawl of their own, with robots.txt, delays
-//! and logs; `Checked::read` reads what that crawl knows. There is one `Verdict` for each URL: that on the
-//! end of its redirects.
+//! An external link leads to a URL that the crawl did not ask for because it is outside of its scope. `list` writes
+//! these URLs, each once, in the order of their keys. They are fetched by a separate crawl, with robots.txt, delays and
+//! logs; `Checked::read` reads what that crawl knows. There is one `Verdict` for each URL: that on the end of its
+//! redirects.
 //!
-//! A server tells strangers less than visitors. So only what means a missing page or a faulty server makes a link
+//! A server answers strangers less than visitors. So only what means a missing page or a faulty server makes a link
 //! broken: 404, 410, 5xx, no such name, no connection, no TLS. Other errors (401, 403, 429 and so on) are counted, and
-//! so are servers that were too slow, URLs that robots.txt forbids, and those of which nothing is known: those that
-//! were not asked for, redirects in a circle (which may want a cookie), and faults that may be on this side.
+//! so are servers that were too slow, URLs that robots.txt forbids, and URLs of which nothing is known: those that were
+//! not asked for, redirects in a circle (which may want a cookie), and faults that may be on this side.
 
 use std::fmt;
 use std::io::Write;
@@ -48,7 +48,7 @@ pub(super) enum Verdict {
     Forbidden,
     /// No answer in time.
     TimedOut,
-    /// Nothing is known: it was not asked for, or what stood in the way was not the server.
+    /// Nothing is known: it was not asked for, or the obstacle was not the server.
     Unchecked,
 }
 

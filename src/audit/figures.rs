@@ -1,13 +1,13 @@
-//! Figures of a crawl: how deep its pages lie, how fast they came, how large they are.
+//! Figures of a crawl: how deep its pages are, how fast they came, how large they are.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// Depths that are told apart.
+/// Depths that are counted separately.
 pub(super) const DEPTH_MAX: usize = 20;
-/// Types that are told apart.
+/// Types that are counted separately.
 const TYPES_MAX: usize = 40;
 const OTHERS: &str = "(others)";
 /// Upper ends of the classes of times.
@@ -32,7 +32,7 @@ pub struct Figures {
     pub answers: u64,
     /// HTML pages with status 200.
     pub pages: u64,
-    /// Links, those of a page to one target counted once for each way to name it.
+    /// Links; the links of a page to one target count once for each way to name it.
     pub links: u64,
     /// URLs that were asked for in vain.
     pub failed: u64,

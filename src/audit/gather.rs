@@ -73,7 +73,7 @@ pub(super) struct Gatherer<'a> {
     keys: KeyMaker,
     all: LinkScan,
     followed: LinkScan,
-    /// Keys by which a scan tells links of a page apart.
+    /// Keys by which a scan distinguishes links of a page.
     scan_keys: KeyMaker,
     pub out: Gathered,
 }
@@ -104,12 +104,12 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    /// The key of a URL: the spelling that stands for all of the same page.
+    /// The key of a URL: the spelling that represents all of the same page.
     pub(super) fn key(&self, url: &CanonicalUrl) -> String {
         self.keys.plain_spelling(url).unwrap_or_else(|| url.as_str().to_owned())
     }
 
-    /// Reads all pages. What cannot be read of one is told to `faulty`, and the pass goes on.
+    /// Reads all pages. What cannot be read of one is reported to `faulty`, and the pass goes on.
     pub(super) fn read(&mut self, faulty: &mut dyn FnMut(Error)) -> Result<()> {
         let archive = self.archive;
         let mut older = older(archive)?;
@@ -247,7 +247,7 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
-    /// The links of a page; which of them may be followed, where that is told link by link.
+    /// The links of a page; which of them may be followed, where that is reported link by link.
     fn links(&mut self, visit: &Visit, links: &Links, texts: &[String], followed: Option<&Links>) -> Result<()> {
         let join = |value: &str| visit.url.join(value).ok();
         if let Some(target) = headers::refresh(&visit.answer.headers).and_then(|value| join(&value)) {
@@ -267,7 +267,7 @@ impl<'a> Gatherer<'a> {
                 LinkKind::Anchor | LinkKind::Aside => How::Anchor,
                 LinkKind::Embed => How::Embed,
                 LinkKind::Refresh => How::Refresh,
-                // told by the facts of the page
+                // reported by the facts of the page
                 LinkKind::Canonical => continue,
                 LinkKind::Other | LinkKind::Listed | LinkKind::Sitemap => How::Other,
             };
@@ -405,7 +405,7 @@ fn place(page: &Page, offset: u64) -> (u64, u64) {
 fn older(archive: &Archive) -> Result<Sorted> {
     let mut sorter = Sorter::new(OLDER_MEMORY);
     for page in archive.pages() {
-        // what is damaged is told when the pages are read
+        // damage is reported when the pages are read
         let Ok(page) = page else { continue };
         if let Some(previous) = page.parts().2.previous {
             let (shard, offset) = place(&page, previous);

@@ -12,7 +12,7 @@ use super::spool::{Lines, Spool};
 use super::tree::{Leaf, Tree};
 use crate::disk::Result;
 
-/// Sitemaps of an orphan that are told.
+/// Sitemaps of an orphan that are reported.
 const SITEMAPS_TOLD: usize = 8;
 
 /// Files that are read side by side.
@@ -94,7 +94,7 @@ fn external_fault(
     })
 }
 
-/// Counts and draws what stands in the file of URLs.
+/// Counts and draws the entries of the file of URLs.
 pub(super) fn count(nodes: &Spool, tree: &mut Tree, figures: &mut Figures) -> Result<()> {
     let mut lines = nodes.read();
     let mut last = String::new();

@@ -10,7 +10,7 @@
 //! 2. **Sorting**: the lines of URLs and links go into files in the order of the URLs (`spool`).
 //! 3. **Merging**: redirects are followed by passes over the file of URLs (`redirects`); then links meet their targets
 //!    in one pass over both files (`join`). A pass over the links is a click away from the seeds (`clicks`). Texts,
-//!    bodies and translations that are the same stand beside one another when they are sorted (`same`, `pairs`).
+//!    bodies and translations that are the same are next to each other when they are sorted (`same`, `pairs`).
 //! 4. **Findings** are lines too, sorted by kind and by what they are about, and written as they come (`report`).
 //!
 //! # What is promised
@@ -23,10 +23,10 @@
 //!
 //! # Cost
 //!
-//! Memory stays at that of [`Options::memory`] with one page and its tree of tags beside it, whatever the number of
-//! pages and links. Temporary files (in `TMPDIR`) take some 150 bytes for each link where that memory holds all lines,
-//! and some 240 where they are sorted on disk: docs/COMMANDS.md has the figures. The report keeps a bounded number of
-//! findings of each kind; CSV and JSON have all.
+//! Memory stays at [`Options::memory`] with one page and its tree of tags beside it, whatever the number of pages and
+//! links. Temporary files (in `TMPDIR`) take some 150 bytes for each link where that memory holds all lines, and some
+//! 240 where they are sorted on disk: docs/COMMANDS.md has the figures. The report keeps a bounded number of findings
+//! of each kind; CSV and JSON have all.
 
 mod chains;
 mod clicks;
@@ -138,7 +138,7 @@ struct Rest {
 }
 
 impl Audit {
-    /// Reads the crawl in `dir`. What cannot be read of a page is told to `faulty`; the others go on.
+    /// Reads the crawl in `dir`. What cannot be read of a page is reported to `faulty`; the others go on.
     ///
     /// # Errors
     /// Where nothing is stored, or a file cannot be read at all.

@@ -37,7 +37,7 @@ pub(super) struct Facts {
     pub canonicals: Vec<String>,
     /// `<link rel=alternate hreflang>`: code and URL.
     pub alternates: Vec<(String, String)>,
-    /// Browsers are told to ask by https for what is named by http.
+    /// The page asks browsers to use https for what is named by http.
     pub upgrades: bool,
     /// Images, buttons that are images, and areas of images, without an alt attribute.
     pub without_alt: Vec<String>,

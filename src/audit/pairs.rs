@@ -1,7 +1,7 @@
 //! Translations name one another: a page that names another one as its translation has to be named by it.
 //!
 //! Lines are `here, there, has`: the page `here` names the page `there`; and `here, there, wants, ...`: the page
-//! `there` names the page `here`, which therefore has to name it in turn. Those of a pair stand together.
+//! `there` names the page `here`, which therefore has to name it in turn. The lines of a pair are next to each other.
 
 use super::finding::{Finding, Findings, Kind};
 use super::line::fields;

@@ -1,7 +1,7 @@
 //! Redirects followed, all at once.
 //!
-//! Each pass over the file of URLs is a hop of all that is on its way: ways are sorted by where they stand, so nothing
-//! is looked up at random, and the passes are as many as the longest way has hops.
+//! Each pass over the file of URLs is a hop of all ways that go on: ways are sorted by where they are, so nothing is
+//! looked up at random, and the passes are as many as the longest way has hops.
 
 use super::line::{fields, line};
 use super::node::Node;
@@ -12,11 +12,11 @@ use crate::disk::sorter::Sorter;
 /// Hops that are followed.
 pub(super) const HOPS_MAX: usize = 20;
 
-/// The way from a URL by its redirects, to where it stands.
+/// The way from a URL along its redirects, to where it is.
 pub(super) struct Way<'a> {
-    /// The keys that it came by, the one where it begins first; none where that is where it stands.
+    /// The keys that it passed, the one where it begins first; none if it is still there.
     pub stops: Vec<&'a str>,
-    /// The key where it stands.
+    /// The key where it is.
     pub at: &'a str,
     /// The state of the URL at that key.
     pub node: Option<&'a Node>,
@@ -60,7 +60,7 @@ pub(super) fn follow(nodes: &Spool, memory: usize, judge: &dyn Fn(&Way<'_>) -> N
     Spool::of(pass.found)
 }
 
-/// A pass over all that is on its way: lines of where a way stands, and the keys that it came by.
+/// A pass over all ways that go on: lines with the place of a way, and the keys that it passed.
 struct Pass<'a> {
     judge: &'a dyn Fn(&Way<'_>) -> Next,
     found: Sorter,

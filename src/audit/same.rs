@@ -1,4 +1,4 @@
-//! Texts and bodies that several pages have: lines that begin alike stand beside one another.
+//! Texts and bodies that several pages have: lines that begin alike are next to each other.
 
 use super::finding::{Finding, Findings, Kind};
 use super::line::fields;
@@ -8,7 +8,7 @@ use crate::disk::sorter::Sorter;
 /// Finds them among lines of mark, text and URL.
 pub(super) fn find(same: Sorter, findings: &mut Findings) -> Result<()> {
     let mut lines = same.finish()?;
-    // the last line, and whether it is told
+    // the last line, and whether it is reported
     let mut last: Option<([String; 3], bool)> = None;
     while let Some(line) = lines.next()? {
         let [mark, text, url] = fields(line).map(str::to_owned);

@@ -71,12 +71,12 @@ pub struct Response {
 }
 
 impl Response {
-    /// The type that the Content-Type fields state together, with a 304 those of the body.
+    /// The type that the Content-Type fields state together; after a 304, the fields of the body.
     pub fn content_type(&self) -> Option<String> {
         self.stated(mime::content_type)
     }
 
-    /// The content codings in the order in which they were applied, with a 304 those of the body.
+    /// The content codings in the order in which they were applied; after a 304, the codings of the body.
     pub(crate) fn content_encoding(&self) -> Option<String> {
         self.stated(|fields| headers::list(fields, "content-encoding"))
     }
@@ -97,7 +97,7 @@ impl Response {
         read(&self.headers).or_else(of_body)
     }
 
-    /// The first header field of this name, with a 304 that of the body.
+    /// The first header field of this name; after a 304, the field of the body.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         let same = |field: &&(Vec<u8>, Vec<u8>)| field.0.eq_ignore_ascii_case(name.as_bytes());
         let of_body = self.payload_headers.iter().filter(|_| self.status == 304);
@@ -131,7 +131,7 @@ pub trait Archive {
     fn newest(&self, url: &str) -> anyhow::Result<Option<Entry>>;
     /// The version that the archive knows by `handle`.
     fn entry(&self, handle: u64) -> anyhow::Result<Entry>;
-    /// The spelling that stands for all of the same page, where `url` is written otherwise.
+    /// The spelling that represents all of the same page, where `url` is written otherwise.
     fn plain_spelling(&self, url: &CanonicalUrl) -> Option<String>;
     /// The version before `entry`.
     fn previous(&self, entry: &Entry) -> anyhow::Result<Option<Entry>>;
@@ -156,7 +156,7 @@ pub trait Archive {
             None => response,
         })
     }
-    /// The records of the exchange as they are stored, that of the answer last.
+    /// The records of the exchange as they are stored, the record of the answer last.
     fn exchange(&self, entry: &Entry) -> anyhow::Result<Vec<StoredRecord>>;
     /// The records of the exchange of a revisit, with the answer in another form; all in gzip.
     fn renewed(&self, entry: &Entry, form: Form) -> anyhow::Result<Vec<StoredRecord>>;
@@ -179,7 +179,7 @@ pub trait Archive {
     fn place(&self, entry: &Entry) -> anyhow::Result<RecordLocation>;
 }
 
-/// Damage met on the way: told as it is met, and at the end by the exit code.
+/// Damage met on the way: reported when it is met, and at the end by the exit code.
 #[derive(Default)]
 pub(super) struct Damage {
     first: Option<anyhow::Error>,
@@ -187,7 +187,7 @@ pub(super) struct Damage {
 }
 
 impl Damage {
-    /// Faults that are told one by one.
+    /// Faults that are reported one by one.
     const TOLD_MAX: u64 = 20;
 
     /// Tells of a fault and goes on.

@@ -70,7 +70,7 @@ pub(super) struct AuditArgs {
     /// Ask for what links out of the crawl lead to, too, and report what is broken
     #[arg(long)]
     check_external: bool,
-    /// With --check-external: settings in the place of those of the crawl's last run
+    /// With --check-external: settings instead of the settings of the crawl's last run
     #[arg(long, value_name = "FILE", requires = "check_external")]
     config: Option<PathBuf>,
     /// With --check-external: time for the check over all its runs, such as 90s or 2h
@@ -135,7 +135,7 @@ impl AuditArgs {
         run::require_crawl(dir)?;
         let made = fs::create_dir_all(&self.output);
         made.map_err(|e| UsageError::because(format!("cannot make {}: {e}", self.output.display())))?;
-        // what cannot be written is told before the work
+        // what cannot be written is reported before the work
         let [html, csv, json] = ["report.html", "findings.csv", "audit.json"].map(|name| self.file(dir, name));
         let (mut html, mut csv, mut json) = (html?, csv?, json?);
         let options = Options {

@@ -1,5 +1,5 @@
 //! `crawler cluster`: crawls that survive their machines, because their checkpoints are in a store, and crawls on many
-//! machines, which etcd tells which shards are theirs.
+//! machines, to which etcd assigns the shards.
 
 mod answer;
 
@@ -40,7 +40,7 @@ enum ClusterCommand {
     Status(StatusArgs),
     /// Have all machines start no new requests
     Pause(OfCrawl),
-    /// Have them go on
+    /// Have all machines continue
     Resume(ResumeArgs),
     /// Have all machines stop, each behind a last checkpoint
     Stop(OfCrawl),
@@ -48,7 +48,7 @@ enum ClusterCommand {
     AddSeeds(AddSeedsArgs),
     /// Have a machine give its shards to the others
     Drain(DrainArgs),
-    /// Let a crawl go on whose etcd is lost or was put back
+    /// Continue a crawl whose etcd is lost or was restored from a backup
     Recover(RecoverArgs),
 }
 
@@ -136,7 +136,7 @@ fn etcd(config: &Config) -> anyhow::Result<EtcdOptions> {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The number of shards is fixed now: crawl.shards, four for each machine of the largest size at least. So are the \
-settings of --config, without secrets. A machine may have a file of its own for what is its own: memory, workers, \
+settings of --config, without secrets. A machine may have a separate file for its own settings: memory, workers, \
 proxy, name servers, reports, [cluster].
 
 Example:
@@ -207,8 +207,8 @@ struct DrainArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The crawl goes on from the newest checkpoints in the store, in the etcd that is named, which may be a new one. Pages \
-that came behind these checkpoints are fetched again; no URL is lost. Stop all machines before, and start them \
+The crawl continues from the newest checkpoints in the store, in the etcd that is named, which may be a new one. Pages \
+that were stored after these checkpoints are fetched again; no URL is lost. Stop all machines before, and start them \
 again afterwards, with their directories or without. If this command is killed, run it again.
 
 Example:
@@ -225,19 +225,19 @@ struct RecoverArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 With a registry, this machine takes part in a crawl that crawler cluster init has made: it claims its share of the \
-shards, and takes over those of machines that are lost. It may be stopped and started at any time. Hosts are asked by \
-one machine at a time.
+shards, and takes over the shards of machines that are lost. It may be stopped and started at any time. Hosts are \
+asked by one machine at a time.
 
-Without one, it goes on with a crawl that was started with --store: it makes the directory from the newest checkpoint \
-of each shard in the store, and crawls. Pages that came behind that checkpoint are fetched again; no URL is lost. One \
-process at a time may work on such a crawl: make sure that the old one has ended for good.
+Without one, it continues a crawl that was started with --store: it makes the directory from the newest checkpoint of \
+each shard in the store, and crawls. Pages that were stored after that checkpoint are fetched again; no URL is lost. \
+One process at a time may work on such a crawl: make sure that the old one has ended for good.
 
 Examples:
   crawler --seeds seeds.txt --store s3://bucket/crawls
   crawler cluster run --store s3://bucket/crawls --dir here
   crawler cluster run --store s3://bucket/crawls --registry http://10.0.0.1:2379
 
-Exit codes: those of a crawl.")]
+Exit codes: the same as of a crawl.")]
 struct RunArgs {
     #[command(flatten)]
     of: OfCrawl,
@@ -392,7 +392,7 @@ impl RunArgs {
         }
     }
 
-    /// The settings of the crawl, with those of the file of this machine, `own`, that are a machine's own.
+    /// The settings of the crawl, with the settings that belong to a machine from `own`, the file of this machine.
     fn on_this_machine(&self, config: &Config, own: &Config, origins: &Origins) -> anyhow::Result<Config> {
         let crawl = cluster::settings(config, self.of.crawl.as_deref())?;
         let (config, ignored) = crawl.on_machine(own, origins)?;

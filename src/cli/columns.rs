@@ -52,7 +52,7 @@ pub(super) enum Column {
     Record,
 }
 
-/// An entry of which columns are told. What lies in the archive is read once, and only for a column that needs it.
+/// An entry whose columns are printed. The archive is read once, and only for a column that needs it.
 struct Told<'a> {
     archive: &'a dyn Archive,
     entry: &'a Entry,
@@ -258,7 +258,7 @@ impl Columns {
         line.trim_end().to_owned()
     }
 
-    /// Columns of the terminal for each; those of URLs share what others leave, the URL itself getting more of it.
+    /// Columns of the terminal for each; columns of URLs share what others leave, and the URL itself gets more of it.
     fn widths(&self, width: usize) -> Vec<usize> {
         let gaps = GAP.len() * self.columns.len().saturating_sub(1);
         let fixed: usize = self.columns.iter().filter_map(|column| column.width()).sum();

@@ -15,19 +15,19 @@ use crate::text::figures::{count, size};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Rewrites the WARC files that hold something that goes: versions that container.keep does not keep, and what crawler \
-forget was told. Each file is replaced by its next generation (value-00003.g1.warc.gz). The index is changed to fit; \
-nothing else is touched. No crawl may run, and the last one must have ended or been stopped gracefully. You can kill \
-it at any time: run it again, or start the crawl.
+Rewrites the WARC files that have something to remove: versions that container.keep does not keep, and pages that \
+crawler forget has named. Each file is replaced by its next generation (value-00003.g1.warc.gz). The index is changed \
+to fit; nothing else is touched. No crawl may run, and the last one must have ended or been stopped gracefully. You \
+can kill it at any time: run it again, or start the crawl.
 
-A running crawl with container.keep compacts by itself, slowly, when a quarter of a file can go. This command does it \
-at once, for every file, and also moves a payload to the oldest version that stays where a removed one had it.
+A running crawl with container.keep compacts by itself, slowly, when a quarter of a file can be removed. This command \
+does it at once, for every file, and also moves a payload to the oldest version that stays where a removed one had it.
 
 It needs room for a copy of the largest WARC file.
 
 Examples:
   crawler compact --dry-run              what container.keep would remove
-  crawler compact --dir news --keep 90d  versions that are older go
+  crawler compact --dir news --keep 90d  older versions are removed
 
 Exit codes: 0 done, 2 usage or not a stopped crawl, 3 damaged, 4 disk, 6 in use.")]
 pub(super) struct CompactArgs {

@@ -32,7 +32,7 @@ pub(super) struct ConfigArgs {
     /// Only settings that differ from their default
     #[arg(long)]
     changed: bool,
-    /// The settings as they hold for URL: what [[site]] tables say is in its place
+    /// The settings for this URL, with the [[site]] tables that hold for it
     #[arg(long = "for", value_name = "URL")]
     of_url: Option<String>,
 }

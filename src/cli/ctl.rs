@@ -1,4 +1,4 @@
-//! `crawler ctl`: tells a running crawl what to do, over the socket in its directory.
+//! `crawler ctl`: sends commands to a running crawl, over the socket in its directory.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::web::seeds::LINE_BYTES_MAX;
 
 /// Bytes of a line that are sent: one that has them all is refused as too long.
 const LINE_SENT_MAX: usize = LINE_BYTES_MAX + 1;
-/// Lines that were refused which are told one by one.
+/// Refused lines that are reported one by one.
 const REFUSED_TOLD: usize = 20;
 /// A crawl that stops is looked at this often.
 const LOOK: Duration = Duration::from_millis(50);
@@ -175,7 +175,7 @@ impl CtlArgs {
         }
         let end = Snapshot::read(&Disk::real(), &self.dir)?;
         if end.is_none() && CrawlDirs::find(&Disk::real(), &self.dir)?.is_sharded() {
-            // a node of a crawl on many machines: how that stands is not in this directory
+            // a node of a crawl on many machines: the state of the crawl is not in this directory
             writeln!(io::stdout(), "ended")?;
             return Ok(Exit::Done);
         }

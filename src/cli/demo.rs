@@ -2,8 +2,8 @@
 //! of it against what that web is known to hold, and says what to do next.
 //!
 //! The web and the crawl run in this one process and need no network. The crawl is one like any other: the crawl
-//! directory that it leaves, `crawl` in that of the demo, can be read by every command. An earlier demo in the same
-//! place is moved aside; a directory of anything else is refused.
+//! directory that it leaves, `crawl` in the directory of the demo, can be read by every command. An earlier demo in the
+//! same place is moved aside; a directory of anything else is refused.
 
 mod verdict;
 
@@ -122,12 +122,12 @@ impl DemoArgs {
         Ok(Some(console))
     }
 
-    /// The crawl directory, in that of the demo.
+    /// The crawl directory, in the directory of the demo.
     fn crawl_dir(&self) -> PathBuf {
         self.dir.join("crawl")
     }
 
-    /// Makes the directory, and moves that of an earlier demo aside: where it lies now.
+    /// Makes the directory, and moves the directory of an earlier demo aside; returns its new path.
     fn make_room(&self) -> anyhow::Result<Option<PathBuf>> {
         let list = |e| disk::Error::io("list", &self.dir, e);
         let name = Escaped(&self.dir.to_string_lossy()).to_string();

@@ -21,9 +21,8 @@ Without --from and --to, the newest version and the last one that differs from \
 it. Of HTML it compares what a reader sees, a line for each block, with the \
 title and the alternative texts of pictures; with --source the HTML itself.
 
-With two crawl directories: what became of each URL from the first crawl to the \
-second, by the newest version in each, as crawler changes prints it. What only \
-the first crawl has is gone.
+With two crawl directories: what became of each URL from the first crawl to the second, by the newest version in each, \
+as crawler changes prints it. A URL that only the first crawl has is gone.
 
 Examples:
   crawler diff https://example.com/
@@ -50,7 +49,7 @@ pub(super) struct DiffArgs {
     source: bool,
     #[command(flatten)]
     selection: Selection,
-    /// For two directories: JSON lines, as those of crawler changes
+    /// For two directories: JSON lines, as of crawler changes
     #[arg(long, visible_alias = "jsonl")]
     json: bool,
 }

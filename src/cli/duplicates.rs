@@ -26,8 +26,8 @@ a page without main content, or with too many elements to look for it, its whole
 alike as the share of runs of five words that both have, among all that one of them has. It is estimated, with a \
 standard error of 4 %.
 
-Prints one line per page, group by group: number of the group, how alike the page is to the first of its group, \
-and its URL. The first page of a group is the one that was stored first, and stands for the others; each of them is at \
+Prints one line per page, group by group: number of the group, how alike the page is to the first of its group, and \
+its URL. The first page of a group is the one that was stored first, and represents the others; each of them is at \
 least as alike to it as --similarity says. Pages that are like no other are not printed.
 
 Memory stays at --memory and four bytes per page; the rest is sorted in temporary files (in TMPDIR, some 500 bytes per \
@@ -51,7 +51,7 @@ pub(super) struct DuplicatesArgs {
     /// Memory for sorting
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = memory)]
     memory: usize,
-    /// JSON lines: group, first (whether it stands for the group), similarity, url
+    /// JSON lines: group, first (whether it represents the group), similarity, url
     #[arg(long, visible_alias = "json")]
     jsonl: bool,
 }
@@ -111,8 +111,8 @@ pub(super) struct Pages<'a> {
 }
 
 impl Pages<'_> {
-    /// The pages that another one stands for, by their handles: all but the first of each group. What cannot be read
-    /// is in no group, and is told when it is read again.
+    /// The pages that another one represents, by their handles: all but the first of each group. Pages that cannot be
+    /// read are in no group, and are reported when they are read again.
     pub(super) fn repeated(&self, similarity: f64) -> anyhow::Result<HashSet<u64>> {
         let finder = Finder::new(similarity, MEMORY)?;
         let label = |entry: Entry| entry.handle.to_be_bytes().to_vec();
@@ -194,7 +194,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// A page of a site, with a text of its own in the navigation of all.
+    /// A page of a site, with its own text in the navigation that all share.
     fn page(text: &str) -> Vec<u8> {
         let navigation: String = (0..200).map(|at| format!("<li><a href=/{at}>Section {at} of the site</a>")).collect();
         let text = format!("<article><h1>Head</h1><p>{text}</p></article>");

@@ -143,7 +143,7 @@ explain and verify; crawler cluster status shows a crawl on many machines.
 ";
 
 /// Returns the message for a command line that cannot be read. It quotes words that were typed, or that a script was
-/// given: they are escaped one by one, so that none of them looks like a line of its own.
+/// given: they are escaped one by one, so that none of them looks like a separate line.
 pub(super) fn misread(mut error: clap::Error) -> String {
     let words: Vec<_> = error.context().map(|(kind, word)| (kind, word.clone())).collect();
     for (kind, word) in words {

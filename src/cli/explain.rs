@@ -28,7 +28,7 @@ how it was found, its redirects both ways, and the newest log lines about it. Th
 With --store, the crawl is read from the store that it ships to, as of its last checkpoint there.
 
 Works on a running crawl and on a stopped one, writes nothing and takes no lock. Stores, queue and hosts are as of the \
-last checkpoint; the archive and the logs are as of now. The settings are those of the last run, unless --config names \
+last checkpoint; the archive and the logs are as of now. The settings come from the last run, unless --config names \
 others.
 
 Examples:
@@ -42,7 +42,7 @@ pub(super) struct ExplainArgs {
     url: String,
     #[command(flatten)]
     archive: ArchiveArg,
-    /// Settings to use instead of those of the last run
+    /// Settings to use instead of the settings of the last run
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Print everything as one JSON object

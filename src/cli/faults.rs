@@ -40,7 +40,7 @@ impl Machines {
     }
 }
 
-/// Runs the cases of `seeds`, perhaps with a deliberate mistake; an error tells of the first one that broke the
+/// Runs the cases of `seeds`, perhaps with a deliberate mistake; an error describes the first one that broke the
 /// contract, with what led to it. Checksums of their logs go to a file.
 pub(super) fn run(
     seeds: Range<u64>,
@@ -54,7 +54,7 @@ pub(super) fn run(
     let logs = Mutex::new(BTreeMap::new());
     let sums = Mutex::new((0_u64, Held::default(), None::<Box<Broken>>));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    // a panic of a case is a finding, and told with its seed; the hook would tell it in the middle of the progress
+    // a panic of a case is a finding, and reported with its seed; the hook would print it in the middle of the progress
     std::panic::set_hook(Box::new(|_| {}));
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)

@@ -26,9 +26,9 @@ a running crawl within minutes of the next checkpoint, else with --now or crawle
 reason stay in forgotten.jsonl and in a tombstone. The texts of URLs also stay in the index, in logs, in the queue \
 and in other pages: docs/OPERATING.md says where, and what to do about it.
 
-With a URL go all spellings of the same page: those that are archived, and its key form (crawler canonical shows it). \
-Pages that stand beside it in the archive stay, and are named: the same URL with the other scheme, and where it \
-redirects to. --prefix takes only what begins like it: crawler list --prefix shows that.
+All spellings of a URL are removed: the ones in the archive, and its key form (crawler canonical shows it). Related \
+pages stay, and are named: the same URL with the other scheme, and the target of its redirect. --prefix takes only \
+what begins like it: crawler list --prefix shows that.
 
 Examples:
   crawler forget https://example.com/a --reason 'case 12/345'
@@ -47,7 +47,7 @@ pub(super) struct ForgetArgs {
     /// Reason, for the record
     #[arg(long, value_name = "TEXT", default_value = "")]
     reason: String,
-    /// Forget no longer: the URLs may be fetched and shown again
+    /// Take it back: the URLs may be fetched and shown again
     #[arg(long, conflicts_with = "now")]
     undo: bool,
     /// Compact at once, so that nothing is left on the disk when the command returns; no crawl may run

@@ -117,7 +117,7 @@ impl GetArgs {
         }
     }
 
-    /// The version that was asked for; where there are not so many, that is said.
+    /// The version that was asked for; if there are fewer versions, an error says so.
     fn go_back(&self, archive: &dyn Archive, newest: Entry, errors: &mut dyn Write) -> anyhow::Result<Option<Entry>> {
         let mut entry = newest;
         for gone in 0..self.version {
@@ -202,7 +202,7 @@ fn head(response: &Response) -> Vec<u8> {
 
 /// Types of content that no terminal can show.
 const BINARY_TYPES: [&str; 4] = ["image/", "audio/", "video/", "font/"];
-/// Bytes in which a NUL tells that they are no text.
+/// Bytes in which a NUL shows that they are no text.
 const PROBE_BYTES: usize = 64 << 10;
 
 /// True if `bytes` of `entry` are no text.

@@ -71,7 +71,7 @@ impl InitArgs {
         for url in &self.urls {
             let (seeds, problems) = parse_seeds(url.as_bytes());
             if seeds.len() != 1 || !problems.first.is_empty() {
-                let why = problems.first.first().map_or("one URL is a word of its own", |problem| &problem.why);
+                let why = problems.first.first().map_or("each word must be one URL", |problem| &problem.why);
                 return Err(UsageError::because(format!("{url:?} cannot be a seed: {why}")));
             }
             text.push_str(url);
@@ -81,7 +81,7 @@ impl InitArgs {
     }
 }
 
-/// Writes a file that was not there; tells whether it was not.
+/// Writes a file that was not there; returns whether it was not.
 fn write_new(path: &Path, text: &str) -> anyhow::Result<bool> {
     let mut file = match OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(file) => file,

@@ -41,7 +41,7 @@ pub(super) struct ListArgs {
     /// Every version of a URL, not only the newest
     #[arg(long)]
     all: bool,
-    /// No more than so many
+    /// No more than this number
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
     /// These columns, in this order, separated by commas

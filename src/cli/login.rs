@@ -1,7 +1,7 @@
 //! `crawler login test URL`: does the login that a page needs, and says step by step what came of it.
 //!
 //! It is a crawl of that one page, with the settings of the file, in a directory that is removed behind it. So
-//! robots.txt, delays, the address guard and the login itself are those of a crawl; what is printed is its log.
+//! robots.txt, delays, the address guard and the login itself are the same as in a crawl; its log is printed.
 
 use std::fs;
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! The command line: what was typed, turned into one request, one call and one exit code.
 //!
-//! Each subcommand has a file of its own. Answers go to standard output and nothing else does; progress, logs and
-//! errors go to standard error. Subcommands read a crawl directory and never write to it,
-//! but for `verify --rebuild`, `report --write`, `compact` and `forget`; `ctl` talks to the process that does.
+//! Each subcommand has its own file. Only answers go to standard output; progress, logs and errors go to standard
+//! error. Subcommands read a crawl directory and never write to it, but for `verify --rebuild`, `report --write`,
+//! `compact` and `forget`; `ctl` talks to the process that does.
 
 pub(crate) mod archive;
 mod audit;
@@ -112,7 +112,7 @@ enum Command {
     Ctl(ctl::CtlArgs),
     /// Copy a crawl, also one that runs, from its last checkpoint
     Backup(backup::BackupArgs),
-    /// Go on with a crawl from a store, on another machine
+    /// Continue a crawl from a store on another machine, or share one among machines
     Cluster(cluster::ClusterArgs),
     /// Show a crawl in the browser, while it runs or afterwards
     Console(console::ConsoleArgs),
@@ -171,7 +171,7 @@ struct DirArg {
 struct ArchiveArg {
     #[command(flatten)]
     dir: DirArg,
-    /// Read the crawl from a store that it ships to, in the place of --dir
+    /// Read the crawl from the store that it ships to, instead of --dir
     #[arg(long, value_name = "URL", conflicts_with = "dir")]
     store: Option<SecretAddress>,
     /// First digits of the crawl's id, where the store has several
@@ -234,7 +234,7 @@ Examples:
   crawler export cdxj --output index.cdxj      an index for pywb and others
 
 A seeds file has one URL per line; blank lines and lines that begin with # are skipped. A host without a scheme is \
-tried with https, then with http. The crawl goes to ./crawl, or to --dir: several crawls lie side by side.
+tried with https, then with http. The crawl goes to ./crawl, or to --dir: several crawls can be side by side.
 
 Ctrl-C stops gracefully: requests in flight finish and are saved. A second Ctrl-C stops at once.
 

@@ -55,7 +55,7 @@ impl<T: Send, R: Send> Ordered<T, R> {
         Ordered { jobs, waiting: VecDeque::new(), bytes: 0, things_max }
     }
 
-    /// Hands a thing of so many bytes over, and returns the results for which there is no more room, oldest first.
+    /// Hands over a thing of this many bytes, and returns the results for which there is no more room, oldest first.
     pub(super) fn push(&mut self, name: String, bytes: usize, thing: T) -> Vec<Named<R>> {
         let mut done = Vec::new();
         while self.waiting.len() >= self.things_max || (self.bytes + bytes > BYTES_MAX && !self.waiting.is_empty()) {

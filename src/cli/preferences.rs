@@ -15,7 +15,7 @@ use crate::web::robots::UsageLines;
 use crate::web::statements::Statements;
 use crate::web::url::CanonicalUrl;
 
-/// Origins whose lines are kept; pages of one origin mostly stand together.
+/// Origins whose lines are kept; pages of one origin are mostly next to each other.
 const ORIGINS_MAX: usize = 1_000;
 /// Redirects of a robots.txt that the crawl follows.
 const ROBOTS_HOPS_MAX: usize = 5;

@@ -60,15 +60,15 @@ pub(super) struct CrawlArgs {
     ///
     /// A page with an entity tag or a date is requested conditionally; a 304 is stored as a reference to the stored
     /// version. The targets of redirects are fetched again too. Of the links, only new ones are followed, as always. A
-    /// sitemap is read again if it is a seed itself; those that robots.txt names are not.
-    /// After a kill, or a stop that left seed URLs unfetched, the same command resumes the round and does not repeat
-    /// fetches. In every other case it starts a new round. The command without --force only finishes what was queued.
+    /// sitemap is read again only if it is a seed itself, not if robots.txt names it. After a kill, or a stop that left
+    /// seed URLs unfetched, the same command resumes the round and does not repeat fetches. In every other case it
+    /// starts a new round. The command without --force only finishes what was queued.
     #[arg(long)]
     force: bool,
     /// End when no page is due, instead of waiting for the next one (with [recrawl]; for cron)
     ///
-    /// Pages whose time has come are fetched, and new ones that they lead to; then the command ends. The next one goes
-    /// on. Where [recrawl] is off, a crawl ends by itself anyway.
+    /// The crawl fetches the pages that are due and new ones that they lead to, then it ends. The next run continues.
+    /// If [recrawl] is off, a crawl ends by itself anyway.
     #[arg(long)]
     until_fresh: bool,
     /// Write the closing statistics to this file as one JSON object; - writes them to standard output
@@ -102,7 +102,7 @@ pub(super) struct LimitArgs {
     max_depth: Option<u16>,
     /// Store that checkpoints are shipped to: s3://, gs://, az:// or file://
     ///
-    /// The crawl then survives its machine: crawler cluster run goes on with it elsewhere.
+    /// The crawl then survives its machine: crawler cluster run continues it elsewhere.
     #[arg(long, value_name = "URL")]
     store: Option<SecretAddress>,
 }

@@ -34,7 +34,7 @@ pub(super) struct Selection {
     /// Only pages fetched on this day (UTC) or later: 2026-11-21, or 2026-11-21T05:08:44Z
     #[arg(long, value_name = "DATE", value_parser = since)]
     pub(super) since: Option<Time>,
-    /// As things stood at the end of this day (UTC), or at this moment: what was fetched later counts for nothing
+    /// State at the end of this day (UTC), or at this moment: versions that were fetched later do not count
     #[arg(long, value_name = "DATE", value_parser = until)]
     pub(super) until: Option<Time>,
     /// Only pages with this robots directive (X-Robots-Tag, meta robots): noindex, nofollow, noarchive, noai, ...; may

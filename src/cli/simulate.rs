@@ -19,7 +19,7 @@ use crate::simweb::{
     Expected, FarmKind, Limits, Request, Shares, SimOptions, SimWeb, Timeline, TrapKind, judge, largest_concurrency,
 };
 
-/// Offences against politeness that are told one by one.
+/// Offences against politeness that are reported one by one.
 const VIOLATIONS_TOLD: usize = 20;
 
 /// Serve a synthetic web on loopback, with its own DNS, to crawl from another terminal.
@@ -129,8 +129,8 @@ pub struct SimulateArgs {
     /// Time between two bytes of a host of the kind drip.
     #[arg(long, default_value = "10s", value_parser = duration)]
     pub drip: Duration,
-    /// Number of domains of link farms beside the others, with pages without end. How many requests they get is told at
-    /// the end.
+    /// Number of domains of link farms beside the others, with pages without end. How many requests they get is printed
+    /// at the end.
     #[arg(long, default_value_t = 0)]
     pub farms: usize,
     /// Shapes of farms, in turn: dense, wildcard, ring.

@@ -1,6 +1,6 @@
-//! `crawler status`: how a crawl stands. One that runs is asked by the socket in its directory, as `crawler ctl status`
-//! does, and both show the same; of one that does not run, or does not answer, the plain copy of its last checkpoint is
-//! told.
+//! `crawler status`: the progress of a crawl. One that runs is asked by the socket in its directory, as `crawler ctl
+//! status` does, and both show the same; of one that does not run, or does not answer, the plain copy of its last
+//! checkpoint is shown.
 
 mod shards;
 
@@ -59,10 +59,10 @@ pub(super) struct StatusArgs {
 /// Bytes of log and queue that are read for the time left without being asked to.
 const ESTIMATE_BYTES: u64 = 32 << 20;
 
-/// All that is told.
+/// All that is shown.
 #[derive(Serialize)]
 struct Told<'a> {
-    /// The figures: of this moment where the crawl tells them, else of the last checkpoint.
+    /// The figures: as of this moment if the crawl answers, else of the last checkpoint.
     #[serde(flatten)]
     snapshot: &'a Snapshot,
     /// True if a process is at work.
@@ -74,14 +74,14 @@ struct Told<'a> {
     /// Phase of the crawl, where it reports that.
     phase: Option<Doing>,
     pid: Option<u32>,
-    /// The number of the last checkpoint, where the crawl tells.
+    /// The number of the last checkpoint, if the crawl says it.
     checkpoint: Option<u64>,
     /// Time at which the last checkpoint was made; `None` before the first one.
     checkpointed_ms: Option<Time>,
     /// Rates of the last seconds, where they are.
     rates: Option<Rates>,
     memory_ceiling: Option<&'a Ceiling>,
-    /// `None` where it would take long to tell.
+    /// `None` if it would take long to compute.
     left: Option<&'a Left>,
     /// Each shard, where that is wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -196,7 +196,7 @@ pub(super) fn text_of(live: &Live, dir: &Path) -> anyhow::Result<String> {
     Ok(text(&told, dir, now))
 }
 
-/// The time left, if it does not take long to tell or is wanted anyhow.
+/// The time left, if it does not take long to compute or is wanted anyhow.
 fn left(dir: &Path, is_wanted: bool) -> anyhow::Result<Option<Left>> {
     let is_short = reports::left_reads(dir)? <= ESTIMATE_BYTES;
     Ok(if is_wanted || is_short { Some(reports::left(dir)?) } else { None })

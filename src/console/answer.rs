@@ -1,7 +1,7 @@
 //! The answers of the server, with the fields that every answer has.
 //!
-//! The page may load what is served here and nothing else, may not be framed, and tells nobody where it is; figures are
-//! kept by no cache; nothing of it can be read by a page of another site.
+//! The page may load what is served here and nothing else, may not be framed, and sends no referrer; figures are kept
+//! by no cache; nothing of it can be read by a page of another site.
 
 use std::convert::Infallible;
 

@@ -18,7 +18,7 @@ pub struct State {
     pub bottleneck: Bottleneck,
     /// Limits that it stops at.
     pub limits: Limits,
-    /// Time that is left, as far as it can be told.
+    /// Time that is left, as far as it is known.
     pub left_s: Option<u64>,
     /// True if orders can be given.
     pub controls: bool,
@@ -145,7 +145,7 @@ pub struct Version {
 /// The children of a node of the crawl tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tree {
-    /// Those with most pages first; what has no row of its own is summed up in the last one.
+    /// Rows with most pages first; everything without a row is summed up in the last one.
     pub rows: Vec<TreeRow>,
     /// True if the whole archive was read for it. If not, asking again reads on.
     pub complete: bool,

@@ -12,7 +12,7 @@ use crate::record::{Live, Snapshot, Statistics};
 
 /// Length of a step.
 pub(super) const STEP_MS: u64 = 5_000;
-/// Points that are kept: those of an hour.
+/// Points that are kept: one hour.
 const POINTS: usize = 720;
 /// Length of a silence after which the next point begins at its end: its rates would be of another time.
 const SILENCE_MS: u64 = 4 * STEP_MS;

@@ -17,7 +17,7 @@
 //! | request | answer |
 //! |---|---|
 //! | `GET /`, `GET /assets/NAME` | the page, and what it loads (`assets`) |
-//! | `GET /api/state` | how the crawl stands ([`State`]) |
+//! | `GET /api/state` | the state of the crawl ([`State`]) |
 //! | `GET /api/history` | the points of the last 60 minutes ([`Point`]) |
 //! | `GET /api/events` | server-sent events: `state` each second, `point` each step, `end` |
 //! | `GET /api/hosts?limit=` | hosts with the longest queues |

@@ -1,7 +1,7 @@
-//! The thread that asks a source each second how its crawl stands, keeps the history, and tells all streams.
+//! The thread that asks a source for the state of its crawl each second, keeps the history, and informs all streams.
 //!
-//! What is told last lies in one place, from which each stream takes it at its own speed: a stream that is slow misses
-//! what was in between, and nothing is kept for it.
+//! The last state is in one place, from which each stream takes it at its own speed: a stream that is slow misses what
+//! was in between, and nothing is kept for it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -28,7 +28,7 @@ pub(super) struct Told {
     pub point: (u64, Bytes),
 }
 
-/// The thread, and what it tells.
+/// The thread, and the state that it publishes.
 pub(super) struct Pulse {
     pub shared: Shared,
     stop: Option<Sender<()>>,

@@ -1,4 +1,4 @@
-//! The server: takes connections in, and answers one request of each, on a thread of its own.
+//! The server: takes connections in, and answers one request of each, on a separate thread.
 //!
 //! It waits for nothing but the network and the readers. Connections are bounded, and one that idles gives way to a new
 //! one; a head has to come within seconds and in few bytes; a stream ends after an hour, and a browser opens another.

@@ -1,8 +1,8 @@
 //! Streams of server-sent events: a bounded number of them, the oldest of which ends for a new one.
 //!
 //! A stream has a place among the connections for as long as it is one of them: then its connection may be closed for
-//! another one, also where its reader takes nothing. It holds nothing but what was told last, and takes that when its
-//! reader has taken what was before.
+//! another one, also where its reader takes nothing. It holds only the last state, and takes that when its reader has
+//! taken what was before.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,12 +48,12 @@ enum Step {
     Begun,
     /// Everything reported up to now was sent.
     Goes,
-    /// Nothing more is told.
+    /// Nothing more is published.
     Ended,
 }
 
 impl Streams {
-    /// Opens a stream of what is `told` on the connection that has this `place`.
+    /// Opens a stream of the states in `told` on the connection that has this `place`.
     pub fn open(&self, told: watch::Receiver<Told>, place: &ConnectionHandle) -> Body {
         let (keep, over) = oneshot::channel();
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);

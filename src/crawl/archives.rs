@@ -1,8 +1,8 @@
 //! The archives of a crawl, one a shard, read as one.
 //!
-//! A URL lies in the archive of the shard that owns its domain. The one exception are answers to requests for
-//! robots.txt that were redirected to another domain: they lie with the shard that asked. So where the owner has
-//! nothing but such an answer, the others are looked at too, and the newest counts.
+//! A URL is in the archive of the shard that owns its domain. The one exception are answers to requests for robots.txt
+//! that were redirected to another domain: they are with the shard that asked. So where the owner has nothing but such
+//! an answer, the others are looked at too, and the newest counts.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -38,7 +38,7 @@ impl Archives {
         &self.dirs
     }
 
-    /// The disk on which they lie.
+    /// The disk on which they are.
     pub fn disk(&self) -> &Disk {
         &self.disk
     }

@@ -26,7 +26,7 @@ use crate::ship::Copying;
 
 /// Checkpoints of a shard that are begun with before it is given up.
 const ATTEMPTS_MAX: u32 = 50;
-/// Faults with one checkpoint that are taken for those of a file that is gone because a later one has come.
+/// Faults with one checkpoint that are taken for a file that is gone because a later checkpoint has come.
 const FAULTS_MAX: u32 = 3;
 
 /// Numbers of what was copied.

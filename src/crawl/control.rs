@@ -35,7 +35,7 @@ use reload::Reloader;
 pub(super) use server::Desk;
 use server::Recipients;
 
-/// Commands that wait for the engine; more of them are told to come again.
+/// Commands that wait for the engine; further ones are asked to come again.
 const ORDERS_WAITING: usize = 32;
 
 /// The control thread, for as long as a crawl can be talked to.
@@ -123,7 +123,7 @@ pub(super) fn ask_within(
     wire::ask_within(dir, command, patience, Some(patience))
 }
 
-/// A crawl that runs tells its figures within this time, or is told by its last checkpoint.
+/// A crawl that runs gives its figures within this time, or is shown by its last checkpoint.
 pub const LIVE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Returns the state of the crawl in `dir` at this moment, if it answers within `patience`.

@@ -21,7 +21,7 @@ use crate::text::figures;
 use crate::web::url::CanonicalUrl;
 use crate::web::warc::parse_date;
 
-/// Bytes at the end of a CDXJ file that tell whether it is still the same.
+/// Bytes at the end of a CDXJ file that show whether it is still the same.
 const END_BYTES: u64 = 4 << 10;
 
 /// The index of the crawl in `dir`, made where it has to be; nothing where no earlier archive is named.
@@ -141,7 +141,7 @@ fn build(disk: &Disk, dir: &Path, sources: &[Source]) -> Result<(), CrawlError> 
     Ok(())
 }
 
-/// The body that an external revisit of the crawl in `dirs` refers to, where that lies in a crawl directory which is
+/// The body that an external revisit of the crawl in `dirs` refers to, where that is in a crawl directory which is
 /// still there.
 pub fn payload_of(disk: &Disk, dirs: &CrawlDirs, revisit: &External, sha1: &[u8; 20]) -> disk::Result<Option<Vec<u8>>> {
     let Some(index) = DedupIndex::open(disk, dirs.home())? else { return Ok(None) };

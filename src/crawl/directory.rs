@@ -97,7 +97,7 @@ impl Directory {
     }
 }
 
-/// Opens the shards of a crawl that has so many, or makes them.
+/// Opens the shards of a crawl that has this many, or makes them.
 fn open_shards(
     request: &CrawlRequest,
     disk: &Disk,
@@ -147,7 +147,7 @@ pub(super) fn put_in_place(disk: &Disk, made: &Path, dir: &Path) -> disk::Result
     disk.sync_dir(dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))
 }
 
-/// Begins to make a crawl of so many shards: its identity, put aside.
+/// Begins to make a crawl of this many shards: its identity, put aside.
 fn make(request: &CrawlRequest, disk: &Disk, clock: &dyn Clock, count: usize) -> Result<Identity, CrawlError> {
     if let Some(name) = stray_shard(&request.dir) {
         let path = Identity::copy_path(&request.dir);

@@ -1,7 +1,7 @@
 //! The directories of a crawl as one noun: the only one of a crawl with one engine, or one for each of its shards.
 //!
 //! Commands that read a crawl open this first, and then do not care how many shards there are. What is of the whole
-//! crawl (identity, settings, seeds, reports, lock, socket) lies in the [root](CrawlDirs::root), everything else in the
+//! crawl (identity, settings, seeds, reports, lock, socket) is in the [root](CrawlDirs::root), everything else in the
 //! [directories of the shards](CrawlDirs::shards), each of which is laid out as a crawl of one shard is. With one shard
 //! both are the same directory.
 //!
@@ -127,7 +127,7 @@ impl CrawlDirs {
         }
     }
 
-    /// The same for a text; that of no URL has no owner, and the first shard will do.
+    /// The same for a text; one that is not a URL has no owner, and the first shard will do.
     pub fn place_of_text(&self, url: &str) -> usize {
         if !self.is_sharded() {
             return 0;
@@ -148,7 +148,7 @@ impl CrawlDirs {
         SeedPlaces { list: self.home(), fates: &self.dirs, owner: Box::new(|url| self.place_of_text(url)) }
     }
 
-    /// The figures of the last checkpoint, those of all shards added up; nothing before the first one.
+    /// The figures of the last checkpoint, added up over all shards; nothing before the first one.
     pub fn snapshot(&self, disk: &Disk) -> Result<Option<Snapshot>> {
         Ok(Snapshot::sum(self.snapshots(disk)?.into_iter().flatten()))
     }
@@ -194,7 +194,7 @@ mod tests {
         Identity::of_crawl(Time::from_ms(9), 77, (64, 16, &[]), shards)
     }
 
-    /// A crawl directory with the identities of so many shards.
+    /// A crawl directory with the identities of this many shards.
     fn crawl(shards: u32) -> tempfile::TempDir {
         let (dir, disk, identity) = (tempfile::tempdir().unwrap(), Disk::real(), identity(shards));
         identity.write_copy(&disk, dir.path()).unwrap();

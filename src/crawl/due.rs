@@ -24,10 +24,10 @@ const TERMS: [(Duration, &str); 6] = [
     (DAY.saturating_mul(30), "within 30 days"),
     (Duration::MAX, "later"),
 ];
-/// Pages by which needs are told where neither a calendar nor a limit says how many there are.
+/// Pages by which needs are computed where neither a calendar nor a limit says how many there are.
 const PAGES: u64 = 1_000_000;
 
-/// Pages that are due in a time; those of the terms before are not counted again.
+/// Pages that are due in a time; pages of the terms before are not counted again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DueIn {
     /// The time in words.

@@ -1,8 +1,8 @@
 //! The URLs that a crawl takes in, found out beside it: its scope by the settings of its last run, with all of its
 //! seeds.
 //!
-//! Nothing is written and no lock is taken. Memory is that of the scope in the crawl itself: a name for each domain,
-//! host or directory of a seed.
+//! Nothing is written and no lock is taken. Memory is the same as for the scope in the crawl itself: a name for each
+//! domain, host or directory of a seed.
 
 use std::path::Path;
 

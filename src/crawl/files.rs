@@ -3,8 +3,8 @@
 //!
 //! A crawl that ran out of them could write no more, and would end. So the soft limit is raised to the hard one, and
 //! where the settings ask for more than that has, fewer slow requests, and in need fewer workers, are in progress at
-//! once; the operator is told. A request counts as two files: its connection, and beside it a second attempt at another
-//! address, a question to a name server, or the file that a large body comes into.
+//! once; the operator is informed. A request counts as two files: its connection, and beside it a second attempt at
+//! another address, a question to a name server, or the file that a large body comes into.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

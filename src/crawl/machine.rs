@@ -1,6 +1,6 @@
 //! The machine's memory, and what of memory and cores is short while a crawl runs.
 //!
-//! Read from /proc, as often as somebody asks; where it does not tell, nothing is short.
+//! Read from /proc, as often as somebody asks; where it says nothing, nothing is short.
 
 use std::collections::HashMap;
 use std::fs;

@@ -24,7 +24,7 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 /// The program, its stacks, root certificates, logs, counters.
 const PROGRAM: u64 = 48 * MIB;
-/// The catalog of a crawl of one shard: its cache with all that stands around it.
+/// The catalog of a crawl of one shard: its cache with all that is around it.
 const CATALOG: u64 = 32 * MIB;
 /// The catalog of a shard beside others: its cache is small.
 const CATALOG_OF_SHARD: u64 = 4 * MIB;
@@ -83,8 +83,8 @@ impl Ceiling {
         Ok(config.map(|config| Ceiling::of(&config, super::threads::cores()).with_seeds(seeds, bytes)))
     }
 
-    /// The ceiling with so many seeds, whose texts have so many bytes: the lines of the file while they are numbered,
-    /// and what they take into scope.
+    /// The ceiling with this many seeds, whose texts have this many bytes: the lines of the file while they are
+    /// numbered, and what they take into scope.
     pub fn with_seeds(mut self, seeds: u64, bytes: u64) -> Ceiling {
         self.parts.pop();
         let of_seed = SEED_PLACES * self.shards + SEED_SCOPE;

@@ -1,9 +1,9 @@
 //! The figures of this moment for Prometheus, over HTTP.
 //!
 //! The engine's thread puts a copy down once a second; the server's own thread hands it out and touches nothing of the
-//! crawl. Where it listens lies in `metrics.address` for as long as it does. Anyone who can connect can read: it
-//! listens where the operator says, has no secrets and takes no orders. Connections are few and short, each has one
-//! request, and the oldest one gives way to a new one: those that say nothing keep nobody from the figures.
+//! crawl. Its address is in `metrics.address` as long as it listens. Anyone who can connect can read: it listens where
+//! the operator says, has no secrets and takes no orders. Connections are few and short, each has one request, and the
+//! oldest one gives way to a new one: those that say nothing keep nobody from the figures.
 
 use std::convert::Infallible;
 use std::net::TcpListener;

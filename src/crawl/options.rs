@@ -1,7 +1,7 @@
 //! The configuration, turned into the options of each part once.
 //!
 //! What shapes the disk (buckets, partitions, parameters left out of keys) is fixed when the crawl is created: a
-//! configuration that says otherwise later changes nothing there, and the operator is told.
+//! configuration that says otherwise later changes nothing there, and the operator is informed.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -17,7 +17,7 @@ use crate::web::scope::ScopeMode;
 use crate::web::seeds::{Seed, SeedProblems};
 use crate::web::warc::Compression;
 
-/// Times that servers may take for an answer; the rates of each are told.
+/// Times that servers may take for an answer; the rates of each are shown.
 const ANSWERS: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
 /// Bytes of a page for the heads of request and response and the metadata record, compressed.
 const HEADS: u64 = 1_200;
@@ -47,18 +47,18 @@ pub struct Plan {
     pub hosts: u64,
     /// Registrable domains of them.
     pub domains: u64,
-    /// Shards, each with an engine of its own; told where there are several.
+    /// Shards, each with its own engine; shown where there are several.
     #[serde(skip_serializing_if = "is_one")]
     pub shards: u64,
     /// Rates by how long answers take.
     pub rates: Vec<RateBound>,
     /// Memory at most.
     pub memory: Ceiling,
-    /// Bytes of memory of the machine, where it tells.
+    /// Bytes of memory of the machine, if it reports them.
     pub machine_memory: Option<u64>,
     /// Disk for a million pages, part by part.
     pub disk_per_million: Vec<DiskPart>,
-    /// Free bytes where the crawl directory will lie.
+    /// Free bytes at the place of the crawl directory.
     pub disk_free: Option<u64>,
     /// Pages of the recrawl calendar of the crawl that there is, by when they are due; empty without one.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -7,7 +7,7 @@
 //!
 //! Two URLs with the same key form are the same page for a crawl, and the archive has it in the spelling that was met
 //! first, or in several. People who ask for a removal know none of that, so all of them go. What is another page by the
-//! crawl's rules stays, and is told: the same URL with the other scheme, and where a redirect leads.
+//! crawl's rules stays, and is named: the same URL with the other scheme, and where a redirect leads.
 
 use std::path::Path;
 
@@ -55,7 +55,7 @@ impl Relatives {
         let (key_text, key) = (keys.key_text(url), keys.keys(url).key);
         let is_same = |other: &String| CanonicalUrl::parse(other).is_ok_and(|other| keys.key_text(&other) == key_text);
         let mut spellings: Vec<String> = self.forgotten.iter().filter(|url| is_same(url)).cloned().collect();
-        // the key form stands for those that were not met yet
+        // the key form represents the spellings that were not met yet
         spellings.extend(keys.plain_spelling(url));
         for place in 0..self.archives.dirs().shards().len() {
             if let Some(reader) = self.archives.reader(place)? {

@@ -1,4 +1,4 @@
-//! Rendering, as the settings want it: whether a browser is there, and what it is told.
+//! Rendering, as the settings want it: whether a browser is there, and its options.
 //!
 //! A crawl that is to render and finds no browser goes on without, and says so once: its pages come as they are served.
 

@@ -24,11 +24,11 @@ pub enum Verbosity {
     Normal,
     /// Notices of what the program does and why, too.
     Verbose,
-    /// Everything, that of the libraries too.
+    /// Everything, also from the libraries.
     Loud,
 }
 
-/// Settings of the command line: they stand in the place of those of the file, also when that is read again.
+/// Settings of the command line: they replace the settings of the file, also when that is read again.
 #[derive(Clone, Debug, Default)]
 pub struct GivenLimits {
     /// `crawl.max_pages`.
@@ -138,7 +138,7 @@ impl CrawlRequest {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CrawlError {
-    /// The disk, or what lies on it.
+    /// The disk, or its content.
     #[error(transparent)]
     Disk(#[from] disk::Error),
     /// The user has to write something differently.

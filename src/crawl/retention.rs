@@ -18,8 +18,8 @@ use crate::record::layout;
 /// Hears of each value file that was rewritten: its name, and what was done so far.
 pub type Tell<'a> = dyn FnMut(&str, &Compacted) + 'a;
 
-/// Compacts the archive of the crawl in `dir`, that of each shard by itself. `keep` stands in for what the settings of
-/// the last run say.
+/// Compacts the archive of the crawl in `dir`, each shard's by itself. `keep` stands in for what the settings of the
+/// last run say.
 pub fn compact(dir: &Path, keep: Option<Keep>, tell: &mut Tell<'_>) -> Result<Compacted, CrawlError> {
     let disk = Disk::real();
     let _lock = DirectoryLock::acquire(dir)?;

@@ -53,7 +53,7 @@ pub(super) fn of_shard(config: &Config) -> Config {
     of_one_of(config, config.crawl.shards)
 }
 
-/// The settings by which a shard works beside so many others of the crawl by `config` in this process, itself counted.
+/// The settings by which a shard works among this many shards of the crawl by `config` in this process, itself counted.
 pub(super) fn of_one_of(config: &Config, shards: usize) -> Config {
     let mut share = config.clone();
     if shards == 1 {

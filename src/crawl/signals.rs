@@ -47,7 +47,7 @@ pub(crate) fn wait_for_interrupt() -> io::Result<()> {
     })
 }
 
-/// Takes the place of what a signal does by default. It is a handler that stays, since that of the runtime does.
+/// Replaces what a signal does by default. It is a handler that stays, since the runtime's does.
 fn hold(kind: SignalKind) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let _inside = runtime.enter();

@@ -1,4 +1,4 @@
-//! Bytes that lie in the parts of a crawl directory.
+//! Bytes in the parts of a crawl directory.
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +12,14 @@ pub fn file_bytes(dir: &Path) -> u64 {
     files.map(|file| file.len()).sum()
 }
 
-/// As [`measure`], for a crawl whose shards lie in `dirs`, and whose `stores` are the sums of theirs.
+/// As [`measure`], for a crawl whose shards are in `dirs`, and whose `stores` are the sums of theirs.
 pub fn measure_all(stores: &mut StoreBytes, dirs: &[PathBuf]) {
     let mut on_disk = StoreBytes::default();
     dirs.iter().for_each(|dir| on_disk += &lying_in(dir));
     stores.merge(&on_disk, u64::max);
 }
 
-/// Puts down what lies on disk in `dir` now: the engine does not count all of it.
+/// Notes what is on disk in `dir` now: the engine does not count all of it.
 pub fn measure(stores: &mut StoreBytes, dir: &Path) {
     stores.merge(&lying_in(dir), u64::max);
 }

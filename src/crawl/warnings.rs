@@ -18,10 +18,10 @@ use crate::web::seeds::Seed;
 
 /// A clock that differs by less is no news.
 const CLOCK_DIFFERS: Duration = Duration::from_secs(60);
-/// Free space below so many times the floor is told.
+/// Free space below this many times the floor is reported.
 const FLOORS: u64 = 2;
 
-/// Remembers what was told.
+/// Remembers what was reported.
 #[derive(Default)]
 pub(super) struct Warnings {
     told_disk: bool,

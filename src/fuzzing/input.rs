@@ -5,7 +5,7 @@ pub(super) fn choice(bytes: &[u8]) -> (u8, &[u8]) {
     bytes.split_first().map_or((0, bytes), |(&first, rest)| (first, rest))
 }
 
-/// Splits `bytes` into `N` parts: the lengths of all but the last stand before them, 4 bytes each, little-endian.
+/// Splits `bytes` into `N` parts: the lengths of all but the last come before them, 4 bytes each, little-endian.
 pub(super) fn parts<const N: usize>(bytes: &[u8]) -> [&[u8]; N] {
     let (heads, mut rest) = bytes.split_at_checked(4 * (N - 1)).unwrap_or((&[], bytes));
     let mut parts = [&[][..]; N];

@@ -1,10 +1,10 @@
-//! Every parser of bytes that somebody else wrote, or that lay on a disk, behind one kind of door: a [`Target`].
+//! Every parser of bytes that somebody else wrote, or that were on a disk, behind one kind of door: a [`Target`].
 //!
 //! A target takes any bytes. It must return, in time and memory that follow from their number, and it must not panic;
 //! beside that it asserts what its parser promises (what is written again is read back the same, a bound is a bound).
-//! It tells whether the bytes were what the parser wants, so that tests know that a corpus still reaches past the first
-//! check. Formats with checksums are taken twice: as they are, and with their checksums made right, since no mutation
-//! finds those.
+//! It returns whether the bytes were what the parser wants, so that tests know that a corpus still reaches past the
+//! first check. Formats with checksums are taken twice: as they are, and with their checksums made right, since no
+//! mutation finds those.
 //!
 //! Two things drive the targets: `cargo test`, which mutates the corpus in fuzz/corpus for a fixed number of rounds
 //! (`fuzzing::tests`), and libFuzzer, by the crate in fuzz/. The module exists in tests and with the feature `fuzzing`
@@ -22,7 +22,7 @@ mod web;
 /// One parser.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Its name: that of its binary and of its folder in fuzz/corpus.
+    /// Its name: also the name of its binary and of its folder in fuzz/corpus.
     pub name: &'static str,
     /// Feeds it; true where the bytes are a whole one of what it reads.
     pub run: fn(&[u8]) -> bool,

@@ -87,7 +87,7 @@ fn pair(reader: &mut Reader<'_>) -> Result<Option<(u32, u32)>> {
     Ok(Some((number(0), number(NUMBER))))
 }
 
-/// The links into each block of so many hosts, by their first host.
+/// The links into each block of this many hosts, by their first host.
 pub(super) struct Blocks<'a> {
     /// Hosts of a block.
     pub hosts: u32,
@@ -103,7 +103,7 @@ enum Cow<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// `edges` in blocks of so many `hosts` at most, of `all`.
+    /// `edges` in blocks of `hosts` at most, of `all`.
     pub fn new(edges: &'a Edges, hosts: u32, all: u32, memory: usize) -> Result<Blocks<'a>> {
         let bytes = |count: u64| count * 2 * NUMBER as u64;
         if hosts >= all {

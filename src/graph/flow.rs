@@ -13,7 +13,7 @@ pub(super) trait Flow {
     /// Adds the part of a link to the state of the host that it leads to, by the old state of the host from which it
     /// comes.
     fn add(&self, source: &[u8], new: &mut [u8]);
-    /// Is told of all new states, in the order of the hosts.
+    /// Receives all new states, in the order of the hosts.
     fn end(&mut self, old: &[u8], new: &mut [u8]) -> Result<()>;
 }
 

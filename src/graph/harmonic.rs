@@ -2,8 +2,8 @@
 //! centrality", 2014).
 //!
 //! The ball of v at distance t are the hosts from which v is at most t links away. Balls grow by passes: the next ball
-//! of v is the union of its own and those of all hosts that link to v. What a ball gains at distance t counts 1/t. It
-//! ends with the pass that changes no ball.
+//! of v is the union of its ball and the balls of all hosts that link to v. What a ball gains at distance t counts 1/t.
+//! It ends with the pass that changes no ball.
 //!
 //! In small graphs a ball is a bit for each host, and the result is exact. In larger ones it is a HyperLogLog counter
 //! (Flajolet and others, 2007) of 256 registers, each a byte: union is the maximum of each register. That is HyperBall
@@ -55,7 +55,7 @@ pub(super) fn of_balls(edges: &Edges, hosts: u32, memory: usize, exact: bool) ->
 /// Ways in which balls are kept.
 #[derive(Clone, Copy)]
 enum Ball {
-    /// A bit for each of so many hosts.
+    /// A bit for each of this many hosts.
     Exact(u32),
     /// A HyperLogLog counter.
     Estimated,

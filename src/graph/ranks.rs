@@ -25,7 +25,7 @@ pub struct Rank {
     pub in_degree: u32,
 }
 
-/// All hosts by their harmonic centrality, the highest first; those of the same by their names.
+/// All hosts by their harmonic centrality, the highest first; equal ones by their names.
 pub struct Ranks {
     sorted: Sorted,
     place: u32,

@@ -12,7 +12,7 @@ use crate::record::{CalendarFigures, Finish, Gauges, Oddities, Statistics, Worke
 use crate::text::figures::{brief, count, rate, size, span};
 use crate::web::secret::SecretAddress;
 
-/// Names of hosts, domains and patterns beyond a limit that are told.
+/// Names of hosts, domains and patterns beyond a limit that are printed.
 const LIMITED_TOLD: usize = 10;
 
 /// The content of the closing statistics besides the figures.
@@ -296,7 +296,7 @@ impl Table {
     }
 }
 
-/// The most memory that this process has held at once, where the system tells.
+/// The most memory that this process has held at once, if the system reports it.
 pub fn peak_memory() -> Option<u64> {
     parse_peak(&std::fs::read_to_string("/proc/self/status").ok()?)
 }

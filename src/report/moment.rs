@@ -12,13 +12,13 @@ use crate::text::figures::{rate, short, size, span};
 
 /// Columns of the names of lines, and the blank behind them.
 const NAME_COLUMNS: usize = 9;
-/// Lines of the display that tell figures, at most; that of a calendar takes the place of one of the log.
+/// Lines of the display with figures, at most; the line of a calendar takes the place of one of the log.
 const FIGURE_LINES: usize = 8;
 /// Lines of the terminal that are left to the log above the display.
 const LOG_LINES: usize = 8;
 /// Time within which something counts as the next to come.
 const SOON: Duration = Duration::from_millis(50);
-/// Hosts that are told, at most.
+/// Hosts that are shown, at most.
 const HOSTS_MAX: usize = 60;
 
 /// Room on a terminal.
@@ -77,7 +77,7 @@ impl Moment<'_> {
         figures.chain(hosts).take(room.rows.saturating_sub(1).max(1)).collect()
     }
 
-    /// The lines of figures with their names; those that have nothing to tell are left out.
+    /// The lines of figures with their names; lines without content are left out.
     fn figures(&self) -> Vec<(&'static str, String)> {
         let (statistics, gauges) = (self.statistics, self.gauges);
         let mut lines = vec![("pages", self.pages())];
@@ -117,7 +117,7 @@ impl Moment<'_> {
     }
 
     fn pages(&self) -> String {
-        // what pages embed is fetched and stored as they are, so that the rates are those of both
+        // what pages embed is fetched and stored as they are, so that the rates count both
         let requisites = match self.statistics.requisites_stored {
             0 => String::new(),
             number => format!(" + {} requisites", short(number)),

@@ -39,7 +39,7 @@ const REDRAW: Duration = Duration::from_millis(250);
 /// Time that "now" covers.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// A moment of the past, to tell the present rate.
+/// A moment of the past, to compute the present rate.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     elapsed: Duration,
@@ -120,7 +120,7 @@ impl Progress {
     fn show(&mut self, statistics: &Statistics, gauges: &Gauges, doing: Doing, elapsed: Duration) {
         self.shown = Some(elapsed);
         let (pages_now, bytes_now) = self.rates(statistics, elapsed);
-        // The average is that of the whole crawl, as the counters are.
+        // The average is over the whole crawl, as the counters are.
         let total = statistics.elapsed.max(elapsed).as_secs_f64();
         let average = if total > 0.0 { statistics.pages_stored as f64 / total } else { 0.0 };
         let elapsed = statistics.elapsed.max(elapsed);

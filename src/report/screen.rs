@@ -20,7 +20,7 @@ pub struct Screen(Arc<Mutex<Inner>>);
 
 struct Inner {
     out: Box<dyn Write + Send>,
-    /// Lines of the display that stand above the cursor.
+    /// Lines of the display above the cursor.
     live_lines: usize,
     terminal: bool,
     colour: bool,
@@ -75,7 +75,7 @@ impl Screen {
         self.inner().colour
     }
 
-    /// Puts `lines` in the place of the display that stands there.
+    /// Replaces the display by `lines`.
     pub fn redraw(&self, lines: &[String]) {
         let mut inner = self.inner();
         let mut text = inner.erasure();
@@ -95,7 +95,7 @@ impl Screen {
         inner.put(whole.as_bytes());
     }
 
-    /// Leaves the display as it stands: what follows is written below it.
+    /// Leaves the display as it is: what follows is written below it.
     pub fn keep(&self) {
         self.inner().live_lines = 0;
     }

@@ -1,4 +1,4 @@
-//! Work that waits, in virtual time: a thread of its own each, of which one runs at a time.
+//! Work that waits, in virtual time: a separate thread each, of which one runs at a time.
 //!
 //! Shipping a checkpoint asks the store and the registry many times, and other nodes go on between two of these calls.
 //! So such work is a [`Course`]: it runs until it passes its turn ([`pass`]), and goes on when the simulator says so.
@@ -36,7 +36,7 @@ pub(super) struct Course<T> {
 }
 
 impl<T: Send + 'static> Course<T> {
-    /// Begins with the work, which runs when it is told to go on.
+    /// Begins with the work, which runs when it is resumed.
     pub(super) fn begin(work: impl FnOnce() -> T + Send + 'static) -> Course<T> {
         let (told, steps): (SyncSender<Step<T>>, _) = sync_channel(1);
         let (go_on, goes): (Sender<()>, Receiver<()>) = channel();

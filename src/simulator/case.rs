@@ -116,7 +116,7 @@ pub(super) struct Case {
     pub mistake: Option<Mistake>,
     /// True where work on the disk takes milliseconds, never seconds.
     pub disk_is_quick: bool,
-    /// Checkpoints are also asked for, every so many events.
+    /// Checkpoints are also asked for, every this many events.
     pub checkpoint_every: Option<u64>,
 }
 

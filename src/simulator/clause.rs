@@ -25,7 +25,7 @@ pub enum Clause {
     Cookies,
     /// Budgets, limits and rates are not overrun.
     Limited,
-    /// Supporters of domains are those of the links of the pages in the archive.
+    /// Supporters of domains follow from the links of the pages in the archive.
     Counts,
     /// No worker is idle for long while a URL with budget could be asked for.
     Busy,

@@ -68,7 +68,7 @@ pub struct Fresh {
     pub processes: u32,
 }
 
-/// Crawls for so many days; `tell` hears of each process that ended, by the days since the beginning.
+/// Crawls for this many days; `tell` is called for each process that ended, by the days since the beginning.
 pub fn keep_fresh(options: &FreshOptions, tell: &mut dyn FnMut(f64)) -> Result<Fresh, Violation> {
     let mut case = Case::calm(web(options), options.seed);
     case.recrawl = Some(calm_recrawl(options.schedule.clone(), options.by_text));

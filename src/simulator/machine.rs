@@ -26,7 +26,7 @@ use crate::shard::Shard;
 use crate::simweb::PaperWeb;
 use crate::web::url::CanonicalUrl;
 
-/// Its memory is looked at after so many events.
+/// Its memory is looked at after this many events.
 const LOOK_EVERY: u64 = 8;
 /// Steps of one shard in one process: no crawl of this size takes as many. A shard that has nothing left to do makes a
 /// checkpoint in each interval, for as long as another one waits for its hosts.
@@ -85,7 +85,7 @@ impl Machine {
         })
     }
 
-    /// A machine beside this one, with a disk of its own, on the same network.
+    /// A machine beside this one, with its own disk, on the same network.
     pub(super) fn beside(&self, disk_seed: u64) -> Machine {
         Machine {
             case: self.case.clone(),
@@ -220,7 +220,7 @@ impl Machine {
         Err(Violation::new(Clause::Ends, "the crawl stops again and again"))
     }
 
-    /// Lets the crawl, which has no end of its own, go on until it has run for `time` in all. The next one ends when
+    /// Lets the crawl, which does not end by itself, go on until it has run for `time` in all. The next one ends when
     /// nothing is due.
     fn watch(&mut self, time: Duration) -> Result<(), Violation> {
         let limits = WholeLimits { time: Some(time), ..WholeLimits::default() };

@@ -129,7 +129,7 @@ fn panicked(panic: &(dyn Any + Send)) -> Violation {
     Violation::new(Clause::Reopens, format!("panicked: {}", message.unwrap_or_default()))
 }
 
-/// The same by a crawl of so many shards.
+/// The same by a crawl of this many shards.
 pub fn run_in_shards(seed: u64, mistake: Option<Mistake>, shards: u32) -> Result<Held, Box<Broken>> {
     let mut case = Case { shards, ..Case::draw(seed, mistake) };
     if case.watch.is_some() && shards > 1 {

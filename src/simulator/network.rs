@@ -26,7 +26,7 @@ const ADDRESS_TTL: Duration = Duration::from_secs(300);
 pub(super) struct Asker {
     /// The machine.
     pub node: u32,
-    /// The shard, whose requests are on connections of its own.
+    /// The shard, whose requests are on separate connections.
     pub shard: u32,
 }
 
@@ -263,7 +263,7 @@ impl Network {
         self.log.iter_mut().next_back().into_iter().for_each(|request| request.again = true);
     }
 
-    /// A process stands still at true time `now`: what it has asked for it can neither end nor take in.
+    /// A process is stopped at true time `now`: what it has asked for it can neither end nor take in.
     pub(super) fn stand_still(&mut self, now: u64, is_it: impl Fn(Option<Asker>) -> bool) {
         for request in self.log.iter_mut().filter(|request| request.end > now && is_it(request.asker)) {
             request.end = now;

@@ -120,7 +120,7 @@ fn is_at(told: &Told, time: Time) -> bool {
     told.at == time || time.ms() == told.at.ms() / 1_000 * 1_000
 }
 
-/// The counts of visits in the checkpoints are those of the answers.
+/// The counts of visits in the checkpoints match the answers.
 fn counted(machine: &Machine, versions: &Versions, is_whole: bool) -> Result<(), Violation> {
     let mut counts = VisitCounts::default();
     for shard in machine.shards() {

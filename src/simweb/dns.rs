@@ -63,7 +63,7 @@ fn start_of_authority(name: &Name, ttl_s: u32) -> Record {
 }
 
 impl RequestHandler for NameServer {
-    // Written out, because the trait's macro is a crate of its own.
+    // Written out, because the trait's macro is a separate crate.
     fn handle_request<'server, 'request, 'future, R, T>(
         &'server self,
         request: &'request Request,

@@ -2,10 +2,10 @@
 //!
 //! Domain 0 is the most popular one. The number of supporters of a domain follows a power law, and who they are is
 //! drawn by page: a domain with many pages supports many others. So out-degrees are as unequal as sizes are. Where the
-//! number is one, as it is for about half of all domains, a supporter is all that tells a new site from a farm that has
-//! one link.
+//! number is one, as it is for about half of all domains, a supporter is all that distinguishes a new site from a farm
+//! that has one link.
 
-/// Hosts by size: that of rank r has r^-0.5 of the pages of the largest.
+/// Hosts by size: the host of rank r has r^-0.5 of the pages of the largest.
 pub(super) const SIZE_STEEPNESS: f64 = 0.5;
 /// The factor by which the rank of a domain in size may differ from its rank in popularity, either way: e^1.5.
 const SIZE_SPREAD: f64 = 1.5;

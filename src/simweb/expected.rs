@@ -85,7 +85,7 @@ pub(super) fn walk(answers: &SimResponses) -> Expected {
     walk_from(answers, None)
 }
 
-/// The same within a scope of these registrable domains, and what pages there embed, so many embeds away.
+/// The same within a scope of these registrable domains, and what pages there embed, this many embeds away.
 pub(super) fn walk_in(answers: &SimResponses, domains: &[&str], requisite_hops: usize) -> Expected {
     walk_from(answers, Some(Within { domains, requisite_hops }))
 }

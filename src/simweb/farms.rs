@@ -5,7 +5,7 @@
 //! link on a popular site, other farms have one on a site that few link. Farms link nothing but themselves.
 //!
 //! As with traps, an answer is a function of the seed and the URL, and nothing is remembered. No domain of a farm is
-//! linked by an ordinary one but the first, so that what a crawler asks of farms tells what it takes links for.
+//! linked by an ordinary one but the first, so that the requests to farms show how a crawler values links.
 
 use std::fmt::Write;
 use std::net::Ipv4Addr;

@@ -2,7 +2,7 @@
 
 /// `bücher` in the alphabet of the DNS.
 const BUECHER: &str = "xn--bcher-kva";
-/// The name of a host: half of them sub-domains of a few domains, half of them up to four to a domain of their own.
+/// The name of a host: half of them sub-domains of a few domains, half of them in separate domains of up to four hosts.
 pub(super) fn host_name(host: u32, hosts: usize) -> String {
     let domains = hosts as u32 / 100 + 1;
     match host % 8 {
@@ -14,7 +14,7 @@ pub(super) fn host_name(host: u32, hosts: usize) -> String {
     }
 }
 
-/// The name of a host, where each of so many registrable domains has about as many hosts as the others.
+/// The name of a host, where each of this many registrable domains has about as many hosts as the others.
 pub(super) fn host_name_in(domains: usize, host: u32) -> String {
     let (domain, nth) = (host as usize % domains, host as usize / domains);
     if nth == 0 { format!("www.d{domain}.example") } else { format!("h{nth}.d{domain}.example") }

@@ -10,8 +10,8 @@
 //! pages are written from.
 //!
 //! It promises that every URL of [`Expected::pages`] can be reached from [`SimWeb::seeds`], that its spelling is the
-//! one a WHATWG parser gives, and that everything else answers 404 or 421. The servers have one thread of their own,
-//! which ends with [`SimWeb`].
+//! one a WHATWG parser gives, and that everything else answers 404 or 421. The servers have one separate thread, which
+//! ends with [`SimWeb`].
 //!
 //! The addresses 127.0.0.1, 127.0.0.2 and so on must be there: on Linux they are.
 
@@ -174,7 +174,7 @@ impl SimWeb {
         expected::walk_in(&self.site.answers, domains, requisite_hops)
     }
 
-    /// The seeds that lie in these registrable domains.
+    /// The seeds in these registrable domains.
     pub fn seeds_in(&self, domains: &[&str]) -> Vec<String> {
         let SimResponses { plan, port, .. } = &self.site.answers;
         let roots = plan.seeds().into_iter().filter(|&host| expected::lies_in(domains, &plan.host(host).name));
@@ -210,7 +210,7 @@ impl SimWeb {
 
 impl Drop for SimWeb {
     fn drop(&mut self) {
-        // The thread may be gone already; then there is nobody to tell.
+        // The thread may be gone already; then nobody needs the message.
         let _ = self.stop.take().map(|stop| stop.send(()));
         if let Some(thread) = self.thread.take() {
             // A panic of the servers has shown in the test that asked them; a second one here would hide it.

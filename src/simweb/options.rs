@@ -11,7 +11,7 @@ use super::conduct::Plea;
 use super::farm_kinds::FarmKind;
 use super::trap_kinds::TrapKind;
 
-/// The most hosts and loopback addresses that can be told apart.
+/// The most hosts and loopback addresses that can be distinguished.
 const HOSTS_MAX: usize = 1_000_000;
 const ADDRESSES_MAX: usize = 60_000;
 const TRAPS_MAX: usize = 1_000_000;
@@ -23,7 +23,7 @@ const PAGE_BYTES_MAX: usize = 256 << 20;
 const LINKS_MAX: usize = 100_000;
 const OVERLOAD_S_MAX: u64 = 86_400;
 
-/// Sizes, shares and speeds of a synthetic web. Shares lie between 0 and 1.
+/// Sizes, shares and speeds of a synthetic web. Shares are between 0 and 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimOptions {
     /// Seed of all random choices.
@@ -38,7 +38,7 @@ pub struct SimOptions {
     /// numbers follow a power law, domains with many of them have more pages, and every address is in a network of its
     /// own.
     pub domains: usize,
-    /// The exponent of that power law; 2.1 is that of pages (Broder et al. 2000).
+    /// The exponent of that power law; 2.1 is the exponent for pages (Broder et al. 2000).
     pub in_degree_exponent: f64,
     /// Loopback addresses from 127.0.0.1 on that the hosts are spread over.
     pub addresses: usize,
@@ -212,7 +212,7 @@ impl SimOptions {
         }
     }
 
-    /// These options with nothing but pages: each URL is a page of its own, and everybody may have it.
+    /// These options with nothing but pages: each URL is a separate page, and everybody may have it.
     pub fn plain(self) -> Self {
         SimOptions {
             redirect_share: 0.0,

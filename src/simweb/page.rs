@@ -15,7 +15,7 @@ use crate::text::figures::iso_ms;
 
 /// Size of the pool of words. A page is cut from it in many pieces, so pages share words but no paragraphs.
 const POOL_BYTES: usize = 64 << 10;
-/// One page in so many names a base.
+/// One page in this many names a base.
 const BASE_EVERY: u8 = 12;
 const ADVERT_BYTES: usize = 60;
 const SYLLABLES: [&str; 24] = [

@@ -197,7 +197,7 @@ impl Plan {
         hosts.map(|number| self.address(number)).chain(traps).chain(farms::addresses(&self.options)).collect()
     }
 
-    /// The address of that number; where there are domains, each is in a network of its own.
+    /// The address of that number; where there are domains, each is in its own network.
     fn address(&self, number: u32) -> Ipv4Addr {
         loopback(if self.options.domains > 0 { number << 8 } else { number })
     }

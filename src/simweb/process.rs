@@ -2,7 +2,7 @@
 //!
 //! What a page is at a moment follows from seed, URL and moment alone. Time is cut into blocks in which a page changes
 //! eight times on average; the changes of a block are drawn from its number. So the last change before any moment is
-//! found without those before it. Changes come at whole seconds, as `Last-Modified` tells them: a page that has changed
+//! found without those before it. Changes come at whole seconds, as `Last-Modified` has them: a page that has changed
 //! has another date.
 //!
 //! Rates are log-normal, with a part that all pages of a host share. Redirects and errors do not change, nor do links:
@@ -24,7 +24,7 @@ const DAY_S: f64 = 86_400.0;
 pub(super) struct Process<'a> {
     plan: &'a Plan,
     changes: Changes,
-    /// Host and number; those of duplicates are those of all of a host.
+    /// Host and number; duplicates have those of all of a host.
     page: (u32, u32),
     /// Changes a day.
     pub per_day: f64,
@@ -42,7 +42,7 @@ impl<'a> Process<'a> {
             _ => url,
         };
         let apart = normal(&mut plan.dice(Purpose::Rate, host, u32::MAX)) * changes.between_hosts.sqrt();
-        // duplicates have dice of their own, not those of the host
+        // duplicates have their own dice, not the host's
         let mut dice = plan.dice_at(Purpose::Rate, host, url, 1);
         let apart = apart + normal(&mut dice) * (1.0 - changes.between_hosts).sqrt();
         let is_cosmetic = dice.f64() < changes.cosmetic_share;
@@ -103,7 +103,7 @@ impl<'a> Process<'a> {
     }
 }
 
-/// A draw from a Poisson distribution whose mean is that of a block: events of a unit rate within the mean.
+/// A draw from a Poisson distribution with the mean of a block: events of a unit rate within the mean.
 fn poisson(dice: &mut fastrand::Rng) -> u32 {
     let least = (-BLOCK_CHANGES).exp();
     let (mut count, mut product) = (0, 1.0 - dice.f64());

@@ -1,4 +1,4 @@
-//! The sitemaps of hosts: where they lie, and what they list.
+//! The sitemaps of hosts: their places, and what they list.
 //!
 //! A host with a sitemap lists its root and the pages that nothing else names. robots.txt names one file: the sitemap
 //! itself, or an index that names a gzipped one.
@@ -64,7 +64,7 @@ pub(super) fn listed(plan: &Plan, host: u32) -> Vec<u32> {
     (0..plan.host(host).len()).filter(|&url| url == 0 || plan.kind(host, url) == Kind::Listed).collect()
 }
 
-/// The newest change of these pages, where sitemaps tell of it.
+/// The newest change of these pages, where sitemaps have it.
 pub(super) fn newest(plan: &Plan, host: u32, urls: &[u32], now: Time) -> Option<Time> {
     let changes = plan.options.changes.filter(|changes| changes.dated_sitemaps)?;
     let changed = |&url: &u32| Process::of(plan, host, url).map(|process| process.version(now).changed);

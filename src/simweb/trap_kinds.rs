@@ -7,7 +7,7 @@ pub enum TrapKind {
     Maze,
     /// A calendar with a next day, month and year.
     Calendar,
-    /// A shop that gives every visit a session of its own, in the query.
+    /// A shop that gives every visit a new session, in the query.
     SessionQuery,
     /// The same in the path.
     SessionPath,

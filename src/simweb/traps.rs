@@ -3,7 +3,7 @@
 //!
 //! They hang on the roots of ordinary hosts, and lead to nothing but themselves. All they answer is a function of the
 //! seed and the URL, so nothing is remembered, and what a crawler meets does not depend on when it comes. A trap has a
-//! registrable domain of its own, and all of them one address that no ordinary host has.
+//! separate registrable domain, and all of them one address that no ordinary host has.
 
 use std::fmt::Write;
 use std::time::Duration;

@@ -5,7 +5,7 @@
 use super::conduct::{Failing, Fate, Plea, Robots};
 use super::options::SimOptions;
 
-/// Troubles that a host may have besides those of its robots.txt.
+/// Troubles that a host may have besides the troubles of its robots.txt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     None,

@@ -16,7 +16,7 @@
 //! | JSON | JSON | itself | `TEXT`, JSON | string that is JSON |
 //!
 //! Texts come from pages. In TSV and CSV a text that a spreadsheet would take for a formula begins with `'`, and what a
-//! terminal would obey is escaped; in CSV line ends and tabs stand within quotation marks as they are. The others have
+//! terminal would obey is escaped; in CSV line ends and tabs are within quotation marks as they are. The others have
 //! texts unchanged.
 //!
 //! - `lines`: TSV, CSV, JSON lines
@@ -228,7 +228,7 @@ impl Table {
         if self.format.has_lines() { Piece::Lines(self.lines(&rows)) } else { Piece::Rows(rows) }
     }
 
-    /// Begins the table in `out`, and where `path` says for a format that needs a file of its own.
+    /// Begins the table in `out`, or at `path` for a format that needs its own file.
     pub fn sink<'a>(&self, out: &'a mut (dyn Write + Send), path: Option<&Path>) -> io::Result<Box<dyn Sink + 'a>> {
         let _ = path;
         match self.format {

@@ -211,7 +211,7 @@ fn schema(column: &Column) -> Result<Schema> {
     }
 }
 
-/// An error of the output is told as such.
+/// An error of the output is reported as such.
 fn told(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {

@@ -31,7 +31,7 @@ impl Database {
                 "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN; CREATE TABLE {} ({columns});",
                 quoted(table.name)
             ))?;
-            // what is wrong with so many columns is told before the work
+            // too many columns are reported before the work
             connection.prepare(&insert)?;
             Ok(connection)
         };
@@ -83,7 +83,7 @@ impl ToSql for Value {
     }
 }
 
-/// A full disk is told as any other.
+/// A full disk is reported as any other error.
 fn told(error: rusqlite::Error) -> io::Error {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => io::Error::from(io::ErrorKind::StorageFull),

@@ -12,7 +12,7 @@ use crate::text::figures::count;
 const BAR_HEIGHT: usize = 22;
 const WIDTH: usize = 520;
 const GRAPH: f64 = 640.0;
-/// Depths that have colours of their own.
+/// Depths that have their own colours.
 const COLOURS: usize = 6;
 
 /// A text within markup.

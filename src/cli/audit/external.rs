@@ -1,4 +1,4 @@
-//! The check of external links: a crawl of its own in `OUTPUT/external`, whose seeds they are.
+//! The check of external links: a separate crawl in `OUTPUT/external`, whose seeds they are.
 //!
 //! | file | is |
 //! |---|---|
@@ -52,14 +52,15 @@ pub(super) struct Check<'a> {
     pub dir: &'a Path,
     /// Directory for the files of the audit.
     pub output: &'a Path,
-    /// Settings in the place of those of the last run.
+    /// Settings in the place of the settings of the last run.
     pub config: Option<&'a Path>,
     /// The check ends after so long.
     pub time_max: Option<Duration>,
 }
 
 impl Check<'_> {
-    /// Fetches the external links of `audit`, and tells it what came of them. Says how the command ends because of it.
+    /// Fetches the external links of `audit`, and reports the results to it. Returns how the command ends because of
+    /// it.
     pub fn run(
         &self,
         audit: &mut Audit,

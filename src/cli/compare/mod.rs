@@ -189,7 +189,7 @@ impl Change {
     }
 }
 
-/// Prints what became of a URL, if that `is_wanted`; damage is told.
+/// Prints what became of a URL, if that `is_wanted`; damage is reported.
 pub(super) fn print(
     change: anyhow::Result<Option<Change>>,
     is_wanted: impl Fn(&Change) -> bool,

@@ -53,8 +53,8 @@ impl Texts {
         self.before != self.now
     }
 
-    /// The share of the words of both that only one of them has, wherever they stand: each word counts as often as it
-    /// stands in one more often than in the other. Where words have no blanks between them, letters are compared.
+    /// The share of the words of both that only one of them has, wherever they are: each word counts as often as it
+    /// occurs in one more often than in the other. Where words have no blanks between them, letters are compared.
     pub(in crate::cli) fn share_changed(&self) -> f64 {
         let mut surplus: HashMap<&str, i64> = HashMap::new();
         let mut all = 0_u64;

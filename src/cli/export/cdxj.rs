@@ -1,8 +1,8 @@
 //! `crawler export cdxj`: an index of the value files as the tools of web archives read it.
 //!
 //! A line an answer: `key timestamp {json}`, sorted by its bytes, so that readers find a URL by binary search. The keys
-//! are those of [`crate::web::surt`]; fields, their order and their being strings are those that cdxj-indexer writes,
-//! with `--post-append` for what was asked for by POST.
+//! come from [`crate::web::surt`]; fields, their order and their being strings are as cdxj-indexer writes them, with
+//! `--post-append` for what was asked for by POST.
 
 use std::io::Write;
 

@@ -1,5 +1,5 @@
-//! WARC files whose records are made from those of the archive: one thing for each page, made by all cores, in the
-//! order of the archive.
+//! WARC files whose records are made from the records of the archive: one thing for each page, made by all cores, in
+//! the order of the archive.
 
 use std::io::Write;
 use std::thread;
@@ -18,7 +18,7 @@ use crate::web::warc::{Compression, Encoder};
 
 /// A page of which records are made.
 pub(super) struct Page {
-    /// The records of its exchange, that of the answer last.
+    /// The records of its exchange, the record of the answer last.
     pub exchange: Vec<StoredRecord>,
     pub response: Response,
     /// Place of the record of the answer.

@@ -30,9 +30,9 @@ files of Common Crawl's web graphs into the directory of --output:
 With --level domain their names begin with domain-.
 
 Names are in reverse notation without www: org.example.news. Every link counts, also those of images and scripts; \
-links within a host do not, and addresses are no names. Harmonic centrality is exact for up to 16,384 hosts \
-and estimated above (by HyperLogLog counters with a standard error of 6.5 %). Memory stays at that of --memory; \
-the rest is sorted in temporary files (in TMPDIR), at least 600 bytes per host.
+links within a host do not, and addresses are no names. Harmonic centrality is exact for up to 16,384 hosts and \
+estimated above (by HyperLogLog counters with a standard error of 6.5 %). Memory stays at --memory; the rest is sorted \
+in temporary files (in TMPDIR), at least 600 bytes per host.
 
 Examples:
   crawler export graph --output graph
@@ -98,7 +98,7 @@ impl GraphArgs {
         let archive = self.archive.open(open_archive)?;
         let made = fs::create_dir_all(&self.output);
         made.map_err(|e| UsageError::because(format!("cannot make {}: {e}", self.output.display())))?;
-        // what cannot be written is told before the work
+        // what cannot be written is reported before the work
         let [vertices, edges, ranks] = ["vertices", "edges", "ranks"].map(|what| self.file(what));
         let (mut vertices, mut edges, mut ranks) = (vertices?, edges?, ranks?);
         let (graph, damage) = self.graph(&*archive, &mut std::io::stderr())?;

@@ -1,6 +1,6 @@
 //! `crawler export index`: a table of what is in the archive and where, with the columns of Common Crawl's index.
 //!
-//! Names, their order, their types and what they mean are those of the flat schema of Common Crawl's columnar index
+//! Names, their order, their types and what they mean follow the flat schema of Common Crawl's columnar index
 //! (cc-index-schema-flat, without warc_record_id, which came in 2026), so queries written for that one read this one.
 
 use std::io::{self, Write};
@@ -79,14 +79,14 @@ const COLUMNS: [SchemaColumn; 32] = [
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Columns, their order and their meaning are those of Common Crawl's columnar index (schema cc-index-schema-flat), so \
-queries written for it can be used: url_surtkey, url, url_host_..., url_protocol, url_port, url_path, url_query, \
-fetch_time, fetch_status, fetch_redirect, content_digest (SHA-1 in Base32), content_mime_type, content_charset, \
-content_languages (with --languages, one ISO 639-3 code), content_truncated, warc_filename, warc_record_offset, \
-warc_record_length. content_mime_detected is empty: this crawler does not look at bodies for it. warc_segment is the \
-directory of the value file, crawl the name of the crawl directory or that of --name, subset is warc (status 200), \
-crawldiagnostics (others) or robotstxt. Rows are in the order of the archive. The record is the one that has the \
-content, also where that is the record of another page or version; after a 304, fetch_status is its status.
+Columns, their order and their meaning follow Common Crawl's columnar index (schema cc-index-schema-flat), so queries \
+written for it can be used: url_surtkey, url, url_host_..., url_protocol, url_port, url_path, url_query, fetch_time, \
+fetch_status, fetch_redirect, content_digest (SHA-1 in Base32), content_mime_type, content_charset, content_languages \
+(with --languages, one ISO 639-3 code), content_truncated, warc_filename, warc_record_offset, warc_record_length. \
+content_mime_detected is empty: this crawler does not look at bodies for it. warc_segment is the directory of the \
+value file, crawl the name of the crawl directory or --name, subset is warc (status 200), crawldiagnostics (others) or \
+robotstxt. Rows are in the order of the archive. The record is the one that has the content, also if that belongs to \
+another page or version; after a 304, fetch_status is its status.
 
 Examples:
   crawler export index --output index.parquet
@@ -103,7 +103,7 @@ pub(super) struct IndexArgs {
     /// Also the language of the text of HTML pages, which takes most of the time
     #[arg(long)]
     languages: bool,
-    /// Name of the crawl in the column crawl; without it, that of its directory
+    /// Name of the crawl in the column crawl; without it, the name of its directory
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]

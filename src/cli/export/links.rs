@@ -42,9 +42,9 @@ index), header (the Link header, unless it is canonical), redirect. nofollow com
 X-Robots-Tag where they apply to all robots. Reads redirects, and HTML pages, style sheets and other documents that \
 name URLs, with status 200, or with the status of --status.
 
---columns adds what is known of the page that the link stands on: status, referrer, mime, bytes, time, change, depth, \
-hops, duration, location, digest. --target-columns adds the same of where the link leads; each link is looked up for \
-that, which takes several times as long. A target that is not in the archive has empty columns.
+--columns adds what is known of the page with the link: status, referrer, mime, bytes, time, change, depth, hops, \
+duration, location, digest. --target-columns adds the same of the target of the link; each link is looked up for that, \
+which takes several times as long. A target that is not in the archive has empty columns.
 
 Examples:
   crawler export links --prefix https://example.com/ > links.tsv
@@ -54,10 +54,10 @@ Examples:
 pub(super) struct LinksArgs {
     #[command(flatten)]
     common: Common,
-    /// Columns of the page that the link stands on, behind the others, separated by commas
+    /// Columns of the page with the link, behind the others, separated by commas
     #[arg(long, value_enum, value_name = "COLUMN", value_delimiter = ',')]
     columns: Vec<Column>,
-    /// The same columns of where the link leads, as it was fetched last; empty where it was not
+    /// The same columns of the link's target, as it was fetched last; empty if it was not
     #[arg(long, value_enum, value_name = "COLUMN", value_delimiter = ',')]
     target_columns: Vec<Column>,
     /// JSON lines: source, target, kind, nofollow, text; from and to have the fields of the other columns

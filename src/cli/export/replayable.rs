@@ -4,7 +4,7 @@
 //! the date that the record names. So
 //! - what a 304 confirms has the status and the headers that came with the payload;
 //! - a page that no such look-up finds or leads to has its payload itself: one of the two was asked for by a request
-//!   with a method of its own, or the payload is in another archive;
+//!   with its own method, or the payload is in another archive;
 //! - any other revisit stays as it is. What a revisit refers to comes along ([`super::wanted`]).
 
 use crate::cli::archive::{Archive, Entry, RecordLocation};

@@ -5,8 +5,8 @@
 //! the crawl itself uses, and those that are written in another way than their key form are looked up in the archive.
 //! What was fetched in such a spelling is known by its plain one, too.
 //!
-//! Memory is that of a [`Sorter`]. A page may have any number of spellings (`?utm_source=1`, `2`, ...): those beyond
-//! [`SPELLINGS_MAX`] are left out, and that is told.
+//! Memory is bounded by a [`Sorter`]. A page may have any number of spellings (`?utm_source=1`, `2`, ...): spellings
+//! beyond [`SPELLINGS_MAX`] are left out, and this is reported.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! The pages of an export that stands alone: those that are selected, and those that have the payloads of selected
+//! The pages of an export that needs no other file: the selected ones, and the ones that have the payloads of selected
 //! revisits.
 
 use std::io::{self, Write};
@@ -33,7 +33,7 @@ impl<'a> Wanted<'a> {
     pub(super) fn new(selection: &'a Selection, archive: &'a dyn Archive, all: bool) -> anyhow::Result<Self> {
         let mut payloads = Sorter::new(PAYLOADS_MEMORY);
         let mut selected = selection.entries(archive, all)?;
-        // faults are told in the pass that exports
+        // faults are reported in the pass that exports
         while let Some(entry) = selected.next(&mut Damage::default(), &mut io::sink())? {
             if let Some(payload) = Replayable::of(archive, &entry).ok().and_then(|page| page.needs()) {
                 payloads.push(&payload.to_be_bytes())?;

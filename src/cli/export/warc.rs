@@ -1,8 +1,8 @@
-//! `crawler export warc`: selected pages as one WARC file, which stands alone: every revisit in it leads to a record of
-//! it, and what a 304 confirms has the status and the headers of that.
+//! `crawler export warc`: selected pages as one WARC file, which needs no other: every revisit in it leads to a record
+//! of it, and what a 304 confirms has the status and the headers of that.
 //!
 //! The stream is gzip members, a record each, because every tool reads that. Members of a gzip archive are copied as
-//! they lie, checked on the way; records of a zstd or uncompressed archive are compressed again, their content
+//! they are stored, checked on the way; records of a zstd or uncompressed archive are compressed again, their content
 //! unchanged.
 
 use std::io::Write;
@@ -33,9 +33,10 @@ The first record is a warcinfo record that describes the selection. The metadata
 follow, in the order in which they were stored. Records keep their ids, dates and digests. The output always has one \
 gzip member per record; the members of a gzip archive are copied without being compressed again.
 
-The file stands alone. A page that was not stored again because its content was there already brings the record that \
-has it along. A page that the server reported as unchanged (304) has the status and the headers of the answer with its \
-content. A page with its content in an earlier archive, or that shares it with an answer to a POST, has it itself.
+The output needs no other file. A page that was not stored again because its content was there already brings along \
+the record that has it. A page that the server reported as unchanged (304) has the status and the headers of the \
+answer with its content. A page with its content in an earlier archive, or that shares it with an answer to a POST, is \
+written with its content.
 
 Examples:
   crawler export warc --prefix https://example.com/ --output example.warc.gz

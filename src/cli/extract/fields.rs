@@ -56,7 +56,7 @@ pub(super) enum Source {
     Header(String),
     /// The source of the page, in its encoding.
     Page,
-    /// A fact of the page, which has a type of its own.
+    /// A fact of the page, which has its own type.
     Fact(Fact),
     /// Values in the JSON-LD of the page at a path of names.
     JsonLd(Vec<String>),
@@ -147,7 +147,7 @@ impl Keys {
             return Ok(Field { name: name.to_owned(), ..Field::fact(fact) });
         }
         if self.all && self.holds != Holds::Text {
-            return Err("type is that of one value: it does not go with all".to_owned());
+            return Err("type is for a field of one value and cannot be used with all".to_owned());
         }
         let form = match (self.attr, self.html, self.absolute) {
             (Some(_), true, _) => return Err("attr and html exclude each other".to_owned()),

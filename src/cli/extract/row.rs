@@ -54,7 +54,7 @@ impl Text {
 }
 
 impl Wanted {
-    /// The columns of its table: all values of a page in one where a line is a page, else each in a row of its own.
+    /// The columns of its table: all values of a page in one where a line is a page, else each in a separate row.
     pub(super) fn columns(&self, format: Format) -> Vec<Column> {
         let url = Column::new("url", Type::Text);
         match self {
@@ -269,7 +269,7 @@ impl Limits {
             }
             Source::Header(name) => {
                 let response = page.response;
-                // those of the body count after a 304 only
+                // the fields of the body count after a 304 only
                 let of_body = response.payload_headers.iter().filter(|_| response.status == 304);
                 for (_, value) in response.headers.iter().chain(of_body).filter(|(field, _)| is(field, name)) {
                     if !self.take(field, String::from_utf8_lossy(value).trim(), &mut values) {
@@ -283,7 +283,7 @@ impl Limits {
             Source::JsonLd(path) => {
                 at_path(page.json_ld(), path, &mut |value| self.take(field, value, &mut values));
             }
-            // a cell of its own
+            // a separate cell
             Source::Fact(_) => {}
         }
         values

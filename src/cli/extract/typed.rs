@@ -46,8 +46,8 @@ impl Holds {
 
 /// The first number in a text, with the separators of any country: `1.299,00 EUR`, `$1,299.00`, `1 299`, `-5`.
 ///
-/// Of two kinds of separators the last is that of decimals. A lone one in front of three digits separates thousands,
-/// unless a 0 is in front of it; one that comes several times always does.
+/// Of two kinds of separators the last one separates decimals. A single one in front of three digits separates
+/// thousands, unless a 0 is in front of it; one that comes several times always does.
 fn number(text: &str) -> Option<f64> {
     if let Some(number) = text.trim().parse().ok().filter(|number: &f64| number.is_finite()) {
         return Some(number);

@@ -45,7 +45,7 @@ pub(super) enum Field {
     Time,
     /// SHA-1 of the body as it was sent
     Digest,
-    /// True if the body is that of an earlier answer
+    /// True if the body is the same as an earlier answer's
     Revisit,
     /// Links from a seed
     Depth,
@@ -156,8 +156,8 @@ impl Lines {
         Ok(Lines { fields, bodies, scans: Scans::new() })
     }
 
-    /// Adds the line of `page` to `batch`. What cannot be read of it is told, in the line too; a page that was removed
-    /// meanwhile has no line.
+    /// Adds the line of `page` to `batch`. What cannot be read of it is reported, in the line too; a page that was
+    /// removed meanwhile has no line.
     pub fn add(&mut self, page: &Page, batch: &mut Batch, damage: &mut Damage) -> anyhow::Result<()> {
         let mut error = None;
         let content = match self.content(page) {

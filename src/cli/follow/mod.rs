@@ -1,6 +1,6 @@
 //! `crawler follow`: stored pages as JSON lines, as they come, to standard output, a program or a web server.
 //!
-//! Pages and their order are those of [`crate::archive::Follower`], which says what is promised. Here is what a cursor
+//! Pages and their order come from [`crate::archive::Follower`], which says what is promised. Here is what a cursor
 //! file adds: it is replaced, durably, only after the lines before it were delivered. Lines go in batches; a batch is
 //! delivered when it was written and flushed (standard output), when the program that read it has ended with code 0
 //! (`--exec`), or when the server has answered with 2xx (`--webhook`). A batch that was not delivered is tried again,
@@ -43,7 +43,7 @@ use target::Target;
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Lines of a batch, unless it is said.
 const BATCH_LINES: usize = 1_000;
-/// A batch is full beyond so many bytes.
+/// A batch is full beyond this many bytes.
 const BATCH_BYTES: usize = 8 << 20;
 
 #[derive(Debug, Args)]
@@ -198,7 +198,7 @@ impl FollowArgs {
         }
     }
 
-    /// Lines of a batch: one where each line has a process of its own.
+    /// Lines of a batch: one where each line has its own process.
     fn batch_lines(&self, target: &Target) -> usize {
         if target.takes_single_lines() { 1 } else { self.batch }
     }

@@ -1,6 +1,6 @@
 //! Batches by POST to a web server, signed.
 //!
-//! The headers are those of Standard Webhooks 1.0.0, for which there are libraries in most languages: `webhook-id`,
+//! The headers follow Standard Webhooks 1.0.0, for which there are libraries in most languages: `webhook-id`,
 //! `webhook-timestamp` (seconds), and `webhook-signature: v1,BASE64`, the HMAC-SHA256 of `ID.TIMESTAMP.BODY`. The id is
 //! made from the body, so the same batch has the same id in every attempt, also after a restart.
 //!

@@ -124,7 +124,7 @@ fn robots(config: &Config, name: &str) -> String {
     if config.robots.obey { [head, obeyed, &rules, &again, &waits].concat() } else { waits }
 }
 
-/// Describes how to distinguish its requests from those of others.
+/// Describes how to distinguish its requests from others.
 fn signed(config: &Config) -> String {
     let agent = html(&config.identity.signature_agent);
     format!(

@@ -1,6 +1,6 @@
 //! The shards of a crawl one by one: `crawler status --shards`.
 //!
-//! Those of a running crawl are told as of this moment, all others as of the last checkpoint of each.
+//! Shards of a running crawl are shown as of this moment, all others as of their last checkpoint.
 
 use std::fmt::Write as _;
 
@@ -68,7 +68,7 @@ impl ShardRow {
     }
 }
 
-/// A row for each shard: of this moment where the crawl tells, else as of its last checkpoint.
+/// A row for each shard: as of this moment if the crawl answers, else as of its last checkpoint.
 pub(super) fn rows(dirs: &CrawlDirs, live: Option<&Live>, stored: &[Option<Snapshot>]) -> Vec<ShardRow> {
     let row = |(place, stored): (usize, &Option<Snapshot>)| {
         let shard = dirs.shard(place).index();

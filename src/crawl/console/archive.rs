@@ -18,7 +18,7 @@ use crate::web::mime::{self, MimeType};
 use crate::web::url::CanonicalUrl;
 use crate::web::{coding, headers};
 
-/// Versions that are told.
+/// Versions that are shown.
 const VERSIONS_MAX: usize = 1_000;
 /// Compressed bytes of a record beyond which it is not read for a browser, and bytes of a body that is shown.
 const RECORD_BYTES_MAX: u64 = 32 << 20;
@@ -71,7 +71,7 @@ fn chain(archives: &Archives, url: &CanonicalUrl, count: usize) -> Result<Vec<Fo
     let mut versions = Vec::new();
     let mut next = archives.newest(url).map_err(fault)?;
     while let Some(found) = next.take().filter(|_| versions.len() < count) {
-        // a chain that does not lead back has an end of its own
+        // a chain that does not lead back has its own end
         let older = archives.previous(&found).map_err(fault)?;
         next = older.filter(|(_, older)| older.offset < found.1.offset);
         versions.push(found);

@@ -11,7 +11,7 @@ pub(super) fn fault(error: disk::Error) -> Problem {
     Problem::Fault(error.to_string())
 }
 
-/// The directories of the crawl in `dir`; without one there is nothing to be told of it.
+/// The directories of the crawl in `dir`; without one there is nothing to show.
 pub(super) fn directories(disk: &Disk, dir: &Path) -> Result<CrawlDirs, Problem> {
     if !dir.exists() {
         return Err(Problem::Missing(format!("there is no crawl in {} yet", dir.display())));

@@ -1,9 +1,9 @@
 //! The console of a crawl: what of a crawl directory, and of the process that works on it, a browser is shown.
 //!
-//! There are two of a kind. A crawl that is told to (`report.console`) opens one for itself, whose questions and orders
-//! go to its engines as those of the control socket do. `crawler console` opens one for a directory, and asks the
-//! process that works there, if there is one, over the control socket. All else is read from the directory, without a
-//! lock, by the console's own threads.
+//! There are two of a kind. A crawl with `report.console` opens one for itself, whose questions and orders go to its
+//! engines as from the control socket. `crawler console` opens one for a directory, and asks the process that works
+//! there, if there is one, over the control socket. All else is read from the directory, without a lock, by the
+//! console's own threads.
 
 mod aged;
 mod archive;
@@ -30,7 +30,7 @@ use crate::report::closing::shell_word;
 use source::CrawlSource;
 use standing::Way;
 
-/// The console that a crawl opens for itself, if it is told to.
+/// The console that a crawl opens for itself, if the settings say so.
 pub(super) struct OwnConsole {
     open: Option<Open>,
 }

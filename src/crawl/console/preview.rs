@@ -3,7 +3,7 @@
 //! The policy of the answer (`console::answer`) forbids loading, but a browser resolves the name of a frame, or of a
 //! `link` that wants to be connected to early, and connects, before it asks the policy. So no such element may come to
 //! be. Tags are renamed in the text, wherever one could begin: what reads them, and how, does not matter. The text is
-//! UTF-8, and told to be so, for a tag to have one spelling.
+//! UTF-8, and declared as such, so that a tag has one spelling.
 
 use data_encoding::BASE64;
 
@@ -23,7 +23,7 @@ pub(super) fn page(body: &[u8], content_type: &str) -> Content {
     Content { mime: HTML.to_owned(), body: renamed(&text).into_bytes() }
 }
 
-/// A drawing, which as a document of its own could have frames; as a picture it loads nothing.
+/// A drawing, which as a separate document could have frames; as a picture it loads nothing.
 pub(super) fn drawing(body: &[u8]) -> Content {
     let page = format!("<!doctype html><img src=\"data:image/svg+xml;base64,{}\">", BASE64.encode(body));
     Content { mime: HTML.to_owned(), body: page.into_bytes() }

@@ -93,8 +93,8 @@ fn refusal(error: &AskError) -> Problem {
     Problem::Refused(error.to_string())
 }
 
-/// The figures of the last checkpoint of the crawl in `dir`, as those of a crawl that is done; nothing before the first
-/// one, and where no crawl is.
+/// The figures of the last checkpoint of the crawl in `dir`, as of a crawl that is done; nothing before the first one,
+/// and where no crawl is.
 fn stored(dir: &Path, running: bool) -> Result<Option<Live>, Problem> {
     let disk = Disk::real();
     let fault = |error: crate::disk::Error| Problem::Fault(error.to_string());

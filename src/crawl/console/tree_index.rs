@@ -21,7 +21,7 @@ const NODES_MAX: usize = 100_000;
 const PATHS_MAX: usize = NODES_MAX / 4 * 3;
 /// Children of a node.
 const CHILDREN_MAX: u32 = 5_000;
-/// Directories of a path that have nodes of their own.
+/// Directories of a path that have their own nodes.
 const DEPTH_MAX: usize = 6;
 /// Bytes of a name; longer ones find no place.
 const NAME_BYTES_MAX: usize = 200;

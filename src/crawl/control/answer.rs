@@ -26,7 +26,7 @@ struct Gathered {
 }
 
 impl Answer {
-    /// The ways of the answers of so many engines to one who has `asked`.
+    /// The ways of the answers of this many engines to one who has `asked`.
     pub fn of_engines(count: usize, asked: oneshot::Sender<Reply>) -> Vec<Answer> {
         if count == 1 {
             return vec![Answer(Way::Alone(asked))];
@@ -35,7 +35,7 @@ impl Answer {
         (0..count).map(|shard| Answer(Way::Shard(shard, gathered.clone()))).collect()
     }
 
-    /// The ways of the answers of so many engines in the place of this one.
+    /// The ways of the answers of this many engines in the place of this one.
     pub fn of_each(self, count: usize) -> Vec<Answer> {
         match self.0 {
             Way::Alone(asked) => Answer::of_engines(count, asked),

@@ -1,7 +1,7 @@
 //! Commands to a node of a crawl on many machines: what concerns this node alone is done, and what is for all nodes is
 //! refused with the command that does it.
 //!
-//! The engines of a node come and go. So orders come to the thread that directs them, which knows those of the moment.
+//! The engines of a node come and go. So orders come to the thread that directs them, which knows the present ones.
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -32,8 +32,8 @@ impl NodeOrders {
         NodeOrders(incoming)
     }
 
-    /// Carries out what has come, by the `engines` of the moment; `status` is how they stand. Says whether the node is
-    /// to stop.
+    /// Carries out what has come, by the `engines` of the moment; `status` is their state. Says whether the node is to
+    /// stop.
     pub(in crate::crawl) fn take<'a>(
         &self,
         engines: impl Iterator<Item = &'a EngineOrders>,

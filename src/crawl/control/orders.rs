@@ -13,9 +13,9 @@ use crate::web::seeds::Seed;
 /// A command whose words were checked.
 #[derive(Clone)]
 pub(super) enum Action {
-    /// Tell how the crawl stands.
+    /// Report the state of the crawl.
     Status,
-    /// Tell which hosts have the longest queues, so many of them.
+    /// Report the hosts with the longest queues, this many of them.
     Hosts(usize),
     /// Make no new requests.
     Pause,
@@ -25,7 +25,7 @@ pub(super) enum Action {
     Seeds(Vec<Seed>, Vec<Refused>),
     /// Make a checkpoint.
     Checkpoint,
-    /// Act by the list of what is forgotten, of which so many acts are new.
+    /// Act by the list of what is forgotten, of which this many acts are new.
     Forget(usize),
     /// Stop gracefully.
     Stop,
@@ -47,7 +47,7 @@ pub(in crate::crawl) struct SeedsOrder {
 }
 
 impl SeedsOrder {
-    /// Answers that so many of the seeds are new, and that they are durable.
+    /// Answers that this many of the seeds are new, and that they are durable.
     pub fn answer(self, added: u64) {
         let known = self.seeds.len() as u64 - added;
         let _ = self.reply.send(tell_seeds(SeedsTaken { added, known, refused: self.refused }));

@@ -1,8 +1,8 @@
 //! The control thread: reads a line of each connection, checks it, passes it on, and writes the answer.
 //!
-//! It has a thread and a runtime of its own, so that neither the engine nor the network waits for anyone who is at the
-//! other end. A connection that says too much, too slowly, or nothing, costs one of a few places for a few seconds, and
-//! gives way to a new one; one whose command has come stays until it is answered.
+//! It has its own thread and runtime, so that neither the engine nor the network waits for anyone who is at the other
+//! end. A connection that says too much, too slowly, or nothing, costs one of a few places for a few seconds, and gives
+//! way to a new one; one whose command has come stays until it is answered.
 
 use std::io;
 use std::os::unix::net::UnixListener as StdListener;
@@ -39,7 +39,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Time after which another connection is tried again, where there was no file for it.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Hosts that are told of a shard, at most.
+/// Hosts that are shown of a shard, at most.
 const HOSTS_MAX: usize = 1_000;
 
 /// The engines and threads that carry commands out.
@@ -262,7 +262,7 @@ async fn status(shared: &Shared) -> Reply {
     reply
 }
 
-/// One at a time: what changed is told by what was in effect before.
+/// One at a time: changes are reported against what was in effect before.
 async fn reload(shared: &Shared) -> Reply {
     let mut reloader = shared.reloader.lock().await;
     let reload = match reloader.read() {

@@ -1,9 +1,9 @@
 //! The socket of a crawl directory: who may use it, and how its path may be long.
 //!
-//! It is made in a directory of its own that only the user can enter, gets its permissions (0600) there, and is then
-//! moved to its place: at no moment could anybody else have connected. Only a socket is ever replaced there, one that a
-//! dead process has left, since the living one holds the directory's lock. A symbolic link or a file under its name is
-//! left alone, and an error.
+//! It is made in a new directory that only the user can enter, gets its permissions (0600) there, and is then moved to
+//! its place: at no moment could anybody else have connected. Only a socket is ever replaced there, one that a dead
+//! process has left, since the living one holds the directory's lock. A symbolic link or a file under its name is left
+//! alone, and an error.
 //!
 //! The address of a socket has room for some hundred bytes. Longer paths go by `/proc/self/fd`, where the system has
 //! it.
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use crate::record::layout;
 
-/// A path of so many bytes fits into an address of every system.
+/// A path of this many bytes fits into an address of every system.
 const ADDRESS_BYTES_MAX: usize = 100;
 
 /// Makes the socket of `dir`, whose lock the caller holds.

@@ -30,9 +30,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Command {
-    /// Tell how it stands.
+    /// Report the state of the crawl.
     Status {},
-    /// Tell which hosts in memory have the longest queues.
+    /// Report the hosts in memory with the longest queues.
     Hosts {
         /// Most hosts of each shard.
         limit: usize,

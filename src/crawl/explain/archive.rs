@@ -18,7 +18,7 @@ use crate::web::robots::whole_lines;
 use crate::web::sitemap::{Body, Format};
 use crate::web::url::CanonicalUrl;
 
-/// Versions of a URL that are told.
+/// Versions of a URL that are shown.
 pub(super) const VERSIONS_MAX: usize = 1_000;
 /// Hops of a chain of redirects that are followed either way.
 const HOPS_MAX: usize = 32;
@@ -130,7 +130,7 @@ impl Archive {
         Ok(format_of(hops, reads_robots, body).map(Format::name))
     }
 
-    /// The versions of `url`, the newest first, and whether there are more than are told.
+    /// The versions of `url`, the newest first, and whether there are more than are shown.
     pub(super) fn versions(&self, url: &CanonicalUrl) -> Result<(Vec<Version>, bool)> {
         let mut versions = Vec::new();
         let mut next = self.newest(url)?;
@@ -140,7 +140,7 @@ impl Archive {
             }
             versions.push(self.version(&found)?);
             let older = found.reader.previous(&found.record)?;
-            // a chain that does not lead back has an end of its own
+            // a chain that does not lead back has its own end
             let older = older.filter(|older| older.offset < found.record.offset);
             next = older.map(|record| Record { record, ..found });
         }
@@ -188,7 +188,7 @@ impl Archive {
     }
 
     /// The page that needs what was `found` because others embed it: the nearest one on the way back that is no
-    /// requisite itself, or the last one that the archive tells of.
+    /// requisite itself, or the last one that the archive has.
     pub(super) fn embedded_by(&self, found: &Found) -> Result<Option<String>> {
         let mut page = found.via.clone();
         for _ in 0..HOPS_MAX {
@@ -260,7 +260,7 @@ impl Archive {
     /// The newest robots.txt of the origin of `url`, its redirects followed as the crawl does.
     pub(super) fn robots(&self, url: &CanonicalUrl, bytes_max: usize) -> Result<Option<ArchivedRobots>> {
         let mut at = url.join("/robots.txt").expect("an origin makes a URL");
-        // rules are those of the origin itself, not of one that differs in a dot
+        // rules belong to the origin itself, not to one that differs in a dot
         let own = self.newest(&at)?.filter(|found| found.record.url == at.as_str());
         let Some(mut found) = own else { return Ok(None) };
         for _ in 0..ROBOTS_HOPS_MAX {

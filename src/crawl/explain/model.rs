@@ -143,7 +143,7 @@ pub struct Standing {
     /// Reason of its end, where it ended in good order.
     #[serde(serialize_with = "shown")]
     pub finish: Option<Finish>,
-    /// The checkpoint that queue, stores and hosts are told of.
+    /// The checkpoint from which queue, stores and hosts are shown.
     pub checkpoint: Option<u64>,
     /// Time of that checkpoint.
     #[serde(serialize_with = "moment")]
@@ -371,7 +371,7 @@ pub struct Found {
     pub seed_number: u32,
     /// The URL of that seed.
     pub seed: Option<String>,
-    /// Attempts before the one that is told of.
+    /// Attempts before the one that is shown.
     #[serde(skip)]
     pub attempts: u8,
 }

@@ -2,7 +2,7 @@
 //!
 //! The frontier knows domains by their fingerprints. Their names come from the lines of crawl.log and skipped.jsonl and
 //! from the queue; all go through a sorter on disk, in bounded memory. A domain that is linked to and of which nothing
-//! was asked or is queued or left out any more is told by its fingerprint.
+//! was asked or is queued or left out any more is shown by its fingerprint.
 
 use std::collections::HashSet;
 
@@ -140,7 +140,7 @@ fn totals(disk: &Disk, dir: &std::path::Path, each: &mut dyn FnMut(&DomainLook) 
     let mut tries = 0;
     loop {
         let Some((state, sections)) = checkpoint::newest(disk, dir)? else { return Ok(None) };
-        // what a checkpoint that is replaced meanwhile has said is not told
+        // the figures of a checkpoint that is replaced meanwhile are not shown
         let mut looks = Vec::new();
         let saved = SavedState::new(&state.frontier, &sections.frontier);
         let read = for_each_domain(disk, &dir.join(layout::FRONTIER), saved, decode_rules, state.time, &mut |look| {

@@ -23,7 +23,7 @@ use crate::web::site::SiteIndex;
 
 /// Memory of each of the two sorters.
 const SORTER_BYTES: usize = 32 << 20;
-/// Letters of a digest that tell versions of a robots.txt apart.
+/// Letters of a digest that distinguish versions of a robots.txt.
 const DIGEST_SHOWN: usize = 8;
 /// Settings are noted when they change; more of them than this nobody reads.
 const NOTES_MAX: usize = 100_000;
@@ -69,7 +69,7 @@ impl Totals {
 }
 
 /// Calls `each` with the row of every host of the crawl in these directories, or of the first `hosts_max` alone; the
-/// totals are those of all.
+/// totals count all.
 pub(super) fn for_each(
     disk: &Disk,
     dirs: &CrawlDirs,
@@ -197,8 +197,8 @@ impl Notes<'_> {
     }
 }
 
-/// The settings by which the shard in `dir` made requests, the oldest first; where none were noted those of the last
-/// run, which lie in `home`.
+/// The settings by which the shard in `dir` made requests, the oldest first; where none were noted, the settings of the
+/// last run, which are in `home`.
 fn notes(disk: &Disk, dir: &Path, home: &Path) -> Result<Vec<PolitenessNote>> {
     let mut notes: Vec<PolitenessNote> = Vec::new();
     for_each_line(disk, &CrawlLog::notes_path(dir), &mut |line| {

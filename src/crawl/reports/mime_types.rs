@@ -12,7 +12,7 @@ use crate::record::log_files::for_each_line;
 use crate::record::{CrawlLog, ReadLine};
 use crate::text::escape::field;
 
-/// Types that are told apart; servers may send any.
+/// Types that are counted separately; servers may send any.
 const TYPES_MAX: usize = 10_000;
 /// Bytes of a type that count.
 const TYPE_BYTES_MAX: usize = 100;

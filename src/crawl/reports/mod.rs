@@ -12,8 +12,8 @@
 //! locked and nothing but `reports/` is written. Memory is bounded whatever the numbers of hosts and pages; that of
 //! `seeds` is some twenty bytes a seed, with several shards some forty. At the end of a crawl those that take long are
 //! left out: `crawler report` makes them then. A file has the first ten thousand hosts alone: a trap has millions.
-//! Nothing depends on the files. Of a crawl of several shards they are made
-//! from what all shards have, and lie in the directory of the crawl.
+//! Nothing depends on the files. Of a crawl of several shards they are made from what all shards have, and are in the
+//! directory of the crawl.
 
 mod domains;
 mod hosts;
@@ -67,7 +67,7 @@ pub enum Name {
     Hosts,
     /// A row a seed: what became of it.
     Seeds,
-    /// URLs by status of the answer, or by what stood in the way.
+    /// URLs by status of the answer, or by the obstacle.
     StatusCodes,
     /// Pages and bytes by type.
     MimeTypes,
@@ -76,7 +76,7 @@ pub enum Name {
 }
 
 impl Name {
-    /// All reports but that of domains, which is made by its name alone.
+    /// All reports except `domains`, which is made only when it is named.
     pub const ALL: [Name; 5] = [Name::Crawl, Name::Hosts, Name::Seeds, Name::StatusCodes, Name::MimeTypes];
 
     /// As it is called.
@@ -212,7 +212,7 @@ fn put_at(name: Name, dir: &Path, is_alone: bool) -> Result<(), ReportError> {
 }
 
 /// Puts those reports into the crawl directory that cost next to nothing. `dir` is the one in which a checkpoint was
-/// made: where that is of a shard, the reports are those of the whole crawl.
+/// made: if that belongs to a shard, the reports are of the whole crawl.
 pub(super) fn put_cheap(dir: &Path) -> Result<(), ReportError> {
     let disk = Disk::real();
     let dirs = CrawlDirs::around(&disk, dir)?;

@@ -58,7 +58,8 @@ impl Progress {
         let (frontier, at) = (dir.join(layout::FRONTIER), checkpoint_path(dir, state.number));
         let saved = SavedState::new(&state.frontier, &sections.frontier);
         let check = Check::new(disk, &frontier, saved, &at, decode_rules, state.time);
-        // the active side comes last: what a host took from a partition meanwhile is not missed then, only told twice
+        // the active side comes last: what a host took from a partition meanwhile is then not missed, only counted
+        // twice
         while self.part <= state.frontier.partitions.len() {
             self.tries += 1;
             let (waiting, fault) = match check.as_ref().map(|check| read_part(check, self.part)) {

@@ -52,7 +52,7 @@ impl Counts {
     }
 }
 
-/// Columns of a table for what stands below a name; what is longer is not cut, and moves the rest of its line.
+/// Columns of a table for the values below a name; what is longer is not cut, and moves the rest of its line.
 fn widen(width: &mut usize, value: &str) {
     *width = (*width).max(field(value).chars().count().min(WIDTH_MAX));
 }
@@ -67,7 +67,7 @@ pub(super) fn counts(disk: &Disk, dirs: &CrawlDirs) -> Result<Counts, ReportErro
     Ok(counts)
 }
 
-/// Writes the report; what hosts say to the seeds that wait is told if `tells_hosts`.
+/// Writes the report; the answers of hosts to waiting seeds are included if `tells_hosts`.
 pub(super) fn write(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>, tells_hosts: bool) -> Result<(), ReportError> {
     let (mut wide, mut to_wide) = ("seed".len(), "redirected-to".len());
     let mut waiting = Waiting::wanted(dirs);

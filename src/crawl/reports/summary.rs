@@ -21,8 +21,7 @@ struct Told<'a> {
     seeds: Counts,
 }
 
-/// The figures of the last checkpoint; where there is none yet, those that a crawl tells which runs in these
-/// directories.
+/// The figures of the last checkpoint; if there is none yet, the figures of the crawl that runs in these directories.
 fn snapshot(disk: &Disk, dirs: &CrawlDirs) -> Result<Option<Snapshot>, ReportError> {
     let stored = dirs.snapshot(disk)?;
     if stored.is_some() || !DirectoryLock::is_held(dirs.root()) {

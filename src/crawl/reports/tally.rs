@@ -3,7 +3,7 @@
 //! The log is translated for the judge of politeness ([`crate::politeness`]): the settings that held, how long answers
 //! took, Crawl-delay and Retry-After. Owed is, after a request: `politeness.delay_min`, or `delay_factor` times its
 //! duration up to `delay_max`, or the Crawl-delay up to `crawl_delay_max`, whichever is longest; and after a 429 or 5xx
-//! that says so, its Retry-After, up to a day. All origins of the name are one host here. A Crawl-delay is that of one
+//! that says so, its Retry-After, up to a day. All origins of the name are one host here. A Crawl-delay belongs to one
 //! origin, and is owed after its requests and before them, whichever origin was asked before.
 
 use std::borrow::Cow;
@@ -205,7 +205,7 @@ impl<'a> Tally<'a> {
 /// The settings that held at `time`.
 fn at(notes: &[PolitenessNote], time: Time) -> Option<&Politeness> {
     let after = notes.partition_point(|note| note.since <= time);
-    // what is older than the first note was made by the settings that it tells, as far as anybody knows
+    // what is older than the first note was made by the settings in it, as far as anybody knows
     notes.get(after.saturating_sub(1)).map(|note| &note.politeness)
 }
 

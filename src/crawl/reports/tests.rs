@@ -21,7 +21,7 @@ fn rows(name: Name, dir: &Path) -> Vec<serde_json::Value> {
     String::from_utf8(text).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A log over several files, of so many hosts with three requests each, a second apart.
+/// A log over several files, of this many hosts with three requests each, a second apart.
 fn logged(dir: &Path, hosts: u64, notes: &[&str]) {
     let mut log = CrawlLog::open(&Disk::real(), dir).unwrap().rolled_at(Some(64 << 10));
     log.note(&Politeness::default(), "", Time::from_ms(START)).unwrap();
@@ -65,7 +65,7 @@ fn every_host_has_its_row_over_all_files_of_the_log() {
     assert!(text.contains("1000 hosts, 3000 requests"), "{text}");
     let header = text.lines().find(|line| line.contains("violations host")).unwrap();
     let row = text.lines().find(|line| line.contains(" h999.example ")).unwrap();
-    // the host is seen on 80 columns, and figures stand below their names
+    // the host is visible in 80 columns, and figures are below their names
     assert!(row.find("h999.example").unwrap() == header.find("host").unwrap());
     assert_eq!(row.chars().count(), header.chars().count(), "{header}\n{row}");
     assert!(text.contains("violations: 0\n"), "{text}");

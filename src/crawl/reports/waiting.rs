@@ -3,7 +3,7 @@
 //! Nothing is reported of hosts beyond a number, of one whose record is not sorted in yet, and where the checkpoint is
 //! replaced while it is read.
 //!
-//! Nothing is told of hosts beyond a number, of one whose record is not sorted in yet, and where the checkpoint is
+//! Nothing is said of hosts beyond a number, of one whose record is not sorted in yet, and where the checkpoint is
 //! replaced while it is read.
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use crate::web::url::CanonicalUrl;
 /// Hosts that are looked at.
 const HOSTS_MAX: usize = 1_000;
 
-/// Hosts of which it is to be told why their URLs wait.
+/// Hosts for which the report says why their URLs wait.
 pub(super) struct Wanted<'a> {
     dirs: &'a CrawlDirs,
     hosts: HashMap<String, (Fingerprint, Fingerprint)>,

@@ -46,7 +46,7 @@ impl Exposition {
         self.suffixed("", labels, value)
     }
 
-    /// A sample whose name has a suffix, as those of histograms.
+    /// A sample whose name has a suffix, as in histograms.
     pub fn suffixed(&mut self, suffix: &str, labels: &[(&str, &str)], value: impl Display) -> &mut Self {
         let _ = write!(self.text, "{}{suffix}", self.name);
         for (number, (label, text)) in labels.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! Cases with requisites: what pages embed lies on other domains, and is fetched from there.
+//! Cases with requisites: what pages embed is on other domains, and is fetched from there.
 //!
 //! They are wide cases whose scope is one of hosts or domains, so that what a page embeds is mostly out of it, drawn
-//! from a generator of their own.
+//! from a separate generator.
 
 use super::{Case, pick};
 use crate::web::scope::{Requisites, ScopeMode};
@@ -9,7 +9,7 @@ use crate::web::scope::{Requisites, ScopeMode};
 /// Tells the third generator of a seed from the others.
 const THIRD: u64 = 0x3ed0_0000_0000_0000;
 
-/// Gives a wide case a narrow scope, and a web whose pages embed what lies elsewhere.
+/// Gives a wide case a narrow scope, and a web whose pages embed what is elsewhere.
 pub(super) fn embed(case: &mut Case) {
     let rng = &mut fastrand::Rng::with_seed(case.seed ^ THIRD);
     case.web.requisite_share = *pick(rng, &[0.2, 0.8]);

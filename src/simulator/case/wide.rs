@@ -1,4 +1,4 @@
-//! Wide cases: what a plain case is drawn without, from a generator of its own.
+//! Wide cases: what a plain case is drawn without, from a separate generator.
 //!
 //! So every setting that can end a URL or the crawl is tried against every kind of death, in webs of several hundred
 //! pages.

@@ -16,8 +16,8 @@ use crate::simulator::machine::{Machine, Ran};
 use crate::simulator::{judge, moment};
 use crate::store::ObjectStore;
 
-/// Judges a crawl that the registry says has ended: it is restored on a machine of its own, which finds it complete,
-/// and is held to everything that a crawl of one machine is held to.
+/// Judges a crawl that the registry says has ended: it is restored on another machine, which finds it complete, and is
+/// held to everything that a crawl of one machine is held to.
 pub(super) fn judge(world: &mut World) -> Result<(), Violation> {
     world.store.set_away(false);
     world.store.set_whims(Default::default());

@@ -1,4 +1,4 @@
-//! Crawls on many machines in virtual time: nodes that die, stand still, are cut off and lose their disks, over a store
+//! Crawls on many machines in virtual time: nodes that die, are stopped, are cut off and lose their disks, over a store
 //! and a registry that fail.
 //!
 //! ```text
@@ -98,7 +98,7 @@ pub(super) struct World {
     told: Vec<String>,
 }
 
-/// Runs the case on so many nodes.
+/// Runs the case on this many nodes.
 pub(super) fn run(mut case: Case, nodes: usize) -> Result<Held, (Violation, Vec<String>)> {
     let blows = plan::draw(&mut case, nodes);
     let mut world = World::new(case, nodes, blows).map_err(|violation| (violation, Vec::new()))?;

@@ -12,11 +12,11 @@ use crate::store::simulated::{Reach, Whims};
 pub(super) enum Blow {
     /// The process or its machine is gone between two events, and is started again after a while.
     Dies { node: usize, restart: Restart, back: Duration },
-    /// The same at a change of its disk, so many from now on.
+    /// The same at a change of its disk, this many from now on.
     DiesAtDisk { node: usize, changes: u64, restart: Restart, back: Duration },
     /// The machine is lost with its disk; another one has its name after a while.
     Lost { node: usize, back: Duration },
-    /// The process stands still, and goes on as if nothing had happened.
+    /// The process is stopped, and goes on as if nothing had happened.
     StandsStill { node: usize, time: Duration },
     /// It is asked to stop, and started again.
     Stops { node: usize, back: Duration },

@@ -38,6 +38,6 @@ impl Clocks for SystemClocks {
 
 fn micros(clock: rustix::time::ClockId) -> Micros {
     let time = rustix::time::clock_gettime(clock);
-    // clocks before 1970 are as wrong as one that stands there
+    // clocks before 1970 are as wrong as one that shows 1970
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0) / 1_000
 }

@@ -15,8 +15,8 @@
 //!                          /live/head/<s>    the last committed checkpoint of a shard
 //! ```
 //! Nodes watch what is below `live/` by one watch, since only one gives all changes in the order of their revisions.
-//! What changes often and has to wake nobody is not there. The era is that of the crawl in the store: after `recover`
-//! no transaction of a node from before meets a key.
+//! What changes often and has to wake nobody is not there. The era is the era of the crawl in the store: after
+//! `recover` no transaction of a node from before meets a key.
 
 use std::str::FromStr;
 

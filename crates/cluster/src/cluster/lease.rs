@@ -2,11 +2,11 @@
 //!
 //! Three rules make it safe, whatever stops the process, the machine or the network:
 //!
-//! - The time runs from the moment at which a renewal was *sent*, not from that of its answer: the server counts from a
-//!   moment between the two. It ends by a margin before the server's.
+//! - The time runs from the moment at which a renewal was *sent*, not from the moment of its answer: the server counts
+//!   from a moment between the two. It ends by a margin before the server's.
 //! - It runs by a clock that goes on while the machine sleeps ([`Clocks::boot`]).
-//! - A wall clock that has gone [`JUMP`] further than that clock shows that both stood still. The lease counts as ended
-//!   then, until a renewal that was sent after this was noticed has succeeded.
+//! - A wall clock that has gone [`JUMP`] further than that clock shows that the machine was suspended. The lease counts
+//!   as ended then, until a renewal that was sent after this was noticed has succeeded.
 //!
 //! A lease that the server has dropped is lost for ever ([`Lease::lose`]): what was claimed under it is claimed again
 //! under another one.
@@ -123,7 +123,7 @@ impl Lease {
         Duration::from_micros(self.deadline.load(Ordering::Acquire).saturating_sub(self.clocks.boot()))
     }
 
-    /// The clocks stood still at some time before `now`.
+    /// The clocks were stopped at some time before `now`.
     fn end(&self, now: Sent) {
         let mut jumped = self.jumped.lock().unwrap_or_else(PoisonError::into_inner);
         // a renewal may have come in meanwhile that was sent after the jump

@@ -103,7 +103,7 @@ impl View {
             true => self.delete(keys, &change.kv.key),
             false => self.put(keys, &change.kv)?,
         }
-        // changes come in the order of their revisions, and those of one revision together
+        // changes come in the order of their revisions, and all changes of one revision together
         self.known = self.known.max(UpTo::all(change.kv.mod_revision));
         Ok(())
     }

@@ -7,9 +7,9 @@
 //! <id>/era/0001.heads      the checkpoint from which each shard goes on in era 1
 //! <id>/lists/e1-000002     the second list of seeds, as etcd accepted it
 //! ```
-//! Era 0 is that of `crawler cluster init`, and has no objects of its own but the lists. The newest era is the one that
-//! counts. Its number is part of every key in etcd and of every object's name, so a node of an earlier era that still
-//! runs can neither commit nor overwrite anything; and each node looks for a newer era before it deletes anything.
+//! `crawler cluster init` begins era 0, which has no objects but the lists. The newest era is the one that counts. Its
+//! number is part of every key in etcd and of every object's name, so a node of an earlier era that still runs can
+//! neither commit nor overwrite anything; and each node looks for a newer era before it deletes anything.
 //!
 //! Eras are found by asking for one name after the other, since listings may lag. A recovery that was cut off leaves an
 //! era without heads, in which no node has ever worked: the next one begins an era behind it.
@@ -35,7 +35,7 @@ pub struct Begun {
     random: String,
 }
 
-/// The eras of the crawl whose objects lie below `prefix`.
+/// The eras of the crawl whose objects are below `prefix`.
 #[derive(Clone, Copy, Debug)]
 pub struct Eras<'a> {
     /// The store that has the objects.

@@ -1,8 +1,8 @@
 //! The commits of a crawl on many machines, as its engines know them.
 //!
 //! What etcd has of a head is short. The rest is in its manifest: how far the links of others are read, and which link
-//! files there are, each with the revision of its own commit. So a reader that has missed some heads of a sender knows
-//! of every file when it became visible, and never claims to have read what it has not.
+//! files there are, each with the revision of its commit. So a reader that has missed some heads of a sender knows of
+//! every file when it became visible, and never claims to have read what it has not.
 //!
 //! A head counts here once its manifest was read, and the link files that it names can be opened; and the revision up
 //! to which everything is known moves on when that holds for all. So no shard hears of a revision before the files.
@@ -116,7 +116,7 @@ impl Heads {
         }
         let manifest = read_manifest(&*self.store, &self.names, self.era, shard, head)?;
         let dir = self.root.join(Shard::new(shard, manifest.shards).dir_name());
-        // what lies here of a shard that others own is what this node had of it, and may never have counted
+        // the local files of a shard that others own are what this node had of it, and may never have counted
         {
             // held until it is shown, so that an own directory that is ready meanwhile is shown behind it
             let own = self.own();
@@ -174,7 +174,7 @@ impl Heads {
         shards.filter(|&shard| Registry::is_hungry(self, shard)).collect()
     }
 
-    /// Other nodes have told which of their shards wait for links; `is_own` knows this one's.
+    /// Other nodes have reported which of their shards wait for links; `is_own` knows this one's.
     pub fn hear_hunger(&self, others: &[FiguresRecord], is_own: impl Fn(u32) -> bool) {
         let hungry: Vec<u32> = others.iter().flat_map(|figures| &figures.hungry).copied().collect();
         for (shard, known) in (0..).zip(&self.hungry) {

@@ -6,8 +6,8 @@
 //! engine ── checkpoint ──► Shipments ── objects ──► store ── Commit ──► registry
 //! engine ◄── Registry ◄── Heads ◄── manifests ◄── store, what the node knows ◄── registry
 //! ```
-//! It knows the store and the registry as traits, and no thread of its own: the crawl gives it threads, the simulator
-//! gives it virtual time. Which shards a node has is decided elsewhere ([`cluster`](crate::cluster)).
+//! It knows the store and the registry as traits, and has no thread: the crawl gives it threads, the simulator gives it
+//! virtual time. Which shards a node has is decided elsewhere ([`cluster`](crate::cluster)).
 //!
 //! # What holds
 //!

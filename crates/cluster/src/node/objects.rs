@@ -28,8 +28,8 @@ pub fn read_json<T: DeserializeOwned>(
     serde_json::from_slice(&store.get(name, 0..bytes)?).map_err(|error| damaged(error.to_string()))
 }
 
-/// The directory in which that of `dir` is made, beside it: a process that is killed meanwhile leaves nothing that
-/// could be taken for a crawl.
+/// The directory in which `dir` is made, beside it: a process that is killed meanwhile leaves nothing that could be
+/// taken for a crawl.
 pub fn aside(dir: &Path) -> PathBuf {
     // a slash at the end would make it a name within the directory
     let mut name = dir.components().collect::<PathBuf>().into_os_string();

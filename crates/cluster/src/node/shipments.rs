@@ -27,7 +27,7 @@ use crate::text::figures::{count, size};
 /// Pauses between two tries of a store that is away: the first, and the longest one.
 const PAUSE: Duration = Duration::from_millis(200);
 const PAUSE_MAX: Duration = Duration::from_secs(15);
-/// A store that is away is told of this often.
+/// A store that is away is reported this often.
 const TELL: Duration = Duration::from_secs(30);
 
 /// Decides whether a shipped checkpoint counts.
@@ -99,7 +99,7 @@ struct Owned {
 }
 
 impl Shipments {
-    /// None yet, of a crawl with so many shards.
+    /// None yet, of a crawl with this many shards.
     pub fn new(
         store: Arc<dyn ObjectStore>,
         names: Names,

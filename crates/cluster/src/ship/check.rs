@@ -3,7 +3,7 @@
 //!
 //! An owner that goes on deletes what its next checkpoints need no more. So what is missing counts as damage only when
 //! the checkpoint is still the newest one; otherwise all is looked at again by the newer manifest. Value files have
-//! checksums of their own, and who verifies the archive reads them anyway.
+//! their own checksums, and a check of the archive reads them anyway.
 
 use std::collections::HashSet;
 

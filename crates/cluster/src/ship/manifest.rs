@@ -3,7 +3,7 @@
 //! ```text
 //! n000042.manifest   header 16 | length u32 | crc32 u32 | postcard of the manifest, zstd       length: unpacked
 //! ```
-//! The checksum is that of the length and of the packed bytes. A manifest comes from a store that others may write to:
+//! The checksum is over the length and the packed bytes. A manifest comes from a store that others may write to:
 //! whatever is in it, no path leads out of the shard's directory, and no part out of its object ([`Manifest::read`]).
 
 use std::collections::HashSet;
@@ -64,7 +64,7 @@ pub struct ShippedFile {
     pub path: String,
     /// The way in which it changes.
     pub kind: FileKind,
-    /// Another one than that of the file says that it was changed where it lay.
+    /// Another one than the file's says that it was changed in place.
     pub lineage: u32,
     /// crc32 of its last bytes, of a file that grows: what is appended has to follow these.
     pub seam: u32,
@@ -75,7 +75,7 @@ pub struct ShippedFile {
 /// A part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// The object: its place among those of the manifest.
+    /// The object: its place among the objects of the manifest.
     pub object: u32,
     /// Offset in the object.
     pub offset: u64,
@@ -116,7 +116,7 @@ impl Manifest {
         self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|at| &self.files[at])
     }
 
-    /// The object that a part lies in.
+    /// The object that contains a part.
     pub fn object(&self, part: &Part) -> &Object {
         &self.objects[part.object as usize]
     }

@@ -16,7 +16,7 @@ use super::names;
 const PARTS_MAX: usize = 64;
 /// The number of parts that are packed again at least, where there are more.
 const PARTS_MERGED: usize = 32;
-/// A pack is packed again when one byte of so many is alive.
+/// A pack is packed again when one byte of this many is alive.
 const ALIVE_SHARE: u64 = 4;
 
 /// A stretch of a file.
@@ -44,7 +44,7 @@ pub(super) fn merge_last(stretches: &mut [Stretch]) {
     stretches[from..].iter_mut().for_each(|stretch| stretch.kept = None);
 }
 
-/// Takes everything that lies in packs that are hardly alive out of the store's keeping.
+/// Takes everything in packs that are hardly alive out of the store's keeping.
 pub(super) fn leave_packs(files: &mut [Vec<Stretch>], last: &Manifest) {
     let mut alive: HashMap<u32, u64> = HashMap::new();
     for part in files.iter().flatten().filter_map(|stretch| stretch.kept) {

@@ -1,4 +1,4 @@
-//! Parts of files where they lie in objects: each object is read from its beginning to its end, in few large requests,
+//! Parts of files at their places in objects: each object is read from its beginning to its end, in few large requests,
 //! and every part is compared with its checksum.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -30,7 +30,7 @@ pub(super) enum Read<'b> {
     Damaged(Error),
 }
 
-/// The parts of these files of `manifest`, with the names of the objects that they lie in.
+/// The parts of these files of `manifest`, with the names of the objects that contain them.
 pub(super) fn by_object<'a>(
     manifest: &'a Manifest,
     files: impl Iterator<Item = &'a ShippedFile>,

@@ -91,8 +91,8 @@ impl Pinned {
         Pinned { store, memory_max, copies: RwLock::default(), room: Mutex::default() }
     }
 
-    /// Copies all parts of the files of `manifest` that are `wanted`, those of value files excepted; returns those that
-    /// cannot be had. Other errors end it, and the next call goes on from what was copied.
+    /// Copies all parts of the files of `manifest` that are `wanted`, value files excepted; returns those that cannot
+    /// be had. Other errors end it, and the next call goes on from what was copied.
     pub(super) fn keep(&self, manifest: &Manifest, wanted: &dyn Fn(&ShippedFile) -> bool) -> Result<Vec<Lost>> {
         let files = manifest.files.iter().filter(|file| file.kind != FileKind::Archive && wanted(file));
         let mut objects: Objects<'_> = parts::by_object(manifest, files).collect();
@@ -128,7 +128,7 @@ impl Pinned {
                     }
                 }
                 Read::Damaged(error) => {
-                    // who reads it is to meet it in the store, and to be told again
+                    // its reader is to meet it in the store, and to get the error again
                     self.put(name, of.part.offset, None);
                     lost.push(Lost { object: name.to_owned(), error });
                 }
@@ -154,7 +154,7 @@ impl Pinned {
         };
     }
 
-    /// Room for a part of so many bytes.
+    /// Room for a part of this many bytes.
     fn room_for(&self, bytes: u64) -> Result<Copied> {
         let mut room = self.room();
         if room.in_memory as u64 + bytes <= self.memory_max as u64 {
@@ -175,7 +175,7 @@ impl Pinned {
         self.room.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The range, if a part was copied in which it lies.
+    /// The range, if a part was copied that contains it.
     fn copied(&self, name: &str, range: &Range<u64>) -> Result<Option<Vec<u8>>> {
         let copies = self.copies.read().unwrap_or_else(PoisonError::into_inner);
         let Some((offset, copied)) = copies.get(name).and_then(|parts| parts.range(..=range.start).next_back()) else {

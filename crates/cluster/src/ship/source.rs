@@ -1,4 +1,4 @@
-//! The files of a checkpoint where they lie, as they are shipped.
+//! The files of a checkpoint at their places, as they are shipped.
 
 use std::ops::Range;
 use std::path::Path;
@@ -28,7 +28,7 @@ impl Source<'_> {
                 return Ok(found);
             }
             let found = self.disk.open_if_there(self.dir.join(open_path))?;
-            // what lies there may be its successor, if it got its name between these two looks
+            // the file there may be its successor, if it got its name between these two looks
             match (self.disk.open_if_there(&path)?, found) {
                 (Some(found), _) | (None, Some(found)) => return Ok(found),
                 (None, None) => {}

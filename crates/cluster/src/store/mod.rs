@@ -6,7 +6,7 @@
 //! - An object is put once, whole, under a name that is never used again. It is there for every reader when `put` has
 //!   returned, and no reader ever sees a part of it.
 //! - A `put` whose answer was lost may be repeated with the same bytes. It may also take effect late, even behind a
-//!   deletion: what lies there then is garbage, which a sweep finds.
+//!   deletion: what is there then is garbage, which a sweep finds.
 //! - Listings may lag. Only a sweep of garbage and the recovery from a lost registry read them.
 
 mod body;

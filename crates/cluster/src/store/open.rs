@@ -10,7 +10,7 @@ use super::{Error, FileStore, ObjectStore, Result, StoreOptions, name};
 use crate::web::secret::SecretAddress;
 
 /// The store at `address`. Nothing is asked of it yet: a bucket that is not there, or credentials that are refused, are
-/// told by the first call.
+/// reported by the first call.
 pub fn open(address: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>> {
     let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
     let is_harmless = !rest.contains(['@', '?', '#']) && !rest.contains(char::is_control);

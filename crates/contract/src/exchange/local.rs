@@ -45,7 +45,7 @@ impl LocalRegistry {
         debug_assert!(is_first, "shard {shard} is watched by one engine");
     }
 
-    /// The crawl has so many seeds now, which are durable; `None` where it has ended, and takes no more.
+    /// The crawl has this many seeds now, which are durable; `None` if it has ended, and takes no more.
     pub fn add_seeds(&self, seeds: u32) -> Option<Revision> {
         let mut table = self.table();
         if table.end.is_some() {

@@ -7,7 +7,7 @@
 //! ```
 //! A message that left before its page is durable would have to be taken back when the page is lost; one that leaves
 //! after needs a place to wait in. The link file is that place, and part of the checkpoint: nothing else is needed, no
-//! broker, no acknowledgement, no healing. The invariants are those of the [`registry`] module.
+//! broker, no acknowledgement, no healing. The [`registry`] module has the invariants.
 
 mod account;
 mod format;

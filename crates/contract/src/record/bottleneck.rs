@@ -3,8 +3,8 @@
 //! It is read off gauges of one moment and decides nothing. The rules, in their order: a crawl that makes no requests
 //! is limited by the cause of that; where hosts are ready, by what keeps their requests back (configured rates,
 //! workers); where none is ready, by what it waits for: the delays of hosts, answers, the next round of budgets,
-//! merges, the queue on disk, or the delays and rests of the hosts that lie there. A host that waits for its delay
-//! counts before merges that have other hosts in them: politeness is what would remain.
+//! merges, the queue on disk, or the delays and rests of the hosts there. A host that waits for its delay counts before
+//! merges that have other hosts in them: politeness is what would remain.
 
 use std::fmt;
 

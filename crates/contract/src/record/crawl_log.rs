@@ -2,7 +2,7 @@
 //!
 //! The columns: time of the entry, status (negative: no answer, the crawler's own code), bytes, URL, discovery path,
 //! referrer, MIME type, worker, start and duration, digest, seed, annotations. Every field is escaped, so a line is
-//! always one line of twelve columns, whatever a server sent. Beside it lies `logs/politeness.jsonl`: a line for every
+//! always one line of twelve columns, whatever a server sent. Beside it is `logs/politeness.jsonl`: a line for every
 //! change of the settings that say how a host is to be treated, so that anyone who reads the log can judge the gaps in
 //! it.
 
@@ -25,7 +25,7 @@ use crate::text::figures::{digits_ms, iso_ms};
 /// The annotation of a page whose links are not followed because too many pages of its host say nearly the same.
 pub const SAME_TEXT: &str = "sameText";
 
-/// One attempt, as a line tells it.
+/// One attempt, as a line has it.
 #[derive(Clone, Debug, Default)]
 pub struct LogLine<'a> {
     /// Time at which the attempt ended.

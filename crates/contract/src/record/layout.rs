@@ -67,7 +67,7 @@ impl StoreName {
         }
     }
 
-    /// Its directory in that of the crawl.
+    /// Its directory in the crawl directory.
     pub fn dir(self, crawl: &Path) -> PathBuf {
         crawl.join(self.dir_name())
     }
@@ -133,7 +133,7 @@ pub enum Place {
     Crawl,
     /// The directories of its shards.
     Shard,
-    /// Both the directory of the crawl and those of its shards.
+    /// The directory of the crawl and the directories of its shards.
     Both,
     /// The directories of the shards, in a crawl that has several.
     OneOfSeveral,
@@ -191,7 +191,7 @@ impl Entry {
     }
 }
 
-/// The entries of the directory of a shard; that of a crawl of one shard has those of the crawl, too.
+/// The entries of the directory of a shard; the directory of a crawl of one shard has the entries of the crawl, too.
 pub fn of_shard(shard: Shard) -> impl Iterator<Item = Entry> {
     ENTRIES.into_iter().filter(move |entry| match entry.place {
         Place::Crawl => shard.is_whole(),

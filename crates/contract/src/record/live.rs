@@ -79,7 +79,7 @@ pub struct Live {
     pub shards: Vec<ShardLive>,
 }
 
-/// One shard of a crawl, at this moment: what tells whether it lags behind the others.
+/// One shard of a crawl, at this moment: figures that show whether it lags behind the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShardLive {
     /// Its number, from 0 on.
@@ -114,7 +114,7 @@ pub struct ShardLive {
 }
 
 impl ShardLive {
-    /// The shard of this `number`, of which `live` tells all.
+    /// The shard of this `number`, of which `live` says all.
     pub fn of(number: usize, live: &Live) -> ShardLive {
         let Snapshot { statistics, gauges, .. } = &live.figures;
         ShardLive {

@@ -3,8 +3,8 @@
 //!
 //! `crawl.log` is the file that is written. At its size it becomes `crawl.log.00001`, then `crawl.log.00002`, and an
 //! empty one takes its place; no numbered file is ever touched again, so anyone who wants the room may remove the
-//! oldest ones. The files are told, not state: nothing is synced, and a line that a crash tore is ended where the next
-//! session begins.
+//! oldest ones. The files are reports, not state: nothing is synced, and a line that a crash tore is ended where the
+//! next session begins.
 
 use std::path::{Path, PathBuf};
 
@@ -215,7 +215,7 @@ fn for_each_line_of(file: &DiskFile, each: &mut dyn FnMut(&[u8]) -> Result<()>) 
     Ok(())
 }
 
-/// The whole lines at the end of the log at `path`, the oldest first, so many as lie in its last `bytes_max` bytes.
+/// The whole lines at the end of the log at `path`, the oldest first, as many as are in its last `bytes_max` bytes.
 pub fn last_lines(disk: &Disk, path: &Path, bytes_max: usize) -> Result<Vec<u8>> {
     let mut parts: Vec<Vec<u8>> = Vec::new();
     let mut left = bytes_max as u64;
@@ -224,7 +224,7 @@ pub fn last_lines(disk: &Disk, path: &Path, bytes_max: usize) -> Result<Vec<u8>>
         let start = len.saturating_sub(left);
         let mut part = vec![0; usize::try_from(len - start).unwrap_or(bytes_max)];
         file.read_exact_at(&mut part, start)?;
-        // behind the last line end lies a line that is being written, before the first one the rest of one that is cut
+        // behind the last line end is a line that is being written, before the first one the rest of one that is cut
         part.truncate(memchr::memrchr(b'\n', &part).map_or(0, |end| end + 1));
         if start > 0 {
             part.drain(..memchr::memchr(b'\n', &part).map_or(part.len(), |end| end + 1));
@@ -252,7 +252,7 @@ pub fn newest_line(disk: &Disk, path: &Path, is_wanted: &dyn Fn(&[u8]) -> bool) 
 
 fn newest_line_of(file: &DiskFile, is_wanted: &dyn Fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>> {
     let mut start = file.len()?;
-    // what lies behind `start` up to the next line end: the rest of a line that began before
+    // the bytes behind `start` up to the next line end: the rest of a line that began before
     let mut rest: Vec<u8> = Vec::new();
     let mut is_whole = false;
     while start > 0 {
@@ -263,7 +263,7 @@ fn newest_line_of(file: &DiskFile, is_wanted: &dyn Fn(&[u8]) -> bool) -> Result<
         block.append(&mut rest);
         let mut end = block.len();
         while let Some(at) = memchr::memrchr(b'\n', &block[..end]) {
-            // behind the last line end of the file lies a line that is being written
+            // behind the last line end of the file is a line that is being written
             if is_whole && is_wanted(&block[at + 1..end]) {
                 return Ok(Some(block[at + 1..end].to_vec()));
             }

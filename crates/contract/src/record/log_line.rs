@@ -6,7 +6,7 @@ use crate::clock::Time;
 use crate::outcome::Cause;
 use crate::text::escape::field;
 
-/// One attempt as its line tells it. Texts are escaped as they are in the log.
+/// One attempt as its line has it. Texts are escaped as they are in the log.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadLine<'a> {
     /// Status of the answer, or the code of the failure or reason.

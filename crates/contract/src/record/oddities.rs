@@ -4,8 +4,8 @@
 //! Bounded, whatever the web does: a fixed number of hosts of each kind is kept by name, the others are counted. The
 //! record lasts as long as the process: a crawl that goes on later reports what it meets itself.
 //!
-//! Bounded, whatever the web does: so many hosts of each kind are told by name, the others are counted. Of the life of
-//! the process: a crawl that goes on tells what it meets itself.
+//! Bounded, whatever the web does: this many hosts of each kind are named, the others are counted. Of the life of the
+//! process: a crawl that goes on reports what it meets itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,7 +14,7 @@ use std::ops::AddAssign;
 use crate::text::escape::Escaped;
 use crate::text::figures::count;
 
-/// Hosts of each kind that are told.
+/// Hosts of each kind that are named.
 const HOSTS_TOLD: usize = 16;
 /// Names of hosts of each kind that the closing lines show.
 const HOSTS_SHOWN: usize = 3;

@@ -10,7 +10,7 @@ use crate::text::figures::{count, date, fraction, size};
 /// The round that goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoundFigures {
-    /// 1, 2, 3, ...; of several shards, which have rounds of their own, the latest.
+    /// 1, 2, 3, ...; of several shards, which have separate rounds, the latest.
     pub number: u32,
     /// Begin of the round, in milliseconds.
     pub begun_ms: u64,
@@ -18,7 +18,7 @@ pub struct RoundFigures {
     pub limit: f64,
     /// Pages of a domain without supporters.
     pub pages_min: u64,
-    /// Pages of a domain at the limit, and of those of the seeds.
+    /// Pages of a domain at the limit, and of domains of the seeds.
     pub pages_max: u64,
     /// Hosts in memory that wait for the next round.
     pub resting_hosts: u64,

@@ -98,7 +98,7 @@ pub struct Ends {
 pub struct CheckpointCosts {
     /// Checkpoints that became durable.
     pub count: u64,
-    /// Time that the crawl stood still for their cuts, and afterwards for the removal of what they supersede.
+    /// Time for which the crawl was stopped for their cuts, and afterwards for the removal of what they supersede.
     #[serde(rename = "pause_s", with = "super::seconds")]
     pub pause: Duration,
     /// The longest pause among those.

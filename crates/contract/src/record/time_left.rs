@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::{DiskWait, Gauges, Statistics};
 use crate::text::figures::{short, span};
 
-/// Slower than this no pace is told from standing still.
+/// A slower pace is taken for no progress.
 const PACE_MIN: f64 = 0.01;
 
 /// The event by which the crawl is expected to end.

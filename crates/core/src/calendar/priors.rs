@@ -17,7 +17,7 @@ use crate::fingerprint::Fingerprint;
 const SETS: usize = 1_024;
 /// Hosts of a set.
 const WAYS: usize = 4;
-/// The weight, in pages' days, that the moments of all hosts have beside those of one.
+/// The weight, in pages' days, that the moments of all hosts have beside the moments of one.
 const COMMON_WEIGHT: f64 = 5.0;
 /// Weights do not grow past this: what was learnt long ago fades.
 const WEIGHT_MAX: f64 = 2_000.0;

@@ -9,10 +9,10 @@
 //! so that a page whose rate drifts is followed; and of the visits only four sums are kept ([`History`]), with which
 //! changed intervals have their mean length each.
 //!
-//! The wait is that of the optimal allocation for freshness of the same authors ("Effective page refresh policies for
-//! web crawlers", ACM TODS 28(4), 2003): visits are worth the same everywhere, at the margin. With rate x and interval
-//! I one more visit wins the fresh time (1 - (1 + xI) e^-xI) / x; the interval is where the expectation of that over
-//! the classes is what a visit has to win.
+//! The wait follows the optimal allocation for freshness of the same authors ("Effective page refresh policies for web
+//! crawlers", ACM TODS 28(4), 2003): visits are worth the same everywhere, at the margin. With rate x and interval I
+//! one more visit wins the fresh time (1 - (1 + xI) e^-xI) / x; the interval is where the expectation of that over the
+//! classes is what a visit has to win.
 //!
 //! Cost: two or three exponentials for each class, and one for each class with weight and step of the search; some
 //! microseconds a visit.

@@ -235,7 +235,7 @@ fn what_was_cut_plans_the_same_and_what_cannot_be_read_is_learnt_again() {
     }
 }
 
-/// Pages with one interval, and a crawl that starts so many visits a day, by month: the stretch and the lag. It is
+/// Pages with one interval, and a crawl that starts this many visits a day, by month: the stretch and the lag. It is
 /// resumed each month.
 fn overload(demand: impl Fn(usize) -> f64, months: usize) -> Vec<(f64, f64)> {
     let interval = DAY * 2;

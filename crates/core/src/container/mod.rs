@@ -190,7 +190,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Nothing was written; what stands for the page is the record at `record` of key.dat, if anything does.
+    /// Nothing was written; the record at `record` of key.dat represents the page, if anything does.
     pub fn nothing(record: u64) -> Stored {
         Stored { record, bytes: 0, saved: None, not_modified: false, payload_bytes: 0 }
     }

@@ -188,7 +188,7 @@ impl Index {
         self.addresses.find(key, url, |offset| self.keys.read_if_whole(offset))
     }
 
-    /// Appends the records of removed pages of files before `file`, and of those of that file whose place has come:
+    /// Appends the records of removed pages of files before `file`, and of the ones in that file whose place has come:
     /// where no record was lost, each is again where it was.
     fn bury(&mut self, tombs: &mut VecDeque<((u32, u8), Tombstone)>, file: u32, maker: &KeyMaker) -> Result<()> {
         while let Some(((number, generation), tomb)) = tombs.front() {

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use super::{Disk, Result};
 
-/// Files that are superseded, and those of them that may go.
+/// Files that are superseded, and the ones among them that may go.
 #[derive(Debug)]
 pub struct Ledger {
     /// The newest durable checkpoint.

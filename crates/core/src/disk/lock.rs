@@ -12,7 +12,7 @@ use std::path::Path;
 use super::real::{NOFOLLOW, NONBLOCK, open_file};
 use super::{Error, Result};
 
-/// The file whose lock is that of the directory.
+/// The file whose lock is the lock of the directory.
 pub const LOCK_FILE: &str = "LOCK";
 const MODE: u32 = 0o600;
 

@@ -1,7 +1,7 @@
 //! A scalable blocked Bloom filter: says for certain that a key is new, in about one cache miss a slice.
 //!
-//! A filter of m bits with k bits a key that holds n keys takes a foreign key for one of its own with probability
-//! p = (1 - e^(-kn/m))^k. For given n and p the smallest is
+//! A filter of m bits with k bits a key that holds n keys takes a foreign key for one of its keys with probability p =
+//! (1 - e^(-kn/m))^k. For given n and p the smallest is
 //!
 //! ```text
 //! m = -n ln p / (ln 2)^2        k = m/n ln 2

@@ -7,9 +7,9 @@
 //! from an LRU and a Bloom filter.
 //!
 //! # What is promised
-//! - **Results are those of carrying out the operations one by one.** `check` says whether its key is stored at its
-//!   place in the order, with the value it then has; `check_update` says the same and stores; `update` stores. So of
-//!   several `check_update`s of a new key the first is unique and the rest are duplicates, all of them are when an
+//! - **Results are the same as of carrying out the operations one by one.** `check` says whether its key is stored at
+//!   its place in the order, with the value it then has; `check_update` says the same and stores; `update` stores. So
+//!   of several `check_update`s of a new key the first is unique and the rest are duplicates, all of them are when an
 //!   `update` came before, and the last update wins.
 //! - **Order.** Results of a bucket come in the order in which its operations were asked for, over all batches.
 //!   Between buckets there is no order. Every operation is dispatched exactly once.
@@ -243,8 +243,8 @@ impl<K: Key, V: Value, A: Aux> Drum<K, V, A> {
         self.push(Op::CheckUpdate, key, Some(value), aux)
     }
 
-    /// The worth of the merge that [`Drum::next_merge`] would hand out now, compared with those of other DRUMs for the
-    /// same need; `None` where there is none.
+    /// The worth of the merge that [`Drum::next_merge`] would hand out now, compared with the merges of other DRUMs for
+    /// the same need; `None` where there is none.
     pub fn merge_gain(&self, need: Need) -> Option<f64> {
         let chosen = self.merging.choose(&self.buckets, &self.options, need).filter(|_| self.merging.has_room());
         chosen.map(|(_, gain)| gain)

@@ -1,8 +1,8 @@
 //! A bucket of the repository: keys in rising order with their values, in one immutable file. docs/FORMATS.md draws it.
 //!
 //! Blocks of up to 1024 keys: a head with the checksums, the keys in the two columns of [`super::rice`], then the
-//! values in a column of their own with its own checksum, so that who wants the keys only passes over it. A tail with
-//! the number of keys and blocks ends the file: one that lost blocks is not taken for a smaller one.
+//! values in a separate column with its own checksum, so that a reader of keys only skips it. A tail with the number of
+//! keys and blocks ends the file: one that lost blocks is not taken for a smaller one.
 //!
 //! Cost: 4.9 bytes a key at 100 M random keys in all, and a bit a key less for each doubling of their number.
 

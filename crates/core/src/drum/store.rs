@@ -3,7 +3,7 @@
 //!
 //! Answers are exact whichever layer gives them: the LRU holds only what was stored, the Bloom filter decides only
 //! "new", and everything else is left to the DRUM. The layers see operations in the order of the calls, so that an
-//! answer that comes at once and one that comes later are those of the same order.
+//! answer that comes at once and one that comes later are of the same order.
 
 use std::path::{Path, PathBuf};
 
@@ -53,8 +53,8 @@ pub struct Store<V, A> {
 
 impl<V: Value, A: Aux> Store<V, A> {
     /// Opens the DRUM as [`Drum::open`] does and fills the Bloom filter with every key that is stored or will be,
-    /// unless these are so many that it would help nobody: then nothing but what is pending is read.
-    /// `progress` gets the number of keys passed so far and how many there may be, now and then.
+    /// unless there are too many for it to help: then nothing but what is pending is read. `progress` gets the number
+    /// of keys passed so far and how many there may be, now and then.
     pub fn open(
         disk: Disk,
         dir: &Path,

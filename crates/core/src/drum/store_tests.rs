@@ -152,7 +152,7 @@ impl<V: Value + PartialEq + std::fmt::Debug + Into<Option<u64>>> World<V> {
     }
 }
 
-/// Values without content, which `None` stands for.
+/// Values without content, which `None` represents.
 #[derive(Clone, Debug, PartialEq)]
 struct Nothing;
 

@@ -243,7 +243,7 @@ impl<'a> Check<'a> {
         Ok(grown)
     }
 
-    /// Names in the directory that the cut does not name, and whether they are those of files of a DRUM.
+    /// Names in the directory that the cut does not name, and whether they are names of files of a DRUM.
     pub fn unknown(&self) -> Result<Vec<(PathBuf, bool)>> {
         let named: HashSet<PathBuf> = self.named().into_iter().map(|(path, _)| path).collect();
         unknown(&self.disk, self.dir, |path| named.contains(path))
@@ -265,7 +265,7 @@ pub fn files(state: &DrumState, dir: &Path) -> Vec<(PathBuf, u64)> {
     named
 }
 
-/// Names in `dir` but for those that `keep` names, and whether they are those of files of a DRUM.
+/// Names in `dir` that `keep` does not name, and whether they are names of files of a DRUM.
 pub fn unknown(disk: &Disk, dir: &Path, keep: impl Fn(&Path) -> bool) -> Result<Vec<(PathBuf, bool)>> {
     let names = disk.list(dir)?.into_iter();
     let found = names.map(|name| (dir.join(&name), names::is_ours(&name)));

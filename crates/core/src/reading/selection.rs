@@ -17,7 +17,7 @@ use super::walk::{chars, edges, is_heading, is_unseen};
 
 /// Characters in 100 of a block that are in links, from which on it is navigation.
 const LINKED_MAX: usize = 45;
-/// The same for an introduction, and for a block below headings that are links: it is that of another page.
+/// The same for an introduction, and for a block below headings that are links: it belongs to another page.
 const LEAD_LINKED_MAX: usize = 15;
 /// Characters of a note, from which on it is content.
 const NOTE_CHARS: usize = 300;
@@ -67,7 +67,7 @@ impl Size {
 /// An element that the walk is in.
 #[derive(Clone, Copy, Default)]
 struct Open {
-    /// Its characters, with those of what is left out.
+    /// Its characters, including the ones that are left out.
     all: usize,
     kept: Size,
     is_link: bool,

@@ -3,7 +3,7 @@
 //!
 //! html5ever walks its stack of open elements for many a tag, so nested elements cost time that grows with the square
 //! of their depth. Each step of such a walk asks the sink for an element's name, or whether two are the same: those are
-//! counted here. All else is the sink's own: scraper's, or that of dom_query.
+//! counted here. All else is the sink's own: scraper's, or dom_query's.
 
 use std::borrow::Cow;
 use std::cell::Cell;

@@ -25,7 +25,7 @@
 //! # What is promised
 //!
 //! The result follows from the texts and their order alone. A group has two texts or more; its first is the one that
-//! came first, and stands for all. Every other is at least as alike to it, by estimate, as was asked for. A text is in
+//! came first, and represents all. Every other is at least as alike to it, by estimate, as was asked for. A text is in
 //! one group at most.
 
 mod groups;

@@ -81,7 +81,7 @@ fn groups_are_those_of_a_comparison_of_all_with_all() {
             assert_eq!(member.label, member.number.to_string().into_bytes());
         }
     }
-    // what is alike by a margin to a text that stands for itself is in a group, but for the odd pair that no band
+    // what is alike by a margin to a text that is first of its group is in a group, but for the odd pair that no band
     // has in common
     let stands_for_itself = |number: &usize| {
         members.iter().any(|member| member.number as usize == *number && member.resemblance == 1.0)

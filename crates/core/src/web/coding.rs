@@ -5,9 +5,9 @@
 //! error: what came out before is returned, and [`Ending`] says why it ends there. Whole bodies in gzip or zlib, as
 //! nearly all are, are inflated in one call (`whole`), with the same bound and the same result.
 //!
-//! A name that is none of the codings stands for none: servers write charsets, types and their own words there, over a
-//! plain body. Browsers show such a body as it came. Chromium then leaves the known codings of the same list alone,
-//! too; here and in Firefox they are undone, or `aws-chunked, gzip` would hide a page.
+//! A name that is none of the codings means none: servers write charsets, types and their own words there, over a plain
+//! body. Browsers show such a body as it came. Chromium then leaves the known codings of the same list alone, too; here
+//! and in Firefox they are undone, or `aws-chunked, gzip` would hide a page.
 
 mod stream;
 mod whole;

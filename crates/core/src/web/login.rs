@@ -108,7 +108,7 @@ pub fn form(html: &str, selector: &str) -> Result<Form, String> {
     }
     let value_of = |name: &str| element.value().attr(name).unwrap_or_default();
     if !value_of("method").eq_ignore_ascii_case("post") {
-        return Err("the form sends its fields in the URL (method GET), where a password must not stand".to_owned());
+        return Err("the form sends its fields in the URL (method GET), where a password must not be".to_owned());
     }
     let coding = value_of("enctype");
     if !coding.is_empty() && !coding.eq_ignore_ascii_case("application/x-www-form-urlencoded") {

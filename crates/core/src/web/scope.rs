@@ -115,9 +115,9 @@ impl ScopeOptions {
 pub struct SiteScope {
     /// The URLs that it holds for.
     pub matches: Vec<SiteMatch>,
-    /// Regular expressions that take in URLs of the site in addition to those of all.
+    /// Regular expressions that take in URLs of the site in addition to the general ones.
     pub include: Option<Vec<String>>,
-    /// Regular expressions that leave out URLs of the site in addition to those of all.
+    /// Regular expressions that leave out URLs of the site in addition to the general ones.
     pub exclude: Option<Vec<String>>,
     /// Most links between a seed and a URL of the site, in place of what holds for all.
     pub max_depth: Option<Option<u16>>,

@@ -1,4 +1,4 @@
-//! The search for those of an operator's tables of sites that hold for a URL.
+//! The search for the tables of sites of an operator that hold for a URL.
 //!
 //! A table names hosts, domains, starts of URLs, or regular expressions ([`SiteMatch`]); all that hold for a URL are
 //! found in their order ([`SiteIndex::of_url`]). What can hold for URLs of a host is found by the host's name and the

@@ -1,11 +1,11 @@
 //! The command line of a browser, and how it is confined.
 //!
-//! What every browser gets: no network of its own (a proxy with a name that nothing resolves stands before everything,
-//! this machine included), nothing that speaks to its maker, a profile that nobody else has, the environment of nobody.
-//! What it gets where the machine can do it, in this order:
+//! Every browser gets: no network (a proxy with a name that nothing resolves is before everything, this machine
+//! included), nothing that speaks to its maker, a profile that nobody else has, the environment of nobody. What it gets
+//! where the machine can do it, in this order:
 //!
-//! 1. Namespaces of its own (`unshare`, of util-linux): no network interface, and no process of it survives its first
-//!    one, stopped or not.
+//! 1. Its own namespaces (`unshare`, of util-linux): no network interface, and no process of it survives its first one,
+//!    stopped or not.
 //! 2. Only the network namespace, where no `/proc` can be mounted, as in most containers.
 //! 3. Only the signal that kills it with us (`setpriv`). Its pipe ends with us as well, and it ends with its pipe.
 //!
@@ -71,8 +71,8 @@ const ARGUMENTS: &[&str] = &[
     "--log-level=3",
 ];
 
-/// Features that are off: what speaks to servers of its own, what keeps pages that were left, and windows' pages of the
-/// browser itself, which cost more than the page.
+/// Features that are off: the ones that contact the browser maker's servers or keep pages that were left, and the
+/// browser's own pages in windows, which cost more than the page.
 const FEATURES_OFF: &[&str] = &[
     "AutofillServerCommunication",
     "BackForwardCache",

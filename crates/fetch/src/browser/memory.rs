@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Growth of the cheap figure, in bytes, after which the exact one is read again.
 const GROWTH_BYTES: u64 = 16 << 20;
-/// A tick of the kernel's times, as it tells them to programs (`USER_HZ`).
+/// A tick of the kernel's times, as programs see them (`USER_HZ`).
 const TICK_MS: u64 = 10;
 
 /// Processes of a browser.
@@ -121,7 +121,7 @@ fn is_renderer(pid: u32) -> bool {
     command_line(pid).iter().any(|argument| argument == "--type=renderer")
 }
 
-/// The arguments of a process; those of Chromium are one text with blanks in its own processes.
+/// The arguments of a process; in Chromium's own processes they are one text with blanks.
 fn command_line(pid: u32) -> Vec<String> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);

@@ -12,8 +12,8 @@
 //!   network namespace without an interface (`launch`).
 //! - **A browser has one page at a time**, so what its processes take is what the page takes, and a page that brings it
 //!   down brings down nobody else.
-//! - **Nothing outlives its page.** Each has a browser context of its own, which goes with it; workers, frames and
-//!   windows are of that context, and no service worker is registered.
+//! - **Nothing outlives its page.** Each has its own browser context, which goes with it; workers, frames and windows
+//!   are of that context, and no service worker is registered.
 //! - **Nothing outlives this process.** Its pipe ends with it, and where the machine can do it the kernel kills all
 //!   processes of the browser (`keeper`).
 //! - **Everything is bounded**: time, memory, processes, requests, bytes, the DOM, links, navigations, workers, origins

@@ -61,7 +61,7 @@ pub enum ResourceKind {
 /// An answer to a request of a page.
 #[derive(Clone, Debug)]
 pub struct Fulfilled {
-    /// The status code; the browser follows a redirect, and its target comes as a request of its own.
+    /// The status code; the browser follows a redirect, and its target comes as a separate request.
     pub status: u16,
     /// Fields as the server sent them. Those that describe a connection or the coding of the body are left out for the
     /// browser, since the body is decoded.

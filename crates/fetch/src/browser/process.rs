@@ -200,7 +200,7 @@ impl Process {
 impl Watch {
     fn begin(&mut self, memory_max: u64) {
         self.tree.look(true);
-        // a page has renderers of its own
+        // a page has its own renderers
         self.tree.pass_over_renderers();
         let (before, cpu_before) = (self.tree.others(), self.tree.cpu());
         self.page = Some(Usage { memory_max, before, cpu_before, cpu: Duration::ZERO, peak: 0 });

@@ -23,7 +23,7 @@ pub struct Program {
     pub version: String,
 }
 
-/// The browser at `program` (a path, or a name on `PATH`), or the first one on `PATH`. It is run to tell its version.
+/// The browser at `program` (a path, or a name on `PATH`), or the first one on `PATH`. It is run to get its version.
 pub fn find(program: Option<&Path>) -> Option<Program> {
     match program {
         Some(program) if program.components().count() > 1 => ask(program.to_path_buf()),
@@ -37,7 +37,7 @@ fn on_path(name: &Path) -> Option<Program> {
     std::env::split_paths(&std::env::var_os("PATH")?).find_map(|dir| ask(dir.join(name)))
 }
 
-/// The program at `path`, if it is one and tells a version.
+/// The program at `path`, if it is one and prints a version.
 fn ask(path: PathBuf) -> Option<Program> {
     if !path.is_file() {
         return None;

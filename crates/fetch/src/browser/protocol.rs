@@ -4,7 +4,7 @@
 //! A task reads and another one writes. Answers go to those who called; events go, in the order in which they came and
 //! in the reader's own task, to the listener that has their session or their browser context, so no queue of events can
 //! grow. A listener must not wait. Where nobody listens, a request that is paused is failed and a new target is let go.
-//! When the pipe ends, all calls fail and [`Connection::ended`] tells.
+//! When the pipe ends, all calls fail and [`Connection::ended`] says so.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +29,7 @@ pub(super) enum CallError {
     Refused(String),
 }
 
-/// Something that the browser tells without being asked.
+/// A message from the browser that answers no call.
 #[derive(Debug)]
 pub(super) struct Event {
     /// The session; empty for the browser's own.
@@ -141,7 +141,7 @@ impl Connection {
         }
         if let Ok(mut bytes) = serde_json::to_vec(&Message { id, method, params, session }) {
             bytes.push(0);
-            // the writer is gone with the browser, which the reader tells
+            // the writer is gone with the browser, which the reader reports
             let _ = self.out.send(bytes);
         }
     }
@@ -225,7 +225,7 @@ impl Connection {
         self.route(Event { session, method, params: message["params"].take() });
     }
 
-    /// Brings an event to the listener of its session, or of the browser context of the target that it tells of.
+    /// Brings an event to the listener of its session, or of the browser context of the target that it is about.
     fn route(&self, event: Event) {
         let listener = {
             let mut shared = self.shared();
@@ -286,7 +286,7 @@ pub(super) fn every_request() -> Value {
     json!({ "patterns": [{ "urlPattern": "*", "requestStage": "Request" }] })
 }
 
-/// New targets come paused, with sessions of their own.
+/// New targets come paused, with their own sessions.
 pub(super) fn attach() -> Value {
     json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true })
 }

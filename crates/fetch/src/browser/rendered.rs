@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default)]
 pub struct Rendered {
     /// The DOM as HTML, in UTF-8, with the open shadow roots as `<template shadowrootmode="open">`. What is in frames
-    /// is not in it: a frame is a document of its own.
+    /// is not in it: a frame is a separate document.
     pub dom: String,
     /// True if the DOM was cut at [`super::RenderOptions::dom_max`].
     pub dom_cut: bool,

@@ -79,7 +79,7 @@ pub struct FetchOptions {
     pub idle_max: usize,
     /// Root certificates that are trusted beside Mozilla's, for servers, proxies and name servers.
     pub roots: Vec<CertificateDer<'static>>,
-    /// Name servers; none for those of the system.
+    /// Name servers; empty for the name servers of the system.
     pub nameservers: Vec<NameServer>,
     /// Time for a lookup, all name servers together.
     pub dns_timeout: Duration,
@@ -140,7 +140,7 @@ struct Shared {
     clock: Arc<dyn Clock>,
     bodies: Bodies,
     answers: crossbeam_channel::Sender<Arrived>,
-    /// The operator was told that there are too few files.
+    /// The operator was warned that there are too few files.
     told_files: AtomicBool,
 }
 

@@ -6,8 +6,8 @@
 //! answer is asked for again over TCP.
 //!
 //! Servers are asked over UDP, over TLS or over HTTP/2 with TLS. The last two have to show a certificate for their name
-//! by an authority that is trusted for web servers too; one that cannot is told to the operator once, and never asked
-//! in another way. Their connections are kept; a question over one that has ended is asked again over a new one.
+//! by an authority that is trusted for web servers too; one that cannot is reported to the operator once, and never
+//! asked in another way. Their connections are kept; a question over one that has ended is asked again over a new one.
 //!
 //! Of an answer only those records are taken that belong to the name, over at most [`CNAMES_MAX`] aliases, and of them
 //! a bounded number. Nothing is remembered here: the DNS store keeps answers with their terms, so hickory's own cache
@@ -43,7 +43,7 @@ const CNAMES_MAX: usize = 16;
 const ADDRESSES_MAX: usize = 64;
 /// The next server is asked too when the one before has not answered for so long.
 const STAGGER_MAX: Duration = Duration::from_secs(2);
-/// Time for which the addresses of one family wait for those of the other: some servers never answer AAAA.
+/// Time for which the addresses of one family wait for the other family: some servers never answer AAAA.
 const OTHER_FAMILY: Duration = Duration::from_millis(500);
 /// Questions in progress over one TCP connection to a server.
 const QUESTIONS_MAX: usize = 4_096;
@@ -88,12 +88,12 @@ struct Asked {
     resolver: TokioResolver,
     /// The server, as it is written, if it is asked over TLS.
     secured: Option<Box<str>>,
-    /// The operator was told why it cannot be asked.
+    /// The operator was warned why it cannot be asked.
     is_told: AtomicBool,
 }
 
 impl NameServers {
-    /// The configured name servers, or those of the system.
+    /// The configured name servers, or the ones of the system.
     pub(super) fn new(options: &FetchOptions) -> Result<Self, StartError> {
         let fault = |e: NetError| StartError::Dns(e.to_string());
         let configs: Vec<(NameServerConfig, Option<Box<str>>)> = if options.nameservers.is_empty() {

@@ -5,8 +5,8 @@
 //! are kept, and the one that was not needed for longest goes, with its idle connections, when there are more. A crawl
 //! without proxies makes none, and asks for none.
 //!
-//! The libraries tell a proxy's failure from a server's in words only: of a proxy for SOCKS they hide even the error of
-//! the connection. The words are theirs; the tests of proxies hold them.
+//! The libraries distinguish a proxy's failure from a server's in words only: of a proxy for SOCKS they hide even the
+//! error of the connection. The words are theirs; the tests of proxies hold them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -42,12 +42,12 @@ const SAID: [&str; 2] = ["SOCKS error: ", "tunnel error: "];
 pub(super) struct ClientPool {
     direct: Arc<Clients>,
     resolver: GuardedResolver,
-    /// The one that was needed last stands last.
+    /// The one that was needed last is the last.
     by_proxy: Mutex<Vec<(ProxyUrl, Arc<Clients>)>>,
 }
 
 impl ClientPool {
-    /// The clients without a proxy, and those of the usual one, so that what is wrong with them is told at the start.
+    /// The clients without a proxy, and with the usual one, so that faults of them are reported at the start.
     pub(super) fn new(options: &FetchOptions, resolver: &GuardedResolver) -> Result<Self, StartError> {
         let direct = Arc::new(Clients::build(options, resolver, None)?);
         let pool = ClientPool { direct, resolver: resolver.clone(), by_proxy: Mutex::default() };

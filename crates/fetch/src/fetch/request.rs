@@ -105,8 +105,8 @@ impl Drop for Kept<'_> {
 }
 
 /// No address of the server is ever connected to from here. So the name is resolved here before the proxy hears of it,
-/// and has to mean an address that may be connected to. A `socks5` proxy is told that address; that any other one,
-/// which resolves the name itself, finds the same nobody can promise.
+/// and has to mean an address that may be connected to. A `socks5` proxy gets that address; that any other one, which
+/// resolves the name itself, finds the same nobody can promise.
 async fn behind_proxy(shared: &Shared, job: &FetchJob) -> Result<Arc<[IpAddr]>, NoAnswer> {
     if job.url.literal_address().is_some() {
         return Ok(Arc::default());
@@ -190,7 +190,7 @@ impl Exchange<'_> {
         };
         let headers =
             answer.headers().iter().map(|(name, value)| (name.as_str().as_bytes().into(), value.as_bytes().into()));
-        // that of a proxy says nothing of the server
+        // the address of a proxy says nothing of the server
         let address = answer.remote_addr().filter(|_| self.settings.proxy.is_none());
         let mut truncated = end.truncation();
         let (mut body, mut place) = arrived.load().await?;
@@ -238,7 +238,7 @@ impl Exchange<'_> {
             Err(failed) if failed.again.is_some() => failed,
             head => return head,
         };
-        tracing::debug!(origin = self.origin, detail = failed.detail, "requested over a connection of its own");
+        tracing::debug!(origin = self.origin, detail = failed.detail, "requested over a separate connection");
         if failed.again == Some(Again::OfOthers) {
             self.shared.idle.died(self.origin);
         }
@@ -274,13 +274,13 @@ impl Exchange<'_> {
                 }
             })
         };
-        // the connection has a time of its own within this one
+        // the connection has its own time within this one
         let head_until = (Instant::now() + options.timeout_connect + self.settings.timeout_head).min(self.deadline);
         let late = |cause, detail| Failed { cause, detail, http2: None, again: None };
         let answer = async {
             loop {
                 options.lease.may_send().await;
-                // each attempt has a time and a nonce of its own
+                // each attempt has its own time and nonce
                 let signature = head::of_signature(self.job, self.settings, self.shared.clock.wall());
                 let answer = tokio::select! {
                     biased;

@@ -6,7 +6,7 @@
 //! checked is the one that is connected to.
 //!
 //! IPv4 addresses come first, because more hosts are well served by them; when the first address does not answer, the
-//! client tries the others in turn, and those of the other family at the same time.
+//! client tries the others in turn, and addresses of the other family at the same time.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -49,7 +49,7 @@ pub(super) struct Pinned {
 }
 
 impl GuardedResolver {
-    /// A resolver that asks the configured name servers, or those of the system.
+    /// A resolver that asks the configured name servers, or the ones of the system.
     pub(super) fn new(options: &FetchOptions, guard: AddressGuard) -> Result<Self, StartError> {
         let servers = NameServers::new(options)?;
         Ok(GuardedResolver { inner: Arc::new(Inner { servers, guard, under_way: Mutex::default() }) })
@@ -61,8 +61,8 @@ impl GuardedResolver {
         Ok((addresses.into(), clock.now() + valid_for))
     }
 
-    /// The addresses by which the host `name` may be asked by somebody else, a proxy: those of `known` that pass the
-    /// guard, or where none is known, of those that the name servers tell.
+    /// The addresses by which a proxy may ask the host `name`: the ones in `known` that pass the guard, or if none is
+    /// known, the ones that the name servers return.
     pub(super) async fn permitted(&self, name: &str, known: &[IpAddr]) -> Result<Arc<[IpAddr]>, Cause> {
         if known.is_empty() {
             return self.inner.lookup(name).await.map(|(addresses, _)| addresses.into()).map_err(|no| no.cause);
@@ -118,7 +118,7 @@ impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let inner = self.inner.clone();
         Box::pin(async move {
-            // only a client that tells a proxy addresses asks for that of a literal one
+            // only a client that gives addresses to a proxy asks for the address of a literal one
             let literal = name.as_str().trim_matches(['[', ']']).parse::<IpAddr>().ok();
             let pinned = literal.map(|address| Arc::from([address])).or_else(|| {
                 let under_way = inner.under_way.lock().unwrap_or_else(PoisonError::into_inner);

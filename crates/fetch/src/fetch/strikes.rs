@@ -11,7 +11,7 @@ pub(super) const ORIGINS_MAX: usize = 16_384;
 
 /// Strikes by origin, up to a number that is never taken back.
 ///
-/// Two generations stand for an order by use: when the younger one is full, the older one is forgotten.
+/// Two generations approximate an order by use: when the younger one is full, the older one is forgotten.
 #[derive(Debug)]
 pub(super) struct Strikes {
     max: u8,
@@ -49,7 +49,7 @@ impl Strikes {
         self.with(|generations| generations.put(origin, self.max));
     }
 
-    /// Takes back those of `origin`, unless it is out.
+    /// Takes back the strikes of `origin`, unless it is out.
     pub(super) fn clear(&self, origin: &str) {
         self.with(|generations| {
             if generations.strikes(origin) < self.max {

@@ -8,8 +8,8 @@
 //!   counts only if it is nothing but URLs.
 //!
 //! A page at such an end that is no sitemap is a page like any other. A feed, or a sitemap, that a page links to is
-//! read for its dates: its links are found and judged like those of any document ([`Processor::dates_of_feed`]); a feed
-//! in JSON has its entries for links.
+//! read for its dates: its links are found and judged as in any document ([`Processor::dates_of_feed`]); a feed in JSON
+//! has its entries for links.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -100,7 +100,7 @@ impl Processor {
             let kind = match entry {
                 Entry::Sitemap if files == FILES_MAX => return too_far += 1,
                 Entry::Sitemap => LinkKind::Sitemap,
-                // it is a page of its own, which links to the rest of the feed
+                // it is a separate page, which links to the rest of the feed
                 Entry::Next => LinkKind::Other,
                 Entry::Page | Entry::Beside if is_linked => LinkKind::Other,
                 Entry::Page | Entry::Beside => LinkKind::Listed,

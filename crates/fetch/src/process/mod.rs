@@ -319,7 +319,7 @@ impl Processor {
         findings
     }
 
-    /// Nothing is asked of a forbidden address that stands in the redirect itself, not even for its robots.txt.
+    /// Nothing is asked of a forbidden address in the redirect itself, not even for its robots.txt.
     fn refuse_private_redirect(&self, findings: &mut Findings) {
         let Some(Err(reason)) = findings.redirect.as_ref().map(|(target, _)| self.judge_address(target)) else {
             return;

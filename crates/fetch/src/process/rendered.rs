@@ -1,7 +1,7 @@
 //! Pages that are rendered: whether one is, what it says when it was, and what it gets that it asks for.
 //!
-//! A rendered page is read like any other, by the answer's own header: what a browser has made of it stands in the
-//! place of its body. So a replay, which has that from the archive, finds what was found here ([`read_as_rendered`]).
+//! A rendered page is read like any other, by the answer's own header: what a browser has made of it is in the place of
+//! its body. So a replay, which has that from the archive, finds what was found here ([`read_as_rendered`]).
 //!
 //! Links that the page does not name itself (those in its frames) come from the browser. They are noted in the metadata
 //! record, since nothing else in the archive says them.
@@ -21,7 +21,7 @@ use crate::web::warc::{Header, Rendition};
 
 /// A longer page is not rendered.
 const DOCUMENT_MAX: usize = 4 << 20;
-/// Bytes of all links that are noted beside those of the page.
+/// Bytes of all links that are noted beside the links of the page.
 const OUTLINKS_BYTES_MAX: usize = 256 << 10;
 
 /// A page as a browser has made it.

@@ -125,7 +125,7 @@ fn fresh_for(resource: &Resource, kind: ResourceKind, usually: Duration) -> Opti
     let (control, vary) = (field("cache-control"), field("vary"));
     let varies = vary.split(',').map(str::trim).any(|by| matches!(by, "*" | "cookie" | "authorization"));
     let mut directives = control.split(',').map(str::trim);
-    // browsers give icons no kind of their own
+    // browsers give icons no separate kind
     let is_part = match kind {
         ResourceKind::Script
         | ResourceKind::Stylesheet

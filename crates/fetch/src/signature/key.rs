@@ -21,7 +21,7 @@ use super::jwk::Jwk;
 const PKCS8_START: [u8; 16] =
     [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
 const SEED_BYTES: usize = 32;
-/// A key in PEM with all that may stand before it is much shorter.
+/// A key in PEM with all that may come before it is much shorter.
 const FILE_BYTES_MAX: u64 = 16 << 10;
 /// Permissions of a file of a key: its owner may read and write it.
 const OWNER_ONLY: u32 = 0o600;
@@ -144,7 +144,7 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// Two are the same where others cannot tell them apart.
+/// Two are the same if others cannot distinguish them.
 impl PartialEq for SigningKey {
     fn eq(&self, other: &SigningKey) -> bool {
         self.jwk.kid == other.jwk.kid

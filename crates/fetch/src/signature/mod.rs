@@ -7,12 +7,12 @@
 //! A request says by `Signature-Agent` at which origin the public keys of its sender are, and carries a signature over
 //! its own authority and that field. A server that fetches the keys knows then who asked, whatever its address is.
 //!
-//! What it promises: every signature is of one request, with a time, an end and a nonce of its own. A private key is
-//! read from a file that only its owner may read, and is in no text that is made here: not in `Debug`, not in an error.
+//! What it promises: every signature is for one request, with its own time, end and nonce. A private key is read from a
+//! file that only its owner may read, and is in no text that is made here: not in `Debug`, not in an error.
 //!
-//! The forms are those of draft-ietf-webbotauth-httpsig-protocol (`Signature-Agent` as a dictionary), and, where it is
-//! set so, of the drafts before it (as a string); parameters are in the order of the test vectors of both. The choice
-//! of keys by thumbprint is from RFC 7638 and RFC 8037.
+//! The forms follow draft-ietf-webbotauth-httpsig-protocol (`Signature-Agent` as a dictionary), and, where it is set
+//! so, of the drafts before it (as a string); parameters are in the order of the test vectors of both. The choice of
+//! keys by thumbprint is from RFC 7638 and RFC 8037.
 
 mod base;
 mod jwk;

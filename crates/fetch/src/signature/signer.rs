@@ -39,7 +39,7 @@ pub enum Component {
     Method,
     /// The path.
     Path,
-    /// The query with its `?`, which stands alone where there is none.
+    /// The query with its `?`; if there is none, the `?` alone.
     Query,
     /// The whole URL.
     TargetUri,

@@ -4,8 +4,8 @@
 //! written as a stream: what belongs at its end is sorted or spooled in temporary files meanwhile, so memory does not
 //! grow with the archive, and the output may be a pipe.
 //!
-//! A WACZ stands alone. So what a selected revisit refers to comes along, and so do records under those spellings of
-//! URLs that its pages use ([`Spellings`]).
+//! A WACZ needs no other file. So what a selected revisit refers to comes along, and so do records under those
+//! spellings of URLs that its pages use ([`Spellings`]).
 
 mod index;
 mod package;
@@ -39,8 +39,8 @@ const SEGMENT_BYTES: u64 = 1 << 30;
 #[command(after_help = "\
 The file has archive/data-*.warc.gz (the records as they are stored), archive/spellings.warc.gz (revisit records for \
 links that name a page in another spelling), indexes/index.cdx.gz with index.idx, pages/pages.jsonl with all HTML \
-pages, the seeds first, and datapackage.json. The records are those of crawler export warc: the file stands alone. \
-Name the file .wacz. It opens in ReplayWeb.page and in other readers of WACZ.
+pages, the seeds first, and datapackage.json. The records are the same as from crawler export warc: the file needs no \
+other. Name the file .wacz. It opens in ReplayWeb.page and in other readers of WACZ.
 
 Examples:
   crawler export wacz --output site.wacz

@@ -1,6 +1,6 @@
 //! The ZIP file of a WACZ, and the manifest of what is in it.
 //!
-//! Written from the beginning to the end without a look back: sizes and checksums stand behind each file and in the
+//! Written from the beginning to the end without a look back: sizes and checksums are behind each file and in the
 //! directory at the end, which has 64-bit fields where they are needed (ZIP64). Files that are compressed already are
 //! stored as they are, so that readers seek in them.
 

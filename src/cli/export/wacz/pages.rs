@@ -16,7 +16,7 @@ use crate::web::html::{is_html, title};
 /// Bytes of the text of a page; what is beyond is left out.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// Pages as they come, in temporary files: the list stands behind the WARC files that they are found in.
+/// Pages as they come, in temporary files: the list comes behind the WARC files that they are found in.
 pub(super) struct Pages {
     text: bool,
     seeds: BufWriter<File>,

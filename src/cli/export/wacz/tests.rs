@@ -134,7 +134,7 @@ fn every_html_page_is_listed_with_its_title_and_its_text_on_request() {
 #[test]
 fn every_line_of_the_index_leads_to_a_record_of_its_url() {
     for compression in [Compression::Gzip, Compression::Zstd, Compression::None] {
-        // so short that every exchange has a file of its own
+        // so short that every exchange has its own file
         let archive = FakeArchive { compression: Some(compression), ..archive() };
         let files = export(&archive, 1, &["--robots", "--memory", "1MiB"]);
         assert!(files.contains_key("archive/data-00005.warc.gz") && !files.contains_key("archive/data-00006.warc.gz"));

@@ -121,7 +121,7 @@ impl Found {
     }
 }
 
-/// The URL in an attribute, with those that stand beside it.
+/// The URL in an attribute, with the attributes beside it.
 fn url(element: &Element, attribute: &str, beside: &[&str]) -> Option<Value> {
     let url = element.attr(attribute)?;
     let mut named = attributes(element, beside);
@@ -130,7 +130,7 @@ fn url(element: &Element, attribute: &str, beside: &[&str]) -> Option<Value> {
     Some(Value::Object(named))
 }
 
-/// Returns those of these attributes that the element has.
+/// Returns the ones of these attributes that the element has.
 fn attributes(element: &Element, names: &[&str]) -> Map<String, Value> {
     let there = names.iter().filter_map(|&name| Some((name.to_owned(), json!(element.attr(name)?))));
     there.collect()

@@ -1,8 +1,8 @@
 //! `crawler export wat`: what records say of themselves and what pages name, as JSON, in the form of Common Crawl's WAT
 //! files.
 //!
-//! Names and structure are those of the extractor that makes them (webarchive-commons): numbers are texts, and a field
-//! that comes several times is a list. What a page names is found by a parser of the HTML standard, so that comments,
+//! Names and structure follow the extractor that makes them (webarchive-commons): numbers are texts, and a field that
+//! comes several times is a list. What a page names is found by a parser of the HTML standard, so that comments,
 //! scripts and templates name nothing; see [`html`].
 
 mod html;

@@ -10,7 +10,7 @@ use crate::exchange::Revision;
 /// The way in which a list of seeds is added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Adding {
-    /// Its seeds are fetched again, in a round of their own.
+    /// Its seeds are fetched again, in a separate round.
     pub is_round: bool,
     /// A crawl that has ended goes on.
     pub reopens: bool,

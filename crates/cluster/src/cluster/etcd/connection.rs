@@ -20,7 +20,7 @@ use crate::web::secret::{REDACTED, Secret, SecretAddress};
 
 /// A connection that is not there within this time is not waited for: members are near.
 const CONNECT: Duration = Duration::from_secs(2);
-/// Connections that lie still are asked whether they are alive.
+/// Idle connections are asked whether they are alive.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 /// No answer is longer: some ten thousand keys.
 const ANSWER_BYTES_MAX: usize = 64 << 20;

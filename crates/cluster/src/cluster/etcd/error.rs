@@ -87,7 +87,7 @@ pub(super) fn wants_token(error: &EtcdError) -> bool {
     *code == 16 || *code == 3 && (message.contains("user name is empty") || message.contains("auth"))
 }
 
-/// A fault with all its causes: that of reqwest alone says little.
+/// A fault with all its causes: reqwest's text alone says little.
 pub(super) fn with_causes(fault: &dyn std::error::Error) -> String {
     let mut text = fault.to_string();
     let mut cause = fault.source();

@@ -30,7 +30,7 @@ use wire::{LeaseAnswer, PlainAnswer, RangeAnswer, Streamed, TxnAnswer, below, en
 /// The number of keys that are read in one answer.
 const PAGE_KEYS: usize = 1_000;
 
-/// The client. It has a thread of its own for the network.
+/// The client. It has a separate thread for the network.
 pub struct Etcd {
     connection: Connection,
 }

@@ -25,7 +25,7 @@ pub struct Change {
 /// Events of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watched {
-    /// Changes: all those of each revision that is among them, in order.
+    /// Changes: complete for each revision that is among them, in order.
     Changes(Vec<Change>),
     /// Nothing in the time that was given.
     Nothing,

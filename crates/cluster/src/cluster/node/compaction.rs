@@ -1,4 +1,4 @@
-//! Compaction: etcd keeps every old value until it is told not to. One node at a time tells it, for all.
+//! Compaction: etcd keeps every old value until a client asks it to compact. One node at a time does so, for all.
 
 use std::collections::VecDeque;
 use std::time::Duration;

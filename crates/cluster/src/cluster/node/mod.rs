@@ -93,7 +93,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Claims {
     held: HashMap<u32, (u64, Arc<Hold>)>,
-    /// Claims that are being made: their answer may come after the watch has told of them.
+    /// Claims that are being made: their answer may come after the watch has reported them.
     in_progress: HashSet<u32>,
     /// Epochs of claims that were given out: none is for two openings.
     used: HashSet<u64>,
@@ -289,6 +289,6 @@ impl Ownership for EtcdOwnership {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // a panic elsewhere is told by the thread that had it; what is locked here is whole between two statements
+    // a panic elsewhere is reported by the thread that had it; what is locked here is whole between two statements
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,7 +10,7 @@ use super::super::ownership::ClusterError;
 use super::super::record::{FiguresRecord, NodeRecord, written};
 use super::{REVOKE_WAIT, Shared, lock};
 
-/// A lease is renewed so many times in its length.
+/// A lease is renewed this many times in its length.
 const RENEWALS: u32 = 4;
 /// Time for which a name is waited for beyond the length of a lease.
 const NAME_WAIT: Duration = Duration::from_secs(10);
@@ -18,7 +18,7 @@ const NAME_WAIT: Duration = Duration::from_secs(10);
 /// Time between two reports of something that repeats itself.
 const TELL: Duration = Duration::from_secs(10);
 
-/// Something that is told now and then.
+/// A message that is logged now and then.
 #[derive(Default)]
 struct Repeated(Option<Instant>);
 
@@ -99,7 +99,7 @@ fn renew(shared: &Shared, id: u64, lease: &Lease, interval: Duration, told: &mut
     match shared.crawl.etcd.renew(id, interval / 2) {
         Ok(lasts) => {
             let lasts = lasts.min(shared.options.lease);
-            // one that does not count was sent before the clocks were found to have stood still
+            // one that does not count was sent before the clocks were found to have stopped
             if lease.renewed(sent, lasts) { interval } else { pause(shared.options.lease) }
         }
         Err(EtcdError::NoLease) => {

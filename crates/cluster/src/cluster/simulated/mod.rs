@@ -72,7 +72,7 @@ pub struct SimulatedRegistry {
 }
 
 impl SimulatedRegistry {
-    /// A crawl of so many shards with these limits, that nobody has begun with.
+    /// A crawl of this many shards with these limits, which nobody has begun.
     pub fn new(
         shards: u32,
         quota: QuotaRecord,

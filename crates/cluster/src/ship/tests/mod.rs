@@ -1,8 +1,8 @@
 //! Shipping as a whole: random checkpoints, failures between all steps, owners that are deposed.
 //!
-//! The model is a directory whose files change as those of a crawl do, a head that moves by a commit, and what each
-//! checkpoint had. The store refuses an object that is put with other bytes than before, or after it was deleted, and
-//! the deletion of one that the head names.
+//! The model is a directory whose files change as in a crawl, a head that moves by a commit, and what each checkpoint
+//! had. The store refuses an object that is put with other bytes than before, or after it was deleted, and the deletion
+//! of one that the head names.
 
 pub(super) mod memory;
 
@@ -115,7 +115,7 @@ impl Owner {
         if rng.u32(..12) == 0
             && let Some((_, lineage, bytes)) = self.content.get_mut(Path::new(&tail))
         {
-            // as key records that a compaction has changed where they lie
+            // as key records that a compaction has changed in place
             *lineage += 1;
             bytes.first_mut().into_iter().for_each(|byte| *byte ^= 1);
         }

@@ -17,7 +17,7 @@ static FILES: AtomicU64 = AtomicU64::new(0);
 /// The places of the bytes of a file.
 #[derive(Debug)]
 pub(super) struct Placed {
-    /// Tells its blocks in the cache from those of others.
+    /// Distinguishes its blocks in the cache from blocks of others.
     number: u64,
     bytes: u64,
     content: Content,

@@ -1,10 +1,10 @@
 //! Crawl directories as manifests in the store have them, as a disk that is read by ranges.
 //!
-//! A view lies over a disk, or over nothing. What the disk has comes from there; what it has not, and a mounted
-//! manifest has, is read from the store. So everything that reads a crawl through a [`Disk`] reads one in a store:
-//! `list`, `get`, `export`, `verify`, an owner that has left the archive in the store, a shard that reads the link
-//! files of one on another machine. What is written goes to the disk beneath; files in the store are never changed,
-//! and one that is hidden by a file of the disk stays hidden.
+//! A view is over a disk, or over nothing. What the disk has comes from there; what it has not, and a mounted manifest
+//! has, is read from the store. So everything that reads a crawl through a [`Disk`] reads one in a store: `list`,
+//! `get`, `export`, `verify`, an owner that has left the archive in the store, a shard that reads the link files of one
+//! on another machine. What is written goes to the disk beneath; files in the store are never changed, and one that is
+//! hidden by a file of the disk stays hidden.
 //!
 //! A value file in the store has its final name there, also while its owner writes it: the one who reads it, or goes on
 //! from it, takes it for closed at the length that the checkpoint notes.
@@ -27,8 +27,8 @@ use cache::Cache;
 use file::{Placed, RemoteFile};
 
 /// The records of an archive. Their address file is not shipped. Where there is no disk on which it can be built
-/// ([`crate::container::make_addresses`]), one that covers nothing stands in for it, with which a reader goes through
-/// the records when it is opened.
+/// ([`crate::container::make_addresses`]), one that covers nothing replaces it, with which a reader goes through the
+/// records when it is opened.
 const KEYS: &str = "pages/key.dat";
 /// Suffix of the name of a value file that is written.
 const OPEN: &str = ".open";
@@ -58,7 +58,7 @@ struct Mount {
 }
 
 impl StoreView {
-    /// A view of `store` over `under`, or over nothing, that keeps so many bytes in memory.
+    /// A view of `store` over `under`, or over nothing, that keeps this many bytes in memory.
     pub fn new(store: Arc<dyn ObjectStore>, under: Option<Disk>, cache_bytes: usize) -> Arc<StoreView> {
         let (mounts, cache) = (RwLock::default(), Arc::new(Cache::new(cache_bytes)));
         Arc::new(StoreView { store, under, mounts, cache })
@@ -69,8 +69,8 @@ impl StoreView {
         Disk::new(self.clone())
     }
 
-    /// Shows the files of `manifest` in `dir`, those of `kinds`, in the place of what was mounted there. Files that are
-    /// open stay as they are. What the disk beneath has comes first.
+    /// Shows the files of `manifest` in `dir` that are of `kinds`, in the place of what was mounted there. Files that
+    /// are open stay as they are. What the disk beneath has comes first.
     pub fn mount(&self, dir: &Path, manifest: &Manifest, kinds: &dyn Fn(FileKind) -> bool) {
         self.put(dir, manifest, kinds, Mount::default());
     }
@@ -162,7 +162,7 @@ impl Backend for StoreView {
         if mode == Mode::Write || self.find(path).is_none() {
             return disk.open(path, mode);
         }
-        // one that is made would hide that of the store
+        // one that is made would hide the one of the store
         match (mode, self.under(path, |disk| disk.open(path, Mode::Write))?) {
             (Mode::Create, Some(file)) => Ok(file),
             (Mode::Create, None) => Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "it is in the store")),
@@ -316,7 +316,7 @@ mod tests {
         // its owner writes it here
         std::fs::write(pages.join("value-00000.warc.gz.open"), b"more").unwrap();
         assert!(!disk.list(&pages).unwrap().contains(&"value-00000.warc.gz".to_owned()));
-        // nothing that lies here counts
+        // nothing that is here counts
         view.mounts.write().unwrap().get_mut(dir.path()).unwrap().hides = true;
         assert_eq!(disk.read(&key).unwrap(), content);
         assert_eq!(disk.list(&pages).unwrap(), ["key.dat", "value-00000.warc.gz"]);

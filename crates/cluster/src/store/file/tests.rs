@@ -1,4 +1,4 @@
-//! The directory as a store: what power cuts, kills and faults of the disk leave, and what lies aside.
+//! The directory as a store: what power cuts, kills and faults of the disk leave, and the files that are written aside.
 
 use super::*;
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};

@@ -233,7 +233,7 @@ fn not_sent(error: &dyn std::error::Error) -> Trouble {
     Trouble::NotSent(text(error))
 }
 
-/// An error with what lies behind it: the innermost says what happened.
+/// An error with its causes: the innermost says what happened.
 fn text(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -7,7 +7,7 @@ use hyper::StatusCode;
 
 use crate::store::Error;
 
-/// Characters of a store's words that are told.
+/// Characters of a store's words that are shown.
 const WORDS_MAX: usize = 300;
 
 /// A fault that came instead of success.

@@ -13,7 +13,7 @@ const LABEL_BYTES: usize = 24;
 /// Offset at which the first frame begins: behind header and label.
 pub(super) const CONTENT_AT: u64 = HEADER_BYTES + LABEL_BYTES as u64;
 
-/// One file of one slot; a slot that gets records after all of its own were read gets another one.
+/// One file of one slot; a slot that gets records after all its records were read gets another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlotFile {
     pub place: Place,

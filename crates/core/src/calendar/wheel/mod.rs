@@ -18,7 +18,7 @@
 //! levels before it, four times at most for intervals up to 64 days ([`Level`]).
 //!
 //! A slot of any level whose time has passed whole is not dealt: all of its records are due, and they are given out as
-//! they are. When work has waited for hours, slots are not dealt on purpose, so that a crawl that stood still, or that
+//! they are. When work has waited for hours, slots are not dealt on purpose, so that a crawl that was stopped, or that
 //! has more to do than it can, has a few large files and not thousands of small ones.
 //!
 //! Records of a slot gather in a buffer, which becomes a frame of its file when it is full. Files have a
@@ -100,7 +100,7 @@ pub struct Figures {
     pub due_today: u64,
     /// Time by which the oldest slot that was not read whole is late; zero where all are read that have ended.
     pub late: Duration,
-    /// The first moment at which one may be given out: that of its minute, else that at which a coarse slot begins.
+    /// The first moment at which one may be given out: the moment of its minute, else the beginning of a coarse slot.
     pub next: Option<Time>,
     /// Records that were put, and records that were taken, since it was opened.
     pub put: u64,

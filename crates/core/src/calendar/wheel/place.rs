@@ -1,4 +1,4 @@
-//! Slots of the wheel: how wide those of each level are, which one a record belongs to, and when a slot's turn comes.
+//! Slots of the wheel: their width at each level, which one a record belongs to, and when a slot's turn comes.
 //!
 //! Which level takes a record follows from the present time alone ([`Horizons`]), so that nothing has to be kept of it.
 
@@ -60,8 +60,8 @@ impl Level {
     }
 }
 
-/// A slot, by its level and its number: that of its first moment in units of the level since the epoch. The number of
-/// `later` is the day from which on its records are due.
+/// A slot, by its level and its number: its first moment in units of the level since the epoch. The number of `later`
+/// is the day from which on its records are due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// Its level, which says how wide the slot is.

@@ -11,7 +11,7 @@ use super::frame::Head;
 use super::place::{Level, Place};
 use crate::disk::{Error, Result};
 
-/// The durable state of a wheel; small, part of the catalog. The default is that of an empty one.
+/// The durable state of a wheel; small, part of the catalog. The default is the state of an empty one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WheelState {
     /// The newest generation that a file was given.

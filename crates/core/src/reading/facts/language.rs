@@ -4,7 +4,7 @@ use whatlang::{Detector, Info, Lang};
 
 /// Bytes of a text that are looked at: the middle of a longer one, past what is at its top.
 const BYTES_MAX: usize = 16 << 10;
-/// Letters of a text whose direction is told.
+/// Letters of a text by which its direction is found.
 const LETTERS_MAX: usize = 100_000;
 
 /// Characters of a line that is a sentence, and no entry of a menu or a list.

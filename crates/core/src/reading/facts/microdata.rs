@@ -5,8 +5,8 @@
 //! users of schema.org's vocabulary expect: the text of an element is what a reader sees of it (no scripts, blocks
 //! parted, runs of white space one blank), and an attribute `content` is the value of any element that has one.
 //!
-//! By `itemref` a few elements can stand in many items, so the elements that are visited and the bytes of all values
-//! are bounded; what comes after is left out. A value counts once for each of its names.
+//! By `itemref` a few elements can be in many items, so the elements that are visited and the bytes of all values are
+//! bounded; what comes after is left out. A value counts once for each of its names.
 
 use std::collections::{HashMap, HashSet};
 

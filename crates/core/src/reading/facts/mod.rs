@@ -128,7 +128,7 @@ impl Facts<'_> {
     }
 
     fn stated_language(&self) -> Option<String> {
-        // several languages of a header field are those of its readers, not that of the text
+        // several languages of a header field are its readers', not the text's
         let of_header = || Some(self.content_language?.trim().to_owned()).filter(|tag| !tag.contains(','));
         let stated = self.of_root("lang").or_else(of_header);
         stated.filter(|tag| language::is_tag(tag))
@@ -193,7 +193,7 @@ impl Facts<'_> {
     }
 }
 
-/// Prefixes of properties that are told with Open Graph: its own, those of its types (<https://ogp.me>), Twitter's.
+/// Prefixes of properties that count as Open Graph: its own, its types' (<https://ogp.me>), Twitter's.
 const VOCABULARIES: [&str; 9] = ["og", "article", "book", "profile", "music", "video", "fb", "product", "twitter"];
 /// MIME types of feeds.
 const FEEDS: [&str; 3] = ["application/rss+xml", "application/atom+xml", "application/feed+json"];

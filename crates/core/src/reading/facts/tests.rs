@@ -109,7 +109,7 @@ fn items_take_elements_from_elsewhere_in_the_order_of_the_page_and_no_circle_is_
     let circle = "<div itemscope itemref=x></div><div id=x itemprop=k itemscope itemref=x></div>";
     let expected = json!([{"properties": {"k": [{"properties": {"k": ["ERROR"]}}]}}]);
     let found = fact(Fact::Microdata, circle);
-    // an item that refers to itself is a root, and so no property of its own
+    // an item that refers to itself is a root, and so not its own property
     assert!(found == expected || found == json!([{"properties": {"k": [{"properties": {}}]}}]), "{found}");
 }
 

@@ -68,7 +68,7 @@ impl Found {
         self.has_icon = false;
     }
 
-    /// Forgets the values beyond the first `count`: they stood in a tag that does not end.
+    /// Forgets the values beyond the first `count`: they were in a tag that does not end.
     pub(super) fn truncate(&mut self, count: usize) {
         self.values.truncate(count);
         self.text.truncate(self.values.last().map_or(0, |&(end, _)| end));

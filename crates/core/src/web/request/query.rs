@@ -3,9 +3,9 @@
 //! pywb and the tools around it look a POST up by its URL with `__wb_method=POST` and what its body says behind that: a
 //! form is decoded, JSON becomes a list of its leaves by name, everything else is base64. Cut at 4096 characters.
 //!
-//! The rules are those of cdxj-indexer (`postquery.py`), but for leaves of JSON that are no text: these are as pywb
-//! looks them up (`inputrequest.py`), `true`, `null` and `1` where cdxj-indexer 1.5 writes `True`, `None` and `1.0`.
-//! Benches `requests` and `requests/replay` hold the index to both.
+//! The rules follow cdxj-indexer (`postquery.py`), but for leaves of JSON that are no text: these are as pywb looks
+//! them up (`inputrequest.py`), `true`, `null` and `1` where cdxj-indexer 1.5 writes `True`, `None` and `1.0`. Benches
+//! `requests` and `requests/replay` hold the index to both.
 
 use data_encoding::BASE64;
 use serde::Deserialize;

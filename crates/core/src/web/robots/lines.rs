@@ -112,7 +112,7 @@ fn without_mark(bytes: &[u8]) -> &[u8] {
     &bytes[same..]
 }
 
-/// Gathers the groups that name `agent_token`, or if none does, those of `*`.
+/// Gathers the groups that name `agent_token`, or if none does, the groups for `*`.
 pub fn group_of<'a>(agent_token: &str, bytes: &'a [u8]) -> Group<'a> {
     let (mut ours, mut all) = (Group::default(), Group::default());
     let mut sitemap_lines = Vec::new();

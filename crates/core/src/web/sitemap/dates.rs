@@ -20,7 +20,7 @@ use crate::clock::Time;
 
 /// A date younger than this is not believed yet.
 const SETTLED: Duration = Duration::from_secs(60);
-/// Dates so close to one another are one: those of a file that is written in this time.
+/// Dates that are this close to one another are one: a file is written in this time.
 const AT_ONCE: Duration = Duration::from_secs(60);
 /// The least number of entries with a date of which the same date for all is suspicious.
 const ENTRIES_MIN: usize = 10;

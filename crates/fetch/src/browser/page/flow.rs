@@ -137,7 +137,7 @@ impl Page {
         Ok(())
     }
 
-    /// Waits until the page is quiet, and tells how often its DOM has changed.
+    /// Waits until the page is quiet, and returns how often its DOM has changed.
     async fn quiet(&self, deadline: Instant) -> Result<u64, Break> {
         let quiet = self.options.quiet;
         loop {

@@ -1,4 +1,4 @@
-//! One page in a browser context of its own, from the first call to the last.
+//! One page in its own browser context, from the first call to the last.
 //!
 //! Events come in the reader's task ([`Listener`]) and are dealt with at once: requests go to the [`Network`], dialogs
 //! are dismissed, new targets are let in or sent away. The flow of a render ([`flow`]) only calls, looks at the
@@ -39,7 +39,7 @@ struct Page {
 }
 
 impl Page {
-    /// Opens an empty page in a context of its own, with nothing in it that came before.
+    /// Opens an empty page in a new context, with nothing in it that came before.
     async fn open(
         process: &Arc<Process>,
         options: &RenderOptions,

@@ -182,7 +182,7 @@ fn fields(headers: &Value) -> Vec<(String, String)> {
     fields.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
 }
 
-/// The browser does not tell what is sent, such as a file.
+/// The browser does not report what is sent, such as a file.
 struct NotTold;
 
 fn body(request: &Value) -> Result<Option<Vec<u8>>, NotTold> {

@@ -9,8 +9,8 @@ use crate::browser::{Denied, Ended, Refused, RefusedKind, RenderFailure};
 /// Things that were refused which are kept, and bytes of the URL of each.
 const REFUSED_MAX: usize = 100;
 const REFUSED_URL_MAX: usize = 1_024;
-/// Origins that frames of a page may be of, in all of its life. Each may have a process of its own: a browser keeps
-/// apart what is of different sites, and we leave it at that.
+/// Origins that frames of a page may be of, in all of its life. Each may have its own process: a browser keeps apart
+/// what is of different sites, and we leave it at that.
 const FRAME_ORIGINS_MAX: usize = 32;
 
 /// It, from one event to the next.
@@ -19,7 +19,7 @@ pub(super) struct State {
     /// The page's own target and session.
     pub target: String,
     pub session: String,
-    /// Sessions and targets of frames that have a process of their own.
+    /// Sessions and targets of frames that have their own process.
     pub frames: Vec<(String, String)>,
     /// Origins of documents that frames asked for.
     pub frame_origins: HashSet<String>,

@@ -13,7 +13,7 @@ use crate::browser::{RefusedKind, RenderFailure};
 
 /// Workers that a page may have in its life.
 const WORKERS_MAX: u32 = 32;
-/// Frames with processes of their own that are set up; others stay empty.
+/// Frames with their own processes that are set up; others stay empty.
 const FRAMES_MAX: usize = 50;
 
 impl Page {
@@ -50,7 +50,7 @@ impl Page {
                     state.workers <= WORKERS_MAX
                 };
                 match has_place {
-                    // requests of a worker are those of the page that has it; a shared one has its own
+                    // requests of a worker belong to the page that has it; a shared one has its own
                     true if kind == "worker" => self.set_up_child(&child, &["Network"]),
                     true => self.set_up_child(&child, &["Fetch", "Network"]),
                     false => self.refuse(RefusedKind::Worker, &url),
@@ -74,7 +74,7 @@ impl Page {
         }
     }
 
-    /// A process of the page is gone: its own, or that of a frame.
+    /// A process of the page is gone: its own, or a frame's.
     pub(super) fn crashed(&self, is_own: bool) {
         // a frame that crashed is only empty
         if is_own {

@@ -121,7 +121,7 @@ fn slots_are_read_from_beginning_to_end_and_each_level_once() {
     }
     let figures = wheel.figures(now);
     assert!(figures.bytes_read < figures.bytes_written + figures.bytes_written / 20, "{figures:?}");
-    // days, hours and minutes; those of the first two days and hours skip levels
+    // days, hours and minutes; records of the first two days and hours skip levels
     assert!(figures.bytes_written < 30_000 * 210 * 3, "{figures:?}");
     assert!(figures.dealt > 50_000 && figures.dealt < 60_000, "{figures:?}");
 }
