@@ -3,12 +3,12 @@
 //! ```text
 //! lock ─► catalog ─► identity ─► threads ─► engine ─► replay ─► seeds ─► loop ─► last checkpoint ─► report
 //! ```
-//! The calling thread becomes the engine thread; of a crawl with several shards it directs an engine thread for each
-//! (`crawl::director`). The others are: a network thread (fetch) for four cores, a process thread a core, one for
-//! merges of the stores, one for takes and merges of the frontier, one for checkpoints, one that waits for signals.
-//! They are the process's (`crawl::runtime`), and each answers a job to the engine that sent it out, through that
-//! engine's bounded channel of [`Event`]s. One more takes commands of the operator in, which have
-//! a channel of their own (`control`). What is the crawl directory's is apart (`crawl::directory`).
+//! The calling thread directs an engine thread for each shard (`crawl::director`). The others are: a network thread
+//! (fetch) for four cores, a process thread a core, one for merges of the stores, one for takes and merges of the
+//! frontier, one for checkpoints, one that waits for signals. They are the process's (`crawl::runtime`), and each
+//! answers a job to the engine that sent it out, through that engine's bounded channel of
+//! [`Event`](crate::engine::Event)s. One more takes commands of the operator in, which have a channel of their own
+//! (`control`). What is the crawl directory's is apart (`crawl::directory`).
 
 pub(crate) mod archives;
 pub(crate) mod backup;
@@ -55,30 +55,22 @@ mod warnings;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crossbeam_channel::Receiver;
-
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::disk::Disk;
-use crate::engine::{Commons, Event, ListedSeeds, Opening, SeedList, Settings};
+use crate::engine::{ListedSeeds, SeedList, Settings};
 use crate::fetch::Permission;
-use crate::process::{ProcessOptions, Processor};
+use crate::process::ProcessOptions;
 use crate::record::Finish;
 use crate::text::escape::Escaped;
 use crate::web::seeds::{SeedLines, SeedProblems};
-use cluster::{Shipments, shipping};
-use control::Incoming;
-use director::Plan;
+use cluster::Shipments;
+use director::{Plan, RunSeeds};
 use directory::Directory;
-use ending::Ending;
-use live::Observer;
 pub(crate) use options::copied_config;
 pub use options::key_maker;
 pub use request::{CrawlError, CrawlRequest, GivenLimits, Verbosity};
 use runtime::{Network, Runtime};
-use shard_directory::Company;
-use shard_run::{Admission, News, ShardRun};
-use threads::ThreadExecutors;
 
 /// Runs the crawl of `request` to its end, and prints how it went.
 pub fn run(request: CrawlRequest) -> Result<Finish, CrawlError> {
@@ -102,28 +94,11 @@ pub fn run_by(mut request: CrawlRequest, clock: Arc<dyn Clock>) -> Result<Finish
     let process = ProcessOptions { dedup, ..options::process(&request.config, directory.keys.clone(), guard)? };
     let network = Network { idle_max, lease: Permission::default() };
     let mut runtime = Runtime::start(&request, clock, network, &process)?;
-    let mut ports = runtime.ports(&request)?;
+    let ports = runtime.ports(&request)?;
     let shipments = cluster::begin(&request, &directory)?;
-    let finish = if ports.len() > 1 {
-        let list = number(&request, &directory, seeds)?;
-        shipments.iter().try_for_each(|shipments| cluster::ship_seeds(shipments, &request.dir))?;
-        let plan = Plan {
-            request: &request,
-            process,
-            ceiling: ceiling.bytes,
-            seeds: file,
-            list,
-            shipments: shipments.clone(),
-        };
-        director::run(plan, &directory, &mut runtime, ports)
-    } else {
-        drop(file);
-        let port = ports.pop().expect("a crawl has a shard");
-        let opening = opening_alone(&request, &directory, seeds, &runtime, port.executors, shipments.clone());
-        opening.and_then(|opening| {
-            run_alone(&request, opening, Processor::new(process), port.events, &mut runtime, ceiling.bytes)
-        })
-    };
+    let seeds = numbered(&request, &directory, shipments.as_ref(), seeds, file)?;
+    let plan = Plan { request: &request, process, ceiling: ceiling.bytes, seeds, shipments: shipments.clone() };
+    let finish = director::run(plan, &directory, &mut runtime, ports);
     // the engines are gone, and with them answers that hold places in memory which the threads may wait for
     runtime.stop();
     shipments.into_iter().for_each(|shipments| shipments.tell());
@@ -138,58 +113,26 @@ fn settings(config: &Config) -> Settings {
     settings
 }
 
-/// Returns what the only engine of a crawl is opened with.
-fn opening_alone(
+/// Returns the seeds of a run, lines of `file`, as its engines take them. Those of a crawl with several shards get their
+/// numbers here, durably.
+fn numbered(
     request: &CrawlRequest,
     directory: &Directory,
+    shipments: Option<&Arc<Shipments>>,
     seeds: ListedSeeds,
-    runtime: &Runtime,
-    executors: ThreadExecutors,
-    shipments: Option<Arc<Shipments>>,
-) -> Result<Opening, CrawlError> {
-    let (keys, clock) = (directory.keys.clone(), runtime.clock.clone());
-    let commons = Commons::new(&settings(&request.config), clock.clone());
-    let company = Company { at_once: 1, keys, clock, commons };
-    let opening = directory.shards[0].opening(request, company, executors, seeds)?;
-    Ok(Opening { shipping: shipping(shipments), ..opening })
-}
-
-/// Runs the only engine of a crawl, on this thread.
-fn run_alone(
-    request: &CrawlRequest,
-    opening: Opening,
-    processor: Processor,
-    events: Receiver<Event>,
-    runtime: &mut Runtime,
-    ceiling: u64,
-) -> Result<Finish, CrawlError> {
-    let slots = opening.commons.slots.clone();
-    let (mut run, past) = ShardRun::open(opening, processor, events, News::default())?;
-    let mut crawl = || {
-        let replayed = run.replay()?;
-        runtime.threads.engines_are_up();
-        ending::tell_past(past, replayed, request);
-        run.admit(if request.force { Admission::Again(None) } else { Admission::Listed })?.tell();
-        let Incoming { mut orders, .. } = runtime.listen(request);
-        let mut observer = Observer::new(ceiling, slots.clone(), &mut runtime.display, &mut runtime.endpoint);
-        let finish = run.run(&*runtime.clock, &mut orders[0], &mut observer)?;
-        drop(orders);
-        runtime.hang_up();
-        Ending::of(&mut run, finish).tell(request, runtime)
-    };
-    let finish = crawl();
-    finish.map_err(|error| run.cause(error))
-}
-
-/// Gives the seeds of a crawl with several shards their numbers, durably.
-fn number(request: &CrawlRequest, directory: &Directory, seeds: ListedSeeds) -> Result<SeedList, CrawlError> {
+    file: Arc<[u8]>,
+) -> Result<RunSeeds, CrawlError> {
     let shards: Vec<PathBuf> = directory.shards.iter().map(|shard| shard.dir.clone()).collect();
+    if shards.len() == 1 {
+        return Ok(RunSeeds::Own(seeds));
+    }
     let mut list = SeedList::open(&Disk::real(), &request.dir, &shards)?;
     for seed in seeds {
         list.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()))?;
     }
     list.make_durable()?;
-    Ok(list)
+    shipments.into_iter().try_for_each(|shipments| cluster::ship_seeds(shipments, &request.dir))?;
+    Ok(RunSeeds::Listed { file, list })
 }
 
 /// Returns whether there is a crawl in `dir`, or the rest of one.

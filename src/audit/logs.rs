@@ -10,10 +10,9 @@ use super::node::Node;
 use crate::crawl::dirs::CrawlDirs;
 use crate::disk::sorter::Sorter;
 use crate::disk::{Disk, Result};
-use crate::outcome::{Failure, Reason};
+use crate::outcome::Reason;
 use crate::record::log_files::for_each_line;
 use crate::record::{CrawlLog, ReadLine, SkippedLog};
-use crate::text::escape::field;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// A line of skipped.jsonl.
@@ -25,12 +24,8 @@ struct Skipped {
     rule: String,
 }
 
-/// Words that skipped.jsonl puts before the reason why a host was given up.
-const SETTING: &str = "politeness.give_up: ";
-
 /// Adds lines of the URLs of the crawl in `dirs` that have no answer.
 pub(super) fn read(disk: &Disk, dirs: &CrawlDirs, keys: &KeyMaker, nodes: &mut Sorter) -> Result<()> {
-    let (robots, given_up) = (Reason::Robots.to_string(), Reason::HostGivenUp.to_string());
     let key = |url: &str| {
         let url = CanonicalUrl::parse(url).ok()?;
         Some(keys.plain_spelling(&url).unwrap_or_else(|| url.as_str().to_owned()))
@@ -42,13 +37,13 @@ pub(super) fn read(disk: &Disk, dirs: &CrawlDirs, keys: &KeyMaker, nodes: &mut S
             };
             let Some(key) = key(line.url) else { return Ok(()) };
             let time = line.fetched.map_or(UNDATED, |(started, _)| started);
-            nodes.push(&Node::Failed(why(&line)).line(&key, time))
+            nodes.push(&Node::Failed(line.failure()).line(&key, time))
         })?;
         for_each_line(disk, &SkippedLog::path(dir), &mut |line| {
             let Ok(line) = serde_json::from_slice::<Skipped>(line) else { return Ok(()) };
             let node = match line.reason {
-                reason if reason == robots => Node::Forbidden(line.rule),
-                reason if reason == given_up => Node::Failed(gone(reason, &line.rule)),
+                reason if reason == Reason::Robots.text() => Node::Forbidden(line.rule),
+                reason if reason == Reason::HostGivenUp.text() => Node::Failed(gone(&line.rule)),
                 _ => return Ok(()),
             };
             let Some(key) = key(&line.url) else { return Ok(()) };
@@ -59,15 +54,10 @@ pub(super) fn read(disk: &Disk, dirs: &CrawlDirs, keys: &KeyMaker, nodes: &mut S
 }
 
 /// Returns why a host was given up, as far as it is known.
-fn gone(reason: String, rule: &str) -> String {
-    match rule.strip_prefix(SETTING).unwrap_or(rule) {
-        "" => reason,
+fn gone(rule: &str) -> String {
+    let reason = Reason::HostGivenUp;
+    match reason.detail(rule) {
+        "" => reason.to_string(),
         why => format!("{reason}: {why}"),
     }
-}
-
-/// Returns why an attempt was in vain.
-fn why(line: &ReadLine<'_>) -> String {
-    let named = Failure::ALL.into_iter().map(|failure| failure.to_string()).find(|words| line.has_note(&field(words)));
-    named.unwrap_or_else(|| "no answer".to_owned())
 }

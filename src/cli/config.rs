@@ -10,7 +10,6 @@ use super::run::LimitArgs;
 use crate::config::{Config, Origin};
 use crate::crawl::sites;
 use crate::text::escape::is_terminal_control;
-use crate::web::secret::SecretAddress;
 use crate::web::url::CanonicalUrl;
 
 #[derive(Debug, Args)]
@@ -42,20 +41,14 @@ impl ConfigArgs {
         let (config, origins) = self.limits.configure(self.config.as_deref())?;
         let tables = self.tables(&config)?;
         let shown = if self.of_url.is_some() { sites::overlaid(&config, &tables) } else { config.clone() };
-        let is_less = |key: &str| match key.strip_prefix("site.").and_then(|key| key.strip_suffix(".proxy")) {
-            Some(number) => {
-                let proxy = |at: usize| shown.site[at].proxy.as_ref();
-                number.parse().is_ok_and(|at| proxy(at).is_some_and(SecretAddress::has_secrets))
-            }
-            None => key == "fetch.proxy" && shown.fetch.proxy.has_secrets(),
-        };
+        let shortened = shown.keys_with_secrets();
         let comment = |key: &str, _: &str| {
             let by_site = tables.iter().find_map(|&number| {
                 let own = config.site[usize::from(number)].sets(key)?;
                 Some(origins.of(&format!("site.{number}.{own}")))
             });
             let origin = by_site.unwrap_or_else(|| origins.of(key));
-            let left_out = if is_less(key) { "; its user name and password are left out here" } else { "" };
+            let left_out = if shortened.contains(key) { "; its user name and password are left out here" } else { "" };
             (!self.changed || origin != Origin::Default).then(|| format!("{origin}{left_out}"))
         };
         let mut out = io::stdout().lock();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::access::{Auth, Login};
 use super::reference::refers;
-use super::site::HOST_KEYS;
+use super::site_key::{Place, Reach, SiteKey};
 use super::value::{Bytes, Workers};
 use super::{Config, ConfigError, SITE, Site, SourceLine};
 use crate::container::{Keep, VERSIONS_MAX};
@@ -34,14 +34,16 @@ impl Limit {
         let (key, place) = match self.site {
             None => (self.key.clone(), places.get(&self.key)),
             Some(number) => {
-                let (section, name) = self.key.split_once('.').unwrap_or(("", &self.key));
-                // a table has the keys of that section as one setting
-                let (own, key) = match section {
-                    "recrawl" => (section, format!("{section}.{name}")),
-                    _ => (name, name.to_owned()),
+                let table = format!("{SITE}.{number}");
+                let own = Site::KEYS.iter().find(|own| own.sets(&self.key));
+                let (shown, name) = match own {
+                    // a table has the keys of that section as one setting
+                    Some(SiteKey { place: Place::Section(_), name, .. }) => (format!("{SITE}.{}", self.key), *name),
+                    Some(own) => (format!("{SITE}.{}", own.name), own.name),
+                    // a key of the table itself, or one of the sections that does not go with the table
+                    None => (self.key.clone(), self.key.split_once("site.").map_or("", |(_, name)| name)),
                 };
-                let table = || places.get(&format!("{SITE}.{number}"));
-                (format!("{SITE}.{key}"), places.get(&format!("{SITE}.{number}.{own}")).or_else(table))
+                (shown, places.get(&format!("{table}.{name}")).or_else(|| places.get(&table)))
             }
         };
         let place = place.cloned().unwrap_or_else(|| SourceLine::new(name, 0));
@@ -107,20 +109,18 @@ fn site(config: &Config, table: &Site) -> Checked {
     let whole = table.prefix.iter().all(|start| start.splitn(4, '/').count() == 4);
     require(whole, "site.prefix", "must have a / behind the host, such as \"https://example.org/\"")?;
     table.pattern.iter().try_for_each(|pattern| regex("site.pattern", pattern))?;
-    let of_host = table.set_keys().into_iter().find(|key| HOST_KEYS.contains(key)).filter(|_| !is_whole);
-    if let Some(key) = of_host {
+    let of_host = table.set_keys().find(|key| key.reach == Reach::Hosts).filter(|_| !is_whole);
+    if let Some(SiteKey { name, .. }) = of_host {
         let host = |start: &String| url::Url::parse(start).ok()?.host_str().map(str::to_owned);
         let host = table.prefix.iter().find_map(host).unwrap_or_else(|| "NAME".to_owned());
         let problem = format!(
             "is a setting of whole hosts, and this table holds for some of their URLs: write it into a [[site]] of its \
              own, with host = \"{host}\""
         );
-        return Err(Limit { key: format!("{SITE}.{key}"), problem, site: None });
+        return Err(Limit { key: format!("{SITE}.{name}"), problem, site: None });
     }
     access(table, is_whole)?;
-    let mut there = config.clone();
-    table.apply_to(&mut there, config);
-    of_all(&there)
+    of_all(&config.at(table))
 }
 
 /// Checks the secrets of a table: they may only be sent where it is known who receives them, so not to URLs found by a

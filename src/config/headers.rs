@@ -5,12 +5,20 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use toml::de::DeValue;
 
+use super::reference::refers;
 use super::value::{Setting, inline_table, named};
 
 /// Fields of the head of a request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Headers(pub BTreeMap<String, String>);
+
+impl Headers {
+    /// True if a value refers to a secret.
+    pub(super) fn have_secrets(&self) -> bool {
+        self.0.values().any(|value| refers(value) == Ok(true))
+    }
+}
 
 impl Setting for Headers {
     const EXPECTED: &'static str = "a table of names and values, both strings";

@@ -8,6 +8,8 @@
 mod words;
 #[macro_use]
 mod section;
+#[macro_use]
+mod site_key;
 mod access;
 mod check;
 mod error;
@@ -23,7 +25,7 @@ mod site;
 mod value;
 mod written;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -211,13 +213,26 @@ impl Config {
 
     /// Returns these settings as they are written down and passed on: without the secrets in addresses.
     pub fn without_secrets(&self) -> Config {
-        let mut config = self.clone();
-        let of_sites = config.site.iter_mut().filter_map(|site| site.proxy.as_mut());
-        let of_all = [&mut config.fetch.proxy, &mut config.cluster.store];
-        for address in of_sites.chain(of_all).chain(&mut config.cluster.registry) {
-            *address = address.without_secrets();
+        self.hiding_secrets().0
+    }
+
+    /// Returns the keys whose values are written without a part that is secret, as `section.key` and
+    /// `site.NUMBER.key`.
+    pub(crate) fn keys_with_secrets(&self) -> HashSet<String> {
+        self.hiding_secrets().1
+    }
+
+    fn hiding_secrets(&self) -> (Config, HashSet<String>) {
+        let (mut config, mut keys) = (self.clone(), HashSet::new());
+        for name in SECTIONS {
+            let act = |section: &mut dyn Section| section.hide_secrets();
+            let hidden = each_section!(config, name, act).unwrap_or_default();
+            keys.extend(hidden.into_iter().map(|key| format!("{name}.{key}")));
         }
-        config
+        for (number, site) in config.site.iter_mut().enumerate() {
+            keys.extend(site.hide_secrets().into_iter().map(|key| format!("{SITE}.{number}.{key}")));
+        }
+        (config, keys)
     }
 
     /// Returns the settings that hold for all sites: without the `[[site]]` tables.

@@ -12,6 +12,8 @@ pub(super) trait Section {
     fn set(&mut self, key: &str, value: &DeValue<'_>) -> Option<Result<(), Mismatch>>;
     /// Its keys with their values as TOML, in the order of the file.
     fn written(&self) -> Vec<(&'static str, String)>;
+    /// Takes away the secrets that are not written, and returns the keys that had some.
+    fn hide_secrets(&mut self) -> Vec<&'static str>;
 }
 
 /// A section's struct, its defaults and its reader, from one list of keys.
@@ -45,6 +47,15 @@ macro_rules! section {
 
             fn written(&self) -> Vec<(&'static str, String)> {
                 vec![$((stringify!($key), self.$key.to_toml())),*]
+            }
+
+            fn hide_secrets(&mut self) -> Vec<&'static str> {
+                let mut hidden = Vec::new();
+                $(if let Some(bare) = Setting::without_secrets(&self.$key) {
+                    self.$key = bare;
+                    hidden.push(stringify!($key));
+                })*
+                hidden
             }
         }
     };

@@ -68,6 +68,10 @@ fn what_cannot_be_is_refused_with_its_line_and_what_to_write() {
             "my.toml:3: site.delay_min: 3600s is more than politeness.delay_max",
         ),
         (
+            "[[site]]\nhost = \"a\"\ntimeout_total = \"1s\"\n",
+            "my.toml:1: fetch.timeout_connect: is longer than fetch.timeout_total",
+        ),
+        (
             "[[site]]\nprefix = \"http://a/\"\ndelay_min = \"2s\"\n",
             "my.toml:3: site.delay_min: is a setting of whole hosts",
         ),
@@ -112,5 +116,46 @@ fn what_cannot_be_is_refused_with_its_line_and_what_to_write() {
     ] {
         let error = Config::parse(table, "my.toml").unwrap_err().to_string();
         assert!(error.contains(said), "{table}: {error}");
+    }
+}
+
+#[test]
+fn of_several_tables_the_first_counts_that_has_a_setting_and_its_value_takes_its_place() {
+    let text = "[scope]\ninclude = [\"all\"]\n[recrawl]\ngain = \"9h\"\n\
+                [[site]]\nhost = \"a\"\ninclude = [\"own\"]\nrender = \"always\"\n\
+                [[site]]\nhost = \"a\"\ninclude = [\"other\"]\nmax_body = \"2MiB\"\nrecrawl = { max = \"48h\" }\n";
+    let config = Config::parse(text, "my.toml").unwrap();
+    let there = config.at(&Site::merged(&config.site.iter().collect::<Vec<_>>()));
+    assert_eq!(
+        (there.scope.include, there.render.mode),
+        (vec!["own".to_owned(), "all".to_owned()], RenderMode::Always)
+    );
+    assert_eq!((there.fetch.max_body, there.recrawl.max), (Bytes::mib(2), Duration::from_secs(48 * 3_600)));
+    assert_eq!((there.recrawl.gain, there.site.len()), (Duration::from_secs(9 * 3_600), 0));
+}
+
+#[test]
+fn every_key_changes_a_setting_that_there_is_or_is_asked_for_in_the_table() {
+    let keys = Config::keys();
+    for key in Site::KEYS {
+        let sets = |name: &String| key.sets(name);
+        assert_eq!(keys.iter().any(sets), key.place != Place::Table, "{}", key.name);
+    }
+    let sites: Vec<&str> = Site::KEYS.iter().filter(|key| key.sets("render.mode")).map(|key| key.name).collect();
+    assert_eq!(sites, ["render"]);
+}
+
+#[test]
+fn the_documentation_has_each_key_with_its_section_and_the_urls_that_it_can_be_given_to() {
+    let text = include_str!("../../docs/SITES.md");
+    let section = text.split("\n## ").find(|section| section.starts_with("What a table can say")).unwrap();
+    let rows: Vec<Vec<&str>> = section.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
+    for SiteKey { name, reach, .. } in Site::KEYS {
+        let names = |cell: &str| cell.contains(&format!("`{name}`")) || cell.contains(&format!("`[[site.{name}]]`"));
+        let of_key: Vec<&Vec<&str>> = rows.iter().filter(|row| row.len() == 5 && names(row[1])).collect();
+        let [row] = &of_key[..] else { panic!("{name} is in {} rows", of_key.len()) };
+        let of_section = Site::KEYS.iter().find(|key| key.name == *name).unwrap().section();
+        assert!(of_section.is_none_or(|of| row[2].contains(&format!("`[{of}]`"))), "{name}: {row:?}");
+        assert_eq!(row[3], if *reach == Reach::Hosts { "whole hosts" } else { "any URLs" }, "{name}");
     }
 }

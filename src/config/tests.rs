@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::outcome::{Failure, Reason};
 
 fn refusal(text: &str) -> String {
     Config::parse(text, "my.toml").unwrap_err().to_string()
@@ -216,5 +217,14 @@ fn which_versions_stay_is_a_word_a_number_or_an_age() {
     }
     for wrong in ["0", "251", "\"some\"", "\"10m\"", "true"] {
         assert!(keep(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn every_setting_that_a_reason_or_a_failure_names_is_a_key() {
+    let keys = Config::keys();
+    let of_reasons = Reason::ALL.iter().filter_map(|reason| reason.setting());
+    for setting in of_reasons.chain(Failure::ALL.iter().filter_map(|failure| failure.setting())) {
+        assert!(keys.iter().any(|key| key == setting), "{setting}");
     }
 }

@@ -82,6 +82,11 @@ pub(super) trait Setting: Sized {
     /// The value as TOML on one line, from which `from_toml` makes the same one.
     fn to_toml(&self) -> String;
 
+    /// The value without the secrets that `to_toml` leaves out; none where it has none.
+    fn without_secrets(&self) -> Option<Self> {
+        None
+    }
+
     /// The value, or what was expected.
     fn read(value: &DeValue<'_>) -> Result<Self, Mismatch> {
         Self::from_toml(value).ok_or(Mismatch {
@@ -343,6 +348,10 @@ impl Setting for SecretAddress {
     fn to_toml(&self) -> String {
         written(&self.to_string())
     }
+
+    fn without_secrets(&self) -> Option<Self> {
+        self.has_secrets().then(|| SecretAddress::without_secrets(self))
+    }
 }
 
 impl Setting for Vec<SecretAddress> {
@@ -356,6 +365,11 @@ impl Setting for Vec<SecretAddress> {
 
     fn to_toml(&self) -> String {
         format!("[{}]", self.iter().map(SecretAddress::to_toml).collect::<Vec<_>>().join(", "))
+    }
+
+    fn without_secrets(&self) -> Option<Self> {
+        let has_some = self.iter().any(SecretAddress::has_secrets);
+        has_some.then(|| self.iter().map(SecretAddress::without_secrets).collect())
     }
 }
 

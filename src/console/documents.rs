@@ -20,6 +20,8 @@ pub struct State {
     pub limits: Limits,
     /// Time that is left, as far as it is known.
     pub left_s: Option<u64>,
+    /// Reason for which most URLs were left out.
+    pub most_left_out: Option<String>,
     /// True if orders can be given.
     pub controls: bool,
     /// Version of the program.
@@ -66,6 +68,9 @@ pub struct RequestRow {
     pub at: Time,
     /// Status of the answer; negative where none came, as crawl.log has it.
     pub status: i32,
+    /// Reason for which none came, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// The URL that was asked for.
     pub url: String,
     /// Bytes of the body.

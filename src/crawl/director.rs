@@ -1,13 +1,14 @@
-//! A crawl of several shards: an engine thread for each, and the calling thread, which directs them.
+//! A crawl of this process: an engine thread for each shard, and the calling thread, which directs them.
 //!
 //! ```text
 //! director   seeds numbered ─► all opened ─► all replayed ─► one round ─► all crawl ─► all done ─► statistics
 //! engine                       head known    notes, replay   seeds        ...          answers commands
 //! ```
 //! No engine replays before all have told what they have for the others, and none admits a seed before all have
-//! replayed. What is of the whole crawl is the director's: the list of seeds, display and warnings, the metrics, the
-//! one end. Signals and commands go to every engine directly. A fault of one ends all, as the fault of any thread does:
-//! without a last checkpoint, as a kill would.
+//! replayed. What is of the whole crawl is the director's: display and warnings, the metrics, the one end; and where
+//! there are several shards, what they have in common ([`Common`]). One shard is the case of one: it has its directory,
+//! seeds and figures for itself, and no others to hear of. Signals and commands go to every engine directly. A fault of
+//! one ends all, as the fault of any thread does: without a last checkpoint, as a kill would.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,18 +23,19 @@ use super::directory::Directory;
 use super::ending::{self, Ending};
 use super::live::{DISPLAY, Posted, Teller};
 use super::runtime::Runtime;
-use super::seat::{Abandoned, Heard, Seat, Told, Word, Work};
+use super::seat::{Abandoned, Heard, Seat, Told, Word, Work, own_seeds};
 use super::shard_directory::Company;
 use super::shard_run::{Admission, Admitted, News};
 use super::threads::Port;
 use super::{CrawlError, CrawlRequest};
 use crate::clock::{Clock, Time};
 use crate::disk::Disk;
-use crate::engine::{Commons, ExchangeOptions, RoundWanted, SeedList};
+use crate::engine::{Commons, ExchangeOptions, ListedSeeds, RoundWanted, SeedList};
 use crate::exchange::{LocalRegistry, Registry};
 use crate::frontier::Activity;
 use crate::process::ProcessOptions;
 use crate::record::{Doing, Finish, Live, Snapshot};
+use crate::shard::Shard;
 
 /// The metrics are put down this often.
 const METRICS_EVERY: Duration = Duration::from_secs(1);
@@ -48,20 +50,31 @@ pub(super) struct Plan<'a> {
     pub process: ProcessOptions,
     /// The most memory that the process takes.
     pub ceiling: u64,
-    /// The seeds file, whose lines the list has.
-    pub seeds: Arc<[u8]>,
-    pub list: SeedList,
+    pub seeds: RunSeeds,
     /// Target of checkpoints that have to survive the machine.
     pub shipments: Option<Arc<Shipments>>,
+}
+
+/// The seeds of a run.
+pub(super) enum RunSeeds {
+    /// Those of a crawl with one shard: its engine gives them their numbers.
+    Own(ListedSeeds),
+    /// Those of a crawl with several: the lines of the file, which its list has.
+    Listed { file: Arc<[u8]>, list: SeedList },
+}
+
+/// The things that several shards have in common, and one has not: the list of the seeds, and the news of each other.
+struct Common {
+    list: SeedList,
+    registry: Arc<LocalRegistry>,
 }
 
 /// The thread that has no engine.
 struct Director<'a, 'scope> {
     request: &'a CrawlRequest,
     clock: Arc<dyn Clock>,
-    registry: Arc<LocalRegistry>,
+    common: Option<Common>,
     shipments: Option<Arc<Shipments>>,
-    list: SeedList,
     seats: Vec<Seat<'scope>>,
     told: Receiver<Heard>,
     teller: Teller,
@@ -77,20 +90,24 @@ pub(super) fn run(
     runtime: &mut Runtime,
     ports: Vec<Port>,
 ) -> Result<Finish, CrawlError> {
-    let Plan { request, process, ceiling, seeds, list, shipments } = plan;
+    let Plan { request, process, ceiling, seeds, shipments } = plan;
     let count = u32::try_from(directory.shards.len()).expect("a crawl has few shards");
-    let registry = Arc::new(LocalRegistry::new(count, list.len()));
     // one that is waited for, and a fault
     let (told_in, told) = bounded(2 * directory.shards.len());
-    let clock = runtime.clock.clone();
-    let commons = Commons::of_shards(&super::settings(&request.config), clock.clone());
+    let (clock, settings) = (runtime.clock.clone(), super::settings(&request.config));
+    let (mut own, file, common, commons) = match seeds {
+        RunSeeds::Own(seeds) => (Some(seeds), None, None, Commons::new(&settings, clock.clone())),
+        RunSeeds::Listed { file, list } => {
+            let registry = Arc::new(LocalRegistry::new(count, list.len()));
+            (None, Some(file), Some(Common { list, registry }), Commons::of_shards(&settings, clock.clone()))
+        }
+    };
     let ending = thread::scope(|scope| {
         let mut director = Director {
             request,
             clock: clock.clone(),
-            registry: registry.clone(),
+            common,
             shipments: shipments.clone(),
-            list,
             seats: Vec::new(),
             told,
             teller: Teller::new(commons.slots.clone()),
@@ -99,12 +116,12 @@ pub(super) fn run(
             copy_due: Time::ZERO,
         };
         let started = directory.shards.iter().zip(ports).try_for_each(|(shard_directory, port)| {
-            let shard = shard_directory.identity.shard();
-            let (news, reply) = (News::default(), port.executors.reply().clone());
-            let told = news.clone();
-            registry.watch(shard.index(), Box::new(move || told.tell(&reply)));
-            let (registry, crawl_dir, disk) = (registry.clone(), request.dir.clone(), Disk::real());
-            let exchange = ExchangeOptions { shard, registry, crawl_dir, disk };
+            let (shard, news) = (shard_directory.identity.shard(), News::default());
+            let exchange = director.common.as_ref().map(|common| common.exchange(shard, request, &news, &port));
+            let seeds = match &file {
+                Some(file) => own_seeds(file.clone(), shard, directory.keys.clone()),
+                None => own.take().expect("seeds that are no list's are those of the only shard"),
+            };
             let work = Work {
                 request,
                 directory: shard_directory.clone(),
@@ -116,7 +133,7 @@ pub(super) fn run(
                 },
                 process: process.clone(),
                 ceiling,
-                seeds: seeds.clone(),
+                seeds,
                 exchange,
                 shipping: shipping(shipments.clone()),
                 news,
@@ -124,7 +141,7 @@ pub(super) fn run(
             director.seats.push(Seat::take(scope, shard, move || Ok(work), port, told_in.clone())?);
             Ok(())
         });
-        drop((told_in, seeds));
+        drop((told_in, file));
         // a panic here must not leave engines that crawl on
         let ended = started.and_then(|()| {
             catch_unwind(AssertUnwindSafe(|| director.direct(runtime)))
@@ -135,6 +152,16 @@ pub(super) fn run(
     runtime.hang_up();
     put_copy(request);
     ending.tell(request, runtime)
+}
+
+impl Common {
+    /// Returns how the engine of `shard`, which `port` is of, exchanges links with the others; `news` tell it of them.
+    fn exchange(&self, shard: Shard, request: &CrawlRequest, news: &News, port: &Port) -> ExchangeOptions {
+        let (told, reply) = (news.clone(), port.executors.reply().clone());
+        self.registry.watch(shard.index(), Box::new(move || told.tell(&reply)));
+        let registry = self.registry.clone();
+        ExchangeOptions { shard, registry, crawl_dir: request.dir.clone(), disk: Disk::real() }
+    }
 }
 
 impl Director<'_, '_> {
@@ -150,7 +177,7 @@ impl Director<'_, '_> {
         runtime.threads.engines_are_up();
         ending::tell_past(past, replayed.iter().map(|(count, _)| count).sum(), self.request);
         let admission = match self.request.force {
-            true => Admission::Again(Some(RoundWanted::of_all(replayed.into_iter().map(|(_, wanted)| wanted)))),
+            true => Admission::Again(RoundWanted::of_all(replayed.into_iter().map(|(_, wanted)| wanted))),
             false => Admission::Listed,
         };
         self.say(self.seats.iter().map(|_| Word::Admit(admission)).collect());
@@ -220,7 +247,7 @@ impl Director<'_, '_> {
             runtime.display.tell_hosts(Activity::first(hosts, wanted), now);
         }
         let disk_floor = posted.iter().map(|posted| posted.disk_floor).max().unwrap_or(0);
-        let Some(live) = Live::sum(posted.into_iter().map(|posted| posted.live)) else { return };
+        let Some(live) = Live::of_crawl(posted.into_iter().map(|posted| posted.live).collect()) else { return };
         let Snapshot { statistics, gauges, .. } = &live.figures;
         self.teller.tell(&mut runtime.display, now, statistics, gauges, live.phase, disk_floor);
         if now >= self.metrics_due && runtime.endpoint.is_open() {
@@ -242,18 +269,19 @@ impl Director<'_, '_> {
     fn add_seeds(&mut self, order: SeedsOrder) -> Result<(), CrawlError> {
         let goes_on = |posted: &Posted| posted.live.phase <= Doing::Paused;
         let is_ending = self.posted().is_some_and(|all| !all.iter().all(goes_on));
-        if is_ending || self.registry.news().end.is_some() {
+        let goes_on = |common: &&mut Common| !is_ending && common.registry.news().end.is_none();
+        let Some(Common { list, registry }) = self.common.as_mut().filter(goes_on) else {
             order.refuse("the crawl is stopping");
             return Ok(());
-        }
-        let before = self.list.len();
+        };
+        let before = list.len();
         for seed in &order.seeds {
-            self.list.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()))?;
+            list.number(seed.url.as_str(), seed.fallback.as_ref().map(|url| url.as_str()))?;
         }
-        self.list.make_durable()?;
+        list.make_durable()?;
         self.shipments.iter().try_for_each(|shipments| super::cluster::ship_seeds(shipments, &self.request.dir))?;
-        let added = self.list.len() - before;
-        if added > 0 && self.registry.add_seeds(self.list.len()).is_none() {
+        let added = list.len() - before;
+        if added > 0 && registry.add_seeds(list.len()).is_none() {
             order.refuse("the crawl has just ended; it has the seeds in its list, and the next run takes them in");
         } else {
             order.answer(u64::from(added));
@@ -282,8 +310,12 @@ impl Director<'_, '_> {
     }
 }
 
-/// Puts the figures of the last checkpoints of all shards, added up, into the crawl directory. Nothing depends on them.
+/// Puts the figures of the last checkpoints of all shards, added up, into the crawl directory, which has those of an
+/// only shard already. Nothing depends on them.
 fn put_copy(request: &CrawlRequest) {
+    if request.config.crawl.shards == 1 {
+        return;
+    }
     let disk = Disk::real();
     let shards: Vec<_> = request.dirs().iter().filter_map(|dir| Snapshot::read(&disk, dir).ok().flatten()).collect();
     if shards.len() < request.config.crawl.shards {

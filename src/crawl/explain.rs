@@ -29,7 +29,7 @@ use crate::engine::values::RobotsAnswer;
 use crate::engine::without_root;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Forbidden, FrontierOptions, Hops, HostLook, NameAnswer, QueuePlace};
-use crate::outcome::{HostFault, Reason};
+use crate::outcome::{Failure, Hold, HostFault, Reason};
 use crate::record::layout;
 use crate::web::robots::{RobotsFile, RobotsRules};
 use crate::web::scope::{Requisites, Rule, Scope};
@@ -464,8 +464,8 @@ impl Gatherer<'_> {
                     told.addresses = list.iter().map(ToString::to_string).collect();
                     "found"
                 }
-                NameAnswer::NoSuchHost => "no such host",
-                NameAnswer::PrivateAddress => "private address",
+                NameAnswer::NoSuchHost => Failure::NoSuchHost.text(),
+                NameAnswer::PrivateAddress => Failure::PrivateAddress.text(),
                 NameAnswer::Unanswered => "no answer",
             });
             (told.learnt, told.expires, told.fresh) = (Some(term.from), Some(term.until), term.holds(self.now));
@@ -522,9 +522,9 @@ fn host_of(host: &HostLook, state: &State, options: &FrontierOptions) -> model::
         backoff_level: host.backoff_level.max(host.robots_level),
         backoff_until: known(held),
         backoff_reason: match () {
-            () if host.robots_level > 0 => Some(because("its robots.txt is unreachable", host.blame)),
-            () if host.failures > 0 || host.blame.is_some() => Some(because("it does not answer", host.blame)),
-            () if host.backoff_level > 0 => Some("it reports that it is overloaded".to_owned()),
+            () if host.robots_level > 0 => Some(because(Hold::Robots, host.blame)),
+            () if host.failures > 0 || host.blame.is_some() => Some(because(Hold::Silence, host.blame)),
+            () if host.backoff_level > 0 => Some(Hold::Load.to_string()),
             () => None,
         },
         blame: host.blame.map(|blame| blame.to_string()),
@@ -542,8 +542,8 @@ fn host_of(host: &HostLook, state: &State, options: &FrontierOptions) -> model::
 }
 
 /// Returns what holds a host back, with the cause where it is known.
-fn because(what: &str, blame: Option<HostFault>) -> String {
-    blame.map_or(what.to_owned(), |blame| format!("{what}: {blame}"))
+fn because(hold: Hold, blame: Option<HostFault>) -> String {
+    blame.map_or_else(|| hold.to_string(), |blame| format!("{hold}: {blame}"))
 }
 
 fn ms(duration: Duration) -> u64 {

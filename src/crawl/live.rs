@@ -1,8 +1,8 @@
 //! The figures of a crawl while it runs: the display, the warnings, the metrics, and answers to `crawler status`.
 //!
-//! The engine's thread looks at itself here a few times a second, between two events; each of several puts what it sees
-//! on a board, and the thread that has none adds that up. Anyone who asks gets the same figures, made by the same hands
-//! (`Sampler::live`).
+//! An engine's thread looks at its engine here a few times a second, between two events, and puts what it sees on a
+//! board; the thread that directs adds up what is on the boards. Anyone who asks gets the same figures, made by the same
+//! hands (`Sampler::live`).
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::machine::Lookout;
-use super::metrics::Endpoint;
 use super::warnings::Warnings;
 use crate::clock::Time;
 use crate::engine::{Engine, SlotPool};
@@ -24,58 +23,6 @@ pub(super) const DISPLAY: Duration = Duration::from_millis(250);
 const EVERY: Duration = Duration::from_secs(1);
 /// Time that a rate covers.
 const WINDOW: Duration = Duration::from_secs(10);
-
-/// A view of an engine while it runs.
-pub(super) trait View {
-    /// Looks at it, if it is time to. It is called between two events.
-    fn look(&mut self, engine: &mut Engine, now: Time);
-    /// Makes the figures of this moment, for anyone who asks.
-    fn sampler(&self) -> &Sampler;
-}
-
-/// The view of the only engine of a crawl.
-pub(super) struct Observer<'a> {
-    sampler: Sampler,
-    teller: Teller,
-    display: &'a mut Progress,
-    endpoint: &'a mut Endpoint,
-    due: Time,
-}
-
-impl<'a> Observer<'a> {
-    /// Makes the view of a crawl that takes no more memory than `ceiling`, and makes its requests in `slots`.
-    pub fn new(
-        ceiling: u64,
-        slots: Arc<SlotPool>,
-        display: &'a mut Progress,
-        endpoint: &'a mut Endpoint,
-    ) -> Observer<'a> {
-        let (sampler, teller) = (Sampler::new(ceiling), Teller::new(slots));
-        Observer { sampler, teller, display, endpoint, due: Time::ZERO }
-    }
-}
-
-impl View for Observer<'_> {
-    fn look(&mut self, engine: &mut Engine, now: Time) {
-        if now < self.due {
-            return;
-        }
-        self.due = now + DISPLAY;
-        let wanted = self.display.hosts_wanted();
-        if wanted > 0 {
-            self.display.tell_hosts(engine.activity(wanted), now);
-        }
-        let (statistics, gauges) = (engine.statistics(), engine.gauges());
-        self.teller.tell(self.display, now, &statistics, &gauges, engine.doing(), engine.disk_floor());
-        if self.sampler.sample(&statistics, now) && self.endpoint.is_open() {
-            self.endpoint.put(self.sampler.live(engine));
-        }
-    }
-
-    fn sampler(&self) -> &Sampler {
-        &self.sampler
-    }
-}
 
 /// Shows people how a crawl goes, by the display and the warnings. It also informs the slots what the machine is short
 /// of.
@@ -112,7 +59,7 @@ impl Teller {
     }
 }
 
-/// The figures of one shard beside others, as its thread has put them down last, for the thread that adds them up.
+/// The figures of a shard, as its thread has put them down last, for the thread that adds them up.
 #[derive(Clone, Default)]
 pub(super) struct Board {
     posted: Arc<Mutex<Option<Posted>>>,
@@ -140,22 +87,21 @@ impl Board {
     }
 }
 
-/// The view of the engine of one shard beside others.
-pub(super) struct ShardObserver {
+/// A view of an engine while it runs.
+pub(super) struct Observer {
     sampler: Sampler,
     board: Board,
     due: Time,
 }
 
-impl ShardObserver {
+impl Observer {
     /// Makes the view of a process that takes no more memory than `ceiling`. What it sees is put down on `board`.
-    pub fn new(ceiling: u64, board: Board) -> ShardObserver {
-        ShardObserver { sampler: Sampler::new(ceiling), board, due: Time::ZERO }
+    pub fn new(ceiling: u64, board: Board) -> Observer {
+        Observer { sampler: Sampler::new(ceiling), board, due: Time::ZERO }
     }
-}
 
-impl View for ShardObserver {
-    fn look(&mut self, engine: &mut Engine, now: Time) {
+    /// Looks at the engine, if it is time to. It is called between two events.
+    pub fn look(&mut self, engine: &mut Engine, now: Time) {
         if now < self.due {
             return;
         }
@@ -170,7 +116,8 @@ impl View for ShardObserver {
         *self.board.posted.lock().unwrap_or_else(PoisonError::into_inner) = Some(posted);
     }
 
-    fn sampler(&self) -> &Sampler {
+    /// Makes the figures of this moment, for anyone who asks.
+    pub fn sampler(&self) -> &Sampler {
         &self.sampler
     }
 }

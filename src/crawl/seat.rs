@@ -1,4 +1,4 @@
-//! The thread of one engine of a crawl with several shards, and what goes between it and the director.
+//! The thread of one engine, and what goes between it and the thread that directs.
 //!
 //! The engine tells one thing at a time, and waits for the director's word before it goes on. Where no word can come
 //! any more, another engine has failed, or all are done.
@@ -11,11 +11,12 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::control::Orders;
 use super::ending::Ending;
-use super::live::{Board, ShardObserver, View};
+use super::live::{Board, Observer};
 use super::shard_directory::{Company, ShardDirectory};
 use super::shard_run::{Admission, Admitted, News, ShardRun};
 use super::threads::{Port, no_thread};
 use super::{CrawlError, CrawlRequest};
+use crate::clock::Clock;
 use crate::contract::Fault;
 use crate::engine::{EngineAddress, Event, ExchangeOptions, ListedSeeds, Opening, Past, RoundWanted, Shipping};
 use crate::process::{ProcessOptions, Processor};
@@ -34,9 +35,10 @@ pub(super) struct Work<'a> {
     pub process: ProcessOptions,
     /// The most memory that the process takes.
     pub ceiling: u64,
-    /// The seeds file, whose lines are numbered by now.
-    pub seeds: Arc<[u8]>,
-    pub exchange: ExchangeOptions,
+    /// The seeds that the engine admits.
+    pub seeds: ListedSeeds,
+    /// Exchange of links with other shards, in a crawl that has several.
+    pub exchange: Option<ExchangeOptions>,
     /// Target of its checkpoints that have to survive the machine.
     pub shipping: Option<Arc<dyn Shipping>>,
     /// News of the other shards.
@@ -109,14 +111,14 @@ impl<'scope> Seat<'scope> {
         // the word that it waits for
         let (words_in, words) = bounded(1);
         let (board, reply) = (Board::default(), port.executors.reply().clone());
-        let name = shard.dir_name();
+        let name = if shard.is_whole() { "engine".to_owned() } else { shard.dir_name() };
         let (line, posted) = (Line { shard, told, words }, board.clone());
         let thread = thread::Builder::new().name(name.clone()).spawn_scoped(scope, move || {
             let worked = catch_unwind(AssertUnwindSafe(|| make()?.run(port, posted, &line)));
             let fault = match worked {
                 Ok(Ok(()) | Err(Broken::Abandoned)) => return,
                 Ok(Err(Broken::Fault(error))) => error,
-                Err(_) => CrawlError::Internal(format!("the thread of {name} panicked")),
+                Err(_) => CrawlError::Internal(format!("the thread {name} panicked")),
             };
             // the director may have heard of another one, and hear no more
             let _ = line.told.send((shard, Err(fault)));
@@ -170,38 +172,46 @@ impl Line {
 }
 
 impl Work<'_> {
-    fn run(&self, Port { executors, events }: Port, board: Board, line: &Line) -> Result<(), Broken> {
-        let (request, shard) = (self.request, self.exchange.shard);
-        let seeds = own_seeds(self.seeds.clone(), shard, self.company.keys.clone());
-        let opening = self.directory.opening(request, self.company.clone(), executors, seeds)?;
-        let opening = Opening { exchange: Some(self.exchange.clone()), shipping: self.shipping.clone(), ..opening };
-        let (mut run, past) = ShardRun::open(opening, Processor::new(self.process.clone()), events, self.news.clone())?;
-        let mut observer = ShardObserver::new(self.ceiling, board);
-        self.crawl(&mut run, past, &mut observer, line).map_err(|broken| match broken {
+    fn run(self, Port { executors, events }: Port, board: Board, line: &Line) -> Result<(), Broken> {
+        let Work { request, directory, company, process, ceiling, seeds, exchange, shipping, news } = self;
+        let clock = company.clock.clone();
+        let opening = directory.opening(request, company, executors, seeds)?;
+        let opening = Opening { exchange, shipping, ..opening };
+        let (mut run, past) = ShardRun::open(opening, Processor::new(process), events, news)?;
+        let mut observer = Observer::new(ceiling, board);
+        crawl(&mut run, past, &*clock, &mut observer, line).map_err(|broken| match broken {
             Broken::Fault(error) => Broken::Fault(run.cause(error)),
             Broken::Abandoned => Broken::Abandoned,
         })
     }
-
-    fn crawl(&self, run: &mut ShardRun, past: Past, observer: &mut ShardObserver, line: &Line) -> Result<(), Broken> {
-        const ORDER: &str = "the director says one word after the other";
-        let Word::Replay = line.tell(Told::Opened(past))? else { unreachable!("{ORDER}") };
-        run.engine.take_notes()?;
-        let replayed = run.replay()?;
-        let Word::Admit(admission) = line.tell(Told::Replayed(replayed, run.engine.round_wanted()))? else {
-            unreachable!("{ORDER}")
-        };
-        let admitted = run.admit(admission)?;
-        let Word::Crawl(mut orders) = line.tell(Told::Admitted(admitted))? else { unreachable!("{ORDER}") };
-        let finish = run.run(&*self.company.clock, &mut orders, observer)?;
-        let _ = line.told.send((line.shard, Ok(Told::Done(Box::new(Ending::of(run, finish))))));
-        orders.answer_until(&mut run.engine, observer.sampler(), &line.words)?;
-        Ok(())
-    }
 }
 
-/// The seeds of the file that `shard` admits. The director has told of lines that are none.
-fn own_seeds(file: Arc<[u8]>, shard: Shard, keys: Arc<KeyMaker>) -> ListedSeeds {
+/// Takes the engine of `run` from its opening to its end, step by step, as the director says.
+fn crawl(
+    run: &mut ShardRun,
+    past: Past,
+    clock: &dyn Clock,
+    observer: &mut Observer,
+    line: &Line,
+) -> Result<(), Broken> {
+    const ORDER: &str = "the director says one word after the other";
+    let Word::Replay = line.tell(Told::Opened(past))? else { unreachable!("{ORDER}") };
+    run.engine.take_notes()?;
+    let replayed = run.replay()?;
+    let Word::Admit(admission) = line.tell(Told::Replayed(replayed, run.engine.round_wanted()))? else {
+        unreachable!("{ORDER}")
+    };
+    let admitted = run.admit(admission)?;
+    let Word::Crawl(mut orders) = line.tell(Told::Admitted(admitted))? else { unreachable!("{ORDER}") };
+    let finish = run.run(clock, &mut orders, observer)?;
+    let _ = line.told.send((line.shard, Ok(Told::Done(Box::new(Ending::of(run, finish))))));
+    orders.answer_until(&mut run.engine, observer.sampler(), &line.words)?;
+    Ok(())
+}
+
+/// The seeds of the `file` that `shard` admits, of a crawl whose list has them all by now. Of lines that are none was
+/// told when they were listed.
+pub(super) fn own_seeds(file: Arc<[u8]>, shard: Shard, keys: Arc<KeyMaker>) -> ListedSeeds {
     let seeds = SeedLines::of(file).filter_map(Result::ok);
     Box::new(seeds.filter(move |seed| shard.owns(keys.keys(&seed.url).domain)))
 }

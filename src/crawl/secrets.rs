@@ -2,9 +2,6 @@
 //!
 //! They are looked up at the start of a crawl and whenever its settings are read again, and are in memory only. A table
 //! whose secrets cannot be had is an error then, and not when the first request needs them.
-//!
-//! It is looked up at the start of a crawl and whenever its settings are read again, and is in memory only. A table
-//! whose secrets cannot be had is an error then, and not when the first request needs them.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! One engine of the process, from its opening to its end: of a crawl with one shard on the calling thread, of one with
-//! several on a thread for each ([`director`](super::director)).
+//! One engine of the process, from its opening to its end, on the thread of its [`Seat`](super::seat::Seat).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +7,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::Receiver;
 
 use super::control::Orders;
-use super::live::{DISPLAY, View};
+use super::live::{DISPLAY, Observer};
 use super::{CrawlError, threads};
 use crate::clock::Clock;
 use crate::container::Recovery;
@@ -28,9 +27,8 @@ const TELL: Duration = Duration::from_secs(2);
 pub(super) enum Admission {
     /// As they are listed: those that are known already are passed over.
     Listed,
-    /// The seeds are fetched again, in this round of the whole crawl; in a crawl of one shard its engine decides which
-    /// round that is.
-    Again(Option<RoundWanted>),
+    /// The seeds are fetched again, in this round of the whole crawl.
+    Again(RoundWanted),
 }
 
 /// The result of an [`Admission`].
@@ -131,8 +129,7 @@ impl ShardRun {
     pub fn admit(&mut self, admission: Admission) -> Result<Admitted, CrawlError> {
         let engine = &mut self.engine;
         Ok(match admission {
-            Admission::Again(None) => Admitted::Again(engine.refetch_listed()?),
-            Admission::Again(Some(round)) => Admitted::Again(engine.refetch_listed_in(round)?),
+            Admission::Again(round) => Admitted::Again(engine.refetch_listed_in(round)?),
             Admission::Listed => {
                 let again = engine.refetch_unresolved()?;
                 engine.admit_listed();
@@ -143,7 +140,12 @@ impl ShardRun {
     }
 
     /// Feeds the engine events until it is done.
-    pub fn run(&mut self, clock: &dyn Clock, orders: &mut Orders, view: &mut impl View) -> Result<Finish, CrawlError> {
+    pub fn run(
+        &mut self,
+        clock: &dyn Clock,
+        orders: &mut Orders,
+        observer: &mut Observer,
+    ) -> Result<Finish, CrawlError> {
         let ShardRun { engine, processor, events, news, .. } = self;
         let mut find =
             |url: &_, purpose: Purpose<'_>, response: &_, scope: &_| processor.findings(url, purpose, response, scope);
@@ -158,10 +160,10 @@ impl ShardRun {
                 return Ok(finish);
             }
             let now = clock.now();
-            view.look(engine, now);
+            observer.look(engine, now);
             let wait = engine.next_due().map_or(DISPLAY, |due| due.since(now)).min(DISPLAY);
             let wait = if engine.is_busy() { Duration::ZERO } else { wait.max(Duration::from_millis(1)) };
-            match orders.next_event(engine, view.sampler(), events, wait)? {
+            match orders.next_event(engine, observer.sampler(), events, wait)? {
                 Some(event) => take_in(engine, event)?,
                 None => continue,
             }

@@ -1,9 +1,9 @@
 //! `[[site]]`, turned into what frontier and engine ask for.
 //!
-//! There is one rule: of each setting the first table counts that holds and has it. It is kept in one place: the tables
-//! that hold are written over the settings of all from the last to the first ([`Site::apply_to`]), and what comes of
-//! that is compiled by the code that compiles the settings of all. Which tables hold together is a short list of
-//! numbers; what a list compiles to is made once and kept.
+//! There is one rule: of each setting the first table counts that holds and has it. It is kept in one place
+//! ([`Site::merged`]): the tables that hold become one, which is written over the settings of all ([`Config::at`]), and
+//! what comes of that is compiled by the code that compiles the settings of all. Which tables hold together is a short
+//! list of numbers; what a list compiles to is made once and kept.
 //!
 //! What is secret of a table is sent only to origins that it names ([`SiteIndex::names_origin`]). Which tables of a
 //! list do that for a URL is part of what is compiled; of the others only what is no secret counts, and that is said
@@ -140,14 +140,14 @@ impl SiteTables {
     }
 
     fn compile(&self, holding: &Holding) -> Compiled {
-        let there = overlaid(&self.config, &holding.tables);
+        let site = merged(&self.config, &holding.tables);
+        let there = self.config.at(&site);
         let mut request = request(&there, self.signer.as_ref());
         self.secrets.confide(&self.config, &holding.tables, &holding.confided, &mut request);
-        let priority = holding.tables.iter().find_map(|&number| self.config.site[usize::from(number)].priority);
         Compiled {
             treatment: Arc::new(treatment::of(&there)),
             request: (request != *self.usual).then(|| Arc::new(request)),
-            rank: match priority {
+            rank: match site.priority {
                 None | Some(Priority::Normal) => Rank::Usual,
                 Some(Priority::High) => Rank::At(0),
                 Some(Priority::Low) => Rank::At(u8::MAX),
@@ -200,19 +200,8 @@ impl Sites for SiteTables {
 /// Returns what `config` says of the delays and connections of hosts, as far as tables set any: an excerpt from which
 /// `overlaid` makes the same.
 fn told(config: &Config) -> String {
-    let politeness = |site: &Site| Site {
-        host: site.host.clone(),
-        domain: site.domain.clone(),
-        delay_min: site.delay_min,
-        delay_max: site.delay_max,
-        delay_factor: site.delay_factor,
-        crawl_delay_max: site.crawl_delay_max,
-        crawl_delay_beyond: site.crawl_delay_beyond,
-        connections_per_host: site.connections_per_host,
-        ..Site::default()
-    };
-    let says = |site: &Site| *site != Site { host: site.host.clone(), domain: site.domain.clone(), ..Site::default() };
-    let sites: Vec<Site> = config.site.iter().map(politeness).filter(says).collect();
+    let tables = config.site.iter().map(|site| site.keeping(|key| key.section() == Some("politeness")));
+    let sites: Vec<Site> = tables.filter(|site| site.set_keys().next().is_some()).collect();
     match sites.is_empty() {
         true => String::new(),
         false => serde_json::json!({ "politeness": config.politeness, "site": sites }).to_string(),
@@ -243,9 +232,12 @@ pub fn withheld(config: &Config, index: &SiteIndex, number: TableNumber, url: &C
 
 /// `config` as it holds where the tables with these numbers do.
 pub fn overlaid(config: &Config, numbers: &[TableNumber]) -> Config {
-    let mut there = config.without_sites();
-    numbers.iter().rev().for_each(|&number| config.site[usize::from(number)].apply_to(&mut there, config));
-    there
+    config.at(&merged(config, numbers))
+}
+
+/// Returns the tables with these numbers as one.
+fn merged(config: &Config, numbers: &[TableNumber]) -> Site {
+    Site::merged(&numbers.iter().map(|&number| &config.site[usize::from(number)]).collect::<Vec<_>>())
 }
 
 /// Returns the rules for the URLs that a table holds for.

@@ -6,173 +6,10 @@
 //! whole host. Live crawling and the replay after a crash ask the same table, so that they cannot disagree.
 
 mod cause;
+mod reason;
 
-use std::fmt;
-
-pub use cause::{Cause, HostFault};
-use serde::{Deserialize, Serialize};
-
-/// Reasons why a URL is not fetched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Reason {
-    /// Outside of the crawl's scope.
-    Scope,
-    /// Deeper than `crawl.max_depth`.
-    Depth,
-    /// robots.txt of its origin forbids it.
-    Robots,
-    /// More segments, or more repeated ones, than `scope` allows.
-    Trap,
-    /// More URLs of its pattern than `scope.max_urls_per_pattern`.
-    Pattern,
-    /// Longer than `scope.max_url_length`.
-    TooLong,
-    /// More redirects in a row than `scope.max_redirects`.
-    Redirects,
-    /// `budget.pages_per_host` of its origin is used up.
-    HostPages,
-    /// `budget.bytes_per_host` of its origin is used up.
-    HostBytes,
-    /// `budget.pages_per_domain` of its registrable domain is used up.
-    DomainPages,
-    /// Its address is not in the public internet and not in `network.allow`.
-    PrivateAddress,
-    /// Its host is dead or its robots.txt stays unreachable.
-    HostGivenUp,
-    /// A link beyond the limits of its page: of number, length, or memory.
-    PageLimit,
-    /// A URL elsewhere, when `budget.pages_per_domain` of the domain that embeds it is used up.
-    EmbeddedPages,
-    /// Its site lets nobody in without a login, and that failed.
-    Login,
-    /// A URL on a page whose text more pages of its origin nearly have than `scope.max_pages_per_text`.
-    Text,
-    /// A page with another value of a session parameter was fetched in its place.
-    SessionParam,
-}
-
-impl Reason {
-    /// The code of crawl.log, as Heritrix numbers them.
-    pub fn code(self) -> i32 {
-        match self {
-            Reason::Scope | Reason::TooLong => -5000,
-            Reason::Depth => -5001,
-            Reason::Redirects => -5002,
-            Reason::HostPages | Reason::HostBytes | Reason::DomainPages | Reason::EmbeddedPages | Reason::PageLimit => {
-                -5003
-            }
-            Reason::PrivateAddress => -5004,
-            Reason::Trap | Reason::Pattern | Reason::Text | Reason::SessionParam => -5005,
-            Reason::HostGivenUp => -8,
-            // another prerequisite than name and robots.txt
-            Reason::Login => -62,
-            Reason::Robots => -9998,
-        }
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Reason::Scope => "out of scope",
-            Reason::Depth => "too deep",
-            Reason::Robots => "robots.txt",
-            Reason::Trap => "trap rule",
-            Reason::Pattern => "too many of its pattern",
-            Reason::TooLong => "URL too long",
-            Reason::Redirects => "too many redirects",
-            Reason::HostPages => "page budget of its host",
-            Reason::HostBytes => "byte budget of its host",
-            Reason::DomainPages => "page budget of its domain",
-            Reason::PrivateAddress => "private address",
-            Reason::HostGivenUp => "host given up",
-            Reason::PageLimit => "beyond a limit of its page",
-            Reason::EmbeddedPages => "page budget of what embeds it",
-            Reason::Login => "its site's login failed",
-            Reason::Text => "on one of many pages of one text",
-            Reason::SessionParam => "copy by a session parameter",
-        })
-    }
-}
-
-/// Reasons why an attempt to fetch brings no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Failure {
-    /// The name does not exist.
-    NoSuchHost,
-    /// The name servers did not answer, or answered with an error.
-    Dns,
-    /// No connection.
-    Connect,
-    /// The TLS handshake failed or the certificate does not hold.
-    Tls,
-    /// `fetch.timeout_total` passed.
-    Timeout,
-    /// No whole head within `fetch.timeout_head`.
-    TooSlow,
-    /// The connection broke.
-    Disconnected,
-    /// The answer is not HTTP, or breaks a limit of it.
-    Protocol,
-    /// Every address of the host is private.
-    PrivateAddress,
-    /// A 304 to a request that set no condition: it says nothing of any page.
-    Unconditional304,
-    /// The proxy does not answer, or wants another user or password.
-    Proxy,
-}
-
-impl Failure {
-    /// All failures, in the order of the closing report.
-    pub const ALL: [Failure; 11] = [
-        Failure::NoSuchHost,
-        Failure::Dns,
-        Failure::Connect,
-        Failure::Tls,
-        Failure::Timeout,
-        Failure::TooSlow,
-        Failure::Disconnected,
-        Failure::Protocol,
-        Failure::PrivateAddress,
-        Failure::Unconditional304,
-        Failure::Proxy,
-    ];
-
-    /// The code of crawl.log, as Heritrix numbers them.
-    pub fn code(self) -> i32 {
-        match self {
-            Failure::NoSuchHost | Failure::Dns => -1,
-            Failure::Connect | Failure::Tls | Failure::Proxy => -2,
-            Failure::Disconnected => -3,
-            Failure::Timeout | Failure::TooSlow => -4,
-            Failure::Protocol | Failure::Unconditional304 => -5,
-            Failure::PrivateAddress => -5004,
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Failure::NoSuchHost => "no such host",
-            Failure::Dns => "DNS failed",
-            Failure::Connect => "no connection",
-            Failure::Tls => "TLS failed",
-            Failure::Timeout => "timed out",
-            Failure::TooSlow => "too slow",
-            Failure::Disconnected => "connection broke",
-            Failure::Protocol => "not HTTP",
-            Failure::PrivateAddress => "private address",
-            Failure::Unconditional304 => "304 that was not asked for",
-            Failure::Proxy => "proxy failed",
-        })
-    }
-}
-
-/// Returns the words of a status code, as it is registered; empty for one that is not.
-pub fn words_of_status(status: u16) -> &'static str {
-    http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or_default()
-}
+pub use cause::{Cause, Hold, HostFault};
+pub use reason::{Failure, LAST_ATTEMPT_CODE, NO_ADDRESS_ALLOWED, Reason, words_of_code, words_of_status};
 
 /// Meanings of an attempt for its URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,7 +109,7 @@ mod tests {
         assert_eq!((judge_answer(200, true, 0, 2), blame_of_answer(200, true)), (Verdict::Retry, Blame::Url));
         assert_eq!(blame_of_answer(200, false), Blame::Nobody);
         assert_eq!(blame_of_answer(503, true), Blame::Host);
-        for failure in Failure::ALL {
+        for &failure in Failure::ALL {
             let of_page = matches!(failure, Failure::Disconnected | Failure::Protocol | Failure::Unconditional304);
             assert_eq!(blame_of_failure(failure) == Blame::Url, of_page, "{failure}");
         }

@@ -202,25 +202,14 @@ fn settings(own: &Config, strip_query_params: &[String]) -> Config {
     config
 }
 
-/// Returns those settings of a site that also hold where others than its owner are asked.
+/// Returns those settings of a site that also hold where others than its owner are asked: those of the sections from
+/// which a check takes anything.
 fn site(own: &Site) -> Site {
-    Site {
-        obey: None,
-        max_depth: None,
-        include: None,
-        exclude: None,
-        priority: None,
-        headers: None,
-        max_body: None,
-        pages_per_host: None,
-        bytes_per_host: None,
-        recrawl: None,
-        auth: None,
-        cookies: None,
-        cookies_file: None,
-        login: None,
-        ..own.clone()
-    }
+    let of_requests =
+        ["crawl.user_agent", "fetch.accept_language", "fetch.proxy", "fetch.timeout_head", "fetch.timeout_total"];
+    own.keeping(|key| {
+        matches!(key.section(), Some("politeness" | "identity")) || of_requests.iter().any(|of| key.sets(of))
+    })
 }
 
 /// Lets an interrupt end the process at once from here on, though the crawl has caught those before: what is written
@@ -237,12 +226,13 @@ fn end_by_interrupt() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::RenderMode;
 
     const OWN: &str = "[crawl]\nuser_agent = \"mine/2\"\ncontact = \"https://a.example/bot\"\nmax_depth = 9\n\
         [politeness]\ndelay_min = \"7s\"\n[robots]\nobey = false\n[fetch]\nheaders = { X-Own = \"1\" }\ncookies = \
         \"session\"\nproxy = \"http://user:sesame@127.0.0.1:3128\"\n[network]\nallow = [\"10.0.0.0/8\"]\n[[site]]\n\
         host = \"a.example\"\ndelay_min = \"9s\"\nobey = false\nuser_agent = \"other\"\nheaders = { X-Key = \
-        \"${KEY}\" }\nauth = { user = \"me\", password = \"${PASSWORD}\" }\n";
+        \"${KEY}\" }\nauth = { user = \"me\", password = \"${PASSWORD}\" }\nrender = \"always\"\n";
 
     #[test]
     fn a_check_is_as_polite_as_the_crawl_and_keeps_to_itself_what_is_for_the_crawls_own_servers() {
@@ -256,6 +246,7 @@ mod tests {
         let site = &config.site[0];
         assert_eq!((site.delay_min, site.user_agent.as_deref()), (Some(Duration::from_secs(9)), Some("other")));
         assert_eq!((&site.auth, &site.headers, site.obey), (&None, &None, None));
+        assert_eq!((site.render, config.render.mode), (None, RenderMode::Off), "what others serve is enough");
         let written = config.to_toml();
         let read = Config::parse(&written, "external.toml").unwrap();
         assert_eq!(read, config.without_secrets(), "what is written gives the same settings");

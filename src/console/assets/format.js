@@ -104,22 +104,10 @@ export function meaning(status) {
   return MEANINGS[status] ?? CLASSES[Math.floor(status / 100)] ?? "unknown status";
 }
 
-/** A status as a reader needs it: "404 not found"; or, where no answer came, why not: "timeout". */
+/** A status as a reader needs it: "404 not found". */
 export function statusText(status) {
-  return status > 0 ? `${status} ${meaning(status)}` : (FAILURES[status] ?? "no answer");
+  return status > 0 ? `${status} ${meaning(status)}` : "no answer";
 }
-
-// the codes of crawl.log
-const FAILURES = {
-  "-1": "name not resolved",
-  "-2": "no connection",
-  "-3": "disconnected",
-  "-4": "timeout",
-  "-5": "protocol error",
-  "-8": "host given up",
-  "-5004": "private address",
-  "-9998": "robots.txt disallows it",
-};
 
 const CLASSES = { 1: "interim", 2: "success", 3: "redirect", 4: "client error", 5: "server error" };
 const MEANINGS = {

@@ -2,7 +2,7 @@
 
 import { byId, el, setAttribute, setText } from "./dom.js";
 import { Figures } from "./figures.js";
-import { about, count, counted, date, rate, size, span, words } from "./format.js";
+import { about, count, counted, date, rate, size, span } from "./format.js";
 
 const PHASES = {
   crawling: "Crawling",
@@ -25,12 +25,6 @@ const sum = (counts) => Object.values(counts ?? {}).reduce((sum, value) => sum +
 
 const ofClass = (statuses, digit) =>
   sum(Object.fromEntries(Object.entries(statuses ?? {}).filter(([status]) => status.startsWith(digit))));
-
-/** The reason for which most URLs were left out, in words. */
-function mostOf(counts) {
-  const [first] = Object.entries(counts ?? {}).sort(([, a], [, b]) => b - a);
-  return first ? `most: ${first[0] === "Robots" ? "robots.txt" : words(first[0])}` : "";
-}
 
 const checkpointText = (number) => (number ? count(number) : number === 0 ? "none yet" : "last");
 
@@ -88,7 +82,7 @@ const FIGURES = [
     "Left out",
     (f) => sum(f.statistics.dropped),
     count,
-    (f) => mostOf(f.statistics.dropped) || "of scope, by robots.txt",
+    (f) => (f.mostLeftOut ? `most: ${f.mostLeftOut}` : "of scope, by robots.txt"),
   ],
   ["checkpoint", "Checkpoint", (f) => f.checkpoint, checkpointText, (f) => f.checkpointAge],
 ];
@@ -114,6 +108,7 @@ export class Overview {
     const f = { running, statistics, gauges, rates, workers: gauges.workers?.now };
     // a directory has its last one, without a number
     f.checkpoint = running ? checkpoint : null;
+    f.mostLeftOut = state.most_left_out;
     f.checkpointAge = at ? (running ? `${span((updated - at) / 1_000)} ago` : date(at)) : "";
     this.#figures.show(f);
   }

@@ -26,7 +26,7 @@ use crate::crawl::control::EngineOrders;
 use crate::crawl::ending::Ending;
 use crate::crawl::live::Teller;
 use crate::crawl::runtime::Runtime;
-use crate::crawl::seat::{Heard, Seat, Told, Word, Work};
+use crate::crawl::seat::{Heard, Seat, Told, Word, Work, own_seeds};
 use crate::crawl::shard_directory::Company;
 use crate::crawl::shard_run::{Admission, News};
 use crate::crawl::signals::Signals;
@@ -413,13 +413,13 @@ impl<'env, 'scope> Node<'env, 'scope> {
                 },
                 process: plan.process.clone(),
                 ceiling: plan.ceiling,
-                seeds,
-                exchange: ExchangeOptions {
+                seeds: own_seeds(seeds, place, plan.keys.clone()),
+                exchange: Some(ExchangeOptions {
                     shard: place,
                     registry: plan.grounds.heads.clone(),
                     crawl_dir: plan.request.dir.clone(),
                     disk: plan.grounds.view.disk(),
-                },
+                }),
                 shipping: Some(plan.grounds.shipments.clone()),
                 news,
             })

@@ -35,6 +35,7 @@ fn row(line: &ReadLine<'_>) -> Option<RequestRow> {
     Some(RequestRow {
         at: started + took,
         status: line.status,
+        failure: (line.status < 0).then(|| line.failure()),
         url: line.url.to_owned(),
         bytes: line.bytes.unwrap_or(0),
         mime: told(line.mime, "unknown"),

@@ -95,7 +95,9 @@ impl Source for CrawlSource {
             }
         };
         let left = standing.live.as_ref().filter(|_| standing.is_live).and_then(left);
+        let dropped = standing.live.as_ref().and_then(|live| live.figures.statistics.most_dropped());
         Ok(State {
+            most_left_out: dropped.map(|reason| reason.to_string()),
             dir: self.dir.display().to_string(),
             running: standing.running,
             controls: standing.is_live,

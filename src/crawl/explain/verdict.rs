@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::model::{DomainInRound, Explanation, Host, Queue, Recrawl, Skipped, Version};
 use crate::clock::Time;
 use crate::config::Config;
-use crate::outcome::{Failure, Reason, Verdict, judge_answer, words_of_status};
+use crate::outcome::{Failure, NO_ADDRESS_ALLOWED, Reason, Verdict, judge_answer, words_of_code, words_of_status};
 use crate::record::{Doing, ReadLine};
 use crate::text::figures::{count, date, fraction, size, span};
 
@@ -182,7 +182,7 @@ fn given_up_host(host: &Host, now: Time) -> Option<String> {
     if let Some(reason) = host.gone.filter(|_| host.gone_until.is_none_or(|until| until > now)) {
         let until = host.gone_until.map_or("for good".to_owned(), |until| format!("until {}", date(until)));
         return Some(match reason {
-            Reason::PrivateAddress => format!("its host has no public address ({until})"),
+            Reason::PrivateAddress => format!("{reason}: {NO_ADDRESS_ALLOWED} ({until})"),
             _ => match &host.blame {
                 Some(why) => format!("its host is given up {until}: {why}"),
                 None => format!("its host is given up {until}"),
@@ -196,12 +196,12 @@ fn given_up_host(host: &Host, now: Time) -> Option<String> {
 fn used_up(host: &Host) -> Option<String> {
     let used = |used: u64, max: Option<u64>| max.is_some_and(|max| used >= max);
     let used_up = [
-        (used(host.pages, host.pages_max), "budget.pages_per_host"),
-        (used(host.bytes, host.bytes_max), "budget.bytes_per_host"),
-        (used(host.domain_pages, host.domain_pages_max), "budget.pages_per_domain"),
+        (used(host.pages, host.pages_max), Reason::HostPages),
+        (used(host.bytes, host.bytes_max), Reason::HostBytes),
+        (used(host.domain_pages, host.domain_pages_max), Reason::DomainPages),
     ];
-    let (_, budget) = used_up.into_iter().find(|(is_used, _)| *is_used)?;
-    Some(format!("{budget} is used up"))
+    let (_, reason) = used_up.into_iter().find(|(is_used, _)| *is_used)?;
+    Some(format!("{} is used up", reason.setting()?))
 }
 
 /// Says which rule of robots.txt forbids the URL, if one does.
@@ -229,13 +229,10 @@ fn forbidden(told: &Explanation, now: Time) -> Option<String> {
     if let Some(never) = told.host.as_ref().and_then(|host| given_up_host(host, now).or_else(|| used_up(host))) {
         return Some(format!("never: {never}"));
     }
-    match told.dns.answer.filter(|_| told.dns.fresh) {
-        Some(answer @ ("no such host" | "private address")) => {
-            let until = told.dns.expires.map_or(String::new(), |until| format!(" (until {})", date(until)));
-            Some(format!("never: the name servers say: {answer}{until}"))
-        }
-        _ => None,
-    }
+    let ends_urls = |answer: &&str| [Failure::NoSuchHost, Failure::PrivateAddress].map(Failure::text).contains(answer);
+    let answer = told.dns.answer.filter(|_| told.dns.fresh).filter(ends_urls)?;
+    let until = told.dns.expires.map_or(String::new(), |until| format!(" (until {})", date(until)));
+    Some(format!("never: the name servers say: {answer}{until}"))
 }
 
 fn given_up(told: &Explanation) -> String {
@@ -257,16 +254,6 @@ fn given_up(told: &Explanation) -> String {
                 .to_owned()
         }
         None => "was seen, but is neither queued nor in the archive: another spelling of it was fetched".to_owned(),
-    }
-}
-
-/// Returns the meaning of the code of an attempt in crawl.log: failures, of which some share a code, or a status.
-fn words_of_code(code: i32) -> String {
-    let failures = Failure::ALL.into_iter().filter(|failure| failure.code() == code);
-    let failures: Vec<String> = failures.map(|failure| failure.to_string()).collect();
-    match u16::try_from(code) {
-        Ok(status) => words_of_status(status).to_owned(),
-        Err(_) => failures.join(" or "),
     }
 }
 
@@ -410,7 +397,6 @@ mod tests {
         assert!(said(&told).ends_with("given up: no connection (code -2 in crawl.log)"), "{}", said(&told));
         told.crawl_log = Some(format!("{line},connection%20refused"));
         assert!(said(&told).ends_with("given up: no connection, connection refused (code -2 in crawl.log)"));
-        assert_eq!((words_of_code(503).as_str(), words_of_code(-7_777).as_str()), ("Service Unavailable", ""));
         told.skipped = Some(Skipped { reason: "host given up".to_owned(), rule: String::new() });
         assert_eq!(said(&told), "was skipped: host given up");
         told.dns.answer = Some("no such host");

@@ -80,15 +80,7 @@ impl AddAssign<&LimitedList> for LimitedList {
 
 /// The limit by the name of its setting.
 pub fn setting(reason: Reason) -> &'static str {
-    match reason {
-        Reason::HostPages => "pages_per_host",
-        Reason::HostBytes => "bytes_per_host",
-        Reason::DomainPages => "pages_per_domain",
-        Reason::Pattern => "max_urls_per_pattern",
-        Reason::Text => "max_pages_per_text",
-        Reason::SessionParam => "learn_session_params",
-        _ => "trap rules",
-    }
+    reason.setting().and_then(|setting| setting.split_once('.')).map_or("trap rules", |(_, key)| key)
 }
 
 impl fmt::Display for Limited {

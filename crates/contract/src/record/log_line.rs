@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::clock::Time;
-use crate::outcome::Cause;
+use crate::outcome::{Cause, words_of_code};
 use crate::text::escape::field;
 
 /// One attempt as its line has it. Texts are escaped as they are in the log.
@@ -67,6 +67,13 @@ impl<'a> ReadLine<'a> {
             before.is_some_and(|before| before.is_empty() || before.ends_with(','))
         };
         Cause::ALL.into_iter().find(is_last)
+    }
+
+    /// Returns the failure of an attempt that brought no answer, in words: by the annotations or else by the code.
+    pub fn failure(&self) -> String {
+        let by_code = || Some(words_of_code(self.status)).filter(|words| !words.is_empty());
+        let words = self.cause().map(|cause| cause.failure().to_string()).or_else(by_code);
+        words.unwrap_or_else(|| "no answer".to_owned())
     }
 
     /// Returns the text after `name:` among the annotations.
@@ -163,6 +170,8 @@ mod tests {
         log.push(&line).unwrap();
         log.push(&LogLine { url: "dns:example.com", status: -1, ..LogLine::default() }).unwrap();
         log.push(&LogLine { url: "http://a.example/in", hops: "LP", annotations: &["login"], ..line }).unwrap();
+        let refused = &["no connection", "connection refused"];
+        log.push(&LogLine { url: "http://a.example/", status: -8, annotations: refused, ..line }).unwrap();
         log.flush().unwrap();
         let text = std::fs::read_to_string(CrawlLog::path(dir.path())).unwrap();
         let lines: Vec<ReadLine<'_>> = text.lines().map(|line| ReadLine::parse(line.as_bytes()).unwrap()).collect();
@@ -177,6 +186,8 @@ mod tests {
         assert!(first.is_robots());
         assert_eq!((lines[1].origin(), lines[1].fetched, lines[1].sha1), (None, None, None));
         assert!(!lines[1].is_robots());
+        let failures = [1, 3].map(|line: usize| lines[line].failure());
+        assert_eq!(failures, ["no such host or DNS failed", "no connection"]);
         assert!(lines[2].is_prerequisite() && lines[2].is_login() && !lines[2].is_robots());
     }
 

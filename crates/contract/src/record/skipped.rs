@@ -59,6 +59,7 @@ impl SkippedLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Failure;
 
     #[test]
     fn a_skipped_url_leaves_one_line_with_reason_and_rule() {
@@ -75,5 +76,19 @@ mod tests {
         assert_eq!(lines[0]["rule"], "Disallow: /private");
         assert_eq!(lines[1]["url"], "https://example.com/\x1b\n");
         assert!(!content.contains('\x1b'));
+    }
+
+    #[test]
+    fn the_documentation_lists_every_reason_and_every_failure_with_code_and_setting() {
+        let document = include_str!("../../docs/OPERATING.md");
+        let rows: Vec<&str> = document.lines().filter(|line| line.starts_with("| `")).collect();
+        let reasons = Reason::ALL.iter().map(|reason| (reason.text(), reason.code(), reason.setting()));
+        let failures = Failure::ALL.iter().map(|failure| (failure.text(), failure.code(), failure.setting()));
+        for (text, code, setting) in reasons.chain(failures) {
+            let start = format!("| `{text}` | {code} | ");
+            let row = rows.iter().find(|row| row.starts_with(&start));
+            let row = row.unwrap_or_else(|| panic!("no row begins with {start}"));
+            assert!(setting.is_none_or(|setting| row.contains(&format!("`{setting}`"))), "{row} lacks {setting:?}");
+        }
     }
 }

@@ -179,6 +179,11 @@ impl Statistics {
         self.failures.values().sum()
     }
 
+    /// Returns the reason for which most URLs were never asked for.
+    pub fn most_dropped(&self) -> Option<Reason> {
+        self.dropped.iter().max_by_key(|(_, urls)| **urls).map(|(reason, _)| *reason)
+    }
+
     /// URLs never asked for, all reasons together.
     pub fn dropped_total(&self) -> u64 {
         self.dropped.values().sum()

@@ -264,6 +264,27 @@ impl fmt::Display for HostFault {
     }
 }
 
+/// The ground on which a host is left alone for a while. A [`HostFault`], where it is known, says more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// Nothing may be asked for before its robots.txt is known.
+    Robots,
+    /// Requests bring no answers.
+    Silence,
+    /// Its answers ask for it.
+    Load,
+}
+
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Hold::Robots => "its robots.txt is unreachable",
+            Hold::Silence => "it does not answer",
+            Hold::Load => "it asks for a pause, or is overloaded",
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,7 +297,7 @@ mod tests {
                 assert_eq!(HostFault::of_code(tag, value), Some(blame));
             }
         }
-        for failure in Failure::ALL {
+        for &failure in Failure::ALL {
             assert_eq!(Cause::from(failure).failure(), failure);
             assert_eq!(Cause::from(failure).to_string(), failure.to_string());
         }

@@ -3,6 +3,7 @@
 use super::{Accounts, Engine, Phase, SeedTable};
 use crate::clock::Time;
 use crate::frontier::{Activity, BusyHost};
+use crate::outcome::Hold;
 use crate::record::{
     Constraints, CrawlLimits, DiskWait, Doing, Finish, Gauges, Live, Oddities, QueuedHost, QueuedHosts, Rates,
     Snapshot, State, Statistics, StoreBytes,
@@ -181,7 +182,7 @@ fn queued_host(host: BusyHost) -> QueuedHost {
     let reason = match (host.gone, host.blame) {
         (Some(gone), _) => gone.to_string(),
         (None, Some(blame)) => blame.to_string(),
-        (None, None) if host.is_held_back => "it asks for a pause, or is overloaded".to_owned(),
+        (None, None) if host.is_held_back => Hold::Load.to_string(),
         (None, None) => String::new(),
     };
     QueuedHost {

@@ -42,7 +42,7 @@ use crate::web::seeds::Seed;
 use crate::web::url::KeyMaker;
 
 /// The seeds of a run, read as they are taken.
-pub type ListedSeeds = Box<dyn Iterator<Item = Seed>>;
+pub type ListedSeeds = Box<dyn Iterator<Item = Seed> + Send>;
 
 /// Everything that an engine is opened with.
 pub struct Opening {

@@ -5,7 +5,7 @@ use super::queued_url;
 use super::stores::Stores;
 use super::values::RobotsAnswer;
 use crate::frontier::{Budget, Forbidden, NameAnswer, QueuedUrl};
-use crate::outcome::{Cause, HostFault, Reason};
+use crate::outcome::{Cause, Failure, Hold, HostFault, NO_ADDRESS_ALLOWED, Reason};
 use crate::web::pattern::pattern;
 use crate::web::scope::Scope;
 
@@ -22,16 +22,11 @@ pub(super) fn rule_of(scope: &Scope, stores: &mut Stores, url: &QueuedUrl, reaso
             let judgement = scope.explain_embedded(&target, url.hops.embeds(), url.depth, url.hops.redirects());
             if judgement.verdict == Err(reason) { judgement.rule.to_string() } else { String::new() }
         }
-        Reason::HostPages | Reason::HostBytes | Reason::DomainPages => {
+        Reason::HostPages | Reason::HostBytes | Reason::DomainPages | Reason::EmbeddedPages => {
             let budget = stores.arrival.frontier.budget_for(queued_url(&url.url).host());
             budget_rule(&budget, url, reason)
         }
-        Reason::EmbeddedPages => {
-            let limit = stores.arrival.frontier.budget().pages_per_domain;
-            let limit = limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
-            format!("budget.pages_per_domain = {limit}: the domain of what embeds it")
-        }
-        Reason::PrivateAddress => "network.allow has none of its addresses".to_owned(),
+        Reason::PrivateAddress => NO_ADDRESS_ALLOWED.to_owned(),
         Reason::HostGivenUp => gone_because(stores, url),
         Reason::SessionParam => session_rule(stores.session_params.copies(url).unwrap_or_default()),
         Reason::PageLimit | Reason::Login | Reason::Text => String::new(),
@@ -40,7 +35,7 @@ pub(super) fn rule_of(scope: &Scope, stores: &mut Stores, url: &QueuedUrl, reaso
 
 /// The rule by which a parameter makes no other page.
 pub(super) fn session_rule(parameter: &str) -> String {
-    format!("scope.learn_session_params: {parameter} makes no other page")
+    Reason::SessionParam.rule(format_args!("{parameter} makes no other page"))
 }
 
 /// Returns why a host was given up, as far as memory has it.
@@ -52,24 +47,28 @@ fn gone_because(stores: &mut Stores, url: &QueuedUrl) -> String {
     let name = name.as_ref().and_then(|name| name.fresh(now)).map(|(answer, _)| answer);
     match (name, blame, robots.as_ref().and_then(|robots| robots.failing_since())) {
         (Some(NameAnswer::NoSuchHost), ..) | (_, Some(HostFault::Host(Cause::NoSuchHost)), _) => {
-            "no such host".to_owned()
+            Failure::NoSuchHost.to_string()
         }
-        (_, Some(blame), _) => format!("politeness.give_up: {blame}"),
-        (_, None, Some(_)) => "politeness.give_up: its robots.txt cannot be had".to_owned(),
+        (_, Some(blame), _) => Reason::HostGivenUp.rule(blame),
+        (_, None, Some(_)) => Reason::HostGivenUp.rule(Hold::Robots),
         (_, None, None) => String::new(),
     }
 }
 
 /// The budget that is used up, and whose it is.
 fn budget_rule(budget: &Budget, url: &QueuedUrl, reason: Reason) -> String {
-    let (setting, limit) = match reason {
-        Reason::HostPages => ("pages_per_host", budget.pages_per_host),
-        Reason::HostBytes => ("bytes_per_host", budget.bytes_per_host),
-        _ => ("pages_per_domain", budget.pages_per_domain),
+    let limit = match reason {
+        Reason::HostPages => budget.pages_per_host,
+        Reason::HostBytes => budget.bytes_per_host,
+        _ => budget.pages_per_domain,
     };
+    let setting = reason.setting().unwrap_or_default();
     let limit = limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
-    let whose = whose(&queued_url(&url.url), reason);
-    format!("budget.{setting} = {limit}: {whose}")
+    let whose = match reason {
+        Reason::EmbeddedPages => "the domain of what embeds it".to_owned(),
+        _ => whose(&queued_url(&url.url), reason),
+    };
+    format!("{setting} = {limit}: {whose}")
 }
 
 /// Returns the rule of robots.txt that forbids `url`, as far as memory has the rules.

@@ -16,7 +16,8 @@ use crate::engine::session_params::SessionParams;
 use crate::engine::{Engine, is_of_seed, queued_url};
 use crate::frontier::{Feedback, HostId, Permit, QueuedUrl};
 use crate::outcome::{
-    Cause, Reason, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer, judge_failure,
+    Cause, LAST_ATTEMPT_CODE, Reason, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer,
+    judge_failure,
 };
 
 impl Engine {
@@ -224,7 +225,8 @@ impl Engine {
         let retries = if self.books.has_fallback(url)? { 0 } else { self.settings.retries };
         let verdict = judge_failure(failed.failure, url.attempts, retries);
         let is_last_of_many = verdict != Verdict::Retry && url.attempts > 0;
-        self.books.log_failure(&failed, if is_last_of_many { -8 } else { failed.failure.code() }, worker)?;
+        let code = if is_last_of_many { LAST_ATTEMPT_CODE } else { failed.failure.code() };
+        self.books.log_failure(&failed, code, worker)?;
         let FetchFailed { job, failure, cause, started, duration, .. } = failed;
         let is_new = job.is_new();
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };

@@ -13,6 +13,7 @@ use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::stores::Stores;
 use crate::frontier::ColdSilence;
+use crate::outcome::Hold;
 use crate::record::{Resting, RestingHost};
 
 /// Shortest time between two looks at whether only such hosts are left.
@@ -88,7 +89,7 @@ impl Engine {
             host: host.origin.into(),
             why: match host.blame {
                 Some(blame) => blame.to_string(),
-                None => "it asks for a pause, or is overloaded".to_owned(),
+                None => Hold::Load.to_string(),
             },
             until: host.until,
         };
