@@ -113,8 +113,8 @@ fn settings(config: &Config) -> Settings {
     settings
 }
 
-/// Returns the seeds of a run, lines of `file`, as its engines take them. Those of a crawl with several shards get their
-/// numbers here, durably.
+/// Returns the seeds of a run, lines of `file`, as its engines take them. Those of a crawl with several shards get
+/// their numbers here, durably.
 fn numbered(
     request: &CrawlRequest,
     directory: &Directory,

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_documentation_lists_every_reason_and_every_failure_with_code_and_setting() {
-        let document = include_str!("../../docs/OPERATING.md");
+        let document = include_str!("../../../../docs/OPERATING.md");
         let rows: Vec<&str> = document.lines().filter(|line| line.starts_with("| `")).collect();
         let reasons = Reason::ALL.iter().map(|reason| (reason.text(), reason.code(), reason.setting()));
         let failures = Failure::ALL.iter().map(|failure| (failure.text(), failure.code(), failure.setting()));
