@@ -33,9 +33,9 @@ The first record is a warcinfo record that describes the selection. The metadata
 follow, in the order in which they were stored. Records keep their ids, dates and digests. The output always has one \
 gzip member per record; the members of a gzip archive are copied without being compressed again.
 
-The output needs no other file. A page that was not stored again because its content was there already brings along the \
-record that has it. A page that the server reported as unchanged (304) has the status and the headers of the answer \
-with its content. A page with its content in an earlier archive, or that shares it with an answer to a POST, is \
+The output needs no other file. A page that was not stored again because its content was there already brings along \
+the record that has it. A page that the server reported as unchanged (304) has the status and the headers of the \
+answer with its content. A page with its content in an earlier archive, or that shares it with an answer to a POST, is \
 written with its content.
 
 Examples:
