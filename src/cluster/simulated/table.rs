@@ -92,7 +92,7 @@ impl Table {
         (way == Way::Whole && !self.draws(self.troubles.answer_lost)).then_some(answer)
     }
 
-    /// The same of a transaction, which may be carried out late; whether it was carried out as it stands.
+    /// The same of a transaction, which may be carried out late; whether it was carried out unchanged.
     pub(super) fn transact(&mut self, way: Way, txn: &Txn) -> Option<Option<Revision>> {
         if !self.is_away && way != Way::Nothing && self.draws(self.troubles.late) {
             self.made += 1;
