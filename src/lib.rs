@@ -17,50 +17,51 @@
 //!
 //! # Modules, from the ground up
 //!
-//! | module | owns |
-//! |---|---|
-//! | [`fingerprint`] | 64-bit Rabin fingerprints by a polynomial of the crawl's own |
-//! | [`shard`] | which shard of a crawl owns a URL |
-//! | [`clock`] | time, given to everything that needs it |
-//! | [`politeness`] | the judge of politeness: what a log of requests owed to hosts and addresses |
-//! | [`varint`] | numbers of variable length, one encoding for all formats |
-//! | [`outcome`] | how a URL ends; the one table of what follows from a status or an error |
-//! | [`disk`] | files as a trait, headers, checksums, atomic replacement, the directory's lock |
-//! | [`web`] | the web's formats, pure: URLs, scope, robots.txt, HTML links, codings, WARC |
-//! | `connections` | the bounded number of connections to a server of this process |
-//! | [`text`] | text for people: figures with units, foreign text made harmless |
-//! | `table` | tables as the tools of people read them: TSV, CSV, JSON lines, SQLite, Parquet |
-//! | [`graph`] | which hosts link to which, and their centrality, by sorting and sequential passes |
-//! | [`similar`] | texts that are nearly the same, by sorts of their signatures |
-//! | [`reading`] | pages as people read them: trees within limits, main content, Markdown |
-//! | [`store`] | objects by name, in a store that machines share |
-//! | [`drum`] | disk repository with update management, behind LRU and Bloom filter |
-//! | [`container`] | the archive: WARC value files, key.dat, address.idx |
-//! | [`catalog`] | what must change atomically: one batch a checkpoint |
-//! | [`calendar`] | when pages are due again, on disk; how often each is looked at |
-//! | [`frontier`] | per-host queues, politeness, budgets |
-//! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot |
-//! | [`contract`] | what the engine and those that make its requests say to each other: jobs, replies, doors |
-//! | [`exchange`] | links between the shards of a crawl, and which checkpoints of theirs count |
-//! | [`browser`] | pages rendered by the system's Chromium, whose every request the caller answers |
-//! | [`signature`] | who sends a request, proved: keys, their directory, signatures of requests |
-//! | [`ship`] | checkpoints in a store of objects, and directories from there |
-//! | [`cluster`] | who owns a shard and which checkpoint counts, on many machines |
-//! | [`engine`] | the state machine that owns all of the above |
-//! | `node` | what a node does for a shard: its directory from the store, its checkpoints into it, heads of others |
-//! | [`fetch`] | requests on tokio |
-//! | [`process`] | threads that find links and build records |
-//! | `render` | pages in browsers whose every request the engine answers |
-//! | [`simweb`] | a synthetic web on loopback that knows the right result |
-//! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has itself |
-//! | `report` | display, closing statistics, metrics |
-//! | `console` | the page in a browser that shows a crawl: its server, its hour of history, what it may be asked |
-//! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail |
-//! | [`crawl`] | the wiring: start, signals, stop; what is reported beside a crawl: explain, verify, reports, plan |
-//! | [`archive`] | what a crawl has stored, for other programs: its pages, by URL, in order, and as they come |
-//! | `audit` | what is wrong with a site, by what a crawl has stored of it: findings, and reports of them |
-//! | [`cli`] | the command line |
-//! | `fuzzing` | drives every parser of foreign bytes; in no release |
+//! | module | owns | crate |
+//! |---|---|---|
+//! | [`fingerprint`] | 64-bit Rabin fingerprints by a polynomial of the crawl's own | `web` |
+//! | [`shard`] | which shard of a crawl owns a URL | `core` |
+//! | [`clock`] | time, given to everything that needs it | `web` |
+//! | [`politeness`] | the judge of politeness: what a log of requests owed to hosts and addresses | `core` |
+//! | [`varint`] | numbers of variable length, one encoding for all formats | `web` |
+//! | [`outcome`] | how a URL ends; the one table of what follows from a status or an error | `web` |
+//! | [`disk`] | files as a trait, headers, checksums, atomic replacement, the directory's lock | `core` |
+//! | [`web`] | the web's formats, pure: URLs, scope, robots.txt, HTML links, codings | `web` |
+//! | `connections` | the bounded number of connections to a server of this process | |
+//! | [`text`] | text for people: figures with units, foreign text made harmless | `contract` |
+//! | `table` | tables as the tools of people read them: TSV, CSV, JSON lines, SQLite, Parquet | |
+//! | [`graph`] | which hosts link to which, and their centrality, by sorting and sequential passes | |
+//! | [`similar`] | texts that are nearly the same, by sorts of their signatures | `core` |
+//! | [`reading`] | pages as people read them: trees within limits, main content, Markdown | `core` |
+//! | [`store`] | objects by name, in a store that machines share | `cluster` |
+//! | [`drum`] | disk repository with update management, behind LRU and Bloom filter | `core` |
+//! | [`warc`] | records of the archive: built from an answered request, and read back | `core` |
+//! | [`container`] | the archive: WARC value files, key.dat, address.idx | `core` |
+//! | [`catalog`] | what must change atomically: one batch a checkpoint | `engine` |
+//! | [`calendar`] | when pages are due again, on disk; how often each is looked at | `core` |
+//! | [`frontier`] | per-host queues, politeness, budgets | `core` |
+//! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot | `contract` |
+//! | [`contract`] | jobs and replies between the engine and those that make its requests | `contract` |
+//! | [`exchange`] | links between the shards of a crawl, and which checkpoints of theirs count | `contract` |
+//! | [`browser`] | pages rendered by the system's Chromium, whose every request the caller answers | `fetch` |
+//! | [`signature`] | who sends a request, proved: keys, their directory, signatures of requests | `fetch` |
+//! | [`ship`] | checkpoints in a store of objects, and directories from there | `cluster` |
+//! | [`cluster`] | who owns a shard and which checkpoint counts, on many machines | `cluster` |
+//! | [`engine`] | the state machine that owns all of the above | `engine` |
+//! | [`node`] | what a node does for a shard: its directory from the store, checkpoints into it, heads | `cluster` |
+//! | [`fetch`] | requests on tokio | `fetch` |
+//! | [`process`] | threads that find links and build records | `fetch` |
+//! | [`render`] | pages in browsers whose every request the engine answers | `fetch` |
+//! | [`simweb`] | a synthetic web on loopback that knows the right result | |
+//! | [`config`] | the TOML file: its keys, their limits, and the defaults that no part of the crawl has itself | |
+//! | `report` | display, closing statistics, metrics | |
+//! | `console` | the page in a browser that shows a crawl: its server, its hour of history, what it may be asked | |
+//! | [`simulator`] | whole crawls in virtual time, on a disk and a network that fail | |
+//! | [`crawl`] | the wiring: start, signals, stop; what is reported beside a crawl: explain, verify, reports, plan | |
+//! | [`archive`] | what a crawl has stored, for other programs: its pages, by URL, in order, and as they come | |
+//! | `audit` | what is wrong with a site, by what a crawl has stored of it: findings, and reports of them | |
+//! | [`cli`] | the command line | |
+//! | `fuzzing` | drives every parser of foreign bytes; in no release | |
 //!
 //! # As a library
 //!
@@ -68,19 +69,18 @@
 //! documentation says keeps to semantic versioning. Nothing else is promised. The other modules are public for the
 //! binary, its tests and benchmarks; their items may change or go with any version.
 //!
-//! Imports go upwards in this table only, and `tests/tidy.rs` reads it. Many of these modules are in crates of their
-//! own, below `crates/`, so that the compiler keeps the walls.
+//! Imports go upwards in this table only, and `tests/tidy.rs` reads it. The crates are below `crates/`, so that the
+//! compiler keeps the walls between them: `web` ◄ `core` ◄ `contract` ◄ `engine` ◄ `cluster`, and `contract` ◄ `fetch`,
+//! which knows no engine. This one wires them together.
 //! docs/ARCHITECTURE.md and its chapters have the threads, the queues with their bounds, and the crash contract;
 //! docs/FORMATS.md the bytes on disk, docs/SECURITY.md what hostile servers may try and what bounds it.
 
 pub use crawler_cluster::{cluster, node, ship, store};
 pub use crawler_contract::{contract, exchange, record, text};
-pub use crawler_core::{
-    calendar, clock, container, disk, drum, fingerprint, frontier, outcome, politeness, reading, shard, similar,
-    varint, web,
-};
+pub use crawler_core::{calendar, container, disk, drum, frontier, politeness, reading, shard, similar, warc};
 pub use crawler_engine::{catalog, engine};
 pub use crawler_fetch::{browser, fetch, process, render, signature};
+pub use crawler_web::{clock, fingerprint, outcome, varint, web};
 
 pub mod archive;
 mod audit;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crawler::clock::Time;
 use crawler::container::NewPage;
 use crawler::fingerprint::{Fingerprint, Fingerprinter};
-use crawler::web::warc::{Compression, Encoder, Exchange, HttpVersion};
+use crawler::warc::{Compression, Encoder, Exchange, HttpVersion};
 use flate2::{Compress, FlushCompress};
 
 const EXCHANGES: usize = 256;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crawler::container::{Container, ContainerOptions, SyncDone, SyncJob, WarcInfo};
 use crawler::disk::{Disk, Result};
-use crawler::web::warc::Compression;
+use crawler::warc::Compression;
 
 use crate::pages::{Batch, Pages};
 

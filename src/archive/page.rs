@@ -11,7 +11,7 @@ use crate::crawl::archives::Archives;
 use crate::crawl::dedup;
 use crate::disk::{self, Disk};
 use crate::record::layout;
-use crate::web::warc::Header;
+use crate::warc::Header;
 use crate::web::{coding, headers, mime};
 
 /// A body is decoded up to this size.

@@ -224,8 +224,8 @@ pub(super) mod tests {
     use super::*;
     use crate::disk::{self, Disk, Mode};
     use crate::fingerprint::Fingerprinter;
+    use crate::warc::{Compression, Encoder, Exchange, HttpVersion, RecordReader};
     use crate::web::url::KeyMaker;
-    use crate::web::warc::{Compression, Encoder, Exchange, HttpVersion, RecordReader};
 
     /// An archive in memory; the handle of an entry is its place.
     #[derive(Default)]

@@ -11,9 +11,9 @@ use super::preferences::{Conditions, StatementFilter};
 use crate::clock::Time;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::text::figures::counted;
+use crate::warc::parse_date;
 use crate::web::mime;
 use crate::web::preferences::Usage;
-use crate::web::warc::parse_date;
 
 /// Memory for the places of older versions; beyond it they are sorted in a temporary file.
 const OLDER_MEMORY: usize = 16 << 20;

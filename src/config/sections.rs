@@ -20,10 +20,10 @@ use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::RenderSettings;
 use crate::frontier::{self, FrontierOptions, RoundBudgets};
 use crate::signature::{AgentForm, Component};
+use crate::warc::Compression;
 use crate::web::html::LAZY_ATTRIBUTES;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
 use crate::web::secret::SecretAddress;
-use crate::web::warc::Compression;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);

@@ -131,7 +131,7 @@ mod tests {
         config.politeness.requests_per_second = Some(3.0);
         config.politeness.delay_min = std::time::Duration::from_micros(1_500);
         config.fetch.rate_min = super::super::Bytes(1_500);
-        config.container.compression = crate::web::warc::Compression::Zstd;
+        config.container.compression = crate::warc::Compression::Zstd;
         let text = config.to_toml();
         assert_eq!(Config::parse(&text, "x").unwrap(), config, "{text}");
         assert!(!text.contains('\u{1b}'));

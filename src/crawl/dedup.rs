@@ -18,8 +18,8 @@ use crate::disk::{self, Disk, Error, Mode};
 use crate::engine::Identity;
 use crate::record::layout;
 use crate::text::figures;
+use crate::warc::parse_date;
 use crate::web::url::CanonicalUrl;
-use crate::web::warc::parse_date;
 
 /// Bytes at the end of a CDXJ file that show whether it is still the same.
 const END_BYTES: u64 = 4 << 10;

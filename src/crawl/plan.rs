@@ -13,9 +13,9 @@ use super::{machine, options, threads};
 use crate::config::{Bytes, Config};
 use crate::disk::Disk;
 use crate::text::figures;
+use crate::warc::Compression;
 use crate::web::scope::ScopeMode;
 use crate::web::seeds::{Seed, SeedProblems};
-use crate::web::warc::Compression;
 
 /// Times that servers may take for an answer; the rates of each are shown.
 const ANSWERS: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];

@@ -6,6 +6,7 @@ use super::input::choice;
 use crate::clock::Time;
 use crate::config::Config;
 use crate::fingerprint::Fingerprinter;
+use crate::warc::{Truncation, format_date, parse_date, parse_http_head};
 use crate::web::address::{AddressGuard, Cidr};
 use crate::web::html::{LinkScan, RobotsDirectives, canonical_header, is_html, link_header, x_robots_tag};
 use crate::web::pattern::pattern;
@@ -18,7 +19,6 @@ use crate::web::tags::Tags;
 use crate::web::url::CanonicalUrl;
 use crate::web::url::KeyMaker;
 use crate::web::validators::Validators;
-use crate::web::warc::{Truncation, format_date, parse_date, parse_http_head};
 use crate::web::{charset, coding, headers, mime};
 
 /// Small, so that the bound is met.

@@ -21,8 +21,8 @@ use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crate::engine::{RecrawlOptions, Settings, SlotOptions, SupportOptions};
 use crate::frontier::{Budget, FrontierOptions, Politeness};
 use crate::simweb::SimOptions;
+use crate::warc::Compression;
 use crate::web::scope::{Requisites, ScopeMode, ScopeOptions};
-use crate::web::warc::Compression;
 
 /// First seed from which cases have limits, budgets, patterns, rates, depths and scopes too, and larger webs.
 pub const WIDE_FROM: u64 = 1_000_000;

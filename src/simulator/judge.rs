@@ -9,7 +9,7 @@ use super::rendering::{PREFIX, shell};
 use super::{again, outcomes, polite};
 use crate::container::{KeyRecord, Reader, Report, Standing, verify};
 use crate::record::Statistics;
-use crate::web::warc::payload_sha1;
+use crate::warc::payload_sha1;
 
 /// Judges a crawl that is complete.
 pub(super) fn judge(machine: &Machine, statistics: &Statistics) -> Result<(), Violation> {

@@ -14,8 +14,8 @@ use crate::clock::Time;
 use crate::contract::{FetchJob, Response, Target};
 use crate::outcome::Failure;
 use crate::simweb::{PaperAnswer, PaperWeb};
+use crate::warc::{HttpVersion, Truncation};
 use crate::web::url::CanonicalUrl;
-use crate::web::warc::{HttpVersion, Truncation};
 
 /// Troubles that one URL or name meets at most: fewer than a crawl has attempts.
 const TROUBLES_MAX: u8 = 2;

@@ -10,7 +10,7 @@ use crate::site::Crawl;
 use crawler::config::Config;
 use crawler::disk::{Disk, Mode};
 use crawler::simweb::{SimOptions, SimWeb};
-use crawler::web::warc::RecordReader;
+use crawler::warc::RecordReader;
 
 struct Crawled {
     _web: SimWeb,

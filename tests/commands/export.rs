@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crawler::disk::{Disk, Mode};
 use crawler::simweb::{SimOptions, SimWeb};
-use crawler::web::warc::{Record, RecordReader};
+use crawler::warc::{Record, RecordReader};
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use crate::site::{Ended, RUSH, Site, interrupt, kill, ms, wait};
 use crawler::disk::{Disk, Mode};
 use crawler::simweb::SimOptions;
-use crawler::web::warc::{Record, RecordReader};
+use crawler::warc::{Record, RecordReader};
 use serde_json::Value;
 
 /// The crawl of one shard, and that of four.

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use crawler::disk::{Disk, Mode};
 use crawler::text::escape::is_terminal_control;
-use crawler::web::warc::{Record, RecordReader};
+use crawler::warc::{Record, RecordReader};
 use server::{BIDI, C1, ESC, FORGED, SCRIPT};
 
 mod server;

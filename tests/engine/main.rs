@@ -59,11 +59,11 @@ use crawler::frontier::{Budget, FrontierOptions, PartitionJob};
 use crawler::outcome::Failure;
 use crawler::process::{ProcessOptions, Processor};
 use crawler::record::{CrawlLog, Finish, SkippedLog};
+use crawler::warc::{Compression, HttpVersion, Truncation};
 use crawler::web::address::AddressGuard;
 use crawler::web::scope::{ScopeMode, ScopeOptions};
 use crawler::web::seeds::{SeedProblems, parse_seeds};
 use crawler::web::url::{CanonicalUrl, KeyMaker};
-use crawler::web::warc::{Compression, HttpVersion, Truncation};
 
 const SEED: &str = "http://h0.test/";
 const HOSTS: usize = 5;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crawler::disk::{Disk, Mode};
 use crawler::simweb::SimOptions;
-use crawler::web::warc::{Record, RecordReader};
+use crawler::warc::{Record, RecordReader};
 use sha1::{Digest, Sha1};
 use site::{RUSH, Site, everything, interrupt, kill};
 

@@ -32,8 +32,15 @@ fn tell(number: usize) {
 "#;
 
 /// Where the sources of each crate lie.
-pub const CRATES: [&str; 6] =
-    ["src", "crates/cluster/src", "crates/contract/src", "crates/core/src", "crates/engine/src", "crates/fetch/src"];
+pub const CRATES: [&str; 7] = [
+    "src",
+    "crates/cluster/src",
+    "crates/contract/src",
+    "crates/core/src",
+    "crates/engine/src",
+    "crates/fetch/src",
+    "crates/web/src",
+];
 
 /// Copies what git tracks of `root` to `tree`, but for the folders `without`.
 pub fn copy(root: &Path, tree: &Path, without: &[&str]) -> Result<(), String> {

@@ -2,8 +2,9 @@
 //! node does for one.
 
 use crawler_contract::{contract, exchange, record, text};
-use crawler_core::{container, disk, fingerprint, shard, web};
+use crawler_core::{container, disk, shard};
 use crawler_engine::engine;
+use crawler_web::{fingerprint, web};
 
 pub mod cluster;
 pub mod node;

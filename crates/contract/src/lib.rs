@@ -1,7 +1,8 @@
 //! The language of a crawl's parts: jobs and replies, the records that it keeps of itself, links between its shards,
 //! texts for people.
 
-use crawler_core::{calendar, clock, container, disk, fingerprint, frontier, outcome, shard, similar, varint, web};
+use crawler_core::{calendar, container, disk, frontier, shard, similar, warc};
+use crawler_web::{clock, fingerprint, outcome, varint, web};
 
 pub mod contract;
 pub mod exchange;

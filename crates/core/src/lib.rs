@@ -1,22 +1,18 @@
-//! The base of a crawler: the web's formats, files that survive any kill, the DRUM, the archive, the frontier.
+//! The stores of a crawler: files that survive any kill, the DRUM, the archive, the frontier, the calendar.
 //!
-//! The crate below the crawler: the rooms that do most of the work, and know nothing of engines, threads or networks.
-//! It is apart for the sake of builds. Development builds optimise it, since tests sort, compress and fingerprint, and
-//! leave the crawler above as it is, which changes more often and takes three times as long to optimise. The crawler
-//! shows these rooms as its own (`crawler::drum`); its `src/lib.rs` has the table of all of them, and nothing here is
-//! promised to other programs.
+//! They do most of the work, and know nothing of engines, threads or networks. Development builds optimise this crate
+//! and `web` below it, since tests sort, compress and fingerprint, and leave the crates above as they are, which change
+//! more often and take three times as long to optimise. Nothing here is promised to other programs.
+
+use crawler_web::{clock, fingerprint, outcome, varint, web};
 
 pub mod calendar;
-pub mod clock;
 pub mod container;
 pub mod disk;
 pub mod drum;
-pub mod fingerprint;
 pub mod frontier;
-pub mod outcome;
 pub mod politeness;
 pub mod reading;
 pub mod shard;
 pub mod similar;
-pub mod varint;
-pub mod web;
+pub mod warc;

@@ -5,7 +5,8 @@
 //! that an engine is opened with.
 
 use crawler_contract::{contract, exchange, record, text};
-use crawler_core::{calendar, clock, container, disk, drum, fingerprint, frontier, outcome, shard, varint, web};
+use crawler_core::{calendar, container, disk, drum, frontier, shard, warc};
+use crawler_web::{clock, fingerprint, outcome, varint, web};
 
 pub mod catalog;
 pub mod engine;

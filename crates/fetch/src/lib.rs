@@ -3,7 +3,8 @@
 //! They know jobs and replies (`contract`) and nothing of an engine, a configuration or a crawl's directory.
 
 use crawler_contract::contract;
-use crawler_core::{clock, container, disk, fingerprint, frontier, outcome, web};
+use crawler_core::{container, disk, frontier, warc};
+use crawler_web::{clock, fingerprint, outcome, web};
 
 pub mod browser;
 pub mod fetch;

@@ -14,7 +14,7 @@ use crate::clock::{Clock, SystemClock, Time};
 use crate::container::StoredRecord;
 use crate::text::escape::Escaped;
 use crate::text::figures::digits_ms;
-use crate::web::warc::{Compression, Encoder};
+use crate::warc::{Compression, Encoder};
 
 /// A page of which records are made.
 pub(super) struct Page {
@@ -111,7 +111,7 @@ fn write((url, made): Named<Made>, out: &mut dyn Write, warnings: &mut dyn Write
 pub(super) fn fields(kind: &str, content_type: &str, source: &StoredRecord) -> Vec<(String, String)> {
     let source = &source.record;
     let of_source = |name: &str| source.field(name).unwrap_or_default().to_owned();
-    let own = crate::web::warc::id_of(&format!("{kind} {content_type} {}", of_source("WARC-Record-ID")));
+    let own = crate::warc::id_of(&format!("{kind} {content_type} {}", of_source("WARC-Record-ID")));
     let mut fields = vec![("WARC-Type".to_owned(), kind.to_owned())];
     fields.extend(source.field("WARC-Target-URI").map(|url| ("WARC-Target-URI".to_owned(), url.to_owned())));
     fields.extend([

@@ -31,7 +31,7 @@ use super::output::Output;
 use super::selection::Selection;
 use super::{ArchiveArg, OpenArchive};
 use crate::clock::Time;
-use crate::web::warc::{Compression, Encoder};
+use crate::warc::{Compression, Encoder};
 pub(super) use links::Scans;
 
 #[derive(Debug, Args)]
@@ -135,7 +135,7 @@ impl Common {
 #[cfg(test)]
 mod tests {
     use crate::disk::{Disk, Mode};
-    use crate::web::warc::{Record, RecordReader};
+    use crate::warc::{Record, RecordReader};
 
     /// The records of a WARC file.
     pub(super) fn records(bytes: &[u8]) -> Vec<Record> {

@@ -9,7 +9,7 @@
 
 use crate::cli::archive::{Archive, Entry, RecordLocation};
 use crate::container::{Form, StoredRecord};
-use crate::web::warc::has_request;
+use crate::warc::has_request;
 
 /// A page as other programs are to have it.
 pub(super) struct Replayable {

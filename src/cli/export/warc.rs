@@ -22,7 +22,7 @@ use crate::cli::output::Output;
 use crate::clock::{Clock, SystemClock, Time};
 use crate::container::StoredRecord;
 use crate::text::figures::digits_ms;
-use crate::web::warc::{Compression, Encoder};
+use crate::warc::{Compression, Encoder};
 
 /// Memory for spellings of URLs; beyond it they are sorted in a temporary file.
 const SPELLINGS_MEMORY: usize = 64 << 20;
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::cli::archive::tests::FakeArchive;
     use crate::cli::export::tests::records;
-    use crate::web::warc::Record;
+    use crate::warc::Record;
 
     #[derive(Parser)]
     struct Cli {

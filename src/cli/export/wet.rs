@@ -10,7 +10,7 @@ use crate::cli::page::{decode, title_of};
 use crate::cli::selection::Selection;
 use crate::reading::rendered_lines;
 use crate::reading::tree::{TIME_MAX, parse};
-use crate::web::warc::Encoder;
+use crate::warc::Encoder;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crawler::contract::{RequestSettings, Response};
 use crawler::fetch::FetchOptions;
 use crawler::outcome::Failure;
-use crawler::web::warc::Truncation;
+use crawler::warc::Truncation;
 
 use crossbeam_channel::{Receiver, unbounded};
 

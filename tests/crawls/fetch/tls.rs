@@ -9,7 +9,7 @@ use crawler::contract::Response;
 use crawler::fetch::FetchOptions;
 use crawler::outcome::{Cause, Failure};
 use crawler::signature::{AgentForm, Component, KeyDirectory, Signer, SignerOptions, SigningKey, SystemNonces};
-use crawler::web::warc::HttpVersion;
+use crawler::warc::HttpVersion;
 use h2::Reason;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use rustls::ServerConfig;

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use crawler_core::reading;
-use crawler_core::web::charset;
+use crawler_web::web::charset;
 
 /// A file.
 struct Page {

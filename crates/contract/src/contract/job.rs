@@ -28,6 +28,7 @@ use crate::container::{Condition, Referrer};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, HostId, Permit, Provenance, QueuedUrl};
 use crate::outcome::{Cause, Failure, Reason};
+use crate::warc::{Again, Header, HttpVersion, Records, Truncation};
 use crate::web::cookies::CookieField;
 use crate::web::headers;
 use crate::web::html::LinkKind;
@@ -38,7 +39,6 @@ use crate::web::scope::Scope;
 use crate::web::sitemap::{self, Summary};
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, Keys};
-use crate::web::warc::{Again, Header, HttpVersion, Records, Truncation};
 
 /// A request to be made.
 #[derive(Debug)]

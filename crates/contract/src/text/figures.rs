@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::clock::Time;
-use crate::web::warc::format_date;
+use crate::warc::format_date;
 
 /// A size in at most eight characters: `17 B`, `1.4 MiB`, `512 GiB`.
 pub fn size(bytes: u64) -> String {

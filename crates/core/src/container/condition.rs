@@ -4,11 +4,11 @@ use super::revisits::{VERSIONS_MAX, Value, payload, value};
 use super::{Container, KeyRecord};
 use crate::disk::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::warc::Header;
 use crate::web::headers;
 use crate::web::mime;
 use crate::web::sitemap::{self, Body, Claim, Format};
 use crate::web::validators::Validators;
-use crate::web::warc::Header;
 
 /// The condition of a request, and what a 304 to it refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::tests::{body, checkpoint, key_of, open, options, pages};
 use super::*;
 use crate::disk::simulated::{Fault, Restart, SimulatedDisk};
 use crate::disk::{Error, Mode};
-use crate::web::warc::{Exchange, id_seed};
+use crate::warc::{Exchange, id_seed};
 
 const CODINGS: [Compression; 3] = [Compression::Gzip, Compression::Zstd, Compression::None];
 

@@ -15,7 +15,7 @@
 
 use super::keys::{KeyFile, KeyRecord};
 use crate::disk::{Error, Result};
-use crate::web::warc::Profile;
+use crate::warc::Profile;
 
 const WORDS: usize = 8;
 const SET_BYTES: usize = WORDS * 8;
@@ -38,7 +38,7 @@ impl Digests {
 
     /// True if responses like `record` are remembered: whole ones whose payload is worth it.
     pub fn takes(record: &KeyRecord) -> bool {
-        let truncated = record.truncated.then_some(crate::web::warc::Truncation::Length);
+        let truncated = record.truncated.then_some(crate::warc::Truncation::Length);
         let profile = Profile::of(record.status, record.payload_bytes, truncated);
         record.is_response() && profile == Some(Profile::IdenticalPayload)
     }

@@ -10,7 +10,7 @@ use super::renewed::{Form, Original, Renewed};
 use super::revisits::value;
 use super::values;
 use crate::disk::{DiskFile, Error, Result};
-use crate::web::warc::{Compression, Encoder, Record, RecordReader, format_date};
+use crate::warc::{Compression, Encoder, Record, RecordReader, format_date};
 
 /// Bytes in which the record before is looked for, step by step; heads of a few hundred bytes are the rule.
 const WINDOWS_BYTES: [u64; 5] = [4 << 10, 64 << 10, 512 << 10, 4 << 20, 32 << 20];

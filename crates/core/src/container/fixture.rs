@@ -4,7 +4,7 @@
 use super::NewPage;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
-use crate::web::warc::{Exchange, HttpVersion, Records, id_seed};
+use crate::warc::{Exchange, HttpVersion, Records, id_seed};
 
 /// An ordinary answer to a request at `at`, of a crawl without an id.
 pub(super) fn answer<'a>(url: &'a str, at: Time, body: &'a [u8]) -> Exchange<'a> {

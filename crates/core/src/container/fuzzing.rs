@@ -10,8 +10,8 @@ use crate::clock::Time;
 use crate::disk::HEADER_BYTES;
 use crate::disk::simulated::SimulatedDisk;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
+use crate::warc::{Compression, Encoder, Exchange, RecordReader};
 use crate::web::url::KeyMaker;
-use crate::web::warc::{Compression, Encoder, Exchange, RecordReader};
 
 const DIR: &str = "pages";
 const PAGE_BYTES: usize = 4_096;

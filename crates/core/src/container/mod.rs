@@ -75,7 +75,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Time;
 use crate::disk::{Disk, Result};
 use crate::fingerprint::Fingerprint;
-use crate::web::warc::{Compression, Encoder, Profile, RevisitDraft};
+use crate::warc::{Compression, Encoder, Profile, RevisitDraft};
 use address::AddressFile;
 pub use condition::Condition;
 use digests::Digests;

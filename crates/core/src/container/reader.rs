@@ -18,8 +18,8 @@ use super::revisits::{Value, payload, value};
 use super::values;
 use crate::disk::{Disk, DiskFile, Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::warc::{Header, PAYLOAD_IN_FIELD, Record, Truncation};
 use crate::web::forgotten::Forgotten;
-use crate::web::warc::{Header, PAYLOAD_IN_FIELD, Record, Truncation};
 
 /// A reader of the container in a directory.
 #[derive(Debug)]

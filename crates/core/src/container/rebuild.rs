@@ -31,8 +31,8 @@ use super::verify::{Report, Standing, check_forgotten};
 use super::{unfinished, values};
 use crate::disk::{Disk, Mode, Result};
 use crate::fingerprint::Fingerprint;
+use crate::warc::parse_date;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::warc::parse_date;
 
 /// Directory in which new index files are written.
 pub const STAGED: &str = "rebuild";

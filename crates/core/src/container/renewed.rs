@@ -3,11 +3,11 @@
 
 use super::keys::KeyRecord;
 use super::revisits::Value;
-use crate::web::headers;
-use crate::web::warc::{
+use crate::warc::{
     Encoder, Header, Profile, Record, Truncation, WAS_REVISIT_FIELD, format_date, head_of, is_packed, parse_http_head,
     with_field,
 };
+use crate::web::headers;
 
 /// The kind of record that a revisit becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,13 +9,13 @@ use data_encoding::BASE32;
 
 use crate::clock::Time;
 use crate::disk::{DiskFile, Error, Result};
-use crate::web::headers;
-use crate::web::mime;
-use crate::web::statements::Statements;
-use crate::web::warc::{
+use crate::warc::{
     Again, Header, OUTLINK_FIELD, PAYLOAD_IN_FIELD, Profile, RENDERING_FIELD, RENDERING_PURPOSE, Record, RecordReader,
     Truncation, parse_date, parse_http_head,
 };
+use crate::web::headers;
+use crate::web::mime;
+use crate::web::statements::Statements;
 
 /// Blocks longer than this are not replayed: no body limit allows them.
 const BLOCK_MAX: u64 = 2 << 30;

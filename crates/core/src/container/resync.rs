@@ -7,7 +7,7 @@
 //! host is asked for.
 
 use crate::disk::{Disk, DiskFile, Error, Mode, Result};
-use crate::web::warc::{Compression, GZIP_HEAD, RecordReader, metadata_id, parse_date};
+use crate::warc::{Compression, GZIP_HEAD, RecordReader, metadata_id, parse_date};
 
 use super::replayed::read_exchange;
 use super::values::coding_of;

@@ -7,7 +7,7 @@ use super::tests::{body, checkpoint, key_of, open, options, pages};
 use super::*;
 use crate::disk::simulated::SimulatedDisk;
 use crate::disk::{Error, Mode};
-use crate::web::warc::{Compression, RecordReader};
+use crate::warc::{Compression, RecordReader};
 
 const CODINGS: [Compression; 3] = [Compression::Gzip, Compression::Zstd, Compression::None];
 const FIRST: &str = "http://a.example/first";

@@ -10,9 +10,7 @@ use super::replayed::RefersTo;
 use super::{Container, KeyRecord, NewPage, ReplayedPage, values};
 use crate::disk::{DiskFile, Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::web::warc::{
-    Header, Profile, Record, RecordReader, Revisit, format_date, id_seed, parse_http_head, seed_of_id,
-};
+use crate::warc::{Header, Profile, Record, RecordReader, Revisit, format_date, id_seed, parse_http_head, seed_of_id};
 
 /// Versions of a URL that are looked through for one with the payload.
 pub(super) const VERSIONS_MAX: usize = 64;

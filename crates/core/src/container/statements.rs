@@ -8,8 +8,8 @@ use super::keys::KeyRecord;
 use super::reader::Reader;
 use super::values::MARK;
 use crate::disk::{Error, Result};
+use crate::warc::RecordReader;
 use crate::web::statements::Statements;
-use crate::web::warc::RecordReader;
 
 /// Bytes of a warcinfo block.
 const INFO_MAX: u64 = 16 << 20;

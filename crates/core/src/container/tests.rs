@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::*;
 use crate::disk::Error;
 use crate::fingerprint::Fingerprinter;
-use crate::web::warc::{Encoder, Exchange, id_seed};
+use crate::warc::{Encoder, Exchange, id_seed};
 
 /// The index of payloads knows some thousand of them: a table of the usual size costs more than the rest of a test that
 /// opens an archive again and again.

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use super::{ContainerOptions, ContainerState, boot};
 use crate::clock::Time;
 use crate::disk::{Disk, DiskFile, Error, Mode, Result};
+use crate::warc::{Compression, Encoder};
 use crate::web::statements::{DIRECTIVES_FIELD, PREFERENCES_FIELD};
-use crate::web::warc::{Compression, Encoder};
 
 /// Bytes before its end at which a file is nearly full: a few seconds of a fast crawl.
 const NEARLY: u64 = 64 << 20;

@@ -29,13 +29,13 @@ use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, Provenance, QueuedUrl};
 use crate::outcome::{Verdict, judge_answer};
+use crate::warc::{Again, HttpVersion};
 use crate::web::retry_after::retry_after;
 use crate::web::robots::RobotsRules;
 use crate::web::scope::Scope;
 use crate::web::sitemap;
 use crate::web::url::{CanonicalUrl, Keys};
 use crate::web::validators::Validators;
-use crate::web::warc::{Again, HttpVersion};
 
 /// An answer of a host that is overloaded hardly took longer than this.
 const ANSWER_MAX: Duration = Duration::from_secs(60);

@@ -46,9 +46,9 @@ use crate::frontier::{Hops, QUARTERS, QueuedUrl, RoundBudgets};
 use crate::outcome::{Verdict, judge_answer};
 use crate::record::RoundFigures;
 use crate::record::layout::StoreName;
+use crate::warc::HttpVersion;
 use crate::web::html::LinkKind;
 use crate::web::url::{CanonicalUrl, KeyMaker, Keys};
-use crate::web::warc::HttpVersion;
 
 /// Options of counting supporters of domains, and of what they are worth.
 #[derive(Clone, Copy, Debug, Default)]

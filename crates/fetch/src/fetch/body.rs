@@ -21,7 +21,7 @@ use super::failure::http2_fault;
 use super::protocols::Http2Fault;
 use super::{FetchOptions, SMALL_BODY_BYTES};
 use crate::disk::{Error, Result};
-use crate::web::warc::Truncation;
+use crate::warc::Truncation;
 
 /// Memory for all large bodies that are whole and not yet in the archive.
 const LARGE_BODIES_BYTES: usize = 48 << 20;

@@ -21,9 +21,9 @@ use crate::contract::{
 };
 use crate::disk;
 use crate::outcome::Cause;
+use crate::warc::{HttpVersion, Truncation};
 use crate::web::request::Method;
 use crate::web::url::CanonicalUrl;
-use crate::web::warc::{HttpVersion, Truncation};
 
 /// Makes the request of `job` and hands on what came of it.
 pub(super) async fn run(shared: Arc<Shared>, Addressed { job, reply }: Addressed<FetchJob>) {

@@ -4,9 +4,9 @@ use super::*;
 use crate::clock::Time;
 use crate::contract::Findings;
 use crate::fingerprint::Fingerprinter;
+use crate::warc::{HttpVersion, parse_date};
 use crate::web::scope::{ScopeMode, ScopeOptions};
 use crate::web::sitemap::Kind;
-use crate::web::warc::{HttpVersion, parse_date};
 use std::time::Duration;
 
 fn at(text: &str) -> Time {

@@ -8,13 +8,13 @@ use super::{Processor, asked_to_wait};
 use crate::contract::{
     CookieUse, FetchJob, Findings, LoginFindings, LoginStep, Message, Processed, Response, Room, Target,
 };
+use crate::warc::{Header, Records, payload_sha1};
 use crate::web::charset;
 use crate::web::cookies::redacted;
 use crate::web::login::{PAGE_BYTES_MAX, Sign, Told, form, has_element};
 use crate::web::mime;
 use crate::web::secret::REDACTED;
 use crate::web::url::CanonicalUrl;
-use crate::web::warc::{Header, Records, payload_sha1};
 
 /// True if two URLs are of one page, whatever is asked of it.
 fn is_same_page(one: &CanonicalUrl, other: &CanonicalUrl) -> bool {

@@ -36,6 +36,7 @@ use crate::contract::{
 use crate::disk;
 use crate::frontier::Hops;
 use crate::outcome::Reason;
+use crate::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, Rendition, id_seed, payload_sha1};
 use crate::web::address::AddressGuard;
 use crate::web::coding::BodyDecoder;
 use crate::web::headers;
@@ -46,7 +47,6 @@ use crate::web::robots::{RobotsRules, whole_lines};
 use crate::web::scope::Scope;
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::warc::{Compression, Encoder, Exchange, Profile, Records, Reference, Rendition, id_seed, payload_sha1};
 
 /// Links of a page that are too deep and are named.
 const TOO_DEEP_MAX: usize = 1_000;

@@ -14,10 +14,10 @@ use crate::contract::{FetchJob, Findings, Found, FoundLink, Processed, Rendered,
 use crate::disk;
 use crate::fingerprint::Fingerprint;
 use crate::outcome::Reason;
+use crate::warc::{Header, Rendition};
 use crate::web::coding;
 use crate::web::html::{Document, LinkKind, LinkScan, RobotsDirectives};
 use crate::web::url::CanonicalUrl;
-use crate::web::warc::{Header, Rendition};
 
 /// A longer page is not rendered.
 const DOCUMENT_MAX: usize = 4 << 20;

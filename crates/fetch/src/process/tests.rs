@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::*;
 use crate::clock::Time;
 use crate::fingerprint::Fingerprinter;
+use crate::warc::HttpVersion;
 use crate::web::scope::ScopeOptions;
-use crate::web::warc::HttpVersion;
 
 fn processor(text_digests: bool) -> Processor {
     Processor::new(ProcessOptions {

@@ -30,7 +30,7 @@ use crate::cli::output::memory;
 use crate::clock::{Clock, SystemClock, Time};
 use crate::container::StoredRecord;
 use crate::disk::sorter::Sorter;
-use crate::web::warc::{Compression, Encoder};
+use crate::warc::{Compression, Encoder};
 
 /// A WARC file ends with the exchange that makes it longer than this.
 const SEGMENT_BYTES: u64 = 1 << 30;

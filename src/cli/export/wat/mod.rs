@@ -18,8 +18,8 @@ use crate::cli::OpenArchive;
 use crate::cli::exit::Exit;
 use crate::container::StoredRecord;
 use crate::text::escape::json_line;
+use crate::warc::Encoder;
 use crate::web::headers;
-use crate::web::warc::Encoder;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

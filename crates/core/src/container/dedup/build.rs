@@ -15,7 +15,7 @@ use crate::container::keys::KeyFile;
 use crate::container::retention::list::ForgottenList;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result, Writer};
-use crate::web::warc::{has_request, id_seed};
+use crate::warc::{has_request, id_seed};
 
 /// Memory for sorting.
 const SORT_MEMORY: usize = 64 << 20;

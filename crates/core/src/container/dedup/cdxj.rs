@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::Original;
 use crate::clock::Time;
 use crate::disk::{DiskFile, Error, Result};
+use crate::warc::parse_date;
 use crate::web::url::CanonicalUrl;
-use crate::web::warc::parse_date;
 
 /// Bytes that are read at once.
 const STEP_BYTES: usize = 1 << 20;

@@ -31,7 +31,7 @@ pub use check::{check, remove_damaged};
 
 use crate::clock::Time;
 use crate::disk::{Disk, DiskFile, Error, HEADER_BYTES, Header, Kind, Mode, Result};
-use crate::web::warc::format_date;
+use crate::warc::format_date;
 
 /// Its name in the crawl directory.
 pub const FILE: &str = "dedup.idx";

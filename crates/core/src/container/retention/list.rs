@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
+use crate::warc::format_date;
 use crate::web::forgotten::Forgotten;
-use crate::web::warc::format_date;
 
 /// Its name, in the directory of the archive.
 const FILE: &str = "forgotten.jsonl";

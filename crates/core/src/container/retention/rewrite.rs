@@ -17,7 +17,7 @@ use crate::container::renewed::{Form, Original, Renewed};
 use crate::container::revisits::{payload, value};
 use crate::container::values::{self, Found};
 use crate::disk::{Disk, DiskFile, Error, Mode, Result, Writer};
-use crate::web::warc::{Encoder, Record, RecordReader, format_date, id_of};
+use crate::warc::{Encoder, Record, RecordReader, format_date, id_of};
 
 const BUFFER_BYTES: usize = 1 << 20;
 /// Bytes of the block of a warcinfo record or of tombstones.

@@ -16,8 +16,8 @@ use crate::container::verify::{Finding, Report, Standing, verify};
 use crate::container::{ContainerOptions, NewPage, Reader, Stored, WarcInfo, fixture, rebuild};
 use crate::disk::{Error, Mode};
 use crate::fingerprint::{Fingerprint, Fingerprinter};
+use crate::warc::{Compression, Encoder, Exchange, RecordReader, id_seed};
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::warc::{Compression, Encoder, Exchange, RecordReader, id_seed};
 
 const CODINGS: [Compression; 3] = [Compression::Gzip, Compression::Zstd, Compression::None];
 const PAGE: &str = "http://a.example/page";

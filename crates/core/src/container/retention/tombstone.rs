@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Time;
 use crate::container::keys::KeyRecord;
 use crate::fingerprint::Fingerprint;
-use crate::web::warc::{Encoder, id_of};
+use crate::warc::{Encoder, id_of};
 
 /// The type of a record of tombstones.
 pub const TOMBSTONES_TYPE: &str = "application/x-ndjson";

@@ -4,10 +4,10 @@ use super::walk::Exchange;
 use crate::container::keys::KeyRecord;
 use crate::container::replayed::stated_length;
 use crate::fingerprint::Fingerprint;
+use crate::warc::{PAYLOAD_IN_FIELD, WAS_REVISIT_FIELD, parse_date, parse_http_head};
 use crate::web::mime;
 use crate::web::statements::Statements;
 use crate::web::url::{CanonicalUrl, KeyMaker};
-use crate::web::warc::{PAYLOAD_IN_FIELD, WAS_REVISIT_FIELD, parse_date, parse_http_head};
 
 impl Exchange {
     /// Its key record; `None` where its answer does not say enough. What a revisit refers to, and with it the length of

@@ -8,7 +8,7 @@ use sha1::{Digest, Sha1};
 
 use crate::container::retention::tombstone::TOMBSTONES_TYPE;
 use crate::disk::{DiskFile, Error, Result};
-use crate::web::warc::{Compression, GZIP_HEAD, parse_date, read_head};
+use crate::warc::{Compression, GZIP_HEAD, parse_date, read_head};
 
 const BUFFER_BYTES: usize = 64 << 10;
 const STEP_BYTES: usize = 32 << 10;

@@ -9,8 +9,8 @@ use crate::container::rebuild::{rebuild, rebuild_in_intervals};
 use crate::container::{Container, ContainerOptions, Reader, WarcInfo, fixture};
 use crate::disk::HEADER_BYTES;
 use crate::fingerprint::Fingerprinter;
+use crate::warc::{Compression, Encoder, Exchange, Record, RecordReader};
 use crate::web::url::CanonicalUrl;
-use crate::web::warc::{Compression, Encoder, Exchange, Record, RecordReader};
 
 const ALL: [Compression; 3] = [Compression::Gzip, Compression::Zstd, Compression::None];
 

@@ -8,7 +8,7 @@ use crate::container::retention::rewrite::written_bytes;
 use crate::container::retention::tombstone::{self, TOMBSTONES_TYPE, Tombstone};
 use crate::container::values;
 use crate::disk::{Disk, DiskFile, Error, Result};
-use crate::web::warc::{Compression, parse_http_head};
+use crate::warc::{Compression, parse_http_head};
 
 /// The records of one answered request.
 #[derive(Debug)]

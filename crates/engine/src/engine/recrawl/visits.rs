@@ -9,9 +9,9 @@ use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::stores::Stores;
 use crate::frontier::{DUE_PRIORITY, QueuedUrl};
+use crate::warc::Records;
 use crate::web::sitemap;
 use crate::web::validators::Validators;
-use crate::web::warc::Records;
 
 /// An answer's facts about a page.
 pub(in crate::engine) struct Answer {

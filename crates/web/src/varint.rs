@@ -37,7 +37,7 @@ pub fn read_slice<'a>(bytes: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
 }
 
 /// Puts the length of what follows `start` in `out` before it.
-pub(crate) fn prefix_length(out: &mut Vec<u8>, start: usize) {
+pub fn prefix_length(out: &mut Vec<u8>, start: usize) {
     let end = out.len();
     push((end - start) as u64, out);
     let bytes = out.len() - end;

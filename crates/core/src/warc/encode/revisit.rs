@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 use super::{Encoder, Exchange, Head, Records, digest, id_seed, urn, uuid};
 use crate::clock::Time;
-use crate::web::warc::{Record, Truncation, format_date, parse_date, parse_http_head};
+use crate::warc::{Record, Truncation, format_date, parse_date, parse_http_head};
 
 /// Payloads shorter than this are stored again: the fields of a revisit record take as much room, compressed.
 pub const REVISIT_PAYLOAD_MIN: u64 = 256;

@@ -18,9 +18,9 @@ use super::references::push_value;
 use super::tags::Tags;
 
 /// Field of a metadata record with the directives.
-pub(crate) const DIRECTIVES_FIELD: &str = "robotsDirectives";
+pub const DIRECTIVES_FIELD: &str = "robotsDirectives";
 /// Field of a metadata record with the preferences.
-pub(crate) const PREFERENCES_FIELD: &str = "usagePreferences";
+pub const PREFERENCES_FIELD: &str = "usagePreferences";
 
 /// Directives that allow only what is allowed without them.
 const DEFAULTS: [&str; 3] = ["index", "follow", "all"];
@@ -186,7 +186,7 @@ impl Statements {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::warc::Header;
+    use crate::web::headers::Header;
 
     fn header(values: &[&str]) -> Statements {
         let field = |value: &&str| (Box::from(&b"X-Robots-Tag"[..]), Box::from(value.as_bytes()));

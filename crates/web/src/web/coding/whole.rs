@@ -32,7 +32,7 @@ const EXPANSION_USUAL: usize = 16;
 
 /// Inflates one body after the other into its own memory.
 #[derive(Default)]
-pub(in crate::web) struct WholeInflater {
+pub struct WholeInflater {
     decompressor: Option<Decompressor>,
     /// The content, and behind it what is left of earlier ones: bytes already there need not be cleared again.
     buffer: Vec<u8>,
@@ -41,7 +41,7 @@ pub(in crate::web) struct WholeInflater {
 impl WholeInflater {
     /// Inflates `body` if it is one whole gzip member of at most `decoded_max` bytes: how many there are, at the start
     /// of [`WholeInflater::buffer`].
-    pub(in crate::web) fn gzip(&mut self, body: &[u8], decoded_max: usize) -> Option<usize> {
+    pub fn gzip(&mut self, body: &[u8], decoded_max: usize) -> Option<usize> {
         let length = length_of_member(body).filter(|&length| length <= decoded_max)?;
         let (decompressor, out) = self.parts(length);
         let written = decompressor.gzip_decompress(body, out).ok()?;
@@ -58,7 +58,7 @@ impl WholeInflater {
     }
 
     /// The memory that has the content at its start.
-    pub(in crate::web) fn buffer(&self) -> &[u8] {
+    pub fn buffer(&self) -> &[u8] {
         &self.buffer
     }
 

@@ -8,6 +8,9 @@ use std::borrow::Cow;
 use super::percent::escape;
 use super::values::refresh_url;
 
+/// Name and value of an HTTP header, as they came.
+pub type Header = (Box<[u8]>, Box<[u8]>);
+
 /// The values of the fields `name`, without the blanks around them.
 pub fn named<'a, B: AsRef<[u8]>>(fields: &'a [(B, B)], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     let named = fields.iter().filter(move |(found, _)| found.as_ref().eq_ignore_ascii_case(name.as_bytes()));

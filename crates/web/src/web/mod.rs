@@ -31,7 +31,7 @@
 //! - [`proxy`]: proxies as they are written, and shown without their passwords
 //! - [`name_server`]: name servers as they are written
 //! - [`surt`](mod@surt): the keys of archive indexes
-//! - [`warc`]: records of the archive
+//! - [`warc_date`]: dates as WARC writes them
 //! - [`validators`]: what a stored answer lets a conditional request ask
 //! - [`preferences`]: what a page or a site asks of anyone who uses its content
 //! - [`statements`]: that and its robots directives, as they are recorded with the page
@@ -77,5 +77,5 @@ pub mod tags;
 pub mod url;
 pub mod validators;
 mod values;
-pub mod warc;
+pub mod warc_date;
 pub(crate) mod xml;

@@ -18,15 +18,15 @@
 //! `Content-Encoding` stays with its encoded body. Every warcinfo record says so.
 
 mod address;
-mod date;
 mod digest;
 mod encode;
 mod pack;
 mod read;
 mod short;
 
+pub use crate::web::headers::Header;
+pub use crate::web::warc_date::{format_date, parse_date};
 pub use address::has_request;
-pub use date::{format_date, parse_date};
 pub use digest::payload_sha1;
 pub use encode::{
     Encoder, Exchange, Profile, REVISIT_PAYLOAD_MIN, Records, Reference, Rendition, Revisit, RevisitDraft, id_of,
@@ -43,9 +43,6 @@ pub use read::{Record, RecordReader, parse_http_head};
 
 /// Name under which a response's `Transfer-Encoding` is kept.
 pub(crate) const MASKED_TRANSFER_ENCODING: &str = "x-crawler-transfer-encoding";
-
-/// Name and value of an HTTP header, as they came.
-pub type Header = (Box<[u8]>, Box<[u8]>);
 
 /// The protocol that an answer came by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

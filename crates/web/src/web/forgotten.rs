@@ -22,12 +22,12 @@ impl Forgotten {
     }
 
     /// Adds `url`, in the fetch form.
-    pub(crate) fn add_url(&mut self, url: &str) {
+    pub fn add_url(&mut self, url: &str) {
         self.urls.insert(url.into());
     }
 
     /// Adds all URLs that begin with `prefix`.
-    pub(crate) fn add_prefix(&mut self, prefix: &str) {
+    pub fn add_prefix(&mut self, prefix: &str) {
         if self.prefix_of(prefix).is_some() {
             return;
         }

@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use super::{BYTES_MAX, Body, Claim, Entry, Format, Item, Kind, Summary, URLS_MAX, format, read};
 use crate::clock::Time;
 use crate::web::url::CanonicalUrl;
-use crate::web::warc::{format_date, parse_date};
+use crate::web::warc_date::{format_date, parse_date};
 
 const XMLNS: &str = "xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"";
 

@@ -4,7 +4,7 @@ use sha1::{Digest, Sha1};
 
 use super::{Encoder, FIELDS_END, digest, field, head_field, id_seed, urn, uuid};
 use crate::clock::Time;
-use crate::web::warc::{Header, Record};
+use crate::warc::{Header, Record};
 
 /// Field of a metadata record by whose exchange the archive had the payload already, and which got it when the record
 /// that had it was removed. Its value says by what it was a revisit.

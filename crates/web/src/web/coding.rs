@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 use stream::undo;
 
-pub(super) use whole::WholeInflater;
+pub use whole::WholeInflater;
 
 /// Codings that are undone one after the other; longer lists serve nobody but attackers.
 const LAYERS_MAX: usize = 4;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::values::Role;
 
-pub(crate) mod lenient;
+pub mod lenient;
 
 /// Bytes of a document that is read.
 const BYTES_MAX: usize = 256 << 10;

@@ -5,7 +5,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use super::warc::Header;
+use super::headers::Header;
 use crate::clock::Time;
 
 /// Longest value that is sent back.

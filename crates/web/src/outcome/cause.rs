@@ -237,7 +237,7 @@ impl HostFault {
     }
 
     /// The fault that [`HostFault::code`] was made of.
-    pub(crate) fn of_code(tag: u8, value: u16) -> Option<HostFault> {
+    pub fn of_code(tag: u8, value: u16) -> Option<HostFault> {
         let cause = || Cause::ALL.get(usize::from(value)).copied();
         match tag {
             0 => cause().map(HostFault::Host),

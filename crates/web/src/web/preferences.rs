@@ -185,7 +185,7 @@ impl fmt::Display for Preferences {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::warc::Header;
+    use crate::web::headers::Header;
 
     fn header(fields: &[(&str, &str)]) -> String {
         let fields: Vec<Header> =

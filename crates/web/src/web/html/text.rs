@@ -55,7 +55,7 @@ impl Squeezed {
     }
 
     /// Appends a piece with its white space as it is.
-    pub(crate) fn push_preformatted(&mut self, piece: &str) {
+    pub fn push_preformatted(&mut self, piece: &str) {
         if !piece.is_empty() {
             self.begin();
             self.text.push_str(piece);
@@ -63,7 +63,7 @@ impl Squeezed {
     }
 
     /// Ends preformatted text: what follows is another line, however many line ends that has behind it.
-    pub(crate) fn end_preformatted(&mut self) {
+    pub fn end_preformatted(&mut self) {
         self.text.truncate(self.text.trim_end().len());
         self.end_line();
     }
@@ -74,12 +74,12 @@ impl Squeezed {
     }
 
     /// Begins another line.
-    pub(crate) fn end_line(&mut self) {
+    pub fn end_line(&mut self) {
         self.part_by(Parting::Line);
     }
 
     /// Begins another paragraph, behind an empty line.
-    pub(crate) fn end_paragraph(&mut self) {
+    pub fn end_paragraph(&mut self) {
         self.part_by(Parting::Paragraph);
     }
 

@@ -197,7 +197,7 @@ fn offset(zone: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::warc::parse_date;
+    use crate::web::warc_date::parse_date;
 
     fn at(text: &str) -> Time {
         parse_date(text).unwrap()
@@ -205,7 +205,7 @@ mod tests {
 
     /// The first and the last second that a date can mean.
     fn span(text: &str) -> Option<(String, String)> {
-        let second = |time: Time| crate::web::warc::format_date(time)[..19].to_owned();
+        let second = |time: Time| crate::web::warc_date::format_date(time)[..19].to_owned();
         Written::parse(text).map(|written| (second(written.first), second(written.last)))
     }
 
