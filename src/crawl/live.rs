@@ -1,8 +1,8 @@
 //! The figures of a crawl while it runs: the display, the warnings, the metrics, and answers to `crawler status`.
 //!
 //! An engine's thread looks at its engine here a few times a second, between two events, and puts what it sees on a
-//! board; the thread that directs adds up what is on the boards. Anyone who asks gets the same figures, made by the same
-//! hands (`Sampler::live`).
+//! board; the thread that directs adds up what is on the boards. Anyone who asks gets the same figures
+//! (`Sampler::live`).
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
