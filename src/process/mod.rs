@@ -19,7 +19,7 @@ mod stated;
 mod tests;
 
 use linked::Favicon;
-pub(crate) use listed::{SITEMAP_LINK_BYTES, format_of};
+pub(crate) use listed::{SITEMAP_LINK_BYTES, StoredList, format_of};
 pub use pool::ProcessPool;
 pub(crate) use pool::{LARGE_FINDINGS, SMALL_FINDINGS_BYTES};
 use referrers::Referrers;
