@@ -35,7 +35,7 @@ impl StatementFilter {
     pub(super) fn of(conditions: Conditions) -> Option<Self> {
         let Conditions { uses, with, without } = &conditions;
         let is_asked = !(uses.is_empty() && with.is_empty() && without.is_empty());
-        is_asked.then(|| StatementFilter(conditions))
+        is_asked.then_some(StatementFilter(conditions))
     }
 
     /// Returns whether an entry is left out.
