@@ -113,7 +113,7 @@ fn settings(config: &Config) -> Settings {
     settings
 }
 
-/// Returns the seeds of a run, lines of `file`, as its engines take them. Those of a crawl with several shards get
+/// Returns the seeds of a run, lines of `file`, as its engines take them. In a crawl with several shards they get
 /// their numbers here, durably.
 fn numbered(
     request: &CrawlRequest,

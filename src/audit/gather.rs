@@ -16,11 +16,12 @@ use crate::archive::{Answer, Archive, Error, History, Page, Result};
 use crate::clock::Time;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::fingerprint::Fingerprinter;
+use crate::process::StoredList;
 use crate::web::html::{
     Document, LinkKind, LinkScan, Links, RobotsDirectives, Stated, canonical_header, link_header, x_robots_tag,
 };
 use crate::web::robots::RobotsRules;
-use crate::web::sitemap::{self, Body, Claim, Entry, Format, Item};
+use crate::web::sitemap::{Body, Entry, Format};
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use crate::web::{charset, headers};
 
@@ -372,25 +373,18 @@ impl<'a> Gatherer<'a> {
 
     /// Gathers the entries of the answer if it is a sitemap or a feed in JSON. Returns whether it is.
     fn sitemap(&mut self, visit: &Visit) -> Result<bool> {
-        let claim = if visit.history.hops.ends_with('M') { Claim::Named } else { Claim::Unlikely };
         let body =
             Body { content_type: visit.content_type.as_deref(), content_encoding: None, bytes: &visit.answer.body };
-        // feeds of XML are documents like others, as they are for the crawl
-        let format = sitemap::format(body, claim).filter(|format| !matches!(format, Format::Rss | Format::Atom));
-        let Some(format) = format else { return Ok(false) };
-        let mut entries: Vec<(How, CanonicalUrl)> = Vec::new();
-        sitemap::read(format, body, &visit.url, &mut |item| {
-            let how = match item {
-                Item::Url(_, _) if format == Format::JsonFeed => How::Other,
-                Item::Url(Entry::Page, _) => How::Listed,
-                Item::Url(Entry::Sitemap, _) => How::Sitemap,
-                Item::Url(Entry::Beside | Entry::Next, _) | Item::End(_) => return,
+        let hops = || Ok::<_, Error>(visit.history.hops.clone());
+        let Some(list) = StoredList::of(&visit.url, body, hops)? else { return Ok(false) };
+        for (url, entry) in &list.entries {
+            let how = match entry {
+                _ if list.format == Format::JsonFeed => How::Other,
+                Entry::Page => How::Listed,
+                Entry::Sitemap => How::Sitemap,
+                Entry::Beside | Entry::Next => continue,
             };
-            let Item::Url(_, text) = item else { return };
-            entries.extend(visit.url.join(text).ok().map(|url| (how, url)));
-        });
-        for (how, url) in &entries {
-            self.link(visit, url, *how, false, "")?;
+            self.link(visit, url, how, false, "")?;
         }
         Ok(true)
     }

@@ -170,11 +170,8 @@ pub trait Archive {
         let metadata = exchange.iter().find(|stored| stored.record.kind() == "metadata");
         Ok(metadata.map_or_else(History::default, |stored| History::parse(&stored.record.block)))
     }
-    /// Returns what was stated about the use of a page when it was fetched; `None` where that was not recorded, as in
-    /// older archives.
-    fn statements(&self, _: &Entry) -> anyhow::Result<Option<Statements>> {
-        Ok(None)
-    }
+    /// Returns what was stated about the use of a page when it was fetched.
+    fn statements(&self, entry: &Entry) -> anyhow::Result<Statements>;
     /// Returns the place of the record of the answer.
     fn place(&self, entry: &Entry) -> anyhow::Result<RecordLocation>;
 }
@@ -225,6 +222,7 @@ pub(super) mod tests {
     use crate::disk::{self, Disk, Mode};
     use crate::fingerprint::Fingerprinter;
     use crate::warc::{Compression, Encoder, Exchange, HttpVersion, RecordReader};
+    use crate::web::html::is_html;
     use crate::web::url::KeyMaker;
 
     /// An archive in memory; the handle of an entry is its place.
@@ -344,6 +342,16 @@ pub(super) mod tests {
 
         fn renewed(&self, entry: &Entry, _: Form) -> anyhow::Result<Vec<StoredRecord>> {
             self.exchange(entry)
+        }
+
+        /// Those of the page itself.
+        fn statements(&self, entry: &Entry) -> anyhow::Result<Statements> {
+            let response = &self.stored[entry.handle as usize].1;
+            let mut stated = Statements::of_header(&response.headers, "*");
+            if is_html(Some(&entry.mime), &response.decoded) {
+                stated.add_page(&response.decoded, Some(&entry.mime), "");
+            }
+            Ok(stated)
         }
 
         fn place(&self, entry: &Entry) -> anyhow::Result<RecordLocation> {

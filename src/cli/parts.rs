@@ -139,7 +139,7 @@ impl Archive for Container {
         Ok((exchange, answer.into()))
     }
 
-    fn statements(&self, entry: &Entry) -> anyhow::Result<Option<Statements>> {
+    fn statements(&self, entry: &Entry) -> anyhow::Result<Statements> {
         let (_, record, reader) = self.record(entry)?;
         Ok(reader.statements(&record)?)
     }

@@ -212,7 +212,7 @@ impl Selected<'_> {
                     if self.older.is_some() && entry.robots && self.archive.is_superseded(&entry)? {
                         continue;
                     }
-                    let statements = self.statements.as_mut();
+                    let statements = self.statements.as_ref();
                     match statements.map_or(Ok(false), |filter| filter.leaves_out(self.archive, &entry)) {
                         Ok(false) => return Ok(Some(entry)),
                         Ok(true) => self.left_out += 1,

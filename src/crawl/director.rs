@@ -23,7 +23,7 @@ use super::directory::Directory;
 use super::ending::{self, Ending};
 use super::live::{DISPLAY, Posted, Teller};
 use super::runtime::Runtime;
-use super::seat::{Abandoned, Heard, Seat, Told, Word, Work, own_seeds};
+use super::seat::{self, Heard, Seat, Told, Word, Work, own_seeds};
 use super::shard_directory::Company;
 use super::shard_run::{Admission, Admitted, News};
 use super::threads::Port;
@@ -32,17 +32,12 @@ use crate::clock::{Clock, Time};
 use crate::disk::Disk;
 use crate::engine::{Commons, ExchangeOptions, ListedSeeds, RoundWanted, SeedList};
 use crate::exchange::{LocalRegistry, Registry};
-use crate::frontier::Activity;
 use crate::process::ProcessOptions;
-use crate::record::{Doing, Finish, Live, Snapshot};
+use crate::record::{Doing, Finish, Snapshot};
 use crate::shard::Shard;
 
-/// The metrics are put down this often.
-const METRICS_EVERY: Duration = Duration::from_secs(1);
 /// The copy of the last checkpoints' figures is written no more often than this.
 const COPY_EVERY: Duration = Duration::from_secs(5);
-/// Engines that have to end are told so again after this time.
-const TELL_AGAIN: Duration = Duration::from_millis(20);
 
 /// The things with which the engines of the crawl are run.
 pub(super) struct Plan<'a> {
@@ -56,6 +51,7 @@ pub(super) struct Plan<'a> {
 }
 
 /// The seeds of a run.
+#[expect(clippy::large_enum_variant, reason = "a crawl has one of them")]
 pub(super) enum RunSeeds {
     /// Those of a crawl with one shard: its engine gives them their numbers.
     Own(ListedSeeds),
@@ -78,8 +74,6 @@ struct Director<'a, 'scope> {
     seats: Vec<Seat<'scope>>,
     told: Receiver<Heard>,
     teller: Teller,
-    look_due: Time,
-    metrics_due: Time,
     copy_due: Time,
 }
 
@@ -110,9 +104,7 @@ pub(super) fn run(
             shipments: shipments.clone(),
             seats: Vec::new(),
             told,
-            teller: Teller::new(commons.slots.clone()),
-            look_due: Time::ZERO,
-            metrics_due: Time::ZERO,
+            teller: Teller::new(commons.slots.clone(), directory.shards.len()),
             copy_due: Time::ZERO,
         };
         let started = directory.shards.iter().zip(ports).try_for_each(|(shard_directory, port)| {
@@ -232,28 +224,11 @@ impl Director<'_, '_> {
         Ok(endings.into_iter().reduce(Ending::and).expect("there are shards"))
     }
 
-    /// Adds up what the engines have put down, if it is time to, and tells of it.
+    /// Tells what the engines have put down, if it is time to.
     fn look(&mut self, runtime: &mut Runtime) {
         let now = self.clock.now();
-        if now < self.look_due {
-            return;
-        }
-        self.look_due = now + DISPLAY;
-        let wanted = runtime.display.hosts_wanted();
-        self.seats.iter().for_each(|seat| seat.board.want_hosts(wanted));
-        let Some(mut posted) = self.posted() else { return };
-        if wanted > 0 {
-            let hosts = posted.iter_mut().flat_map(|posted| std::mem::take(&mut posted.hosts)).collect();
-            runtime.display.tell_hosts(Activity::first(hosts, wanted), now);
-        }
-        let disk_floor = posted.iter().map(|posted| posted.disk_floor).max().unwrap_or(0);
-        let Some(live) = Live::of_crawl(posted.into_iter().map(|posted| posted.live).collect()) else { return };
-        let Snapshot { statistics, gauges, .. } = &live.figures;
-        self.teller.tell(&mut runtime.display, now, statistics, gauges, live.phase, disk_floor);
-        if now >= self.metrics_due && runtime.endpoint.is_open() {
-            self.metrics_due = now + METRICS_EVERY;
-            runtime.endpoint.put(live);
-        }
+        let boards = self.seats.iter().map(|seat| &seat.board);
+        self.teller.look(&mut runtime.display, &mut runtime.endpoint, now, boards);
         if now >= self.copy_due {
             self.copy_due = now + COPY_EVERY;
             put_copy(self.request);
@@ -291,21 +266,19 @@ impl Director<'_, '_> {
 
     /// Makes all threads end. After an error this goes on until all have heard of it.
     fn dismiss(self, ended: Result<Ending, CrawlError>) -> Result<Ending, CrawlError> {
-        let abandoned: Vec<_> = self.seats.into_iter().map(Seat::abandon).collect();
-        // without a seat no word can come any more: engines that are done, and those that wait, end by that
         let mut cause = match ended {
+            // without a seat no word can come any more: engines that are done end by that
             Ok(ending) => return Ok(ending),
             Err(error) => error,
         };
-        while !abandoned.iter().all(Abandoned::has_ended) {
-            abandoned.iter().for_each(Abandoned::tell);
-            if let Ok((_, Err(CrawlError::Disk(error)))) = self.told.recv_timeout(TELL_AGAIN)
+        seat::abandon(self.seats, &self.told, |(_, told)| {
+            if let Err(CrawlError::Disk(error)) = told
                 && !error.is_secondary()
                 && matches!(&cause, CrawlError::Disk(first) if first.is_secondary())
             {
                 cause = CrawlError::Disk(error);
             }
-        }
+        });
         Err(cause)
     }
 }

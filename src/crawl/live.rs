@@ -1,8 +1,8 @@
 //! The figures of a crawl while it runs: the display, the warnings, the metrics, and answers to `crawler status`.
 //!
 //! An engine's thread looks at its engine here a few times a second, between two events, and puts what it sees on a
-//! board; the thread that directs adds up what is on the boards. Anyone who asks gets the same figures, made by the
-//! same code (`Sampler::live`).
+//! board; the thread that directs adds up what is on the boards. Anyone who asks gets the same figures
+//! (`Sampler::live`).
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::machine::Lookout;
+use super::metrics::Endpoint;
 use super::warnings::Warnings;
 use crate::clock::Time;
 use crate::engine::{Engine, SlotPool};
 use crate::frontier::Activity;
-use crate::record::{Doing, Gauges, LimitedList, Live, Rates, Statistics};
+use crate::record::{LimitedList, Live, Rates, Snapshot, Statistics};
 use crate::report::Progress;
 
 /// The display is looked after this often.
@@ -24,37 +25,66 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Time that a rate covers.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// Shows people how a crawl goes, by the display and the warnings. It also informs the slots what the machine is short
-/// of.
+/// Shows people how a crawl goes, by the display, the warnings and the metrics: it adds up what the engines of this
+/// process have put down. It also informs the slots what the machine is short of.
 pub(super) struct Teller {
     warnings: Warnings,
     slots: Arc<SlotPool>,
     lookout: Lookout,
-    look_due: Time,
+    /// True for a crawl with several shards, each of which its figures list.
+    lists_shards: bool,
+    due: Time,
+    machine_due: Time,
+    metrics_due: Time,
 }
 
 impl Teller {
-    /// Makes the teller of a crawl that makes its requests in `slots`.
-    pub fn new(slots: Arc<SlotPool>) -> Teller {
-        Teller { warnings: Warnings::default(), slots, lookout: Lookout::new(), look_due: Time::ZERO }
+    /// Makes the teller of a crawl with this number of shards, which makes its requests in `slots`.
+    pub fn new(slots: Arc<SlotPool>, shards: usize) -> Teller {
+        Teller {
+            warnings: Warnings::default(),
+            slots,
+            lookout: Lookout::new(),
+            lists_shards: shards > 1,
+            due: Time::ZERO,
+            machine_due: Time::ZERO,
+            metrics_due: Time::ZERO,
+        }
     }
 
-    /// Tells of these figures of a crawl that stops where less than `disk_floor` is free.
-    pub fn tell(
+    /// Looks at the `boards` of the engines, if it is time to, and gives the sum of them, once all have something.
+    pub fn look<'a>(
         &mut self,
         display: &mut Progress,
+        endpoint: &mut Endpoint,
         now: Time,
-        statistics: &Statistics,
-        gauges: &Gauges,
-        doing: Doing,
-        disk_floor: u64,
+        boards: impl Iterator<Item = &'a Board> + Clone,
     ) {
-        display.tick(statistics, gauges, doing, statistics.elapsed);
+        if now < self.due {
+            return;
+        }
+        self.due = now + DISPLAY;
+        let wanted = display.hosts_wanted();
+        boards.clone().for_each(|board| board.want_hosts(wanted));
+        let Some(mut posted) = boards.map(Board::read).collect::<Option<Vec<Posted>>>() else { return };
+        let Some(disk_floor) = posted.iter().map(|posted| posted.disk_floor).max() else { return };
+        if wanted > 0 {
+            let hosts = posted.iter_mut().flat_map(|posted| std::mem::take(&mut posted.hosts)).collect();
+            display.tell_hosts(Activity::first(hosts, wanted), now);
+        }
+        let mut shards = posted.into_iter().map(|posted| posted.live);
+        let Some(live) = (if self.lists_shards { Live::sum(shards) } else { shards.next() }) else { return };
+        let Snapshot { statistics, gauges, .. } = &live.figures;
+        display.tick(statistics, gauges, live.phase, statistics.elapsed);
         self.warnings.look(now, gauges.disk_free_bytes, disk_floor);
         self.warnings.look_at_rests(gauges.resting.as_ref());
-        if gauges.workers.is_some() && now >= self.look_due {
-            self.look_due = now + EVERY;
+        if gauges.workers.is_some() && now >= self.machine_due {
+            self.machine_due = now + EVERY;
             self.slots.press(self.lookout.look());
+        }
+        if now >= self.metrics_due && endpoint.is_open() {
+            self.metrics_due = now + EVERY;
+            endpoint.put(live);
         }
     }
 }
@@ -82,7 +112,7 @@ impl Board {
     }
 
     /// Says how many hosts the display has room for.
-    pub fn want_hosts(&self, hosts: usize) {
+    fn want_hosts(&self, hosts: usize) {
         self.hosts_wanted.store(hosts, Ordering::Relaxed);
     }
 }

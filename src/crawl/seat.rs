@@ -6,6 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -26,6 +27,8 @@ use crate::web::url::KeyMaker;
 
 /// Message of the fault by which an engine ends because another one has failed.
 const ABANDONED: &str = "another shard of the crawl has failed";
+/// Engines that have to end are told so again after this time.
+const TELL_AGAIN: Duration = Duration::from_millis(20);
 
 /// The things with which an engine is run.
 pub(super) struct Work<'a> {
@@ -138,28 +141,25 @@ impl<'scope> Seat<'scope> {
     pub fn offer(&self, event: Event) {
         self.reply.offer(event);
     }
-
-    /// Makes the engine end, wherever it is, because another one has failed.
-    pub fn abandon(self) -> Abandoned<'scope> {
-        Abandoned { reply: self.reply, thread: self.thread }
-    }
 }
 
-/// An engine's thread that is to end.
-pub(super) struct Abandoned<'scope> {
-    reply: EngineAddress,
-    thread: ScopedJoinHandle<'scope, ()>,
-}
-
-impl Abandoned<'_> {
-    /// True if it has ended.
-    pub fn has_ended(&self) -> bool {
-        self.thread.is_finished()
-    }
-
-    /// Tells the engine; one that has much before it hears of it the next time.
-    pub fn tell(&self) {
-        self.reply.offer(Event::Fault(Fault::Panic(ABANDONED.to_owned())));
+/// Makes the engines of all these `seats` end, wherever they are, because one has failed, and waits for their threads.
+/// What they tell meanwhile is `heard`.
+pub(super) fn abandon<'scope>(
+    seats: impl IntoIterator<Item = Seat<'scope>>,
+    told: &Receiver<Heard>,
+    mut heard: impl FnMut(Heard),
+) {
+    // those that wait for a word end by that, for none can come any more
+    let abandoned: Vec<_> = seats.into_iter().map(|Seat { reply, thread, .. }| (reply, thread)).collect();
+    while !abandoned.iter().all(|(_, thread)| thread.is_finished()) {
+        // one that has much before it hears of it the next time
+        for (reply, _) in &abandoned {
+            reply.offer(Event::Fault(Fault::Panic(ABANDONED.to_owned())));
+        }
+        if let Ok(report) = told.recv_timeout(TELL_AGAIN) {
+            heard(report);
+        }
     }
 }
 

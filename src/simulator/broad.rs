@@ -42,8 +42,6 @@ pub struct Broad {
     pub requests: u64,
     /// The time that workers lost.
     pub idle: IdleTime,
-    /// Requests that began in each tenth of the time.
-    pub tenths: [u64; 10],
 }
 
 /// Crawls to the end.
@@ -59,14 +57,7 @@ pub fn crawl_broadly(options: &BroadOptions) -> Result<Broad, Violation> {
         Ran::Gone => return Err(Violation::new(Clause::Reopens, "gone without a cause")),
     }
     let idle = lost::measure(&machine);
-    let network = machine.network();
-    let mut tenths = [0; 10];
-    let (begin, length) = (network.log.first().map_or(0, |request| request.start), idle.all.as_millis().max(1));
-    for request in &network.log {
-        let tenth = 10 * u128::from(request.start - begin) / length;
-        tenths[usize::try_from(tenth).unwrap_or(9).min(9)] += 1;
-    }
-    Ok(Broad { requests: network.log.len() as u64, idle, tenths })
+    Ok(Broad { requests: machine.network().log.len() as u64, idle })
 }
 
 fn case(options: &BroadOptions) -> Case {

@@ -33,6 +33,17 @@ fn refused(dir: &Path, args: &[&str], code: i32) -> String {
     said
 }
 
+/// The names of the exports, as the program lists them.
+pub fn exports() -> Vec<String> {
+    let output = crawler(Path::new("."), &["export", "--help"]);
+    let help = String::from_utf8(output.stdout).unwrap();
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names = commands.filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()));
+    let names: Vec<String> = names.filter(|name| *name != "help").map(str::to_owned).collect();
+    assert!(names.len() > 5 && names.iter().any(|name| name == "warc"), "{help}");
+    names
+}
+
 /// A directory with a seeds file.
 fn place() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -67,24 +78,9 @@ fn help_shows_examples_and_exit_codes() {
     {
         assert!(help.contains(word), "{word} in {help}");
     }
-    for command in [
-        "get",
-        "list",
-        "status",
-        "report",
-        "explain",
-        "canonical",
-        "extract",
-        "export warc",
-        "export wacz",
-        "export cdxj",
-        "export index",
-        "export urls",
-        "export links",
-        "export graph",
-        "export wet",
-        "export wat",
-    ] {
+    let exports = exports().into_iter().map(|name| format!("export {name}"));
+    let others = ["get", "list", "status", "report", "explain", "canonical", "extract"].map(str::to_owned);
+    for command in others.into_iter().chain(exports) {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let output = crawler(dir.path(), &words);
         let help = String::from_utf8(output.stdout).unwrap();

@@ -12,12 +12,15 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use crate::site::{RUSH, Site, wait};
 
 /// Command lines, and the files that they write.
-const OUTPUTS: [(&str, &[&str]); 15] = [
+const OUTPUTS: [(&str, &[&str]); 18] = [
     ("export urls --output s.txt", &["s.txt"]),
     ("export warc --output s.warc.gz", &["s.warc.gz"]),
     ("export wacz --output s.wacz", &["s.wacz"]),
     ("export cdxj --output i.cdxj", &["i.cdxj"]),
+    ("export index --output x.tsv", &["x.tsv"]),
     ("export links --output l.tsv", &["l.tsv"]),
+    ("export wet --output t.wet.gz", &["t.wet.gz"]),
+    ("export wat --output t.wat.gz", &["t.wat.gz"]),
     ("export graph --output g", &["g/host-edges.txt.gz", "g/host-ranks.txt.gz", "g/host-vertices.txt.gz"]),
     ("extract --output s.csv", &["s.csv"]),
     ("extract --output s.sqlite", &["s.sqlite"]),
@@ -71,6 +74,14 @@ fn no_output_is_written_through_a_link_that_was_planted() {
         for file in files.iter().map(|file| site.crawl.path(file)) {
             assert!(!file.is_symlink(), "{line}: {} is still a link", file.display());
         }
+    }
+}
+
+#[test]
+fn every_export_is_among_the_outputs() {
+    for name in crate::cli::exports() {
+        let start = format!("export {name} --output ");
+        assert!(OUTPUTS.iter().any(|(line, _)| line.starts_with(&start)), "{name}");
     }
 }
 

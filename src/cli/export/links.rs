@@ -18,14 +18,13 @@ use crate::cli::archive::{self, Archive, Damage, Response, redirect};
 use crate::cli::columns::{Column, Columns};
 use crate::cli::exit::Exit;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
-use crate::frontier::Hops;
-use crate::process::format_of;
+use crate::process::StoredList;
 use crate::text::escape::{Cell, Escaped, json_line};
 use crate::web::headers;
 use crate::web::html::{
     Document, LinkKind, LinkScan, Links, RobotsDirectives, Stated, canonical_header, link_header, x_robots_tag,
 };
-use crate::web::sitemap::{self, Body, Claim, Entry, Format, Item};
+use crate::web::sitemap::{Body, Entry, Format};
 use crate::web::url::{CanonicalUrl, KeyMaker};
 
 /// Links of a page; a page that names more is cut, and that is told.
@@ -164,15 +163,15 @@ impl LinksArgs {
             line(target.as_str(), kind, links.nofollow_page, "")?;
         }
         let mut dropped = u64::from(links.dropped);
-        match Listed::of(&url, response, || archive.history(entry).map(|history| history.hops)) {
+        match listed(&url, response, || archive.history(entry).map(|history| history.hops)) {
             Ok(None) => {
                 for (link, text) in links.entries.iter().zip(&texts) {
                     line(link.url.as_str(), kind(link.kind), !followed.contains(&link.keys.key), text)?;
                 }
             }
             Ok(Some(listed)) => {
-                for (target, found) in &listed.entries {
-                    line(target.as_str(), kind(*found), false, "")?;
+                for (target, entry) in &listed.entries {
+                    line(target.as_str(), kind(kind_of_entry(listed.format, *entry)), false, "")?;
                 }
                 dropped = listed.dropped;
             }
@@ -248,7 +247,7 @@ impl Scans {
         let linked: Vec<_> = headers::named(&response.headers, "link").map(headers::reference).collect();
         targets
             .extend(linked.iter().flat_map(|value| link_header(value)).filter_map(|(value, _)| url.join(&value).ok()));
-        if let Some(listed) = Listed::of(url, response, hops)? {
+        if let Some(listed) = listed(url, response, hops)? {
             targets.extend(listed.entries.into_iter().map(|(target, _)| target));
             return Ok(targets);
         }
@@ -284,45 +283,24 @@ impl Scans {
     }
 }
 
-/// The entries of a sitemap, or of a feed of JSON.
-struct Listed {
-    /// Each once, in their order.
-    entries: Vec<(CanonicalUrl, LinkKind)>,
-    dropped: u64,
+/// The entries of the answer at `url`, if it is a sitemap or a feed of JSON.
+fn listed(
+    url: &CanonicalUrl,
+    response: &Response,
+    hops: impl FnOnce() -> anyhow::Result<String>,
+) -> anyhow::Result<Option<StoredList>> {
+    let content_type = response.content_type();
+    let body = Body { content_type: content_type.as_deref(), content_encoding: None, bytes: &response.decoded };
+    StoredList::of(url, body, hops)
 }
 
-impl Listed {
-    /// Returns the entries of the answer at `url`; `None` where it is no such file. `hops`, by which it was found, is
-    /// asked only for a text.
-    fn of(
-        url: &CanonicalUrl,
-        response: &Response,
-        hops: impl FnOnce() -> anyhow::Result<String>,
-    ) -> anyhow::Result<Option<Listed>> {
-        let content_type = response.content_type();
-        let body = Body { content_type: content_type.as_deref(), content_encoding: None, bytes: &response.decoded };
-        let format = match sitemap::format(body, Claim::Named) {
-            Some(Format::Text) => format_of(&Hops::parse(&hops()?), true, body),
-            // these are documents of XML like others
-            Some(Format::Rss | Format::Atom) => None,
-            format => format,
-        };
-        let Some(format) = format else { return Ok(None) };
-        let (mut entries, mut seen) = (Vec::new(), HashSet::new());
-        let summary = sitemap::read(format, body, url, &mut |item| {
-            let Item::Url(entry, text) = item else { return };
-            let Ok(target) = url.join(text) else { return };
-            let kind = match entry {
-                _ if format == Format::JsonFeed => LinkKind::Other,
-                Entry::Sitemap => LinkKind::Sitemap,
-                Entry::Page => LinkKind::Listed,
-                Entry::Beside | Entry::Next => LinkKind::Other,
-            };
-            if seen.insert(target.as_str().to_owned()) {
-                entries.push((target, kind));
-            }
-        });
-        Ok(Some(Listed { entries, dropped: summary.dropped }))
+/// The kind of an entry of a file of this format.
+fn kind_of_entry(format: Format, entry: Entry) -> LinkKind {
+    match entry {
+        _ if format == Format::JsonFeed => LinkKind::Other,
+        Entry::Sitemap => LinkKind::Sitemap,
+        Entry::Page => LinkKind::Listed,
+        Entry::Beside | Entry::Next => LinkKind::Other,
     }
 }
 

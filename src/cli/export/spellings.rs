@@ -106,7 +106,7 @@ impl Spellings {
     ) -> anyhow::Result<()> {
         let mut lines = self.lines.finish()?;
         let (mut last, mut plain, mut count) = (Vec::new(), Vec::new(), 0_usize);
-        let mut statements = selection.statements();
+        let statements = selection.statements();
         while let Some(line) = lines.next()? {
             if line == last.as_slice() {
                 continue;
@@ -119,7 +119,7 @@ impl Spellings {
                 left_out(&plain, count, warnings)?;
                 (plain, count) = (of.to_vec(), 0);
             }
-            let found = versions(archive, &spelling, selection, all, statements.as_mut());
+            let found = versions(archive, &spelling, selection, all, statements.as_ref());
             let found = found.unwrap_or_else(|e| {
                 damage.note(e, warnings);
                 Vec::new()
@@ -159,7 +159,7 @@ fn versions(
     spelling: &str,
     selection: &Selection,
     all: bool,
-    mut statements: Option<&mut StatementFilter>,
+    statements: Option<&StatementFilter>,
 ) -> anyhow::Result<Vec<Entry>> {
     let mut versions = Vec::new();
     let mut next = match archive.newest(spelling)?.filter(|entry| entry.url != spelling) {
@@ -168,7 +168,7 @@ fn versions(
     };
     while let Some(entry) = next {
         next = if all { archive.previous(&entry)?.filter(|older| older.handle < entry.handle) } else { None };
-        let mut is_left_out = || statements.as_mut().map_or(Ok(false), |filter| filter.leaves_out(archive, &entry));
+        let is_left_out = || statements.map_or(Ok(false), |filter| filter.leaves_out(archive, &entry));
         if selection.wants(&entry) && !is_left_out()? {
             versions.push(entry);
         }

@@ -80,41 +80,75 @@ impl Sink for Changes<'_> {
     fn finish(self: Box<Self>) -> io::Result<()> {
         let Changes { mut out, names, rows, earlier: Earlier { names: old_names, rows: mut old } } = *self;
         let mut new = Rows::of(rows)?;
-        // where the columns of the table are in the earlier one
-        let places: Vec<Option<usize>> =
-            names.iter().map(|name| old_names.iter().position(|old_name| old_name == name)).collect();
-        let cell_of = |row: &Row, place: &Option<usize>| place.and_then(|place| row.cells.get(place).cloned());
-        loop {
-            let order = match (&new.next, &old.next) {
-                (None, None) => break,
-                (Some(new), Some(old)) => new.url.cmp(&old.url),
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-            };
-            let row = if order.is_le() { new.take()? } else { None };
-            let before = if order.is_ge() { old.take()? } else { None };
-            match (row, before) {
-                (Some(row), None) => write(&mut out, "new", row.cells, String::new())?,
-                (None, Some(before)) => {
-                    let cells = places.iter().map(|place| cell_of(&before, place).unwrap_or_default()).collect();
-                    write(&mut out, "gone", cells, String::new())?;
-                }
-                (Some(row), Some(before)) => {
-                    let cells = names.iter().zip(&row.cells).zip(&places);
-                    let others = cells.filter_map(|((name, cell), place)| {
-                        let before = cell_of(&before, place).filter(|before| before != cell)?;
-                        Some((name.clone(), Json::String(before)))
-                    });
-                    let others: Map<String, Json> = others.collect();
+        let columns = Columns::of(names, &old_names);
+        while let Some(pair) = Pair::next(&mut new, &mut old)? {
+            match pair {
+                Pair::New(row) => write(&mut out, "new", row.cells, String::new())?,
+                Pair::Gone(before) => write(&mut out, "gone", columns.of_earlier(&before), String::new())?,
+                Pair::Both(row, before) => {
+                    let others = columns.others(&row, &before);
                     if !others.is_empty() {
                         write(&mut out, "changed", row.cells, json_line(&others).map_err(io::Error::other)?)?;
                     }
                 }
-                (None, None) => {}
             }
         }
         out.flush()
     }
+}
+
+/// The rows of one URL.
+enum Pair {
+    New(Row),
+    Gone(Row),
+    Both(Row, Row),
+}
+
+impl Pair {
+    /// The rows of the next URL that either table has.
+    fn next(new: &mut Rows, old: &mut Rows) -> io::Result<Option<Pair>> {
+        let order = match (&new.next, &old.next) {
+            (None, None) => return Ok(None),
+            (Some(new), Some(old)) => new.url.cmp(&old.url),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+        };
+        let row = if order.is_le() { new.take()? } else { None };
+        let before = if order.is_ge() { old.take()? } else { None };
+        Ok(match (row, before) {
+            (Some(row), Some(before)) => Some(Pair::Both(row, before)),
+            (row, before) => row.map(Pair::New).or(before.map(Pair::Gone)),
+        })
+    }
+}
+
+/// The columns of the table, each with its place in the earlier one.
+struct Columns(Vec<(String, Option<usize>)>);
+
+impl Columns {
+    fn of(names: Vec<String>, earlier: &[String]) -> Columns {
+        let place = |name: &String| earlier.iter().position(|other| other == name);
+        Columns(names.into_iter().map(|name| (name.clone(), place(&name))).collect())
+    }
+
+    /// The cells of a row of the earlier table, empty where it has no such column.
+    fn of_earlier(&self, row: &Row) -> Vec<String> {
+        self.0.iter().map(|(_, place)| cell(row, *place).unwrap_or_default().to_owned()).collect()
+    }
+
+    /// The cells of the earlier table that are others now, by their columns.
+    fn others(&self, row: &Row, earlier: &Row) -> Map<String, Json> {
+        let pairs = self.0.iter().zip(&row.cells);
+        let others = pairs.filter_map(|((name, place), now)| {
+            let before = cell(earlier, *place).filter(|before| before != now)?;
+            Some((name.clone(), Json::String(before.to_owned())))
+        });
+        others.collect()
+    }
+}
+
+fn cell(row: &Row, place: Option<usize>) -> Option<&str> {
+    row.cells.get(place?).map(String::as_str)
 }
 
 /// Writes a row of changes.

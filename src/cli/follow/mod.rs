@@ -251,7 +251,7 @@ impl Run<'_> {
         if !self.args.selection.wants(&entry) {
             return Ok(false);
         }
-        let Some(filter) = &mut self.statements else { return Ok(true) };
+        let Some(filter) = &self.statements else { return Ok(true) };
         match filter.leaves_out(&archive, &entry) {
             Ok(is_left_out) => Ok(!is_left_out),
             // what it states is not known: it stays out

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::thread::{self, Scope};
+use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -26,7 +26,7 @@ use crate::crawl::control::EngineOrders;
 use crate::crawl::ending::Ending;
 use crate::crawl::live::Teller;
 use crate::crawl::runtime::Runtime;
-use crate::crawl::seat::{Heard, Seat, Told, Word, Work, own_seeds};
+use crate::crawl::seat::{self, Heard, Seat, Told, Word, Work, own_seeds};
 use crate::crawl::shard_directory::Company;
 use crate::crawl::shard_run::{Admission, News};
 use crate::crawl::signals::Signals;
@@ -118,7 +118,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
             signals,
             clerk,
             watcher,
-            teller: Teller::new(plan.commons.slots.clone()),
+            teller: Teller::new(plan.commons.slots.clone(), plan.request.config.crawl.shards),
             ending: None,
             stopping: None,
             claiming: Vec::new(),
@@ -197,13 +197,8 @@ impl<'env, 'scope> Node<'env, 'scope> {
 
     /// Ends all engines wherever they are, and waits for their threads.
     pub fn dismiss(self) {
-        let abandoned: Vec<_> = self.posts.into_values().map(|post| post.seat.abandon()).collect();
-        while !abandoned.iter().all(|seat| seat.has_ended()) {
-            abandoned.iter().for_each(|seat| seat.tell());
-            // what they tell is of no interest any more
-            while self.told.try_recv().is_ok() {}
-            thread::sleep(Duration::from_millis(20));
-        }
+        // what they tell is of no interest any more
+        seat::abandon(self.posts.into_values().map(|post| post.seat), &self.told, drop);
     }
 
     /// A shard has told something.
@@ -454,15 +449,7 @@ impl<'env, 'scope> Node<'env, 'scope> {
 
     /// Tells people how this node's part of the crawl goes.
     fn tell(&mut self, runtime: &mut Runtime, now: Time) {
-        let posted: Option<Vec<_>> =
-            self.posts.values().filter(|post| post.is_crawling).map(|post| post.seat.board.read()).collect();
-        let Some(posted) = posted.filter(|posted| !posted.is_empty()) else { return };
-        let disk_floor = posted.iter().map(|posted| posted.disk_floor).max().unwrap_or(0);
-        let Some(live) = Live::sum(posted.into_iter().map(|posted| posted.live)) else { return };
-        let Snapshot { statistics, gauges, .. } = &live.figures;
-        self.teller.tell(&mut runtime.display, now, statistics, gauges, live.phase, disk_floor);
-        if runtime.endpoint.is_open() {
-            runtime.endpoint.put(live);
-        }
+        let boards = self.posts.values().filter(|post| post.is_crawling).map(|post| &post.seat.board);
+        self.teller.look(&mut runtime.display, &mut runtime.endpoint, now, boards);
     }
 }

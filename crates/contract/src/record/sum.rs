@@ -343,11 +343,6 @@ impl AddAssign<&Live> for Live {
 }
 
 impl Live {
-    /// Returns the state of a crawl with these shards: of the only one, or their sum.
-    pub fn of_crawl(mut shards: Vec<Live>) -> Option<Live> {
-        if shards.len() == 1 { shards.pop() } else { Live::sum(shards) }
-    }
-
     /// Returns the state of a crawl with these shards, in their order, each of which is listed in it; `None` without
     /// any.
     pub fn sum(shards: impl IntoIterator<Item = Live>) -> Option<Live> {

@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use super::address::AddressFile;
 use super::keys::{KeyFile, KeyRecord};
@@ -36,9 +36,6 @@ pub struct Reader {
     files: Mutex<Vec<(FileKey, Arc<DiskFile>)>>,
     /// URLs that are not shown.
     forgotten: Forgotten,
-    /// Marks of the value files that were asked, by their numbers: true if a file has statements wherever a page has
-    /// any.
-    marks: Mutex<HashMap<u32, bool>>,
 }
 
 /// The parts of a record by which a compaction may have moved its value.
@@ -105,17 +102,7 @@ impl Reader {
         }
         let end = scan.reached();
         let forgotten = ForgottenList::read(&disk, dir)?.in_effect().clone();
-        Ok(Reader {
-            disk,
-            dir: dir.to_owned(),
-            forgotten,
-            keys,
-            addresses,
-            recent,
-            end,
-            files: Mutex::default(),
-            marks: Mutex::default(),
-        })
+        Ok(Reader { disk, dir: dir.to_owned(), forgotten, keys, addresses, recent, end, files: Mutex::default() })
     }
 
     /// The newest version of `url`, whose fingerprint is `key`.
@@ -332,11 +319,6 @@ impl Reader {
             file.read_exact_at(&mut bytes, record.value_offset)?;
             Ok(bytes)
         })
-    }
-
-    /// Marks of the value files that were asked so far.
-    pub(super) fn marks(&self) -> MutexGuard<'_, HashMap<u32, bool>> {
-        self.marks.lock().expect("nobody panics with the lock")
     }
 
     /// The value file of `record`; a file that is renamed while it is open stays the same file.

@@ -17,22 +17,12 @@ use super::{ContainerOptions, ContainerState, boot};
 use crate::clock::Time;
 use crate::disk::{Disk, DiskFile, Error, Mode, Result};
 use crate::warc::{Compression, Encoder};
-use crate::web::statements::{DIRECTIVES_FIELD, PREFERENCES_FIELD};
 
 /// Bytes before its end at which a file is nearly full: a few seconds of a fast crawl.
 const NEARLY: u64 = 64 << 20;
 
 /// Suffix of the file that is written.
 pub(super) const OPEN: &str = ".open";
-
-/// The field of a warcinfo record by which the metadata records of the file have statements where there are any.
-pub(super) const MARK: &str = "statements";
-
-/// The field that says so, with its value.
-fn mark() -> (String, String) {
-    let value = format!("{DIRECTIVES_FIELD} and {PREFERENCES_FIELD} in metadata records, where there are any");
-    (MARK.to_owned(), value)
-}
 
 /// Content of the first record of every value file.
 #[derive(Clone, Debug, Default)]
@@ -261,11 +251,10 @@ impl ValueFiles {
         let name = file_name(self.number, 0, compression);
         let file = self.disk.open(self.dir.join(format!("{name}{OPEN}")), Mode::CreateNew)?;
         let id_seed = u128::from(now.ms()) << 64 | u128::from(self.number);
-        let fields = [&self.info.fields[..], &[mark()]].concat();
         let info = Encoder::new(compression).warcinfo(
             &name,
             &self.info.software,
-            &fields,
+            &self.info.fields,
             &self.info.config,
             now,
             id_seed ^ u128::from(crc32fast::hash(self.info.config.as_bytes())) << 32,

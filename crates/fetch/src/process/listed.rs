@@ -11,7 +11,7 @@
 //! read for its dates: its links are found and judged as in any document ([`Processor::dates_of_feed`]); a feed in JSON
 //! has its entries for links.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
@@ -180,6 +180,43 @@ pub fn format_of(hops: &Hops, reads_robots: bool, body: Body<'_>) -> Option<Form
         is_json || matches!(&*essence, "application/xml" | "text/xml") || essence.ends_with("+xml")
     };
     may_be.then(|| sitemap::format(body, claim))?
+}
+
+/// The entries of a stored sitemap, or of a stored feed of JSON, for readers of the archive. Feeds of XML are documents
+/// like others.
+pub struct StoredList {
+    /// Format of the list.
+    pub format: Format,
+    /// Each URL once, in their order.
+    pub entries: Vec<(CanonicalUrl, Entry)>,
+    /// Entries beyond the limits.
+    pub dropped: u64,
+}
+
+impl StoredList {
+    /// Returns the entries of the answer at `url` with this `body`; `None` where it is no such file. `hops`, by which
+    /// the answer was found, is asked only for a text.
+    pub fn of<E>(
+        url: &CanonicalUrl,
+        body: Body<'_>,
+        hops: impl FnOnce() -> Result<String, E>,
+    ) -> Result<Option<StoredList>, E> {
+        let format = match sitemap::format(body, Claim::Named) {
+            Some(Format::Text) => format_of(&Hops::parse(&hops()?), true, body),
+            Some(Format::Rss | Format::Atom) => None,
+            format => format,
+        };
+        let Some(format) = format else { return Ok(None) };
+        let (mut entries, mut seen) = (Vec::new(), HashSet::new());
+        let summary = sitemap::read(format, body, url, &mut |item| {
+            let Item::Url(entry, text) = item else { return };
+            let Ok(target) = url.join(text) else { return };
+            if seen.insert(target.as_str().to_owned()) {
+                entries.push((target, entry));
+            }
+        });
+        Ok(Some(StoredList { format, entries, dropped: summary.dropped }))
+    }
 }
 
 /// Returns how likely a page is to be a sitemap, by the path to it.

@@ -12,8 +12,9 @@
 //!   another moment, and its old record ends when it is read.
 //! - A page is in one place: in the calendar, queued, or ended. It ends when it was not found often enough
 //!   ([`Schedule`]), when its rule says that it is fetched once, and when scope or limits drop it.
-//! - The record has all that the visit needs ([`Past`]): neither its conditional request nor the record of its answer
-//!   reads anything of the archive. Where a visit comes before its time, or after a kill, that is looked up there.
+//! - The record has what the archive's index does not say ([`Past`]). For the condition of its request a visit reads
+//!   where the payload is: an address page and one or two key records, and no content. Where a visit comes before its
+//!   time, or after a kill, what the record would have said is looked up in the archive, too.
 //! - Where it is switched on in a crawl that has pages, they get their records from the archive (`late`).
 //! - A page that a replay finds in the archive gets its record when its URL is met on its way, for the URL brings what
 //!   was known of the page; a page that was new gets it at once.
