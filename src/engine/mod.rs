@@ -292,7 +292,7 @@ impl Engine {
             self.begin_budget_round(now);
             self.books.seeds.make_durable()?;
             let frontier = &self.stores.arrival.frontier;
-            self.books.crawl_log.note(frontier.politeness(), frontier.treatments_told(), now)?;
+            self.books.crawl_log.note(frontier.pacing().politeness(), frontier.pacing().treatments_told(), now)?;
             self.request(now)?;
             self.requests.settle(self.stores.arrival.frontier.has_ready(now), now);
             self.course.quota.give_back();

@@ -77,7 +77,7 @@ fn robots_rule(stores: &mut Stores, url: &QueuedUrl) -> String {
     let Some(robots) = stores.robots.peek(url.origin) else { return String::new() };
     let arrival = &mut stores.arrival;
     let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(arrival.now) else { return String::new() };
-    match arrival.frontier.politeness_for(queued_url(&url.url).host()).forbidden(rules, &url.url) {
+    match arrival.frontier.pacing().politeness_for(queued_url(&url.url).host()).forbidden(rules, &url.url) {
         Some(Forbidden::Disallow(pattern)) => {
             let cut = &pattern[..pattern.len().min(PATTERN_SHOWN)];
             let rest = if cut.len() < pattern.len() { "..." } else { "" };

@@ -146,7 +146,7 @@ impl Engine {
         self.stores.arrival.frontier.heard(host);
         match RobotsRules::of_answer(response.status, findings.rules) {
             Some(rules) => {
-                let politeness = self.stores.arrival.frontier.politeness_for(robots_txt(&origin).host());
+                let politeness = self.stores.arrival.frontier.pacing().politeness_for(robots_txt(&origin).host());
                 self.books.tell_crawl_delay(&origin, &rules, &politeness);
                 self.rules_known(host, key, Arc::new(rules), term, duration, bytes)?;
                 self.books.count_dropped_links(url.as_str(), &findings.dropped);

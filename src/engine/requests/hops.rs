@@ -215,7 +215,7 @@ impl Engine {
 
     /// The host that is asked, which has these keys.
     fn asked(&self, keys: Keys, host: &str) -> Asked {
-        let politeness = self.stores.arrival.frontier.politeness_for(host);
+        let politeness = self.stores.arrival.frontier.pacing().politeness_for(host);
         Asked { origin: keys.origin, name: keys.host, is_foreign: !self.home.shard.owns(keys.domain), politeness }
     }
 

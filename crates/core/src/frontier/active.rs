@@ -65,6 +65,11 @@ impl Active {
         self.slots[index as usize].host.as_mut().expect("an index that was found is taken")
     }
 
+    /// The host of `origin`, while it is active.
+    pub(super) fn find_mut(&mut self, origin: Fingerprint) -> Option<&mut Host> {
+        self.find(origin).map(|index| self.host_mut(index))
+    }
+
     pub(super) fn reference(&self, index: u32) -> HostRef {
         HostRef { index, generation: self.slots[index as usize].generation }
     }

@@ -60,7 +60,7 @@ impl Frontier {
     /// Returns the next `count` URLs of a host that come after the one that is asked for at `from`, each after one more
     /// delay. `is_first` says whether that one is still the first of the buffer.
     fn after(&self, index: u32, from: Time, is_first: bool, count: usize) -> impl Iterator<Item = Activity> {
-        let (host, delay) = (self.active.host(index), self.delay_of(index));
+        let (host, delay) = (self.active.host(index), self.pacing.delay_of(self.active.host(index)));
         let urls = host.buffer.iter().skip(usize::from(is_first)).take(count);
         urls.zip(1_u32..).map(move |(item, turn)| Activity {
             url: (*item.url.url).into(),
@@ -74,7 +74,11 @@ impl Frontier {
         let of = |index: u32| {
             let queued = u32::try_from(queued(self.active.host(index))).unwrap_or(u32::MAX);
             // most hosts have next to nothing, and a delay has to be looked up
-            if queued < 2 { Duration::ZERO } else { self.delay_of(index).saturating_mul(queued) }
+            if queued < 2 {
+                Duration::ZERO
+            } else {
+                self.pacing.delay_of(self.active.host(index)).saturating_mul(queued)
+            }
         };
         self.active.indices().map(of).max().unwrap_or_default()
     }

@@ -2,18 +2,20 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::Frontier;
 use super::QueuedUrl;
+use super::first_contacts::Contact;
 use super::host::{Host, Item, Pending, WaitState, large_rules_memory};
+use super::pacing::Woken;
 use super::politeness::Trouble;
+use super::schedule::HostRef;
 use super::task::{Feedback, Held, HostId, NameAnswer, RobotsAnswer, Rules};
-use super::tuning::{ADDRESSES_KEPT, BACKOFF_MAX, HOLDS_MIN, LARGE_RULES_PART, SILENT_FOR};
+use super::tuning::{BACKOFF_MAX, HOLDS_MIN, LARGE_RULES_PART, SILENT_FOR};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-use crate::outcome::{Blame, Reason};
+use crate::outcome::Reason;
 
 impl Frontier {
     /// The answer to a [`Task::Resolve`](super::Task::Resolve), and until when it holds.
@@ -28,17 +30,17 @@ impl Frontier {
         match answer {
             NameAnswer::Found(addresses) if !addresses.is_empty() => {
                 let domain = self.active.host(index).domain;
-                if self.is_saturated(addresses[0], domain) {
+                if self.pacing.is_saturated(addresses[0], domain, self.address_share()) {
                     return self.postpone(index, addresses, expires, now);
                 }
                 self.release_domain(domain, addresses[0]);
-                self.set_addresses(index, addresses, expires);
+                self.pacing.set_addresses(self.active.host_mut(index), addresses, expires);
             }
-            NameAnswer::NoSuchHost => self.give_up(index, Reason::HostGivenUp, expires),
-            NameAnswer::PrivateAddress => self.give_up(index, Reason::PrivateAddress, expires),
+            NameAnswer::NoSuchHost => self.active.host_mut(index).give_up(Reason::HostGivenUp, expires),
+            NameAnswer::PrivateAddress => self.active.host_mut(index).give_up(Reason::PrivateAddress, expires),
             NameAnswer::Found(_) | NameAnswer::Unanswered => {
-                self.count_failure(index, now);
-                self.back_off(index, Trouble::Connection, None, now, now);
+                self.pacing.count_failure(self.active.host_mut(index), now);
+                self.pacing.back_off(self.active.host_mut(index), Trouble::Connection, None, now, now);
             }
         }
         self.settle(index, now);
@@ -55,27 +57,21 @@ impl Frontier {
         self.settle(index, now);
     }
 
+    /// Sets the number of [`Contact::Suspect`] that may still begin, before each [`Frontier::next`] where it matters.
+    pub fn let_suspects_in(&mut self, room: usize) {
+        self.pacing.lines.let_suspects_in(room);
+    }
+
+    /// Returns the kind of the request that was handed out for `host`.
+    pub fn contact_of(&self, host: HostId) -> Contact {
+        self.active.resolve_id(host).map_or(Contact::Known, |index| self.active.host(index).contact)
+    }
+
     /// Returns how the host is held back, while it is active.
     pub fn held(&self, host: HostId) -> Option<Held> {
         let standing = &self.active.host(self.active.resolve_id(host)?).standing;
         let robots_failing_since = (standing.robots_level > 0).then_some(standing.robots_failing_since);
         Some(Held { until: standing.backoff_until, robots_failing_since })
-    }
-
-    /// Returns the time for which what cannot be reached is asked again before the crawl goes on without it.
-    pub fn gives_up_after(&self) -> Duration {
-        self.options.give_up
-    }
-
-    /// Returns the time for which a host rests at least that says that it is overloaded, and does not say for how long.
-    pub fn overload_back_off(&self) -> Duration {
-        self.options.politeness.backoff_base(Trouble::Overload)
-    }
-
-    /// Returns the time for which a host rests at least whose robots.txt cannot be had: no longer than until it is
-    /// given up.
-    pub fn robots_back_off(&self) -> Duration {
-        self.options.politeness.backoff_base(Trouble::Robots).min(self.options.give_up)
     }
 
     /// The answer to a [`Task::Robots`](super::Task::Robots). It is a request like any other: it counts for the delays
@@ -92,7 +88,7 @@ impl Frontier {
         };
         let Some(index) = self.answered(host, now, is_robots) else { return Ok(()) };
         if is_under_way {
-            self.end_request(index);
+            self.pacing.end_request(self.active.host(index), self.now);
         }
         self.end_contact(
             index,
@@ -112,41 +108,25 @@ impl Frontier {
         match answer {
             RobotsAnswer::Rules { rules, expires, duration, bytes } => {
                 self.set_rules(index, rules, expires.max(now + HOLDS_MIN));
-                let politeness = self.politeness_of(index);
+                let politeness = self.pacing.politeness_of(self.active.host(index));
                 let standing = &mut self.active.host_mut(index).standing;
                 (standing.failures, standing.robots_level) = (0, 0);
                 standing.bytes = standing.bytes.saturating_add(bytes);
                 politeness.learn(standing, duration, false);
             }
-            RobotsAnswer::NoServer => self.give_up(index, Reason::HostGivenUp, now + SILENT_FOR),
-            RobotsAnswer::PrivateAddress => self.give_up(index, Reason::PrivateAddress, now + HOLDS_MIN),
+            RobotsAnswer::NoServer => self.active.host_mut(index).give_up(Reason::HostGivenUp, now + SILENT_FOR),
+            RobotsAnswer::PrivateAddress => {
+                self.active.host_mut(index).give_up(Reason::PrivateAddress, now + HOLDS_MIN)
+            }
             RobotsAnswer::Unreachable { duration, retry_after } => {
-                let politeness = self.politeness_of(index);
-                let standing = &mut self.active.host_mut(index).standing;
-                if standing.robots_level == 0 {
-                    standing.robots_failing_since = now;
-                }
-                let since = standing.robots_failing_since;
-                politeness.learn(standing, duration, false);
-                if now.since(since) >= self.options.give_up {
-                    self.give_up(index, Reason::HostGivenUp, now + self.options.give_up.max(SILENT_FOR));
-                }
-                if let Some(wait) = retry_after {
-                    self.hold_all_origins(index, now + wait.min(BACKOFF_MAX), now);
-                }
-                let before = self.active.host(index).standing.backoff_until;
-                self.back_off(index, Trouble::Robots, retry_after, started, now);
-                // the last attempt comes when the host would be given up, not after it
-                let asked = retry_after.map_or(before, |wait| now + wait);
-                let last = (since + self.options.give_up).max(now + self.robots_back_off()).max(before).max(asked);
                 let host = self.active.host_mut(index);
-                host.standing.backoff_until = host.standing.backoff_until.min(last);
-                self.holds.shorten(host.origin, last);
+                let held = self.pacing.miss_robots(host, duration, retry_after, started, now);
+                self.rest_with_names(held, now);
             }
         }
-        self.rest(index, now);
+        self.pacing.rest(self.active.host_mut(index), now);
         self.settle(index, now);
-        self.wake_name(index);
+        self.pacing.wake_name(&self.active, index);
         Ok(())
     }
 
@@ -163,16 +143,17 @@ impl Frontier {
         }
         self.count_page(index, feedback, now);
         if !was_received {
-            self.learn(index, feedback, now);
+            self.pacing.learn(self.active.host_mut(index), feedback, now);
         }
-        self.judge(index, &item, feedback, now);
+        let held = self.pacing.judge(self.active.host_mut(index), &item, feedback, now);
+        self.rest_with_names(held, now);
         if let Some(url) = requeue {
-            let again = self.again(url, &item, feedback, now);
+            let again = self.pacing.again(url, &item, feedback, &mut self.sequence, now);
             self.buffer(index, again);
-            self.limit_waiting(index, now);
+            self.pacing.limit_waiting(self.active.host_mut(index), now);
         }
         self.settle(index, now);
-        self.wake_name(index);
+        self.pacing.wake_name(&self.active, index);
         Ok(())
     }
 
@@ -184,11 +165,9 @@ impl Frontier {
         self.end_contact(index, None);
         let domain = self.active.host(index).domain;
         self.landed_of(domain, 0, now);
-        let host = self.active.host_mut(index);
-        host.standing.due = now;
-        host.name_key.into_iter().for_each(|name| self.names.withdraw(name));
+        self.pacing.withdraw(self.active.host_mut(index), now);
         self.settle(index, now);
-        self.wake_name(index);
+        self.pacing.wake_name(&self.active, index);
         Ok(())
     }
 
@@ -213,12 +192,10 @@ impl Frontier {
         let domain = self.active.host(index).domain;
         self.landed_of(domain, 0, now);
         self.buffer(index, place(item));
-        let host = self.active.host_mut(index);
-        host.standing.due = until.clamp(now, now + BACKOFF_MAX);
-        host.name_key.into_iter().for_each(|name| self.names.withdraw(name));
-        self.limit_waiting(index, now);
+        self.pacing.withdraw(self.active.host_mut(index), until.clamp(now, now + BACKOFF_MAX));
+        self.pacing.limit_waiting(self.active.host_mut(index), now);
         self.settle(index, now);
-        self.wake_name(index);
+        self.pacing.wake_name(&self.active, index);
         Ok(())
     }
 
@@ -235,24 +212,9 @@ impl Frontier {
         self.active.in_flight -= 1;
         self.active.bytes = self.active.bytes.saturating_sub(item.memory());
         if under_way.is_some() {
-            self.end_request(index);
+            self.pacing.end_request(self.active.host(index), self.now);
         }
         Some((index, item))
-    }
-
-    /// A request of the host is over.
-    pub(super) fn end_request(&mut self, index: u32) {
-        if let Some(name) = self.active.host(index).name_key {
-            self.names.end(name);
-            self.options.ledger.iter().for_each(|ledger| ledger.end(name, self.now));
-        }
-    }
-
-    /// Lets other origins of its name go on now, or know when.
-    pub(super) fn wake_name(&mut self, index: u32) {
-        if let Some(name) = self.active.host(index).name_key.filter(|&name| self.names.has_line(name)) {
-            self.schedule_name(name);
-        }
     }
 
     /// Budgets, and the hosts that waited to see them.
@@ -284,121 +246,12 @@ impl Frontier {
         }
     }
 
-    /// Delays.
-    pub(super) fn learn(&mut self, index: u32, feedback: &Feedback, now: Time) {
-        let politeness = self.politeness_of(index);
-        let standing = &mut self.active.host_mut(index).standing;
-        politeness.learn(standing, feedback.duration, feedback.may_lower_delay);
-        self.rest(index, now);
-        self.count_contact(index, feedback.address, feedback.started, now);
-    }
-
     /// A request to an active host that began at `started` was answered from `address`, which need not be the first of
     /// its addresses.
     pub fn answered_from(&mut self, host: HostId, address: IpAddr, started: Time, now: Time) {
         if let Some(index) = self.active.resolve_id(host) {
-            self.count_contact(index, Some(address), started, now);
+            self.pacing.count_contact(self.active.host_mut(index), Some(address), started, now);
         }
-    }
-
-    fn count_contact(&mut self, index: u32, address: Option<IpAddr>, started: Time, now: Time) {
-        self.active.host_mut(index).answered_by = address;
-        let delay_per_ip = self.options.politeness.delay_per_ip;
-        if let Some(ip) = address.filter(|_| !delay_per_ip.is_zero()) {
-            self.addresses.delay_until(ip, started + delay_per_ip, now);
-            let ledger = self.options.ledger.iter();
-            ledger.for_each(|ledger| ledger.rest_address(ip, started + delay_per_ip, now));
-        }
-    }
-
-    /// Back-off, failures in a row, death.
-    fn judge(&mut self, index: u32, tried: &Item, feedback: &Feedback, now: Time) {
-        match (feedback.blame, feedback.failure) {
-            (Blame::Nobody, _) => self.forgive(index, feedback.started),
-            (Blame::Url, _) => self.count_fault(index, tried, feedback, now),
-            (Blame::Host, Some(_)) => {
-                self.count_failure(index, now);
-                self.back_off(index, Trouble::Connection, feedback.retry_after, feedback.started, now);
-            }
-            (Blame::Host, None) => {
-                self.active.host_mut(index).standing.failures = 0;
-                let until = self.raise_back_off(index, Trouble::Overload, feedback.retry_after, feedback.started, now);
-                self.hold_all_origins(index, until, now);
-            }
-        }
-        if let Some(wait) = feedback.retry_after {
-            self.hold_all_origins(index, now + wait.min(BACKOFF_MAX), now);
-        }
-    }
-
-    /// Holds back all origins of the host's name until `until`: what one of them answered speaks for all.
-    fn hold_all_origins(&mut self, index: u32, until: Time, now: Time) {
-        let host = self.active.host_mut(index);
-        let Some(name) = host.name_key else { return self.hold_back(index, until, now) };
-        host.standing.backoff_until = host.standing.backoff_until.max(until);
-        self.hold_name(name, until, now);
-        self.holds.tell(name, until, now);
-        self.options.ledger.iter().for_each(|ledger| ledger.rest(name, until, now));
-    }
-
-    /// Lets the host rest after a request that was answered at `now`.
-    pub(super) fn rest(&mut self, index: u32, now: Time) {
-        let delay = self.delay_of(index);
-        let standing = &mut self.active.host_mut(index).standing;
-        standing.due = standing.due.max(now + delay);
-        if let Some(name) = self.active.host(index).name_key {
-            self.names.rest(name, now + delay, now);
-            self.options.ledger.iter().for_each(|ledger| ledger.rest(name, now + delay, now));
-        }
-    }
-
-    pub(super) fn count_failure(&mut self, index: u32, now: Time) {
-        let (dead_after, give_up) = (self.options.politeness.dead_after.max(1), self.options.give_up);
-        let standing = &mut self.active.host_mut(index).standing;
-        if standing.failures == 0 {
-            standing.failing_since = now;
-        }
-        standing.failures = standing.failures.saturating_add(1);
-        if standing.failures >= dead_after && now.since(standing.failing_since) >= give_up {
-            self.give_up(index, Reason::HostGivenUp, now + give_up.max(SILENT_FOR));
-        }
-    }
-
-    pub(super) fn back_off(
-        &mut self,
-        index: u32,
-        trouble: Trouble,
-        retry_after: Option<Duration>,
-        started: Time,
-        now: Time,
-    ) {
-        let until = self.raise_back_off(index, trouble, retry_after, started, now);
-        self.hold_back(index, until, now);
-    }
-
-    fn raise_back_off(
-        &mut self,
-        index: u32,
-        trouble: Trouble,
-        retry_after: Option<Duration>,
-        started: Time,
-        now: Time,
-    ) -> Time {
-        let politeness = self.politeness_of(index);
-        let standing = &mut self.active.host_mut(index).standing;
-        politeness.back_off(standing, trouble, retry_after, started, now, &mut self.rng)
-    }
-
-    pub(super) fn hold_back(&mut self, index: u32, until: Time, now: Time) {
-        let host = self.active.host_mut(index);
-        host.standing.backoff_until = host.standing.backoff_until.max(until);
-        let origin = host.origin;
-        self.holds.tell(origin, until, now);
-        self.options.ledger.iter().for_each(|ledger| ledger.rest(origin, until, now));
-    }
-
-    fn give_up(&mut self, index: u32, reason: Reason, until: Time) {
-        self.active.host_mut(index).standing.gone = Some((until, reason));
     }
 
     /// The host that waited for this answer, if it did.
@@ -445,31 +298,37 @@ impl Frontier {
         });
     }
 
-    pub(super) fn set_addresses(&mut self, index: u32, addresses: Arc<[IpAddr]>, expires: Time) {
-        let addresses = if addresses.len() > ADDRESSES_KEPT { addresses[..ADDRESSES_KEPT].into() } else { addresses };
-        self.active.host_mut(index).addresses = Some((addresses, expires));
-        self.count_at_address(index);
-    }
-
-    /// Back-offs of more than a second that were set since this was asked last: to be made durable before the
-    /// next checkpoint, and given to the next process by [`Frontier::hold`].
-    pub fn take_long_backoffs(&mut self) -> Vec<(Fingerprint, Time)> {
-        self.holds.take_told()
-    }
-
     /// The host that `key` names, an origin or all origins of a name, must not be contacted before `until`: from the
     /// log of long back-offs, after a restart.
     pub fn hold(&mut self, key: Fingerprint, until: Time, now: Time) {
-        let until = until.min(now + BACKOFF_MAX);
-        if until <= now {
-            return;
+        self.pacing.hold(&mut self.active, key, until, now);
+    }
+
+    /// Lets hosts that waited in line at a name rest with it.
+    fn rest_with_names(&mut self, held: Vec<HostRef>, now: Time) {
+        for reference in held {
+            if let Some(index) = self.active.resolve(reference)
+                && self.active.host(index).place == WaitState::Name
+            {
+                self.pacing.rest_with_name(self.active.host_mut(index));
+                self.settle(index, now);
+            }
         }
-        self.options.ledger.iter().for_each(|ledger| ledger.rest(key, until, now));
-        if let Some(index) = self.active.find(key) {
-            let standing = &mut self.active.host_mut(index).standing;
-            standing.backoff_until = standing.backoff_until.max(until);
-        } else if !self.names.hold(key, until) {
-            self.holds.keep(key, until);
+    }
+
+    /// Ends the first contact with a host, if one is in progress: `answered` says whether it was answered, if it was
+    /// made.
+    pub(super) fn end_contact(&mut self, index: u32, answered: Option<bool>) {
+        let now = self.now;
+        if let Some(Woken { network, count }) =
+            self.pacing.lines.end_contact(self.active.host_mut(index), answered, now)
+        {
+            self.wake_suspects(network, count, now);
         }
+    }
+
+    pub(super) fn note_answer(&mut self, index: u32) {
+        self.end_contact(index, Some(true));
+        self.active.host_mut(index).note_answer();
     }
 }

@@ -35,7 +35,7 @@ impl Frontier {
     pub(super) fn buffer(&mut self, index: u32, item: Item) {
         self.active.bytes += item.memory();
         self.active.buffered += 1;
-        self.enter_name(index, item.url.host);
+        self.pacing.enter_name(self.active.host_mut(index), item.url.host, self.now);
         let now = self.now;
         self.active.host_mut(index).insert(item, now);
     }

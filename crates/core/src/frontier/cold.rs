@@ -49,13 +49,7 @@ impl Frontier {
 
     /// Gives a host a place on the active side. `known` is what the disk side knows of its domain.
     pub(super) fn activate(&mut self, mut host: Host, known: &DomainTotals) -> u32 {
-        host.treatment = self.treatment_of(host.name());
-        let politeness = self.politeness_by(host.treatment.as_deref());
-        let floor = self.unclean_floor(&politeness, host.standing.pace, host.crawl_delay());
-        host.standing.due = host.standing.due.max(floor);
-        if let Some(until) = self.holds.meet(host.origin) {
-            host.standing.backoff_until = host.standing.backoff_until.max(until);
-        }
+        self.pacing.meet(&mut host);
         self.charges.collect(host.origin, &mut host.standing);
         if !self.has_memory_for_rules(host.rules_bytes) {
             // they are asked for again, which finds memory for them or not
@@ -67,9 +61,9 @@ impl Frontier {
         let index = self.active.insert(host);
         self.cold.partitions[number].active.insert(origin, index);
         if let Some(name) = name {
-            self.enter_name(index, name);
+            self.pacing.enter_name(self.active.host_mut(index), name, self.now);
         }
-        self.count_at_address(index);
+        self.pacing.count_at_address(self.active.host_mut(index));
         index
     }
 
@@ -104,7 +98,7 @@ impl Frontier {
         let recent = &mut self.cold.partitions[number].recent;
         *(if rests { &mut recent.has_resting } else { &mut recent.has_first_contacts }) |= host.may_tail;
         self.cold.partitions[number].thirsty -= usize::from(host.is_thirsty);
-        host.name_key.into_iter().for_each(|name| self.names.leave(name));
+        self.pacing.leave(&host);
         let record = host.record(now);
         let partition = &mut self.cold.partitions[number];
         let key = HostKey { domain: host.domain, origin: host.origin };

@@ -10,23 +10,22 @@ use std::sync::Arc;
 use super::Frontier;
 use super::budget::Allowance;
 use super::host::{Item, Pending, WaitState};
-use super::ledger::Turn;
-use super::line::InLine;
+use super::pacing::SuspectTurns;
 use super::partition::HostKey;
 use super::policy::{HostSnapshot, Wish};
-use super::schedule::{Entry, HostRef};
+use super::schedule::Entry;
 use super::task::{Permit, Provenance, Task};
-use super::tuning::{ENTRIES_SPARE, PARK_AFTER};
+use super::tuning::PARK_AFTER;
 use crate::clock::Time;
 use crate::disk::Result;
+use crate::fingerprint::Fingerprint;
 use crate::outcome::Reason;
 
 impl Frontier {
     /// Returns something that may be done at `now`, if there is anything.
     pub fn next(&mut self, now: Time) -> Result<Option<Task>> {
         self.now = self.now.max(now);
-        self.schedule.advance(now);
-        while let Some((due, entry)) = self.schedule.pop() {
+        while let Some((due, entry)) = self.pacing.lines.next_entry(now) {
             let task = match entry {
                 Entry::Host(reference) => match self.active.resolve(reference) {
                     Some(index) if self.active.host(index).place == WaitState::Scheduled(due) => {
@@ -44,7 +43,6 @@ impl Frontier {
             if task.is_some() {
                 return Ok(task);
             }
-            self.schedule.advance(now);
         }
         Ok(None)
     }
@@ -53,7 +51,7 @@ impl Frontier {
     fn serve(&mut self, ip: IpAddr, now: Time) -> Option<Task> {
         let mut task = None;
         while task.is_none()
-            && let Some(reference) = self.addresses.pop(ip, now)
+            && let Some(reference) = self.pacing.lines.next_at_address(ip, now)
         {
             if let Some(index) = self.active.resolve(reference)
                 && self.active.host(index).place == WaitState::Address
@@ -61,9 +59,7 @@ impl Frontier {
                 task = self.attempt(index, now, false);
             }
         }
-        if let Some(due) = self.addresses.reschedule(ip) {
-            self.schedule.push(due, Entry::Address(ip), None);
-        }
+        self.pacing.lines.reschedule_address(ip);
         task
     }
 
@@ -84,23 +80,23 @@ impl Frontier {
         if let Some(reason) = self.drains(index, now) {
             return self.drop_first(index, reason, now);
         }
-        self.rest_with_name(index);
+        self.pacing.rest_with_name(self.active.host_mut(index));
         let host = self.active.host(index);
-        let connections = self.connections_of(index);
+        let connections = self.pacing.connections_of(self.active.host(index));
         if host.standing.available() > now || host.flights.len() >= connections || self.awaits_budget(index, now) {
             self.settle(index, now);
             return None;
         }
-        if !in_turn && !self.has_turn(index, now) {
+        if !in_turn && !self.pacing.has_turn(&mut self.active, index, now) {
             return None;
         }
         let addresses = match self.addresses_of(index, now) {
             Some(addresses) => addresses,
             None => return Some(self.resolve(index)),
         };
-        let addresses = self.in_order(index, addresses);
-        if !self.options.politeness.delay_per_ip.is_zero() && self.addresses.due(addresses[0]) > now {
-            self.wait_for(index, addresses[0]);
+        let addresses = self.pacing.in_order(self.active.host(index), addresses);
+        if self.pacing.is_address_taken(addresses[0], now) {
+            self.pacing.lines.wait_for_address(&mut self.active, index, addresses[0]);
             return None;
         }
         if !self.may_contact(index, addresses[0], now) {
@@ -146,7 +142,10 @@ impl Frontier {
     /// which no budget counts once more, or the others.
     pub(super) fn drops_all(&self, index: u32, now: Time, are_counted: bool) -> Option<Reason> {
         let host = self.active.host(index);
-        let is_slow = || host.rules_at(now).is_some_and(|rules| self.politeness_of(index).skips(rules.crawl_delay()));
+        let is_slow = || {
+            host.rules_at(now)
+                .is_some_and(|rules| self.pacing.politeness_of(self.active.host(index)).skips(rules.crawl_delay()))
+        };
         let spent = || match self.left(index) {
             Allowance::UsedUp(budget) if !are_counted => Some(budget),
             _ => None,
@@ -191,26 +190,8 @@ impl Frontier {
         }
         let literal: IpAddr = host.name().parse().ok()?;
         let addresses: Arc<[IpAddr]> = [literal].into();
-        self.set_addresses(index, addresses.clone(), Time::MAX);
+        self.pacing.set_addresses(self.active.host_mut(index), addresses.clone(), Time::MAX);
         Some(addresses)
-    }
-
-    /// The addresses with the one in front that the next request should go to: the one that answered last, or else the
-    /// one that is free first.
-    fn in_order(&self, index: u32, addresses: Arc<[IpAddr]>) -> Arc<[IpAddr]> {
-        if addresses.len() == 1 || self.options.politeness.delay_per_ip.is_zero() {
-            return addresses;
-        }
-        let answered_by = self.active.host(index).answered_by;
-        let first = addresses.iter().position(|&ip| Some(ip) == answered_by).unwrap_or_else(|| {
-            (0..addresses.len()).min_by_key(|&n| (self.addresses.due(addresses[n]), n)).unwrap_or(0)
-        });
-        if first == 0 {
-            return addresses;
-        }
-        let mut turned = addresses.to_vec();
-        turned.swap(0, first);
-        turned.into()
     }
 
     fn resolve(&mut self, index: u32) -> Task {
@@ -219,61 +200,6 @@ impl Frontier {
         host.pending = Some(Pending::Resolve);
         let name = host.name().into();
         Task::Resolve { host: self.active.id(index, 0), name }
-    }
-
-    fn wait_for(&mut self, index: u32, ip: IpAddr) {
-        let reference = self.active.reference(index);
-        let host = self.active.host_mut(index);
-        host.place = WaitState::Address;
-        let waiting = InLine { host: reference, domain: host.domain, acquaintance: host.standing.acquaintance() };
-        if let Some(due) = self.addresses.wait(ip, waiting) {
-            self.schedule.push(due, Entry::Address(ip), None);
-        }
-        self.sweep_schedule();
-    }
-
-    /// Removes what hosts have left in the schedule and in the lines of addresses and names, when that is most of it. A
-    /// host has one entry of its own, or a place in the line of an address that has one.
-    pub(super) fn sweep_schedule(&mut self) {
-        let waiting = self.addresses.waiting() + self.suspects.len();
-        if self.schedule.len() + waiting <= 4 * self.active.len() + ENTRIES_SPARE {
-            return;
-        }
-        let Frontier { active, addresses, names, schedule, suspects, .. } = self;
-        let place = |host: HostRef| active.resolve(host).map(|index| active.host(index).place);
-        addresses.retain_waiting(|host| place(host) == Some(WaitState::Address));
-        names.retain_waiting(|host| place(host) == Some(WaitState::Name));
-        suspects.retain(|host| place(host) == Some(WaitState::Suspect));
-        schedule.retain(|due, entry| match entry {
-            Entry::Host(host) => place(host) == Some(WaitState::Scheduled(due)),
-            Entry::Address(ip) => addresses.is_scheduled(ip),
-            Entry::Name(name) => names.is_scheduled(name, due),
-            Entry::Suspects => suspects.is_scheduled(),
-        });
-    }
-
-    /// Entries of the schedule, and places in the lines of addresses and suspects.
-    #[cfg(test)]
-    pub(super) fn scheduled(&self) -> usize {
-        self.schedule.len() + self.addresses.waiting() + self.suspects.len()
-    }
-
-    /// Takes the turn at name and address that is shared with other frontiers; a host that has to wait for it comes
-    /// again.
-    fn takes_turn(&mut self, index: u32, address: IpAddr, now: Time) -> bool {
-        let (Some(ledger), Some(name)) = (self.options.ledger.clone(), self.active.host(index).name_key) else {
-            return true;
-        };
-        let delay_per_ip = self.options.politeness.delay_per_ip;
-        let (connections, delay) = (self.connections_of(index), self.delay_of(index));
-        let origin = self.active.host(index).origin;
-        match ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now) {
-            Ok(()) => true,
-            Err(again) => {
-                self.come_again(index, again, now);
-                false
-            }
-        }
     }
 
     fn ask_robots(&mut self, index: u32, addresses: Arc<[IpAddr]>, now: Time) -> Option<Task> {
@@ -300,28 +226,83 @@ impl Frontier {
         Task::Fetch { host: self.active.id(index, flight), url, addresses, permit }
     }
 
-    /// A request of the host starts at `now`: host and address are taken for their delays.
+    /// A request of the host starts at `now`.
     fn contact(&mut self, index: u32, ip: IpAddr, now: Time) {
         self.active.in_flight += 1;
         self.use_round();
-        self.begin_knock(index, ip, now);
-        let delay = self.delay_of(index);
-        let host = self.active.host_mut(index);
-        host.asked = host.asked.saturating_add(1);
-        host.standing.due = host.standing.due.max(now + delay);
-        if let Some(name) = host.name_key {
-            self.names.begin(name, now + delay, now);
-        }
-        let delay_per_ip = self.options.politeness.delay_per_ip;
-        if !delay_per_ip.is_zero() {
-            self.addresses.delay_until(ip, now + delay_per_ip, now);
-        }
+        self.pacing.begin_request(self.active.host_mut(index), ip, now);
     }
 
-    /// The delay between two requests of a host, as known now.
-    pub(super) fn delay_of(&self, index: u32) -> std::time::Duration {
-        let host = self.active.host(index);
-        self.politeness_of(index).delay(host.standing.pace, host.crawl_delay())
+    /// Returns whether a host may be contacted at `ip` now: otherwise it comes up again when there is a place.
+    fn may_contact(&mut self, index: u32, ip: IpAddr, now: Time) -> bool {
+        let contact = self.pacing.lines.contact_at(self.active.host(index), ip, now);
+        match contact {
+            Some(contact) => self.active.host_mut(index).contact = contact,
+            None => {
+                self.put(index, WaitState::Suspect, now);
+                self.pacing.lines.wait_as_suspect(&self.active, index, ip, now);
+            }
+        }
+        contact.is_some()
+    }
+
+    /// Lets suspects come up: of networks that are silent as many as there are places, of others as many as these may
+    /// have.
+    fn serve_suspects(&mut self, now: Time) {
+        let SuspectTurns { mut silent, others } = self.pacing.lines.suspect_turns(now);
+        for network in others {
+            self.wake_suspects(network, self.pacing.lines.contacts_left(network), now);
+        }
+        let mut places = self.pacing.lines.suspects_left();
+        while places > 0
+            && let Some(network) = silent.pop_front()
+        {
+            if self.wake_suspects(network, 1, now) > 0 {
+                places -= 1;
+                self.pacing.lines.note_suspect_turn(network);
+                silent.push_back(network);
+            }
+        }
+        self.pacing.lines.look_again(now);
+    }
+
+    /// Lets the first `count` hosts of the line of `network` come up that still wait; how many that were.
+    pub(super) fn wake_suspects(&mut self, network: IpAddr, count: usize, now: Time) -> usize {
+        let mut woken = 0;
+        while woken < count
+            && let Some(index) = self.pacing.lines.next_suspect(&self.active, network)
+        {
+            self.come_again(index, now, now);
+            woken += 1;
+        }
+        woken
+    }
+
+    /// The line at `name` comes up: those who wait there have their turn until one uses it.
+    fn serve_name(&mut self, name: Fingerprint, due: Time, now: Time) -> Option<Task> {
+        if !self.pacing.lines.begin_turns(name, due) {
+            return None;
+        }
+        let mut task = None;
+        while task.is_none()
+            && let Some(index) = self.pacing.next_of_name(&self.active, name, now)
+        {
+            task = self.attempt(index, now, true);
+        }
+        self.pacing.schedule_name(&self.active, name);
+        task
+    }
+
+    /// Takes the turn at name and address that is shared with other frontiers; a host that has to wait for it comes
+    /// again.
+    fn takes_turn(&mut self, index: u32, address: IpAddr, now: Time) -> bool {
+        match self.pacing.take_turn(self.active.host(index), address, now) {
+            Ok(()) => true,
+            Err(again) => {
+                self.come_again(index, again, now);
+                false
+            }
+        }
     }
 
     /// A host that could not be asked now comes up at `again`.
@@ -334,7 +315,7 @@ impl Frontier {
         self.ripen(index, now);
         self.want_refill(index);
         self.note_thirst(index);
-        let connections = self.connections_of(index);
+        let connections = self.pacing.connections_of(self.active.host(index));
         let host = self.active.host(index);
         let place = if host.pending.is_some() {
             WaitState::Nowhere
@@ -355,7 +336,7 @@ impl Frontier {
             WaitState::Domain
         } else if self.awaits_round(index, now) {
             if host.is_at_rest() { WaitState::Round } else { WaitState::Nowhere }
-        } else if self.gives_way(index) {
+        } else if self.pacing.gives_way(self.active.host(index), self.address_share(), self.now) {
             self.active.turn_over(index);
             WaitState::Nowhere
         } else {
@@ -381,11 +362,11 @@ impl Frontier {
         match place {
             WaitState::Scheduled(due) => {
                 let lane = self.lane_of(domain);
-                self.schedule.push(due, Entry::Host(reference), Some(lane));
+                self.pacing.lines.schedule_host(due, reference, lane);
                 if rests {
                     self.active.parkable(index);
                 }
-                self.sweep_schedule();
+                self.pacing.lines.sweep(&self.active);
             }
             WaitState::Idle => self.active.idle(index),
             WaitState::Round => self.active.rest(index),
@@ -437,22 +418,10 @@ impl Frontier {
         self.active.count_busy(busy, is_newcomer);
         let counter = &mut self.domains.get_mut(domain).busy;
         *counter = if busy { *counter + 1 } else { counter.saturating_sub(1) };
-        self.count_at_address(index);
+        self.pacing.count_at_address(self.active.host_mut(index));
         if !busy {
             let partition = self.partition_of(domain);
             self.cold.partitions[partition].walk.host_rests(now);
-        }
-    }
-
-    /// Brings the count of hosts at addresses in line with a host that changed.
-    pub(super) fn count_at_address(&mut self, index: u32) {
-        let host = self.active.host_mut(index);
-        let first = host.addresses.as_ref().and_then(|(list, _)| list.first().copied()).filter(|_| host.busy);
-        let domain = host.domain;
-        let before = std::mem::replace(&mut host.counted_at, first);
-        if before != first {
-            before.into_iter().for_each(|ip| self.addresses.leave(ip, domain));
-            first.into_iter().for_each(|ip| self.addresses.enter(ip, domain));
         }
     }
 }

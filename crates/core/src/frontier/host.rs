@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use super::QueuedUrl;
 use super::first_contacts::Contact;
-use super::options::Treatment;
+use super::options::{Politeness, Treatment};
 use super::record::{HostRecord, Standing};
 use super::task::{Rules, RulesDecoder};
-use super::tuning::{RULES_IN_MEMORY, URL_WAIT_MAX, USUAL_RULES_BYTES};
+use super::tuning::{RULES_IN_MEMORY, TURN_REQUESTS, URL_WAIT_MAX, USUAL_RULES_BYTES};
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
+use crate::outcome::Reason;
 
 /// The rank of a URL that is tried again: before all others of its host.
 const HEAD: u16 = 0;
@@ -264,8 +265,29 @@ impl Host {
     }
 
     /// Returns the reason for which its URLs are dropped at `now`, if they are.
-    pub(super) fn gone(&self, now: Time) -> Option<crate::outcome::Reason> {
+    pub(super) fn gone(&self, now: Time) -> Option<Reason> {
         self.standing.gone.filter(|&(until, _)| until > now).map(|(_, reason)| reason)
+    }
+
+    /// Lets its URLs be dropped until `until`, for `reason`.
+    pub(super) fn give_up(&mut self, reason: Reason, until: Time) {
+        self.standing.gone = Some((until, reason));
+    }
+
+    /// It has answered a request of `started` as it should.
+    pub(super) fn forgive(&mut self, started: Time) {
+        (self.faults, self.standing.failures) = (0, 0);
+        Politeness::forgive(&mut self.standing, started);
+    }
+
+    /// It has answered a request.
+    pub(super) fn note_answer(&mut self) {
+        (self.standing.answered, self.standing.blame) = (true, None);
+    }
+
+    /// Returns whether it is at rest, and has made the requests of a turn at its address.
+    pub(super) fn has_had_turn_at_address(&self) -> bool {
+        self.asked >= TURN_REQUESTS && self.is_at_rest()
     }
 
     /// Its rules, while they hold.

@@ -56,7 +56,7 @@ impl Frontier {
             let Some(index) = self.active.resolve(reference) else { continue };
             let host = self.active.host_mut(index);
             host.turn = 0;
-            if self.gives_way(index) {
+            if self.pacing.gives_way(self.active.host(index), self.address_share(), self.now) {
                 self.give_way(index, self.now)?;
                 continue;
             }
@@ -222,9 +222,9 @@ impl Frontier {
             return Ok(());
         }
         let first = host.addresses.as_ref().map(|(list, _)| list[0]);
-        let crowded = first.filter(|&ip| self.is_saturated(ip, host.domain));
+        let crowded = first.filter(|&ip| self.pacing.is_saturated(ip, host.domain, self.address_share()));
         if let Some(ip) = crowded {
-            host.standing.due = self.after_the_saturation(ip, host.origin, now);
+            host.standing.due = self.pacing.after_the_saturation(ip, host.origin, now);
             let mut bytes = Vec::new();
             host.record(now).encode(&mut bytes);
             self.cold.partitions[number].note_record(host.origin, &bytes);

@@ -130,7 +130,7 @@ impl Frontier {
     /// Gives the ledger, if there is one, the hosts that rest by what was saved: the other frontiers of the process do
     /// not know them, and may be led to one by a robots.txt that redirects. Hosts on the disk side are among them.
     pub(super) fn enter_rests(&self, now: Time) -> disk::Result<()> {
-        let Some(ledger) = &self.options.ledger else { return Ok(()) };
+        let Some(ledger) = self.pacing.ledger() else { return Ok(()) };
         for host in self.active.hosts() {
             ledger.rest(host.origin, host.standing.backoff_until, now);
             host.name_key.iter().for_each(|&name| ledger.rest(name, host.standing.due, now));

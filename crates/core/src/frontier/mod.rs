@@ -46,6 +46,7 @@ mod look;
 mod names;
 mod options;
 mod outlook;
+mod pacing;
 mod partition;
 mod policy;
 mod politeness;
@@ -83,18 +84,13 @@ use crate::fingerprint::Fingerprint;
 use crate::web::scope::ScopeRules;
 
 use active::Active;
-use address::Addresses;
 use budget::Domains;
 use charge::Charges;
 use cold_side::ColdSide;
-use first_contacts::FirstContacts;
-use holds::Holds;
 use host::{Host, Item, WaitState};
-use names::Names;
+use pacing::LastEnd;
 use partition::{Partition, domain_key};
 use reputation::Rounds;
-use schedule::Schedule;
-use suspects::Suspects;
 use tuning::COLD_PLACES_PART;
 use writer::Beginning;
 
@@ -106,6 +102,7 @@ pub use ledger::Ledger;
 pub use look::{DomainRound, HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
 pub use options::{Budget, FrontierOptions, Politeness, Treatment, Treatments};
 pub use outlook::ColdWait;
+pub use pacing::Pacing;
 pub use partition::{FileState, PartitionDone, PartitionJob};
 pub use politeness::Forbidden;
 pub use prerequisite::Asked;
@@ -126,13 +123,8 @@ pub use turns::DUE_PRIORITY;
 pub struct Frontier {
     options: FrontierOptions,
     decode_rules: RulesDecoder,
-    rng: fastrand::Rng,
     active: Active,
-    schedule: Schedule,
-    addresses: Addresses,
-    names: Names,
-    first_contacts: FirstContacts,
-    suspects: Suspects,
+    pacing: Pacing,
     domains: Domains,
     cold: ColdSide,
     /// Sequence number of the next URL or record.
@@ -141,7 +133,6 @@ pub struct Frontier {
     now: Time,
     /// The beginning of this process's work with it.
     beginning: Beginning,
-    holds: Holds,
     /// Pages and bytes that were fetched of hosts that are not active, and that no record has yet.
     charges: Charges,
     /// Rules that leave queued URLs out.
@@ -170,16 +161,11 @@ impl Frontier {
         disk.create_dir_all(dir)?;
         let partitions = options.partitions.clamp(1, 1 << 16).next_power_of_two();
         let count = saved.map_or(partitions, |saved| saved.state.partitions.len());
-        let fresh = saved.is_none() && clean;
+        let last = LastEnd { is_clean: clean, is_first: saved.is_none() };
         let mut frontier = Frontier {
-            addresses: Addresses::with_floor(if fresh { now } else { now + options.politeness.delay_per_ip }),
-            first_contacts: FirstContacts::default(),
-            suspects: Suspects::default(),
             decode_rules: rules,
-            rng: fastrand::Rng::with_seed(rng_seed),
             active: Active::default(),
-            schedule: Schedule::default(),
-            names: Names::asked_until(if clean { Time::ZERO } else { now }),
+            pacing: Pacing::new(&options, rng_seed, last, now),
             domains: Domains::default(),
             cold: ColdSide::new(disk, dir, options.memory, options.rounds.is_some(), count),
             rounds: options.rounds.map(|budgets| Rounds::first(budgets, now)),
@@ -187,7 +173,6 @@ impl Frontier {
             sequence: 1,
             now,
             beginning: Beginning { at: now, sequence: 1 },
-            holds: Holds::new((!clean).then_some(now)),
             charges: Charges::default(),
             rules: None,
         };
@@ -315,15 +300,20 @@ impl Frontier {
         }
         if let Some((list, expires)) = known.addresses.filter(|(list, _)| !has_addresses && !list.is_empty()) {
             // At a saturated address the host has to go the long way, which ends on the disk side.
-            if !self.is_saturated(list[0], domain) {
-                self.set_addresses(index, list, expires);
+            if !self.pacing.is_saturated(list[0], domain, self.address_share()) {
+                self.pacing.set_addresses(self.active.host_mut(index), list, expires);
             }
         }
     }
 
-    /// Returns the delays and limits with which hosts are treated.
-    pub fn politeness(&self) -> &Politeness {
-        &self.options.politeness
+    /// Returns the pace of hosts.
+    pub fn pacing(&self) -> &Pacing {
+        &self.pacing
+    }
+
+    /// Returns the pace of hosts, to change it.
+    pub fn pacing_mut(&mut self) -> &mut Pacing {
+        &mut self.pacing
     }
 
     /// Returns the limits of what is fetched of a host and of a domain.
@@ -339,10 +329,8 @@ impl Frontier {
         treatments: Option<Arc<dyn Treatments>>,
         give_up: Duration,
     ) {
-        (self.options.politeness, self.options.budget) = (politeness, budget);
-        self.options.give_up = give_up;
-        let had_some = std::mem::replace(&mut self.options.treatments, treatments).is_some();
-        if had_some || self.options.treatments.is_some() {
+        self.options.budget = budget;
+        if self.pacing.reconfigure(politeness, treatments, give_up) {
             self.treat_anew();
         }
     }
@@ -371,7 +359,7 @@ impl Frontier {
 
     /// Returns whether [`Frontier::next`] has something to look at now, without counting it.
     pub fn has_ready(&self, now: Time) -> bool {
-        self.schedule.next_due().is_some_and(|due| due <= now)
+        self.pacing.lines.has_ready(now)
     }
 
     /// Hosts with URLs in memory that have to wait: for their time, their address, or their domain's budget or round.
@@ -409,7 +397,7 @@ impl Frontier {
     pub fn next_due(&self) -> Option<Time> {
         let due = |partition: &Partition| policy::next_due(&partition.snapshot(), &self.cold.merges, self.now);
         let cold = self.cold.partitions.iter().filter_map(due).min();
-        match (self.schedule.next_due(), cold) {
+        match (self.pacing.lines.next_due(), cold) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }

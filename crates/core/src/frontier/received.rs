@@ -14,10 +14,8 @@ use std::time::Duration;
 
 use super::Frontier;
 use super::host::{Host, Item};
-use super::ledger::Turn;
 use super::prerequisite::Asked;
 use super::task::{Feedback, HostId};
-use super::tuning::ERRAND_ASKS_AGAIN;
 use crate::clock::Time;
 use crate::disk::Result;
 
@@ -38,11 +36,11 @@ impl Frontier {
         let Host { flights, received, .. } = self.active.host_mut(index);
         let Some(at) = flights.iter().position(|&(flight, _)| flight == host.flight) else { return };
         received.push(flights.swap_remove(at));
-        self.end_request(index);
+        self.pacing.end_request(self.active.host(index), self.now);
         self.note_answer(index);
-        self.learn(index, feedback, now);
+        self.pacing.learn(self.active.host_mut(index), feedback, now);
         self.settle(index, now);
-        self.wake_name(index);
+        self.pacing.wake_name(&self.active, index);
     }
 
     /// Returns whether the request that `host` names is over, and its URL not done.
@@ -58,7 +56,7 @@ impl Frontier {
         let domain = self.active.host(index).domain;
         self.landed_of(domain, 0, now);
         self.buffer(index, Item::again(item.url, item.sequence));
-        self.limit_waiting(index, now);
+        self.pacing.limit_waiting(self.active.host_mut(index), now);
         self.settle(index, now);
         Ok(())
     }
@@ -72,35 +70,8 @@ impl Frontier {
         pace: RequisitePace,
         now: Time,
     ) -> std::result::Result<(), Time> {
-        let Asked { origin, name, politeness, .. } = asked;
         self.now = self.now.max(now);
-        let there = self.active.find(origin);
-        let held = [origin, name].map(|key| self.holds.until(key));
-        let mut due = self.names.requisite_due(name).max(held[0]).max(held[1]);
-        due = due.max(self.unclean_floor(&politeness, Duration::ZERO, None));
-        if let Some(index) = there {
-            due = due.max(self.active.host(index).standing.backoff_until);
-        }
-        let connections = pace.connections.max(1);
-        if self.names.requests(name) >= connections {
-            return Err(now + ERRAND_ASKS_AGAIN);
-        }
-        let delay_per_ip = self.options.politeness.delay_per_ip;
-        if !delay_per_ip.is_zero() {
-            due = due.max(self.addresses.due(address));
-        }
-        if due > now {
-            return Err(due);
-        }
-        if let Some(ledger) = &self.options.ledger {
-            let delay = pace.delay * self.turns_of(asked);
-            ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now)?;
-        }
-        let rest = there.map_or_else(|| politeness.delay_after(Duration::ZERO), |index| self.delay_of(index));
-        self.names.begin_requisite(name, now + pace.delay, now + rest * self.turns_of(asked), now);
-        if !delay_per_ip.is_zero() {
-            self.addresses.delay_until(address, now + delay_per_ip, now);
-        }
-        Ok(())
+        let there = self.active.find(asked.origin).map(|index| self.active.host(index));
+        self.pacing.begin_requisite(asked, there, address, pace, now)
     }
 }

@@ -204,7 +204,7 @@ impl Frontier {
     /// The time between the beginnings of two rounds, at least.
     fn round_least(&self, rounds: &Rounds) -> Duration {
         let pages = u32::try_from(rounds.now.budgets().pages_min.max(1)).unwrap_or(u32::MAX);
-        self.options.politeness.delay_min.saturating_mul(pages).min(ROUND_LEAST_MAX)
+        self.pacing.politeness().delay_min.saturating_mul(pages).min(ROUND_LEAST_MAX)
     }
 
     /// Returns whether hosts with budget come up by themselves, or may be found on the disk side.

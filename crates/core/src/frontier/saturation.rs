@@ -2,53 +2,27 @@
 //!
 //! An address has so many active hosts at most ([`Frontier::address_share`]). Who finds it saturated goes to the disk
 //! side and comes back about when its turn has come; while somebody is away like that, those that are there leave after
-//! a turn of [`TURN_REQUESTS`] requests. So a host waits for as many turns as there are hosts, even if these have pages
+//! a turn of [`TURN_REQUESTS`](super::tuning::TURN_REQUESTS) requests. So a host waits for as many turns as there are hosts, even if these have pages
 //! without end. A host that is the only one of its domain there is let in and stays while most of the others have
 //! neighbours of their own domain: those make room. Others of its domain are likely to be found at the same address:
 //! for a while they are not even resolved, and then one by one until one is found where nobody has been sent away.
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::Frontier;
-use super::tuning::{HELD_DOMAINS_MAX, HELD_MAX, SATURATED_MAX, SATURATED_MIN, TURN_REQUESTS};
+use super::tuning::{HELD_DOMAINS_MAX, HELD_MAX, SATURATED_MAX};
 use crate::clock::Time;
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 
 impl Frontier {
-    /// Returns whether an address has too many busy hosts for one more of `domain` to share it. Without a delay for
-    /// addresses none is saturated: its hosts do not wait for each other.
-    pub(super) fn is_saturated(&self, ip: IpAddr, domain: Fingerprint) -> bool {
-        self.is_crowded(ip) && !(self.addresses.hosts_of(ip, domain) == 0 && self.addresses.is_of_few(ip))
-    }
-
-    fn is_crowded(&self, ip: IpAddr) -> bool {
-        !self.options.politeness.delay_per_ip.is_zero() && self.addresses.hosts(ip) >= self.address_share()
-    }
-
-    /// Returns the time at which the host of `origin`, which finds its address saturated, may try again. Each has its
-    /// own turn, so that they do not all come back at once; those whose turn is far away come back at moments
-    /// spread over the last half of [`SATURATED_MAX`].
-    pub(super) fn after_the_saturation(&mut self, ip: IpAddr, origin: Fingerprint, now: Time) -> Time {
-        let turn = self.options.politeness.delay_per_ip.saturating_mul(TURN_REQUESTS);
-        let horizon = now + SATURATED_MAX;
-        match self.addresses.promise(ip, turn, now, horizon) {
-            Some(due) => due.max(now + SATURATED_MIN),
-            None => {
-                let spread = SATURATED_MAX.as_millis() as u64 / 2;
-                now + SATURATED_MAX / 2 + Duration::from_millis(origin.bits() % spread)
-            }
-        }
-    }
-
     /// Sends a host whose address is saturated to the disk side for a while.
     pub(super) fn postpone(&mut self, index: u32, addresses: Arc<[IpAddr]>, expires: Time, now: Time) -> Result<()> {
         let ip = addresses[0];
         if !self.active.host(index).flights.is_empty() || !self.active.host(index).received.is_empty() {
             // It has requests in progress by an older answer: it may as well stay.
-            self.set_addresses(index, addresses, expires);
+            self.pacing.set_addresses(self.active.host_mut(index), addresses, expires);
             self.settle(index, now);
             return Ok(());
         }
@@ -60,17 +34,6 @@ impl Frontier {
         Ok(())
     }
 
-    /// Returns whether a host at rest has had its turn at its address while others are away because of the saturation
-    /// there.
-    pub(super) fn gives_way(&self, index: u32) -> bool {
-        let host = self.active.host(index);
-        let Some(ip) = host.counted_at.filter(|_| host.asked >= TURN_REQUESTS && host.is_at_rest()) else {
-            return false;
-        };
-        let is_alone = self.addresses.hosts_of(ip, host.domain) == 1 && self.addresses.is_of_few(ip);
-        self.is_crowded(ip) && !is_alone && self.addresses.is_awaited(ip, self.now)
-    }
-
     /// A host that gives way goes to the disk side.
     pub(super) fn give_way(&mut self, index: u32, now: Time) -> Result<()> {
         if let Some(ip) = self.active.host(index).counted_at {
@@ -80,7 +43,7 @@ impl Frontier {
     }
 
     fn send_away(&mut self, index: u32, ip: IpAddr, now: Time) -> Result<Time> {
-        let due = self.after_the_saturation(ip, self.active.host(index).origin, now);
+        let due = self.pacing.after_the_saturation(ip, self.active.host(index).origin, now);
         let standing = &mut self.active.host_mut(index).standing;
         standing.due = standing.due.max(due);
         let until = standing.due;
@@ -102,7 +65,7 @@ impl Frontier {
     /// A host of `domain` was found at `ip`: if nobody was sent away from there, others need not be held back.
     pub(super) fn release_domain(&mut self, domain: Fingerprint, ip: IpAddr) {
         let number = self.partition_of(domain);
-        if !self.cold.partitions[number].held.is_empty() && !self.addresses.is_awaited(ip, self.now) {
+        if !self.cold.partitions[number].held.is_empty() && !self.pacing.is_awaited(ip, self.now) {
             self.cold.partitions[number].held.remove(&domain);
         }
     }

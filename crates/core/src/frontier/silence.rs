@@ -76,12 +76,6 @@ impl Frontier {
         }
     }
 
-    pub(super) fn note_answer(&mut self, index: u32) {
-        self.end_contact(index, Some(true));
-        let standing = &mut self.active.host_mut(index).standing;
-        (standing.answered, standing.blame) = (true, None);
-    }
-
     /// Returns the cause for which the host of `origin` delivers nothing, while it is active.
     pub fn blame_of(&self, origin: Fingerprint) -> Option<HostFault> {
         self.active.host(self.active.find(origin)?).standing.blame

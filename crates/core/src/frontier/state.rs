@@ -97,7 +97,7 @@ impl Frontier {
         let sync: Vec<_> = std::mem::take(&mut self.cold.files.unsynced).into_iter().collect();
         let sync_dirs = if sync.is_empty() { Vec::new() } else { vec![self.cold.dir.to_path_buf()] };
         let superseded = std::mem::take(&mut self.cold.files.superseded);
-        self.holds.forget_told();
+        self.pacing.forget_long_backoffs();
         Ok(FrontierCut { state, sync, sync_dirs, superseded })
     }
 
@@ -118,8 +118,8 @@ impl Frontier {
             let host = self.active.host(index);
             put_host(out, host, self.now);
         }
-        let mut holds: BTreeMap<_, _> = self.holds.unmet().map(|(key, until)| (key, (until, false))).collect();
-        for saved in self.names.saved(self.now) {
+        let mut holds: BTreeMap<_, _> = self.pacing.unmet_holds().map(|(key, until)| (key, (until, false))).collect();
+        for saved in self.pacing.saved_names(self.now) {
             let (until, under_way) = holds.entry(saved.name).or_default();
             *until = (*until).max(saved.until);
             *under_way = saved.under_way;
@@ -177,7 +177,7 @@ impl Frontier {
             }
             if under_way {
                 // its requests ended with the process that saved it, at the latest: nobody knows when
-                let politeness = self.politeness_for(host.name());
+                let politeness = self.pacing.politeness_for(host.name());
                 let delay = politeness.delay(host.standing.pace, host.crawl_delay());
                 host.standing.due = host.standing.due.max(now + delay);
             }
@@ -185,7 +185,7 @@ impl Frontier {
             items.into_iter().for_each(|item| self.buffer(index, item));
             let host = self.active.host(index);
             if let Some(name) = host.name_key.filter(|_| under_way) {
-                self.names.rest(name, host.standing.due, now);
+                self.pacing.rest_name(name, host.standing.due, now);
             }
             self.settle(index, now);
         }
@@ -221,7 +221,7 @@ impl Frontier {
         }
         for _ in 0..reader.varint()? {
             let (key, until, under_way) = (reader.fingerprint()?, reader.time()?, reader.u8()? != 0);
-            let rest = if under_way { self.delay_of_any() } else { Duration::ZERO };
+            let rest = if under_way { self.pacing.delay_of_any() } else { Duration::ZERO };
             self.hold(key, era.rest(until, BACKOFF_MAX).max(now + rest), now);
         }
         self.charges = Charges::read(reader)?;

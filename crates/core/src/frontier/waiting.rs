@@ -7,62 +7,10 @@
 //! again, the one whose time comes first is first, and all of them come before those that were never tried.
 
 use super::Frontier;
-use super::QueuedUrl;
-use super::host::{Item, WaitState};
-use super::options::Politeness;
-use super::politeness::Trouble;
-use super::task::Feedback;
-use super::tuning::{FAULTS_MAX, WAITING_MAX};
+use super::host::WaitState;
 use crate::clock::Time;
-use crate::outcome::Blame;
 
 impl Frontier {
-    /// The place of a URL that is to be asked for again after an attempt that `feedback` reports.
-    pub(super) fn again(&mut self, url: QueuedUrl, tried: &Item, feedback: &Feedback, now: Time) -> Item {
-        if feedback.blame != Blame::Url {
-            return Item::again(url, tried.sequence);
-        }
-        let wait = self.options.politeness.url_wait(trouble_of(feedback), tried.url.attempts, &mut self.rng);
-        self.sequence += 1;
-        Item::again_at(url, now + wait, self.sequence)
-    }
-
-    /// A URL of a host has failed by itself; too many in a row, or after a back-off, are the host's trouble. One that
-    /// fails again is no news.
-    pub(super) fn count_fault(&mut self, index: u32, tried: &Item, feedback: &Feedback, now: Time) {
-        let host = self.active.host_mut(index);
-        if feedback.failure.is_none() {
-            host.standing.failures = 0;
-        }
-        if tried.url.attempts > 0 {
-            return;
-        }
-        host.faults = host.faults.saturating_add(1);
-        if host.faults >= FAULTS_MAX || host.standing.backoff_level > 0 {
-            if feedback.failure.is_some() {
-                self.count_failure(index, now);
-            }
-            self.back_off(index, trouble_of(feedback), feedback.retry_after, feedback.started, now);
-        }
-    }
-
-    /// A host has answered as it should.
-    pub(super) fn forgive(&mut self, index: u32, started: Time) {
-        let host = self.active.host_mut(index);
-        (host.faults, host.standing.failures) = (0, 0);
-        Politeness::forgive(&mut host.standing, started);
-    }
-
-    /// A host with as many waiting URLs as may be waits for the first of them.
-    pub(super) fn limit_waiting(&mut self, index: u32, now: Time) {
-        let host = self.active.host(index);
-        if host.waiting.len() >= WAITING_MAX
-            && let Some(due) = host.first_retry()
-        {
-            self.hold_back(index, due, now);
-        }
-    }
-
     /// Moves URLs whose time has come into the buffer, and all of them where they are to be dropped.
     pub(super) fn ripen(&mut self, index: u32, now: Time) {
         if self.active.host(index).waiting.is_empty() {
@@ -87,8 +35,4 @@ impl Frontier {
             _ => false,
         }
     }
-}
-
-fn trouble_of(feedback: &Feedback) -> Trouble {
-    if feedback.failure.is_some() { Trouble::Connection } else { Trouble::Overload }
 }

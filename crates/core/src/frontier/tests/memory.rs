@@ -120,8 +120,12 @@ fn n26_what_hosts_leave_in_the_schedule_is_bounded_by_the_hosts_that_are_there()
     let mut most = 0;
     while crawl.clock.now().since(START) < S * 600 && crawl.step() {
         let hosts = crawl.frontier.active_hosts().max(1);
-        most = most.max(crawl.frontier.scheduled());
-        assert!(crawl.frontier.scheduled() <= 4 * 50 + 64 + 1, "{} entries, {hosts} hosts", crawl.frontier.scheduled());
+        most = most.max(crawl.frontier.pacing.lines.scheduled());
+        assert!(
+            crawl.frontier.pacing.lines.scheduled() <= 4 * 50 + 64 + 1,
+            "{} entries, {hosts} hosts",
+            crawl.frontier.pacing.lines.scheduled()
+        );
     }
     assert!(crawl.out.len() >= 1_000, "{} URLs came out", crawl.out.len());
     println!("at most {most} entries for 50 active hosts");
