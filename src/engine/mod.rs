@@ -325,7 +325,7 @@ impl Engine {
             }
             let room = self.requests.room_for_suspects(now);
             let frontier = &mut self.stores.arrival.frontier;
-            frontier.let_suspects_in(room);
+            frontier.pacing_mut().let_suspects_in(room);
             let Some(task) = frontier.next(now)? else { return Ok(()) };
             if matches!(task, Task::Robots { .. } | Task::Fetch { .. }) {
                 self.requests.use_right();

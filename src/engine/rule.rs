@@ -27,7 +27,7 @@ pub(super) fn rule_of(scope: &Scope, stores: &mut Stores, url: &QueuedUrl, reaso
             budget_rule(&budget, url, reason)
         }
         Reason::EmbeddedPages => {
-            let limit = stores.arrival.frontier.budget().pages_per_domain;
+            let limit = stores.arrival.frontier.budgets().limits().pages_per_domain;
             let limit = limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
             format!("budget.pages_per_domain = {limit}: the domain of what embeds it")
         }
@@ -46,7 +46,7 @@ pub(super) fn session_rule(parameter: &str) -> String {
 /// Returns why a host was given up, as far as memory has it.
 fn gone_because(stores: &mut Stores, url: &QueuedUrl) -> String {
     let now = stores.arrival.now;
-    let blame = stores.arrival.frontier.blame_of(url.origin);
+    let blame = stores.arrival.frontier.active().blame_of(url.origin);
     let robots = stores.robots.peek(url.origin);
     let name = stores.dns.peek(url.host);
     let name = name.as_ref().and_then(|name| name.fresh(now)).map(|(answer, _)| answer);

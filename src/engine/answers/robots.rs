@@ -158,7 +158,7 @@ impl Engine {
             }
             None => {
                 let fault = HostFault::of_robots(response.status, response.is_interrupted());
-                self.stores.arrival.frontier.blame(host, fault);
+                self.stores.arrival.frontier.active_mut().blame(host, fault);
                 self.rules_unreachable(host, key, duration, retry_after)
             }
         }
@@ -220,7 +220,7 @@ impl Engine {
         let arrival = &mut self.stores.arrival;
         let now = arrival.now;
         arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration, retry_after }, now)?;
-        if let Some(held) = arrival.frontier.held(host) {
+        if let Some(held) = arrival.frontier.active().held(host) {
             let since = held.robots_failing_since.unwrap_or(now);
             let term = Term { from: now, until: held.until };
             self.stores.robots.put(origin, Robots::new(Stored::Unreachable { since }, term))?;

@@ -227,7 +227,7 @@ impl Engine {
         match target {
             Target::Robots { key, for_others: true, .. } => self.errand_over(key, None, None),
             Target::Robots { origin, key, .. } => {
-                self.stores.arrival.frontier.blame(host, HostFault::RobotsMoved(cause));
+                self.stores.arrival.frontier.active_mut().blame(host, HostFault::RobotsMoved(cause));
                 self.robots_failed(host, &origin, key, Duration::ZERO)
             }
             Target::Login { plan, .. } => {

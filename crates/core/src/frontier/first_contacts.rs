@@ -220,7 +220,7 @@ mod tests {
         while crawl.requests.len() < 3 || crawl.requests.iter().any(|request| request.end >= crawl.clock.now()) {
             assert!(crawl.step());
         }
-        let under_way = crawl.frontier.pacing.lines.first_contacts_under_way();
+        let under_way = crawl.frontier.queues.pacing.lines.first_contacts_under_way();
         assert!(!under_way.is_empty() && under_way.iter().all(|&count| count == 0));
     }
 
@@ -235,6 +235,6 @@ mod tests {
         let Some(Task::Resolve { host, .. }) = frontier.next(now).unwrap() else { panic!("a name is first") };
         frontier.resolved(host, NameAnswer::Found([ip("203.0.113.1")].into()), now + SILENT_AFTER * 9, now).unwrap();
         let Some(Task::Robots { host, .. }) = frontier.next(now).unwrap() else { panic!("robots.txt is second") };
-        assert_eq!(frontier.contact_of(host), Contact::First);
+        assert_eq!(frontier.active().contact_of(host), Contact::First);
     }
 }

@@ -8,8 +8,9 @@ use std::time::Duration;
 use super::QueuedUrl;
 use super::first_contacts::Contact;
 use super::options::{Politeness, Treatment};
+use super::policy::RefillPolicy;
 use super::record::{HostRecord, Standing};
-use super::task::{Rules, RulesDecoder};
+use super::task::{Feedback, Rules, RulesDecoder};
 use super::tuning::{RULES_IN_MEMORY, TURN_REQUESTS, URL_WAIT_MAX, USUAL_RULES_BYTES};
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
@@ -312,6 +313,25 @@ impl Host {
     pub(super) fn memory(&self) -> usize {
         const TABLES: usize = 240;
         size_of::<Host>() + TABLES + self.origin_text.len() + RULES_IN_MEMORY * self.rules_bytes
+    }
+
+    /// Notes that it gets URLs from the disk side, as one that ran dry or that becomes active.
+    pub(super) fn note_refill(&mut self, ran_dry: bool, now: Time) {
+        self.refill_buffers = RefillPolicy::next_buffers(self.refill_buffers, ran_dry, now.since(self.refilled));
+        self.refilled = now;
+    }
+
+    /// Counts what a fetch brought; returns the pages.
+    pub(super) fn count_page(&mut self, feedback: &Feedback) -> u64 {
+        let pages = u64::from(feedback.counts_as_page);
+        self.standing.pages += pages;
+        self.standing.bytes = self.standing.bytes.saturating_add(feedback.bytes);
+        pages
+    }
+
+    /// URLs of it in memory, in flight, and in the base of its partition.
+    pub(super) fn queued(&self) -> u64 {
+        (self.buffer.len() + self.waiting.len() + self.flights.len() + self.received.len()) as u64 + self.base_left
     }
 }
 

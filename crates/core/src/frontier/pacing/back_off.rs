@@ -1,5 +1,12 @@
 //! What holds hosts back, and what is asked for the sake of others beside their own turns.
+//!
+//! URLs that failed by themselves (a 500, a body that broke off) wait by themselves: their host goes on with others.
+//! They are beside the buffer of their host, at most [`WAITING_MAX`] by failures; a host that has so many waits for the
+//! first of them. The time before which one must not be asked for is in its place in the order of its host
+//! ([`Item::again_at`]), so that it holds over a cut and over a stay on the disk side: of the URLs that are tried
+//! again, the one whose time comes first is first, and all of them come before those that were never tried.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -17,6 +24,7 @@ use crate::frontier::received::RequisitePace;
 use crate::frontier::schedule::HostRef;
 use crate::frontier::task::Feedback;
 use crate::frontier::tuning::{BACKOFF_MAX, ERRAND_ASKS_AGAIN, FAULTS_MAX, SILENT_FOR, WAITING_MAX};
+use crate::frontier::wire;
 use crate::outcome::{Blame, Reason};
 
 impl Pacing {
@@ -212,14 +220,27 @@ impl Pacing {
         self.holds.take_told()
     }
 
-    /// A cut knows the long back-offs.
-    pub(in crate::frontier) fn forget_long_backoffs(&mut self) {
-        self.holds.forget_told();
+    /// Appends to the section of a cut the holds whose host or name was not met since, and what names owe.
+    pub(in crate::frontier) fn put_holds(&self, out: &mut Vec<u8>, now: Time) {
+        let mut holds: BTreeMap<_, _> = self.holds.unmet().map(|(key, until)| (key, (until, false))).collect();
+        for saved in self.lines.names.saved(now) {
+            let (until, under_way) = holds.entry(saved.name).or_default();
+            *until = (*until).max(saved.until);
+            *under_way = saved.under_way;
+        }
+        holds.retain(|_, (until, under_way)| *under_way || *until > now);
+        wire::put_varint(out, holds.len() as u64);
+        for (key, (until, under_way)) in holds {
+            wire::put_fingerprint(out, key);
+            wire::put_time(out, until);
+            out.push(u8::from(under_way));
+        }
     }
 
-    /// All holds whose host or name was not met since, in order.
-    pub(in crate::frontier) fn unmet_holds(&self) -> impl Iterator<Item = (Fingerprint, Time)> + use<'_> {
-        self.holds.unmet()
+    /// Sets the number of [`Contact::Suspect`](crate::frontier::Contact) that may still begin, before each
+    /// [`Frontier::next`](crate::frontier::Frontier::next) where it matters.
+    pub fn let_suspects_in(&mut self, room: usize) {
+        self.lines.let_suspects_in(room);
     }
 
     /// The host that `key` names, an origin or all origins of a name, must not be contacted before `until`.
@@ -278,10 +299,11 @@ impl Pacing {
         }
         if let Some(ledger) = &self.ledger {
             let usual = || politeness.delay_after(Duration::ZERO);
-            let delay = there.as_deref().map_or_else(usual, |host| self.delay_of(host)) * self.turns_of(asked);
+            let delay =
+                there.as_deref().map_or_else(usual, |host| self.delay_of(host)) * asked.turns(self.ledger.as_deref());
             ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now)?;
         }
-        let delay = self.rest_after_prerequisite(asked, there, now) * self.turns_of(asked);
+        let delay = self.rest_after_prerequisite(asked, there, now) * asked.turns(self.ledger.as_deref());
         self.lines.names.begin(name, now + delay, now);
         self.delay_address(address, now, now);
         Ok(())
@@ -300,7 +322,7 @@ impl Pacing {
             politeness.learn(&mut host.standing, duration, false);
         }
         let delay = self.rest_after_prerequisite(asked, there, now).max(politeness.delay_after(duration));
-        let delay = delay * self.turns_of(asked);
+        let delay = delay * asked.turns(self.ledger.as_deref());
         self.lines.names.end(name);
         self.lines.names.rest(name, now + delay, now);
         if let Some(ledger) = &self.ledger {
@@ -336,19 +358,13 @@ impl Pacing {
             return Err(due);
         }
         if let Some(ledger) = &self.ledger {
-            let delay = pace.delay * self.turns_of(asked);
+            let delay = pace.delay * asked.turns(self.ledger.as_deref());
             ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now)?;
         }
         let rest = there.map_or_else(|| politeness.delay_after(Duration::ZERO), |host| self.delay_of(host));
-        self.lines.names.begin_requisite(name, now + pace.delay, now + rest * self.turns_of(asked), now);
+        self.lines.names.begin_requisite(name, now + pace.delay, now + rest * asked.turns(self.ledger.as_deref()), now);
         self.delay_address(address, now, now);
         Ok(())
-    }
-
-    /// Returns the multiple of its delay for which a host that is asked so is left alone.
-    fn turns_of(&self, asked: Asked) -> u32 {
-        let ledger = self.ledger.as_ref().filter(|_| asked.is_foreign);
-        ledger.map_or(1, |ledger| ledger.foreign_factor())
     }
 
     fn rest_after_prerequisite(&mut self, asked: Asked, there: Option<&mut Host>, now: Time) -> Duration {

@@ -19,7 +19,7 @@ use super::address::Addresses;
 use super::holds::Holds;
 use super::host::Host;
 use super::ledger::{Ledger, Turn};
-use super::names::{Names, SavedName};
+use super::names::Names;
 use super::options::{FrontierOptions, Politeness, Treatment, Treatments};
 use super::tuning::ADDRESSES_KEPT;
 use crate::clock::Time;
@@ -92,7 +92,7 @@ impl Pacing {
 
     /// Returns the delays and limits with which `host`, a name or an address, is treated.
     pub fn politeness_for(&self, host: &str) -> Politeness {
-        self.politeness_by(self.treatment_of(host).as_deref())
+        self.treatment_of(host).map_or(self.politeness, |treatment| treatment.politeness)
     }
 
     /// Returns, for the log, how hosts are treated that are treated otherwise than the rest.
@@ -104,14 +104,9 @@ impl Pacing {
         self.treatments.as_ref()?.of(host)
     }
 
-    /// Returns the delays and limits with which a host of this treatment is treated.
-    fn politeness_by(&self, treatment: Option<&Treatment>) -> Politeness {
-        treatment.map_or(self.politeness, |treatment| treatment.politeness)
-    }
-
     /// Returns the delays and limits with which an active host is treated.
     pub(super) fn politeness_of(&self, host: &Host) -> Politeness {
-        self.politeness_by(host.treatment.as_deref())
+        host.treatment.as_ref().map_or(self.politeness, |treatment| treatment.politeness)
     }
 
     /// Requests that may be made to an active host at the same time.
@@ -322,11 +317,6 @@ impl Pacing {
         if let Some(name) = active.host(index).name_key.filter(|&name| self.lines.names.has_line(name)) {
             self.schedule_name(active, name);
         }
-    }
-
-    /// Returns the names that have to be kept over a restart at `now`, in order.
-    pub(super) fn saved_names(&self, now: Time) -> Vec<SavedName> {
-        self.lines.names.saved(now)
     }
 
     /// Returns the turns that are shared with other frontiers of the process, if there are others.

@@ -91,7 +91,7 @@ fn n15_a_rest_that_one_origin_asks_for_is_that_of_the_name_also_after_a_kill() {
         let rests = |crawl: &Crawl| crawl.attempts.contains_key(&url(1, 3, 1).key);
         while !rests(&crawl) && crawl.step() {}
         let until = crawl.clock.now() + S * 500;
-        let told = crawl.frontier.pacing.take_long_backoffs();
+        let told = crawl.frontier.queues.pacing.take_long_backoffs();
         assert_eq!(told, [(url(1, 0, 1).host, until)]);
         if killed {
             for (url, _) in std::mem::take(&mut crawl.out) {
@@ -183,7 +183,7 @@ fn n15_a_robots_txt_that_moves_to_another_origin_of_the_name_is_followed() {
         origin: there.origin,
         name: there.host,
         is_foreign: false,
-        politeness: *crawl.frontier.pacing.politeness(),
+        politeness: *crawl.frontier.queues.pacing.politeness(),
     };
     let begin = |crawl: &mut Crawl, now| crawl.frontier.begin_prerequisite(asked, IpAddr::V4(Ipv4Addr::LOCALHOST), now);
     assert!(begin(&mut crawl, now).is_err(), "one request to the name is in flight");
@@ -208,7 +208,7 @@ fn a_host_of_another_shard_is_asked_by_each_machine_so_much_more_seldom() {
         origin: there.origin,
         name: there.host,
         is_foreign: true,
-        politeness: *crawl.frontier.pacing.politeness(),
+        politeness: *crawl.frontier.queues.pacing.politeness(),
     };
     // machines, and the delays that lie between two requests of each, from the moment on at which there are so many
     let mut at = now;
@@ -250,8 +250,8 @@ fn rests_that_only_a_checkpoint_has_are_in_the_ledger_of_the_next_process() {
     let state = crawl.frontier.cut(&mut ram).unwrap().state;
     let resting = |crawl: &Crawl| (0..40).map(|host| kept_from(crawl, host, now)).collect::<Vec<_>>();
     let before = resting(&crawl);
-    let on_disk =
-        (0..40).filter(|&host| before[host as usize].is_some() && !crawl.frontier.knows(url(host, 0, 1).origin));
+    let on_disk = (0..40)
+        .filter(|&host| before[host as usize].is_some() && !crawl.frontier.active().knows(url(host, 0, 1).origin));
     assert!(on_disk.count() > 10, "{before:?}");
     crawl.options.ledger = options().ledger;
     crawl.reopen(&state, &ram, true);
