@@ -5,14 +5,18 @@
 //! gets a new generation, so that an old [`HostId`] or schedule entry never meets another host.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
-use super::host::{Host, WaitState, large_rules_memory};
+use super::first_contacts::Contact;
+use super::host::{Host, Item, Pending, WaitState, large_rules_memory};
+use super::pacing::Pacing;
 use super::schedule::HostRef;
-use super::task::HostId;
+use super::task::{Held, HostId, Task};
 use super::tuning::{ENTRIES_SPARE, PLACE_TRIES};
 use crate::clock::Time;
 use crate::fingerprint::ByFingerprint;
 use crate::fingerprint::Fingerprint;
+use crate::outcome::HostFault;
 
 #[derive(Debug, Default)]
 struct Slot {
@@ -22,7 +26,7 @@ struct Slot {
 
 /// All active hosts.
 #[derive(Debug, Default)]
-pub(super) struct Active {
+pub struct Active {
     slots: Vec<Slot>,
     free: Vec<u32>,
     by_origin: ByFingerprint<u32>,
@@ -30,21 +34,21 @@ pub(super) struct Active {
     parkable: VecDeque<HostRef>,
     resting: VecDeque<HostRef>,
     /// Hosts that have had their turn, and whose places others may want.
-    pub turns_over: Vec<HostRef>,
+    pub(super) turns_over: Vec<HostRef>,
     /// Bytes of memory of hosts and URLs.
-    pub bytes: usize,
+    pub(super) bytes: usize,
     /// Part of these bytes that belongs to rules which are larger than usual.
-    pub large_rules: usize,
+    pub(super) large_rules: usize,
     /// URLs in buffers.
-    pub buffered: u64,
+    pub(super) buffered: u64,
     /// Tasks that are out.
-    pub in_flight: usize,
+    pub(super) in_flight: usize,
     /// Hosts that have something to do.
-    pub busy: usize,
+    pub(super) busy: usize,
     /// The number of busy hosts that came here without having been on the disk side.
-    pub newcomers: usize,
+    pub(super) newcomers: usize,
     /// Hosts that wait for the next round.
-    pub resting_hosts: usize,
+    pub(super) resting_hosts: usize,
 }
 
 impl Active {
@@ -63,6 +67,11 @@ impl Active {
 
     pub(super) fn host_mut(&mut self, index: u32) -> &mut Host {
         self.slots[index as usize].host.as_mut().expect("an index that was found is taken")
+    }
+
+    /// The host of `origin`, while it is active.
+    pub(super) fn find_mut(&mut self, origin: Fingerprint) -> Option<&mut Host> {
+        self.find(origin).map(|index| self.host_mut(index))
     }
 
     pub(super) fn reference(&self, index: u32) -> HostRef {
@@ -107,6 +116,12 @@ impl Active {
         self.by_origin.remove(&host.origin);
         self.free.push(index);
         host
+    }
+
+    /// A URL has left the queue of a host.
+    pub(super) fn count_off(&mut self, item: &Item) {
+        self.bytes = self.bytes.saturating_sub(item.memory());
+        self.buffered -= 1;
     }
 
     /// Changes what is known of a host, and with it what it takes.
@@ -276,5 +291,99 @@ impl Active {
     fn with_most_rules(&self, may_leave: impl Fn(&Host) -> bool) -> Option<u32> {
         let hosts = self.indices().filter(|&index| self.host(index).rules_bytes > 0 && may_leave(self.host(index)));
         hosts.max_by_key(|&index| self.host(index).rules_bytes)
+    }
+
+    /// Returns whether the host of `origin` is here: its robots and DNS answers are here or in progress.
+    pub fn knows(&self, origin: Fingerprint) -> bool {
+        self.find(origin).is_some()
+    }
+
+    /// Tasks that are out and not answered.
+    #[cfg(test)]
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// Hosts of which something may be done at `now`, as far as their own time is concerned.
+    pub fn ready_hosts(&self, now: Time) -> usize {
+        let ready = |host: &&Host| matches!(host.place, WaitState::Scheduled(due) if due <= now);
+        self.hosts().filter(ready).count()
+    }
+
+    /// Hosts with URLs in memory that have to wait: for their time, their address, or their domain's budget or round.
+    pub fn waiting_hosts(&self, now: Time) -> usize {
+        let waits = |host: &&Host| match host.place {
+            WaitState::Scheduled(due) => due > now,
+            WaitState::Address | WaitState::Name | WaitState::Domain | WaitState::Suspect | WaitState::Round => true,
+            WaitState::Nowhere | WaitState::Idle => false,
+        };
+        self.hosts().filter(waits).count()
+    }
+
+    /// The number of hosts.
+    pub fn count(&self) -> usize {
+        self.len()
+    }
+
+    /// Bytes of memory that they and their URLs take.
+    pub fn memory(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns how the host is held back, while it is active.
+    pub fn held(&self, host: HostId) -> Option<Held> {
+        let standing = &self.host(self.resolve_id(host)?).standing;
+        let robots_failing_since = (standing.robots_level > 0).then_some(standing.robots_failing_since);
+        Some(Held { until: standing.backoff_until, robots_failing_since })
+    }
+
+    /// Returns the kind of the request that was handed out for `host`.
+    pub fn contact_of(&self, host: HostId) -> Contact {
+        self.resolve_id(host).map_or(Contact::Known, |index| self.host(index).contact)
+    }
+
+    /// Returns whether the request that `host` names is over, and its URL not done.
+    pub(super) fn has_received(&self, host: HostId) -> bool {
+        let found = self.resolve_id(host).map(|index| self.host(index));
+        found.is_some_and(|found| found.received.iter().any(|&(flight, _)| flight == host.flight))
+    }
+
+    /// A request for `host` brought nothing, or its name no address.
+    pub fn blame(&mut self, host: HostId, blame: HostFault) {
+        if let Some(index) = self.resolve_id(host) {
+            self.host_mut(index).standing.blame = Some(blame);
+        }
+    }
+
+    /// Takes `host` for one that never answered, because of `fault`, until a request to it is answered again.
+    pub fn fall_silent(&mut self, host: HostId, fault: HostFault) {
+        if let Some(index) = self.resolve_id(host) {
+            let standing = &mut self.host_mut(index).standing;
+            (standing.answered, standing.blame) = (false, Some(fault));
+        }
+    }
+
+    /// Returns the cause for which the host of `origin` delivers nothing, while it is active.
+    pub fn blame_of(&self, origin: Fingerprint) -> Option<HostFault> {
+        self.host(self.find(origin)?).standing.blame
+    }
+
+    /// A host waits for its addresses from now on: the task that asks for them.
+    pub(super) fn resolve_name(&mut self, index: u32) -> Task {
+        self.in_flight += 1;
+        let host = self.host_mut(index);
+        host.pending = Some(Pending::Resolve);
+        let name = host.name().into();
+        Task::Resolve { host: self.id(index, 0), name }
+    }
+
+    /// Returns the time that the longest queue of an active host takes at its delay.
+    pub fn longest_queue(&self, pacing: &Pacing) -> Duration {
+        let of = |index: u32| {
+            let queued = u32::try_from(self.host(index).queued()).unwrap_or(u32::MAX);
+            // most hosts have next to nothing, and a delay has to be looked up
+            if queued < 2 { Duration::ZERO } else { pacing.delay_of(self.host(index)).saturating_mul(queued) }
+        };
+        self.indices().map(of).max().unwrap_or_default()
     }
 }

@@ -8,8 +8,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use super::Frontier;
+use super::active::Active;
 use super::host::{Host, WaitState};
+use super::pacing::Pacing;
 use crate::clock::Time;
 
 /// A host with something to do.
@@ -31,19 +32,13 @@ impl Activity {
         all
     }
 
-    fn order(&self) -> (Option<Time>, Reverse<u64>, &str) {
-        (self.next, Reverse(self.queued), &self.url)
-    }
-}
-
-impl Frontier {
     /// The first `limit` hosts that are being asked, or are asked next; where there are fewer, the URLs that come
     /// after those too.
-    pub fn activity(&self, now: Time, limit: usize) -> Vec<Activity> {
+    pub(super) fn upcoming(active: &Active, pacing: &Pacing, now: Time, limit: usize) -> Vec<Activity> {
         // of those that are told the last one is on top
         let mut first: BinaryHeap<(Option<Time>, u32)> = BinaryHeap::new();
-        for index in self.active.indices() {
-            let Some(next) = next_request(self.active.host(index), now) else { continue };
+        for index in active.indices() {
+            let Some(next) = next_request(active.host(index), now) else { continue };
             first.push((next, index));
             if first.len() > limit {
                 first.pop();
@@ -51,32 +46,31 @@ impl Frontier {
         }
         let more = limit.checked_div(first.len()).unwrap_or(0).saturating_sub(1);
         let told = first.into_iter().flat_map(|(next, index)| {
-            let host = self.active.host(index);
-            std::iter::once(activity(host, next)).chain(self.after(index, next.unwrap_or(now), next.is_some(), more))
+            let host = active.host(index);
+            std::iter::once(activity(host, next)).chain(Activity::after(
+                host,
+                pacing.delay_of(host),
+                next.unwrap_or(now),
+                next.is_some(),
+                more,
+            ))
         });
         Activity::first(told.collect(), limit)
     }
 
     /// Returns the next `count` URLs of a host that come after the one that is asked for at `from`, each after one more
     /// delay. `is_first` says whether that one is still the first of the buffer.
-    fn after(&self, index: u32, from: Time, is_first: bool, count: usize) -> impl Iterator<Item = Activity> {
-        let (host, delay) = (self.active.host(index), self.delay_of(index));
+    fn after(host: &Host, delay: Duration, from: Time, is_first: bool, count: usize) -> impl Iterator<Item = Activity> {
         let urls = host.buffer.iter().skip(usize::from(is_first)).take(count);
         urls.zip(1_u32..).map(move |(item, turn)| Activity {
             url: (*item.url.url).into(),
-            queued: queued(host).saturating_sub(u64::from(turn) + 1),
+            queued: host.queued().saturating_sub(u64::from(turn) + 1),
             next: Some(from + delay.saturating_mul(turn)),
         })
     }
 
-    /// Returns the time that the longest queue of an active host takes at its delay.
-    pub fn longest_queue(&self) -> Duration {
-        let of = |index: u32| {
-            let queued = u32::try_from(queued(self.active.host(index))).unwrap_or(u32::MAX);
-            // most hosts have next to nothing, and a delay has to be looked up
-            if queued < 2 { Duration::ZERO } else { self.delay_of(index).saturating_mul(queued) }
-        };
-        self.active.indices().map(of).max().unwrap_or_default()
+    fn order(&self) -> (Option<Time>, Reverse<u64>, &str) {
+        (self.next, Reverse(self.queued), &self.url)
     }
 }
 
@@ -91,16 +85,12 @@ fn next_request(host: &Host, now: Time) -> Option<Option<Time>> {
         WaitState::Address | WaitState::Name | WaitState::Domain | WaitState::Suspect => host.comes_up(),
         WaitState::Nowhere | WaitState::Idle | WaitState::Round => return None,
     };
-    (queued(host) > 0).then_some(Some(due.max(now)))
-}
-
-fn queued(host: &Host) -> u64 {
-    (host.buffer.len() + host.waiting.len() + host.flights.len() + host.received.len()) as u64 + host.base_left
+    (host.queued() > 0).then_some(Some(due.max(now)))
 }
 
 fn activity(host: &Host, next: Option<Time>) -> Activity {
     let in_flight = host.flights.first().map(|(_, item)| item);
     let item = in_flight.or_else(|| host.buffer.front().or(host.waiting.front()).filter(|_| next.is_some()));
     let url = item.map_or_else(|| host.origin_text.clone(), |item| (*item.url.url).into());
-    Activity { url, queued: queued(host).saturating_sub(u64::from(item.is_some())), next }
+    Activity { url, queued: host.queued().saturating_sub(u64::from(item.is_some())), next }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::line::{InLine, Line};
 use super::schedule::HostRef;
-use super::tuning::ENTRIES_SPARE;
+use super::tuning::{ENTRIES_SPARE, SATURATED_MAX, SATURATED_MIN, TURN_REQUESTS};
 use crate::clock::Time;
 use crate::fingerprint::{ByFingerprint, Fingerprint};
 
@@ -79,10 +79,31 @@ impl Addresses {
 
     /// Returns the time at which a host that is sent away from `ip` has its turn there: one `turn` after the one before
     /// it. `None` if that is beyond `horizon`.
-    pub(super) fn promise(&mut self, ip: IpAddr, turn: Duration, now: Time, horizon: Time) -> Option<Time> {
+    fn promise(&mut self, ip: IpAddr, turn: Duration, now: Time, horizon: Time) -> Option<Time> {
         let address = self.map.entry(ip).or_default();
         address.promised = (address.promised.max(now) + turn).min(horizon);
         (address.promised < horizon).then_some(address.promised)
+    }
+
+    /// Returns the time at which the host of `origin`, which finds its address saturated, may try again. Each has its
+    /// own turn, so that they do not all come back at once; those whose turn is far away come back at moments
+    /// spread over the last half of [`SATURATED_MAX`].
+    pub(super) fn after_the_saturation(
+        &mut self,
+        ip: IpAddr,
+        origin: Fingerprint,
+        delay_per_ip: Duration,
+        now: Time,
+    ) -> Time {
+        let turn = delay_per_ip.saturating_mul(TURN_REQUESTS);
+        let horizon = now + SATURATED_MAX;
+        match self.promise(ip, turn, now, horizon) {
+            Some(due) => due.max(now + SATURATED_MIN),
+            None => {
+                let spread = SATURATED_MAX.as_millis() as u64 / 2;
+                now + SATURATED_MAX / 2 + Duration::from_millis(origin.bits() % spread)
+            }
+        }
     }
 
     /// Returns whether hosts that were sent away from `ip` are to come back.

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use super::Frontier;
+use super::active::Active;
 use super::host::{Host, Pending, WaitState};
 use crate::clock::Time;
 use crate::outcome::{HostFault, Reason};
@@ -39,12 +39,12 @@ pub struct BusyHost {
     pub failures: u32,
 }
 
-impl Frontier {
+impl Active {
     /// The `limit` active hosts with the longest queues at `now`, the longest first.
     pub fn busiest(&self, now: Time, limit: usize) -> Vec<BusyHost> {
         let mut longest: BinaryHeap<Reverse<(u64, Reverse<u32>)>> = BinaryHeap::new();
-        for index in self.active.indices() {
-            let queued = queued(self.active.host(index));
+        for index in self.indices() {
+            let queued = self.host(index).queued();
             if queued == 0 || limit == 0 {
                 continue;
             }
@@ -57,12 +57,8 @@ impl Frontier {
             }
         }
         let ranked = longest.into_sorted_vec().into_iter();
-        ranked.map(|Reverse((queued, Reverse(index)))| busy(self.active.host(index), queued, now)).collect()
+        ranked.map(|Reverse((queued, Reverse(index)))| busy(self.host(index), queued, now)).collect()
     }
-}
-
-fn queued(host: &Host) -> u64 {
-    (host.buffer.len() + host.waiting.len() + host.flights.len() + host.received.len()) as u64 + host.base_left
 }
 
 fn busy(host: &Host, queued: u64, now: Time) -> BusyHost {

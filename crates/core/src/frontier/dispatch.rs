@@ -8,28 +8,22 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::Frontier;
-use super::budget::Allowance;
 use super::host::{Item, Pending, WaitState};
-use super::ledger::Turn;
-use super::line::InLine;
-use super::partition::HostKey;
-use super::policy::{HostSnapshot, Wish};
-use super::schedule::{Entry, HostRef};
+use super::schedule::Entry;
 use super::task::{Permit, Provenance, Task};
-use super::tuning::{ENTRIES_SPARE, PARK_AFTER};
 use crate::clock::Time;
 use crate::disk::Result;
+use crate::fingerprint::Fingerprint;
 use crate::outcome::Reason;
 
 impl Frontier {
     /// Returns something that may be done at `now`, if there is anything.
     pub fn next(&mut self, now: Time) -> Result<Option<Task>> {
-        self.now = self.now.max(now);
-        self.schedule.advance(now);
-        while let Some((due, entry)) = self.schedule.pop() {
+        self.queues.now = self.queues.now.max(now);
+        while let Some((due, entry)) = self.queues.pacing.lines.next_entry(now) {
             let task = match entry {
-                Entry::Host(reference) => match self.active.resolve(reference) {
-                    Some(index) if self.active.host(index).place == WaitState::Scheduled(due) => {
+                Entry::Host(reference) => match self.queues.active.resolve(reference) {
+                    Some(index) if self.queues.active.host(index).place == WaitState::Scheduled(due) => {
                         self.attempt(index, now, false)
                     }
                     _ => None,
@@ -37,14 +31,13 @@ impl Frontier {
                 Entry::Address(ip) => self.serve(ip, now),
                 Entry::Name(name) => self.serve_name(name, due, now),
                 Entry::Suspects => {
-                    self.serve_suspects(now);
+                    self.queues.serve_suspects(now);
                     None
                 }
             };
             if task.is_some() {
                 return Ok(task);
             }
-            self.schedule.advance(now);
         }
         Ok(None)
     }
@@ -53,17 +46,15 @@ impl Frontier {
     fn serve(&mut self, ip: IpAddr, now: Time) -> Option<Task> {
         let mut task = None;
         while task.is_none()
-            && let Some(reference) = self.addresses.pop(ip, now)
+            && let Some(reference) = self.queues.pacing.lines.next_at_address(ip, now)
         {
-            if let Some(index) = self.active.resolve(reference)
-                && self.active.host(index).place == WaitState::Address
+            if let Some(index) = self.queues.active.resolve(reference)
+                && self.queues.active.host(index).place == WaitState::Address
             {
                 task = self.attempt(index, now, false);
             }
         }
-        if let Some(due) = self.addresses.reschedule(ip) {
-            self.schedule.push(due, Entry::Address(ip), None);
-        }
+        self.queues.pacing.lines.reschedule_address(ip);
         task
     }
 
@@ -71,55 +62,60 @@ impl Frontier {
     /// name.
     pub(super) fn attempt(&mut self, index: u32, now: Time, in_turn: bool) -> Option<Task> {
         // it may have rested until now
-        self.set_busy(index, true, now);
-        let host = self.active.host_mut(index);
+        self.queues.set_busy(index, true, now);
+        let host = self.queues.active.host_mut(index);
         host.place = WaitState::Nowhere;
         host.standing.gone = host.standing.gone.filter(|&(until, _)| until > now);
-        self.ripen(index, now);
-        let host = self.active.host(index);
+        self.queues.ripen(index, now);
+        let host = self.queues.active.host(index);
         if host.pending.is_some() || host.buffer.is_empty() {
-            self.settle(index, now);
+            self.queues.settle(index, now);
             return None;
         }
-        if let Some(reason) = self.drains(index, now) {
-            return self.drop_first(index, reason, now);
+        if let Some(reason) = self.queues.drains(index, now) {
+            let item = self.queues.unbuffer_first(index)?;
+            self.queues.settle(index, now);
+            return Some(Task::Drop { url: item.url, reason });
         }
-        self.rest_with_name(index);
-        let host = self.active.host(index);
-        let connections = self.connections_of(index);
-        if host.standing.available() > now || host.flights.len() >= connections || self.awaits_budget(index, now) {
-            self.settle(index, now);
+        self.queues.pacing.rest_with_name(self.queues.active.host_mut(index));
+        let host = self.queues.active.host(index);
+        let connections = self.queues.pacing.connections_of(self.queues.active.host(index));
+        if host.standing.available() > now
+            || host.flights.len() >= connections
+            || self.queues.budgets.awaits_budget(self.queues.active.host(index), now)
+        {
+            self.queues.settle(index, now);
             return None;
         }
-        if !in_turn && !self.has_turn(index, now) {
+        if !in_turn && !self.queues.pacing.has_turn(&mut self.queues.active, index, now) {
             return None;
         }
-        let addresses = match self.addresses_of(index, now) {
+        let addresses = match self.queues.addresses_of(index, now) {
             Some(addresses) => addresses,
-            None => return Some(self.resolve(index)),
+            None => return Some(self.queues.active.resolve_name(index)),
         };
-        let addresses = self.in_order(index, addresses);
-        if !self.options.politeness.delay_per_ip.is_zero() && self.addresses.due(addresses[0]) > now {
-            self.wait_for(index, addresses[0]);
+        let addresses = self.queues.pacing.in_order(self.queues.active.host(index), addresses);
+        if self.queues.pacing.is_address_taken(addresses[0], now) {
+            self.queues.pacing.lines.wait_for_address(&mut self.queues.active, index, addresses[0]);
             return None;
         }
-        if !self.may_contact(index, addresses[0], now) {
+        if !self.queues.may_contact(index, addresses[0], now) {
             return None;
         }
-        match self.active.host(index).rules_at(now).cloned() {
-            None => self.takes_turn(index, addresses[0], now).then(|| self.ask_robots(index, addresses, now))?,
+        match self.queues.active.host(index).rules_at(now).cloned() {
+            None => self.queues.takes_turn(index, addresses[0], now).then(|| self.ask_robots(index, addresses, now))?,
             Some(rules) => {
                 // what the rules forbid needs no turn
-                let first = self.first_in_turn(index);
+                let first = self.queues.budgets.first_in_turn(self.queues.active.host(index));
                 let leaves = first.is_some_and(|item| rules.allows(&item.url.url));
-                if leaves && !self.takes_turn(index, addresses[0], now) {
+                if leaves && !self.queues.takes_turn(index, addresses[0], now) {
                     return None;
                 }
-                let item = self.unbuffer_first(index)?;
+                let item = self.queues.unbuffer_first(index)?;
                 match Permit::ask(&*rules, &item.url.url) {
                     Some(permit) => Some(self.fetch(index, item, addresses, permit, now)),
                     None => {
-                        self.settle(index, now);
+                        self.queues.settle(index, now);
                         Some(Task::Drop { url: item.url, reason: Reason::Robots })
                     }
                 }
@@ -127,332 +123,42 @@ impl Frontier {
         }
     }
 
-    /// The URL of a host that is next.
-    pub(super) fn first_in_turn(&self, index: u32) -> Option<&Item> {
-        let host = self.active.host(index);
-        host.buffer.get(host.next_in_turn(self.options.due_share))
-    }
-
-    /// Returns the reason for which the URLs of a host, or at least its first one, are dropped, if they are.
-    fn drains(&self, index: u32, now: Time) -> Option<Reason> {
-        let first = self.first_in_turn(index);
-        let is_excluded =
-            first.is_some_and(|item| self.rules.as_ref().is_some_and(|rules| rules.excludes(&item.url.url)));
-        let is_counted = first.is_some_and(Item::is_counted);
-        self.drops_all(index, now, is_counted).or_else(|| is_excluded.then_some(Reason::Scope))
-    }
-
-    /// Returns the reason for which all URLs of a host are dropped, if they are: those of pages that are fetched again,
-    /// which no budget counts once more, or the others.
-    pub(super) fn drops_all(&self, index: u32, now: Time, are_counted: bool) -> Option<Reason> {
-        let host = self.active.host(index);
-        let is_slow = || host.rules_at(now).is_some_and(|rules| self.politeness_of(index).skips(rules.crawl_delay()));
-        let spent = || match self.left(index) {
-            Allowance::UsedUp(budget) if !are_counted => Some(budget),
-            _ => None,
-        };
-        host.gone(now).or_else(spent).or_else(|| is_slow().then_some(Reason::Robots))
-    }
-
-    /// The verdict of the budgets on the URL that is next: a page that is fetched again was counted when its first
-    /// visit was over.
-    fn allowance(&self, index: u32) -> Allowance {
-        let is_counted = self.first_in_turn(index).is_some_and(Item::is_counted);
-        if is_counted { Allowance::Free } else { self.left(index) }
-    }
-
-    /// Returns the verdict of the budgets on a new page.
-    pub(super) fn left(&self, index: u32) -> Allowance {
-        let host = self.active.host(index);
-        let domain = self.domains.get(host.domain).expect("the domain of an active host is known");
-        match self.budget_of(index).allows(&host.standing, host.flights.len() + host.received.len(), domain) {
-            Allowance::Free => self.allowance_of_round(domain),
-            other => other,
-        }
-    }
-
-    fn awaits_budget(&self, index: u32, now: Time) -> bool {
-        self.allowance(index) != Allowance::Free || self.awaits_round(index, now)
-    }
-
-    fn drop_first(&mut self, index: u32, reason: Reason, now: Time) -> Option<Task> {
-        let item = self.unbuffer_first(index)?;
-        self.settle(index, now);
-        Some(Task::Drop { url: item.url, reason })
-    }
-
-    /// The addresses of a host, if they are known and fresh; an address as name needs no asking.
-    fn addresses_of(&mut self, index: u32, now: Time) -> Option<Arc<[IpAddr]>> {
-        let host = self.active.host(index);
-        if let Some((addresses, expires)) = &host.addresses
-            && *expires > now
-        {
-            return Some(addresses.clone());
-        }
-        let literal: IpAddr = host.name().parse().ok()?;
-        let addresses: Arc<[IpAddr]> = [literal].into();
-        self.set_addresses(index, addresses.clone(), Time::MAX);
-        Some(addresses)
-    }
-
-    /// The addresses with the one in front that the next request should go to: the one that answered last, or else the
-    /// one that is free first.
-    fn in_order(&self, index: u32, addresses: Arc<[IpAddr]>) -> Arc<[IpAddr]> {
-        if addresses.len() == 1 || self.options.politeness.delay_per_ip.is_zero() {
-            return addresses;
-        }
-        let answered_by = self.active.host(index).answered_by;
-        let first = addresses.iter().position(|&ip| Some(ip) == answered_by).unwrap_or_else(|| {
-            (0..addresses.len()).min_by_key(|&n| (self.addresses.due(addresses[n]), n)).unwrap_or(0)
-        });
-        if first == 0 {
-            return addresses;
-        }
-        let mut turned = addresses.to_vec();
-        turned.swap(0, first);
-        turned.into()
-    }
-
-    fn resolve(&mut self, index: u32) -> Task {
-        self.active.in_flight += 1;
-        let host = self.active.host_mut(index);
-        host.pending = Some(Pending::Resolve);
-        let name = host.name().into();
-        Task::Resolve { host: self.active.id(index, 0), name }
-    }
-
-    fn wait_for(&mut self, index: u32, ip: IpAddr) {
-        let reference = self.active.reference(index);
-        let host = self.active.host_mut(index);
-        host.place = WaitState::Address;
-        let waiting = InLine { host: reference, domain: host.domain, acquaintance: host.standing.acquaintance() };
-        if let Some(due) = self.addresses.wait(ip, waiting) {
-            self.schedule.push(due, Entry::Address(ip), None);
-        }
-        self.sweep_schedule();
-    }
-
-    /// Removes what hosts have left in the schedule and in the lines of addresses and names, when that is most of it. A
-    /// host has one entry of its own, or a place in the line of an address that has one.
-    pub(super) fn sweep_schedule(&mut self) {
-        let waiting = self.addresses.waiting() + self.suspects.len();
-        if self.schedule.len() + waiting <= 4 * self.active.len() + ENTRIES_SPARE {
-            return;
-        }
-        let Frontier { active, addresses, names, schedule, suspects, .. } = self;
-        let place = |host: HostRef| active.resolve(host).map(|index| active.host(index).place);
-        addresses.retain_waiting(|host| place(host) == Some(WaitState::Address));
-        names.retain_waiting(|host| place(host) == Some(WaitState::Name));
-        suspects.retain(|host| place(host) == Some(WaitState::Suspect));
-        schedule.retain(|due, entry| match entry {
-            Entry::Host(host) => place(host) == Some(WaitState::Scheduled(due)),
-            Entry::Address(ip) => addresses.is_scheduled(ip),
-            Entry::Name(name) => names.is_scheduled(name, due),
-            Entry::Suspects => suspects.is_scheduled(),
-        });
-    }
-
-    /// Entries of the schedule, and places in the lines of addresses and suspects.
-    #[cfg(test)]
-    pub(super) fn scheduled(&self) -> usize {
-        self.schedule.len() + self.addresses.waiting() + self.suspects.len()
-    }
-
-    /// Takes the turn at name and address that is shared with other frontiers; a host that has to wait for it comes
-    /// again.
-    fn takes_turn(&mut self, index: u32, address: IpAddr, now: Time) -> bool {
-        let (Some(ledger), Some(name)) = (self.options.ledger.clone(), self.active.host(index).name_key) else {
-            return true;
-        };
-        let delay_per_ip = self.options.politeness.delay_per_ip;
-        let (connections, delay) = (self.connections_of(index), self.delay_of(index));
-        let origin = self.active.host(index).origin;
-        match ledger.take(Turn { origin, name, connections, delay, address, delay_per_ip }, now) {
-            Ok(()) => true,
-            Err(again) => {
-                self.come_again(index, again, now);
-                false
-            }
-        }
-    }
-
     fn ask_robots(&mut self, index: u32, addresses: Arc<[IpAddr]>, now: Time) -> Option<Task> {
-        let provenance = Provenance::of(&self.first_in_turn(index)?.url);
-        self.contact(index, addresses[0], now);
-        self.count_asked(index);
-        let host = self.active.host_mut(index);
+        let provenance = Provenance::of(&self.queues.budgets.first_in_turn(self.queues.active.host(index))?.url);
+        self.queues.contact(index, addresses[0], now);
+        self.queues.budgets.count_asked(self.queues.active.host(index).domain);
+        let host = self.queues.active.host_mut(index);
         host.pending = Some(Pending::Robots { started: now, moved: false });
         let origin = host.origin_text.clone();
-        Some(Task::Robots { host: self.active.id(index, 0), origin, addresses, provenance })
+        Some(Task::Robots { host: self.queues.active.id(index, 0), origin, addresses, provenance })
     }
 
     fn fetch(&mut self, index: u32, item: Item, addresses: Arc<[IpAddr]>, permit: Permit, now: Time) -> Task {
-        self.contact(index, addresses[0], now);
+        self.queues.contact(index, addresses[0], now);
         let url = item.url.clone();
-        self.active.bytes += item.memory();
-        let host = self.active.host_mut(index);
+        self.queues.active.bytes += item.memory();
+        let host = self.queues.active.host_mut(index);
         host.flights_made = host.flights_made.wrapping_add(1);
         let flight = host.flights_made;
         host.flights.push((flight, item));
         let domain = host.domain;
-        self.domains.get_mut(domain).in_flight += 1;
-        self.settle(index, now);
-        Task::Fetch { host: self.active.id(index, flight), url, addresses, permit }
+        self.queues.budgets.begin_fetch(domain);
+        self.queues.settle(index, now);
+        Task::Fetch { host: self.queues.active.id(index, flight), url, addresses, permit }
     }
 
-    /// A request of the host starts at `now`: host and address are taken for their delays.
-    fn contact(&mut self, index: u32, ip: IpAddr, now: Time) {
-        self.active.in_flight += 1;
-        self.use_round();
-        self.begin_knock(index, ip, now);
-        let delay = self.delay_of(index);
-        let host = self.active.host_mut(index);
-        host.asked = host.asked.saturating_add(1);
-        host.standing.due = host.standing.due.max(now + delay);
-        if let Some(name) = host.name_key {
-            self.names.begin(name, now + delay, now);
+    /// The line at `name` comes up: those who wait there have their turn until one uses it.
+    fn serve_name(&mut self, name: Fingerprint, due: Time, now: Time) -> Option<Task> {
+        if !self.queues.pacing.lines.begin_turns(name, due) {
+            return None;
         }
-        let delay_per_ip = self.options.politeness.delay_per_ip;
-        if !delay_per_ip.is_zero() {
-            self.addresses.delay_until(ip, now + delay_per_ip, now);
+        let mut task = None;
+        while task.is_none()
+            && let Some(index) = self.queues.pacing.next_of_name(&self.queues.active, name, now)
+        {
+            task = self.attempt(index, now, true);
         }
-    }
-
-    /// The delay between two requests of a host, as known now.
-    pub(super) fn delay_of(&self, index: u32) -> std::time::Duration {
-        let host = self.active.host(index);
-        self.politeness_of(index).delay(host.standing.pace, host.crawl_delay())
-    }
-
-    /// A host that could not be asked now comes up at `again`.
-    pub(super) fn come_again(&mut self, index: u32, again: Time, now: Time) {
-        self.put(index, WaitState::Scheduled(again), now);
-    }
-
-    /// Finds a host its place after anything about it has changed.
-    pub(super) fn settle(&mut self, index: u32, now: Time) {
-        self.ripen(index, now);
-        self.want_refill(index);
-        self.note_thirst(index);
-        let connections = self.connections_of(index);
-        let host = self.active.host(index);
-        let place = if host.pending.is_some() {
-            WaitState::Nowhere
-        } else if host.buffer.is_empty() {
-            match host.first_retry() {
-                Some(due) if host.flights.len() < connections => {
-                    WaitState::Scheduled(host.standing.available().max(due).max(now))
-                }
-                None if host.is_at_rest() && host.base_left == 0 => WaitState::Idle,
-                None if host.is_at_rest() && self.awaits_round(index, now) => WaitState::Round,
-                _ => WaitState::Nowhere,
-            }
-        } else if self.drains(index, now).is_some() {
-            WaitState::Scheduled(now)
-        } else if host.flights.len() >= connections || self.allowance(index) == Allowance::HostWaits {
-            WaitState::Nowhere
-        } else if self.allowance(index) == Allowance::DomainWaits {
-            WaitState::Domain
-        } else if self.awaits_round(index, now) {
-            if host.is_at_rest() { WaitState::Round } else { WaitState::Nowhere }
-        } else if self.gives_way(index) {
-            self.active.turn_over(index);
-            WaitState::Nowhere
-        } else {
-            WaitState::Scheduled(host.standing.available().max(now))
-        };
-        self.put(index, place, now);
-        if place == WaitState::Round {
-            self.note_thirst(index);
-        }
-    }
-
-    pub(super) fn put(&mut self, index: u32, place: WaitState, now: Time) {
-        let rests = matches!(place, WaitState::Scheduled(due) if due > now + PARK_AFTER);
-        self.set_busy(index, !matches!(place, WaitState::Idle | WaitState::Round) && !rests, now);
-        let reference = self.active.reference(index);
-        let host = self.active.host_mut(index);
-        let domain = host.domain;
-        let before = std::mem::replace(&mut host.place, place);
-        if before == place {
-            return;
-        }
-        self.active.count_resting(before == WaitState::Round, place == WaitState::Round);
-        match place {
-            WaitState::Scheduled(due) => {
-                let lane = self.lane_of(domain);
-                self.schedule.push(due, Entry::Host(reference), Some(lane));
-                if rests {
-                    self.active.parkable(index);
-                }
-                self.sweep_schedule();
-            }
-            WaitState::Idle => self.active.idle(index),
-            WaitState::Round => self.active.rest(index),
-            WaitState::Domain => {
-                self.domains.get_mut(domain).waiting.push(reference);
-            }
-            WaitState::Nowhere | WaitState::Address | WaitState::Name | WaitState::Suspect => {}
-        }
-    }
-
-    /// Notes that an active host runs dry while its base has more: it gets more, or, when it has had its turn and
-    /// there is no place for others, leaves.
-    fn want_refill(&mut self, index: u32) {
-        if self.rounds.is_some() && self.awaits_round(index, self.now) {
-            return;
-        }
-        let host = self.active.host(index);
-        if !host.buffer.is_empty() && host.buffer.len() >= self.room_in_round(host.domain) {
-            return;
-        }
-        let snapshot = HostSnapshot {
-            base_left: host.base_left,
-            buffered: host.buffer.len(),
-            waiting: host.waiting.len(),
-            refill_buffers: host.refill_buffers,
-            turn: host.turn,
-            is_at_rest: host.is_at_rest(),
-            places_are_taken: self.active.len() >= self.options.active_hosts,
-        };
-        match self.refill_policy().wish(&snapshot) {
-            Wish::Nothing => {}
-            Wish::TurnOver => self.active.turn_over(index),
-            Wish::Refill => {
-                let key = HostKey { domain: host.domain, origin: host.origin };
-                let partition = self.partition_of(key.domain);
-                self.cold.partitions[partition].wanted.insert(key);
-            }
-        }
-    }
-
-    /// Counts a host as having something to do, or not, at its domain and its address.
-    pub(super) fn set_busy(&mut self, index: u32, busy: bool, now: Time) {
-        let host = self.active.host_mut(index);
-        if std::mem::replace(&mut host.busy, busy) == busy {
-            return;
-        }
-        let domain = host.domain;
-        let is_newcomer = host.newcomer;
-        self.active.count_busy(busy, is_newcomer);
-        let counter = &mut self.domains.get_mut(domain).busy;
-        *counter = if busy { *counter + 1 } else { counter.saturating_sub(1) };
-        self.count_at_address(index);
-        if !busy {
-            let partition = self.partition_of(domain);
-            self.cold.partitions[partition].walk.host_rests(now);
-        }
-    }
-
-    /// Brings the count of hosts at addresses in line with a host that changed.
-    pub(super) fn count_at_address(&mut self, index: u32) {
-        let host = self.active.host_mut(index);
-        let first = host.addresses.as_ref().and_then(|(list, _)| list.first().copied()).filter(|_| host.busy);
-        let domain = host.domain;
-        let before = std::mem::replace(&mut host.counted_at, first);
-        if before != first {
-            before.into_iter().for_each(|ip| self.addresses.leave(ip, domain));
-            first.into_iter().for_each(|ip| self.addresses.enter(ip, domain));
-        }
+        self.queues.pacing.schedule_name(&self.queues.active, name);
+        task
     }
 }

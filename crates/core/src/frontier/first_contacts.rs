@@ -17,9 +17,7 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::Frontier;
-use super::task::HostId;
-use super::tuning::{ADDRESS_START, ADDRESSES_REMEMBERED_MAX, ALLOWED_MAX, EARNED, NETWORK_START, SILENT_AFTER};
+use super::tuning::{ADDRESS_START, ADDRESSES_REMEMBERED_MAX, ALLOWED_MAX, NETWORK_START, SILENT_AFTER};
 use crate::clock::Time;
 
 /// The kind of a request, by what is known of its host: whether it answers.
@@ -92,7 +90,23 @@ impl FirstContacts {
         self.room
     }
 
-    fn begin(&mut self, ip: IpAddr, now: Time) {
+    /// Sets the number of [`Contact::Suspect`] that may still begin.
+    pub(super) fn let_in(&mut self, room: usize) {
+        self.room = room;
+    }
+
+    /// Returns the kind of a first contact with `ip`; `None` while there is no place for it.
+    pub(super) fn next(&self, ip: IpAddr, now: Time) -> Option<Contact> {
+        self.judge(ip, now).filter(|&contact| contact != Contact::Suspect || self.room > 0)
+    }
+
+    /// First contacts that are in progress, at addresses and in networks.
+    #[cfg(test)]
+    pub(super) fn under_way(&self) -> Vec<u32> {
+        self.places.values().map(|known| known.under_way).collect()
+    }
+
+    pub(super) fn begin(&mut self, ip: IpAddr, now: Time) {
         for place in places(ip) {
             let new = Known { under_way: 0, allowed: place.start(), heard: now };
             let known = self.places.entry(place).or_insert(new);
@@ -105,7 +119,7 @@ impl FirstContacts {
     }
 
     /// A first contact is over; whether it was answered, if it was made.
-    fn end(&mut self, ip: IpAddr, answered: Option<bool>, now: Time) {
+    pub(super) fn end(&mut self, ip: IpAddr, answered: Option<bool>, now: Time) {
         for place in places(ip) {
             let Some(known) = self.places.get_mut(&place) else { continue };
             known.under_way = known.under_way.saturating_sub(1);
@@ -137,59 +151,11 @@ fn places(ip: IpAddr) -> [NetworkKey; 2] {
     [NetworkKey::Address(ip), NetworkKey::Network(network(ip))]
 }
 
-fn network(ip: IpAddr) -> IpAddr {
+/// The network of an address of which first contacts are counted together.
+pub(super) fn network(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V4(_) => ip,
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX)).into(),
-    }
-}
-
-impl Frontier {
-    /// Sets the number of [`Contact::Suspect`] that may still begin, before each [`Frontier::next`] where it matters.
-    pub fn let_suspects_in(&mut self, room: usize) {
-        self.first_contacts.room = room;
-    }
-
-    /// Returns the kind of the request that was handed out for `host`.
-    pub fn contact_of(&self, host: HostId) -> Contact {
-        self.active.resolve_id(host).map_or(Contact::Known, |index| self.active.host(index).contact)
-    }
-
-    /// Returns whether a host may be contacted at `ip` now: otherwise it comes up again when there is a place.
-    pub(super) fn may_contact(&mut self, index: u32, ip: IpAddr, now: Time) -> bool {
-        let contact = match self.active.host(index).standing.answered {
-            true => Some(Contact::Known),
-            false => self
-                .first_contacts
-                .judge(ip, now)
-                .filter(|&contact| contact != Contact::Suspect || self.first_contacts.room > 0),
-        };
-        match contact {
-            Some(contact) => self.active.host_mut(index).contact = contact,
-            None => self.wait_as_suspect(index, network(ip), now),
-        }
-        contact.is_some()
-    }
-
-    /// A request to an active host begins.
-    pub(super) fn begin_knock(&mut self, index: u32, ip: IpAddr, now: Time) {
-        let host = self.active.host_mut(index);
-        if !host.standing.answered && host.contacting.is_none() {
-            host.contacting = Some(ip);
-            self.first_contacts.begin(ip, now);
-        }
-    }
-
-    /// Ends the first contact with a host, if one is in progress: `answered` says whether it was answered, if it was
-    /// made.
-    pub(super) fn end_contact(&mut self, index: u32, answered: Option<bool>) {
-        let now = self.now;
-        if let Some(ip) = self.active.host_mut(index).contacting.take() {
-            self.first_contacts.end(ip, answered, now);
-            if answered == Some(true) {
-                self.wake_suspects(network(ip), self.first_contacts.may_begin(ip).min(EARNED), now);
-            }
-        }
     }
 }
 
@@ -254,8 +220,8 @@ mod tests {
         while crawl.requests.len() < 3 || crawl.requests.iter().any(|request| request.end >= crawl.clock.now()) {
             assert!(crawl.step());
         }
-        let places = &crawl.frontier.first_contacts.places;
-        assert!(!places.is_empty() && places.values().all(|known| known.under_way == 0));
+        let under_way = crawl.frontier.queues.pacing.lines.first_contacts_under_way();
+        assert!(!under_way.is_empty() && under_way.iter().all(|&count| count == 0));
     }
 
     #[test]
@@ -269,6 +235,6 @@ mod tests {
         let Some(Task::Resolve { host, .. }) = frontier.next(now).unwrap() else { panic!("a name is first") };
         frontier.resolved(host, NameAnswer::Found([ip("203.0.113.1")].into()), now + SILENT_AFTER * 9, now).unwrap();
         let Some(Task::Robots { host, .. }) = frontier.next(now).unwrap() else { panic!("robots.txt is second") };
-        assert_eq!(frontier.contact_of(host), Contact::First);
+        assert_eq!(frontier.active().contact_of(host), Contact::First);
     }
 }

@@ -234,7 +234,7 @@ fn sample(merged: bool, record: &[u8]) -> [Vec<u8>; 4] {
     };
     fill(&mut frontier, 0..300);
     if merged {
-        frontier.now = NOW + Duration::from_secs(3_600);
+        frontier.queues.now = NOW + Duration::from_secs(3_600);
         let job = frontier.next_job(true).expect("memory takes all").expect("a tail wants to be merged");
         let done = job.run().expect("memory takes all");
         frontier.finish_job(done, NOW).expect("memory takes all");

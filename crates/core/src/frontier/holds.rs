@@ -64,9 +64,4 @@ impl Holds {
     pub(super) fn take_told(&mut self) -> Vec<(Fingerprint, Time)> {
         std::mem::take(&mut self.told).into_iter().collect()
     }
-
-    /// A cut knows it.
-    pub(super) fn forget_told(&mut self) {
-        self.told.clear();
-    }
 }

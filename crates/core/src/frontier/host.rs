@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use super::QueuedUrl;
 use super::first_contacts::Contact;
-use super::options::Treatment;
+use super::options::{Politeness, Treatment};
+use super::policy::RefillPolicy;
 use super::record::{HostRecord, Standing};
-use super::task::{Rules, RulesDecoder};
-use super::tuning::{RULES_IN_MEMORY, URL_WAIT_MAX, USUAL_RULES_BYTES};
+use super::task::{Feedback, Rules, RulesDecoder};
+use super::tuning::{RULES_IN_MEMORY, TURN_REQUESTS, URL_WAIT_MAX, USUAL_RULES_BYTES};
 use crate::clock::Time;
 use crate::fingerprint::Fingerprint;
+use crate::outcome::Reason;
 
 /// The rank of a URL that is tried again: before all others of its host.
 const HEAD: u16 = 0;
@@ -264,8 +266,29 @@ impl Host {
     }
 
     /// Returns the reason for which its URLs are dropped at `now`, if they are.
-    pub(super) fn gone(&self, now: Time) -> Option<crate::outcome::Reason> {
+    pub(super) fn gone(&self, now: Time) -> Option<Reason> {
         self.standing.gone.filter(|&(until, _)| until > now).map(|(_, reason)| reason)
+    }
+
+    /// Lets its URLs be dropped until `until`, for `reason`.
+    pub(super) fn give_up(&mut self, reason: Reason, until: Time) {
+        self.standing.gone = Some((until, reason));
+    }
+
+    /// It has answered a request of `started` as it should.
+    pub(super) fn forgive(&mut self, started: Time) {
+        (self.faults, self.standing.failures) = (0, 0);
+        Politeness::forgive(&mut self.standing, started);
+    }
+
+    /// It has answered a request.
+    pub(super) fn note_answer(&mut self) {
+        (self.standing.answered, self.standing.blame) = (true, None);
+    }
+
+    /// Returns whether it is at rest, and has made the requests of a turn at its address.
+    pub(super) fn has_had_turn_at_address(&self) -> bool {
+        self.asked >= TURN_REQUESTS && self.is_at_rest()
     }
 
     /// Its rules, while they hold.
@@ -290,6 +313,25 @@ impl Host {
     pub(super) fn memory(&self) -> usize {
         const TABLES: usize = 240;
         size_of::<Host>() + TABLES + self.origin_text.len() + RULES_IN_MEMORY * self.rules_bytes
+    }
+
+    /// Notes that it gets URLs from the disk side, as one that ran dry or that becomes active.
+    pub(super) fn note_refill(&mut self, ran_dry: bool, now: Time) {
+        self.refill_buffers = RefillPolicy::next_buffers(self.refill_buffers, ran_dry, now.since(self.refilled));
+        self.refilled = now;
+    }
+
+    /// Counts what a fetch brought; returns the pages.
+    pub(super) fn count_page(&mut self, feedback: &Feedback) -> u64 {
+        let pages = u64::from(feedback.counts_as_page);
+        self.standing.pages += pages;
+        self.standing.bytes = self.standing.bytes.saturating_add(feedback.bytes);
+        pages
+    }
+
+    /// URLs of it in memory, in flight, and in the base of its partition.
+    pub(super) fn queued(&self) -> u64 {
+        (self.buffer.len() + self.waiting.len() + self.flights.len() + self.received.len()) as u64 + self.base_left
     }
 }
 

@@ -13,10 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::Frontier;
 use super::tuning::{ENTRIES_SPARE, ERRAND_ASKS_AGAIN, NAME_REMEMBERED};
 use crate::clock::Time;
-use crate::disk;
 use crate::fingerprint::Fingerprint;
 
 /// The turns that were taken.
@@ -123,21 +121,6 @@ impl Ledger {
     fn turns(&self) -> MutexGuard<'_, Turns> {
         // every change is whole before the lock is given back
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Frontier {
-    /// Gives the ledger, if there is one, the hosts that rest by what was saved: the other frontiers of the process do
-    /// not know them, and may be led to one by a robots.txt that redirects. Hosts on the disk side are among them.
-    pub(super) fn enter_rests(&self, now: Time) -> disk::Result<()> {
-        let Some(ledger) = &self.options.ledger else { return Ok(()) };
-        for host in self.active.hosts() {
-            ledger.rest(host.origin, host.standing.backoff_until, now);
-            host.name_key.iter().for_each(|&name| ledger.rest(name, host.standing.due, now));
-        }
-        let mut enter = |origin, until| ledger.rest(origin, until, now);
-        let mut partitions = self.cold.partitions.iter();
-        partitions.try_for_each(|partition| partition.for_each_rest(now, self.options.forgiven, &mut enter))
     }
 }
 

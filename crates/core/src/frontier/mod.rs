@@ -28,10 +28,9 @@ mod activity;
 mod address;
 mod answers;
 mod budget;
-mod buffer;
+mod budgets;
 mod busiest;
 mod charge;
-mod cold;
 mod cold_side;
 mod dispatch;
 mod domains;
@@ -39,34 +38,31 @@ mod first_contacts;
 pub mod fuzzing;
 mod holds;
 mod host;
-mod jobs;
 mod ledger;
 mod line;
 mod look;
 mod names;
 mod options;
-mod outlook;
+mod pacing;
 mod partition;
 mod policy;
 mod politeness;
 mod prerequisite;
 mod queued;
+mod queues;
 mod received;
 mod record;
 mod reputation;
 mod rounds;
-mod saturation;
 mod schedule;
 mod share;
 mod silence;
 mod state;
 mod suspects;
 mod task;
-mod treatment;
 mod tuning;
 mod turns;
 pub mod verify;
-mod waiting;
 mod wire;
 mod writer;
 
@@ -82,30 +78,26 @@ use crate::disk::{Disk, Result};
 use crate::fingerprint::Fingerprint;
 use crate::web::scope::ScopeRules;
 
-use active::Active;
-use address::Addresses;
-use budget::Domains;
-use charge::Charges;
+use charge::Charge;
 use cold_side::ColdSide;
-use first_contacts::FirstContacts;
-use holds::Holds;
-use host::{Host, Item, WaitState};
-use names::Names;
-use partition::{Partition, domain_key};
+use host::{Host, Item};
+use pacing::LastEnd;
+use partition::domain_key;
+use queues::Queues;
 use reputation::Rounds;
-use schedule::Schedule;
-use suspects::Suspects;
-use tuning::COLD_PLACES_PART;
 use writer::Beginning;
 
+pub use active::Active;
 pub use activity::Activity;
+pub use budgets::Budgets;
 pub use busiest::BusyHost;
+pub use cold_side::ColdWait;
 pub use domains::{DomainLook, for_each_domain};
 pub use first_contacts::Contact;
 pub use ledger::Ledger;
 pub use look::{DomainRound, HostLook, Look, QueuePlace, Queued, Wanted, look, look_at_hosts};
 pub use options::{Budget, FrontierOptions, Politeness, Treatment, Treatments};
-pub use outlook::ColdWait;
+pub use pacing::Pacing;
 pub use partition::{FileState, PartitionDone, PartitionJob};
 pub use politeness::Forbidden;
 pub use prerequisite::Asked;
@@ -124,30 +116,7 @@ pub use turns::DUE_PRIORITY;
 /// All queues of a crawl.
 #[derive(Debug)]
 pub struct Frontier {
-    options: FrontierOptions,
-    decode_rules: RulesDecoder,
-    rng: fastrand::Rng,
-    active: Active,
-    schedule: Schedule,
-    addresses: Addresses,
-    names: Names,
-    first_contacts: FirstContacts,
-    suspects: Suspects,
-    domains: Domains,
-    cold: ColdSide,
-    /// Sequence number of the next URL or record.
-    sequence: u64,
-    /// The latest time that was passed in.
-    now: Time,
-    /// The beginning of this process's work with it.
-    beginning: Beginning,
-    holds: Holds,
-    /// Pages and bytes that were fetched of hosts that are not active, and that no record has yet.
-    charges: Charges,
-    /// Rules that leave queued URLs out.
-    rules: Option<ScopeRules>,
-    /// Budgets by supporters, where these are counted.
-    rounds: Option<Rounds>,
+    queues: Queues,
 }
 
 impl Frontier {
@@ -170,32 +139,23 @@ impl Frontier {
         disk.create_dir_all(dir)?;
         let partitions = options.partitions.clamp(1, 1 << 16).next_power_of_two();
         let count = saved.map_or(partitions, |saved| saved.state.partitions.len());
-        let fresh = saved.is_none() && clean;
-        let mut frontier = Frontier {
-            addresses: Addresses::with_floor(if fresh { now } else { now + options.politeness.delay_per_ip }),
-            first_contacts: FirstContacts::default(),
-            suspects: Suspects::default(),
+        let last = LastEnd { is_clean: clean, is_first: saved.is_none() };
+        let mut queues = Queues {
             decode_rules: rules,
-            rng: fastrand::Rng::with_seed(rng_seed),
             active: Active::default(),
-            schedule: Schedule::default(),
-            names: Names::asked_until(if clean { Time::ZERO } else { now }),
-            domains: Domains::default(),
+            pacing: Pacing::new(&options, rng_seed, last, now),
+            budgets: Budgets::new(&options, now),
             cold: ColdSide::new(disk, dir, options.memory, options.rounds.is_some(), count),
-            rounds: options.rounds.map(|budgets| Rounds::first(budgets, now)),
-            options,
-            sequence: 1,
+            sizes: options.sizes(),
             now,
             beginning: Beginning { at: now, sequence: 1 },
-            holds: Holds::new((!clean).then_some(now)),
-            charges: Charges::default(),
             rules: None,
         };
         if let Some(saved) = saved {
-            frontier.restore(saved, now)?;
+            saved.restore(&mut queues, now)?;
         }
-        frontier.cold.delete_unknown()?;
-        Ok(frontier)
+        queues.cold.delete_unknown()?;
+        Ok(Frontier { queues })
     }
 
     /// Takes in a URL of a host of which nothing else is known.
@@ -206,129 +166,44 @@ impl Frontier {
     /// Takes in a URL, and what the robots and DNS stores know of its host: that is of use where the frontier meets the
     /// host for the first time, and ignored where it has asked or learnt already.
     pub fn push_known_host(&mut self, url: QueuedUrl, known: Known, now: Time) -> Result<()> {
-        self.now = self.now.max(now);
-        let item = Item::new(url, self.sequence);
-        self.sequence += 1;
-        match self.active.find(item.url.origin) {
-            Some(index) => self.push_active(index, item, now),
-            None if self.may_start(&item)? => {
-                let totals = self.newcomer_totals(item.url.domain);
-                let index = self.activate(Host { newcomer: true, ..Host::of(&item.url) }, &totals);
-                self.learn_known(index, known, now);
-                self.buffer(index, item);
-                self.settle(index, now);
+        self.queues.now = self.queues.now.max(now);
+        let item = Item::new(url, self.queues.cold.take_number());
+        match self.queues.active.find(item.url.origin) {
+            Some(index) => self.queues.push_active(index, item, now),
+            None if self.queues.may_start(&item)? => {
+                let totals = self.queues.budgets.newcomer_totals(&self.queues.cold, item.url.domain);
+                let index = self.queues.activate(Host { newcomer: true, ..Host::of(&item.url) }, &totals);
+                self.queues.learn_known(index, known, now);
+                self.queues.buffer(index, item);
+                self.queues.settle(index, now);
                 Ok(())
             }
             None => {
-                self.introduce(&item, &known, now)?;
-                self.push_stranger(&item)
+                self.queues.cold.introduce(&item, &known, now)?;
+                self.queues.push_stranger(&item)
             }
         }
-    }
-
-    /// A URL of an active host enters its buffer if nothing that comes before it may be on the disk side.
-    fn push_active(&mut self, index: u32, item: Item, now: Time) -> Result<()> {
-        let host = self.active.host(index);
-        let before_last = host.buffer.back().is_some_and(|last| item.order() < last.order());
-        let room = host.buffer.len() < self.refill_policy().pushed_max();
-        if before_last || (room && !host.has_cold()) {
-            let surplus = !room;
-            self.buffer(index, item);
-            if surplus && let Some(last) = self.unbuffer_last(index) {
-                self.push_behind(index, &last)?;
-            }
-            if self.lacks_urls(index, now) {
-                self.settle(index, now);
-            }
-            Ok(())
-        } else {
-            self.push_behind(index, &item)
-        }
-    }
-
-    /// A URL of an active host goes to the disk side.
-    fn push_behind(&mut self, index: u32, item: &Item) -> Result<()> {
-        self.active.host_mut(index).may_tail = true;
-        self.note_thirst(index);
-        self.push_cold(item)
-    }
-
-    /// Returns whether a URL of a host that is not active can make it so: nothing of it is on the disk side, and there
-    /// is room. A quarter of the places are left to hosts from the disk side, if there are any.
-    fn may_start(&mut self, item: &Item) -> Result<bool> {
-        let (origin, domain) = (item.url.origin, item.url.domain);
-        let partition = &self.cold.partitions[self.partition_of(domain)];
-        if partition.may_hold(origin) {
-            return Ok(false);
-        }
-        if !self.has_share(domain) || self.domain_rests(domain) {
-            return Ok(false);
-        }
-        let all = self.options.active_hosts.max(1);
-        if self.cold.urls > 0 && self.active.newcomers >= (all * (COLD_PLACES_PART - 1) / COLD_PLACES_PART).max(1) {
-            return Ok(false);
-        }
-        // Asked last, for the host that makes room may have been the last one of this domain.
-        Ok(self.make_room()? && self.knows_totals_of(domain))
-    }
-
-    /// Returns whether the totals of a domain are known here, or do not matter.
-    fn knows_totals_of(&self, domain: Fingerprint) -> bool {
-        let (partition, counts) = (&self.cold.partitions[self.partition_of(domain)], self.rounds.is_some());
-        (self.options.budget.pages_per_domain.is_none() && !counts)
-            || self.domains.get(domain).is_some()
-            || !partition.may_hold(domain_key(domain))
-            || counts && partition.knows_all_of(domain)
-    }
-
-    /// Returns the number of the partition to which a domain belongs.
-    fn partition_of(&self, domain: Fingerprint) -> usize {
-        self.cold.number_of(domain)
-    }
-
-    /// Returns whether the host of `origin` is active: its robots and DNS answers are here or in progress.
-    pub fn knows(&self, origin: Fingerprint) -> bool {
-        self.active.find(origin).is_some()
     }
 
     /// Takes in what has become known of a host besides its own answers. Ignored if it is not active, and where it is
     /// asking.
     pub fn preset(&mut self, origin: Fingerprint, known: Known, now: Time) {
-        self.now = self.now.max(now);
-        let Some(index) = self.active.find(origin) else { return };
-        if self.active.host(index).pending.is_none() {
-            self.learn_known(index, known, now);
-            self.settle(index, now);
+        self.queues.now = self.queues.now.max(now);
+        let Some(index) = self.queues.active.find(origin) else { return };
+        if self.queues.active.host(index).pending.is_none() {
+            self.queues.learn_known(index, known, now);
+            self.queues.settle(index, now);
         }
     }
 
-    fn learn_known(&mut self, index: u32, known: Known, now: Time) {
-        let host = self.active.host_mut(index);
-        let domain = host.domain;
-        let has_rules = host.rules.as_ref().is_some_and(|&(_, expires)| expires > now);
-        let has_addresses = host.addresses.as_ref().is_some_and(|&(_, expires)| expires > now);
-        if !has_rules {
-            host.standing.learn(&known, now);
-        }
-        if let Some((rules, expires)) = known.rules.filter(|_| !has_rules) {
-            self.set_rules(index, rules, expires);
-        }
-        if let Some((list, expires)) = known.addresses.filter(|(list, _)| !has_addresses && !list.is_empty()) {
-            // At a saturated address the host has to go the long way, which ends on the disk side.
-            if !self.is_saturated(list[0], domain) {
-                self.set_addresses(index, list, expires);
-            }
-        }
+    /// Returns the pace of hosts.
+    pub fn pacing(&self) -> &Pacing {
+        &self.queues.pacing
     }
 
-    /// Returns the delays and limits with which hosts are treated.
-    pub fn politeness(&self) -> &Politeness {
-        &self.options.politeness
-    }
-
-    /// Returns the limits of what is fetched of a host and of a domain.
-    pub fn budget(&self) -> &Budget {
-        &self.options.budget
+    /// Returns the pace of hosts, to change it.
+    pub fn pacing_mut(&mut self) -> &mut Pacing {
+        &mut self.queues.pacing
     }
 
     /// Takes over politeness, budgets and the time after which hosts are given up, where they were changed.
@@ -339,79 +214,214 @@ impl Frontier {
         treatments: Option<Arc<dyn Treatments>>,
         give_up: Duration,
     ) {
-        (self.options.politeness, self.options.budget) = (politeness, budget);
-        self.options.give_up = give_up;
-        let had_some = std::mem::replace(&mut self.options.treatments, treatments).is_some();
-        if had_some || self.options.treatments.is_some() {
-            self.treat_anew();
+        self.queues.budgets.reconfigure(budget);
+        if self.queues.pacing.reconfigure(politeness, treatments, give_up) {
+            self.queues.treat_anew();
         }
+    }
+
+    /// Returns the budgets of hosts and domains.
+    pub fn budgets(&self) -> &Budgets {
+        &self.queues.budgets
     }
 
     /// Lets URLs that `rules` exclude leave by [`Task::Drop`] from now on, however long they have been queued.
     pub fn exclude_by(&mut self, rules: ScopeRules) {
-        self.rules = Some(rules);
+        self.queues.rules = Some(rules);
     }
 
     /// URLs that wait, in memory and on disk; those in flight are not among them.
     pub fn queued(&self) -> u64 {
-        self.active.buffered + self.cold.urls
-    }
-
-    /// Tasks that are out and not answered.
-    #[cfg(test)]
-    pub fn in_flight(&self) -> usize {
-        self.active.in_flight
-    }
-
-    /// Hosts of which something may be done at `now`, as far as their own time is concerned.
-    pub fn ready_hosts(&self, now: Time) -> usize {
-        let ready = |host: &&Host| matches!(host.place, WaitState::Scheduled(due) if due <= now);
-        self.active.hosts().filter(ready).count()
+        self.queues.active.buffered + self.queues.cold.urls
     }
 
     /// Returns whether [`Frontier::next`] has something to look at now, without counting it.
     pub fn has_ready(&self, now: Time) -> bool {
-        self.schedule.next_due().is_some_and(|due| due <= now)
-    }
-
-    /// Hosts with URLs in memory that have to wait: for their time, their address, or their domain's budget or round.
-    pub fn waiting_hosts(&self, now: Time) -> usize {
-        let waits = |host: &&Host| match host.place {
-            WaitState::Scheduled(due) => due > now,
-            WaitState::Address | WaitState::Name | WaitState::Domain | WaitState::Suspect | WaitState::Round => true,
-            WaitState::Nowhere | WaitState::Idle => false,
-        };
-        self.active.hosts().filter(waits).count()
-    }
-
-    /// Hosts in memory.
-    pub fn active_hosts(&self) -> usize {
-        self.active.len()
-    }
-
-    /// Bytes of memory that they and their URLs take.
-    pub fn active_bytes(&self) -> usize {
-        self.active.bytes
+        self.queues.pacing.lines.has_ready(now)
     }
 
     /// Returns whether nothing is queued, in flight, or in a job.
     pub fn is_idle(&self) -> bool {
-        self.queued() == 0 && self.active.in_flight == 0 && self.cold.jobs_out == 0
+        self.queued() == 0 && self.queues.active.in_flight == 0 && self.queues.cold.jobs_out == 0
     }
 
     /// Returns whether nothing is ready while something is on the disk side.
     pub fn starving(&self, now: Time) -> bool {
-        self.cold.urls > 0 && !self.has_ready(now)
+        self.queues.cold.urls > 0 && !self.has_ready(now)
     }
 
     /// Returns the time at which [`Frontier::next`] or [`Frontier::next_job`] may have something that they have not
     /// now.
     pub fn next_due(&self) -> Option<Time> {
-        let due = |partition: &Partition| policy::next_due(&partition.snapshot(), &self.cold.merges, self.now);
-        let cold = self.cold.partitions.iter().filter_map(due).min();
-        match (self.schedule.next_due(), cold) {
+        match (self.queues.pacing.lines.next_due(), self.queues.cold.next_due(self.queues.now)) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
+    }
+
+    /// One more domain links to `domain`. Nothing happens where supporters are not counted.
+    pub fn support(&mut self, domain: Fingerprint) -> Result<()> {
+        self.queues.budgets.support(&mut self.queues.cold, domain, self.queues.now)
+    }
+
+    /// A seed is of `domain`.
+    pub fn note_seed(&mut self, domain: Fingerprint) -> Result<()> {
+        self.queues.budgets.note_seed(&mut self.queues.cold, domain, self.queues.now)
+    }
+
+    /// The quarters that a link of a domain is [worth](quarters_of). That of an active one is in memory; of any
+    /// other, as in a replay, its partition is read.
+    pub fn standing(&self, domain: Fingerprint) -> Result<u64> {
+        self.queues.budgets.standing(&self.queues.cold, domain)
+    }
+
+    /// All requests have begun that can at `now`; `has_idle_workers` if some workers are left that may make more.
+    pub fn note_workers(&mut self, has_idle_workers: bool, now: Time) {
+        let counts = self.queues.budgets.round_number().is_some();
+        let is_idle = has_idle_workers && counts && !self.has_ready(now) && self.queues.has_resting();
+        self.queues.budgets.note_workers(is_idle, now);
+    }
+
+    /// The round that goes on, while something waits for the next one and that may begin by what was asked for so far.
+    pub fn round_that_may_end(&self) -> Option<u32> {
+        let round = self.queues.budgets.round_that_may_end()?;
+        self.queues.has_resting().then_some(round)
+    }
+
+    /// Returns the time at which the next round begins, if nothing else happens: where a worker is idle, no host with
+    /// budget is ready, and something waits for the next round. What else may bring such a host, here or, with
+    /// `is_fed`, on its way to the frontier, holds it up for a small part of the round alone.
+    pub fn round_due(&self, now: Time, is_fed: bool) -> Option<Time> {
+        self.queues.budgets.round_number()?;
+        if self.has_ready(now) || !self.queues.has_resting() {
+            return None;
+        }
+        let feeds_itself = || self.queues.active.busy > 0 || self.queues.cold.is_at_work(now);
+        self.queues.budgets.round_due(self.queues.pacing.politeness().delay_min, is_fed || feeds_itself(), now)
+    }
+
+    /// Begins the next round: everything that rests has its budget again.
+    pub fn begin_round(&mut self, now: Time) {
+        self.queues.now = self.queues.now.max(now);
+        if self.queues.budgets.begin_round(&self.queues.cold, now) {
+            self.queues.wake_resting(now);
+        }
+    }
+
+    /// Looks up again what supporters are worth, where many have come since that was done: what rests may have more
+    /// in this round than it had. Whether it was done.
+    pub fn follow_supporters(&mut self, now: Time) -> bool {
+        self.queues.now = self.queues.now.max(now);
+        let is_looked_up = self.queues.budgets.look_at_supporters(&self.queues.cold, Rounds::is_look_due);
+        if is_looked_up {
+            self.queues.wake_resting(now);
+        }
+        is_looked_up
+    }
+
+    /// The round that goes on, where there are rounds, and what domains may have in it.
+    pub fn round(&self) -> Option<(RoundLook, RoundBudgets)> {
+        let rounds = self.queues.budgets.kept_rounds()?;
+        let look = RoundLook {
+            number: rounds.now.number,
+            limit: rounds.now.limit,
+            begun: rounds.now.begun,
+            resting_hosts: self.queues.active.resting_hosts as u64,
+            has_resting: self.queues.has_resting(),
+        };
+        Some((look, rounds.now.budgets()))
+    }
+
+    /// The wait of hosts on the disk side, where no host is ready and nothing is to be done for one there before.
+    pub fn cold_wait(&self, now: Time) -> Option<ColdWait> {
+        if self.has_ready(now) || self.queues.cold.is_at_work(now) {
+            return None;
+        }
+        self.queues.cold.wait(now)
+    }
+
+    /// Returns whether every active host that has anything to do was asked and never answered; where no host has
+    /// anything to do, whether there are URLs on the disk side.
+    pub fn only_silent_active(&self) -> bool {
+        self.queues.active.are_all_silent().unwrap_or(self.queues.cold.urls > 0)
+    }
+
+    /// Finds out what the disk side holds other than URLs of active hosts; reads the directories of all bases.
+    pub fn cold_silence(&self) -> Result<ColdSilence> {
+        self.queues.cold.silence()
+    }
+
+    /// Returns the limits of what is fetched of `host`.
+    pub fn budget_for(&self, host: &str) -> Budget {
+        self.queues.pacing.treatment_of(host).map_or(self.queues.budgets.limits, |treatment| treatment.budget)
+    }
+
+    /// A page of `domain` makes the crawl fetch a page of another domain, which counts as one of its own. Says whether
+    /// the budget of `domain` has room for it, pages in flight included; then it is charged, as part of the next cut.
+    ///
+    /// Of a domain without active hosts, which only a replay meets, the base on disk is not read: what was merged into
+    /// it does not count here.
+    pub fn charge_requisite(&mut self, domain: Fingerprint) -> Result<bool> {
+        self.queues.budgets.charge_requisite(&mut self.queues.cold, domain, self.queues.now)
+    }
+
+    /// Charges an origin and its domain for this many pages and bytes, which were fetched without the frontier: a
+    /// replay found them.
+    pub fn charge(&mut self, origin: Fingerprint, domain: Fingerprint, pages: u64, bytes: u64) -> Result<()> {
+        self.queues.budgets.charge_domain(&mut self.queues.cold, domain, pages, self.queues.now)?;
+        let charge = Charge { domain, pages, bytes };
+        let Some(index) = self.queues.active.find(origin) else {
+            self.queues.budgets.charge_stranger(origin, charge);
+            return Ok(());
+        };
+        charge.put_on(&mut self.queues.active.host_mut(index).standing);
+        if self.queues.active.host(index).pending.is_none() {
+            self.queues.settle(index, self.queues.now);
+        }
+        Ok(())
+    }
+
+    /// Makes records of the charges of hosts of which the disk side has none, or one that is in memory.
+    pub fn record_charges(&mut self) -> Result<()> {
+        self.queues.budgets.record_charges(&mut self.queues.cold, self.queues.now)
+    }
+
+    /// The host that `key` names, an origin or all origins of a name, must not be contacted before `until`: from the
+    /// log of long back-offs, after a restart.
+    pub fn hold(&mut self, key: Fingerprint, until: Time, now: Time) {
+        self.queues.pacing.hold(&mut self.queues.active, key, until, now);
+    }
+
+    /// A job that should be done now, if there is one and not too many are out (`frontier::policy`). `starving` allows
+    /// merges that cost more than they should (see [`Frontier::starving`]).
+    pub fn next_job(&mut self, starving: bool) -> Result<Option<PartitionJob>> {
+        self.queues.next_job(starving)
+    }
+
+    /// Takes over what a job brought.
+    pub fn finish_job(&mut self, done: PartitionDone, now: Time) -> Result<()> {
+        self.queues.finish_job(done, now)
+    }
+
+    /// Cuts: appends what is in memory to `ram`, and says which files belong to the cut and which of them have to be
+    /// synced. The bytes appended here are what [`Frontier::open`] wants again.
+    pub fn cut(&mut self, ram: &mut Vec<u8>) -> Result<FrontierCut> {
+        Ok(FrontierCut::of(&mut self.queues, ram))
+    }
+
+    /// The first `limit` hosts that are being asked, or are asked next; where there are fewer, the URLs that come
+    /// after those too.
+    pub fn activity(&self, now: Time, limit: usize) -> Vec<Activity> {
+        Activity::upcoming(&self.queues.active, &self.queues.pacing, now, limit)
+    }
+
+    /// Returns the hosts in memory.
+    pub fn active(&self) -> &Active {
+        &self.queues.active
+    }
+
+    /// Returns the hosts in memory, to note what came of requests to them.
+    pub fn active_mut(&mut self) -> &mut Active {
+        &mut self.queues.active
     }
 }

@@ -13,10 +13,10 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
-use super::Frontier;
-use super::host::WaitState;
-use super::schedule::{Entry, HostRef};
-use super::task::Task;
+use super::active::Active;
+use super::host::{Host, WaitState};
+use super::options::Politeness;
+use super::schedule::HostRef;
 use super::tuning::{NAME_REMEMBERED, NAMES_RESTING_MAX, NAMES_SPARE};
 use crate::clock::Time;
 use crate::fingerprint::ByFingerprint;
@@ -77,7 +77,7 @@ impl Names {
     }
 
     /// Returns the time until which an answer of one of its origins holds `name` back.
-    fn rests_until(&self, name: Fingerprint) -> Time {
+    pub(super) fn rests_until(&self, name: Fingerprint) -> Time {
         self.map.get(&name).map_or(Time::ZERO, |name| name.rests_until)
     }
 
@@ -161,7 +161,7 @@ impl Names {
     }
 
     /// An origin of `name` is active from now on.
-    fn enter(&mut self, name: Fingerprint, now: Time) {
+    pub(super) fn enter(&mut self, name: Fingerprint, now: Time) {
         self.entry(name, now).origins += 1;
     }
 
@@ -213,6 +213,87 @@ impl Names {
         saved.sort_unstable_by_key(|saved| saved.name);
         saved
     }
+
+    /// Returns the time from which on the name of a host is free for it, as far as requests that are over are
+    /// concerned.
+    fn free_for(&self, host: &Host, politeness: &Politeness) -> Option<Time> {
+        let Some(name) = host.name_key else { return Some(Time::ZERO) };
+        let own = match host.crawl_delay() {
+            // those who ask for nothing have it from the request before
+            None => Duration::ZERO,
+            asked => politeness.delay(Duration::ZERO, asked),
+        };
+        self.free_at(name, own, politeness.connections_per_host.max(1))
+    }
+
+    /// Returns whether `name` is free for `host` at `now`, and nobody waits in line there.
+    pub(super) fn is_free(&self, name: Fingerprint, host: &Host, politeness: &Politeness, now: Time) -> bool {
+        !self.has_line(name) && self.free_for(host, politeness).is_some_and(|time| time <= now)
+    }
+
+    /// Lets a host wait in line at `name`.
+    pub(super) fn wait(&mut self, name: Fingerprint, host: HostRef, now: Time) {
+        self.entry(name, now).line.get_or_insert_default().waiting.push_back(host);
+    }
+
+    /// The first host in line at `name`; those that have gone elsewhere lose their place.
+    fn first_in_line(&mut self, name: Fingerprint, active: &Active) -> Option<u32> {
+        let line = self.map.get_mut(&name)?.line.as_mut()?;
+        loop {
+            let index = active.resolve(*line.waiting.front()?);
+            match index.filter(|&index| active.host(index).place == WaitState::Name) {
+                Some(index) => return Some(index),
+                None => line.waiting.pop_front(),
+            };
+        }
+    }
+
+    /// Returns the time at which the line at `name` has to come up, which is when its first host may go on, unless it
+    /// is known already or a request has to end before. A line without hosts goes.
+    pub(super) fn reschedule(&mut self, name: Fingerprint, active: &Active, politeness: &Politeness) -> Option<Time> {
+        let first = self.first_in_line(name, active);
+        let due = first.and_then(|index| self.free_for(active.host(index), politeness));
+        let entry = self.map.get_mut(&name)?;
+        let line = entry.line.as_mut()?;
+        if first.is_none() {
+            entry.line = None;
+            return None;
+        }
+        let due = due.filter(|&due| line.scheduled.is_none_or(|scheduled| due < scheduled))?;
+        line.scheduled = Some(due);
+        Some(due)
+    }
+
+    /// Says whether the line at `name` comes up at `due`; then it is not in the schedule any more.
+    pub(super) fn begin_turns(&mut self, name: Fingerprint, due: Time) -> bool {
+        let line = self.map.get_mut(&name).and_then(|name| name.line.as_mut());
+        let Some(line) = line.filter(|line| line.scheduled == Some(due)) else { return false };
+        line.scheduled = None;
+        true
+    }
+
+    /// Takes the first host out of the line at `name`, if it may go on at `now`.
+    pub(super) fn pop(
+        &mut self,
+        name: Fingerprint,
+        active: &Active,
+        politeness: &Politeness,
+        now: Time,
+    ) -> Option<u32> {
+        let index = self.first_in_line(name, active)?;
+        self.free_for(active.host(index), politeness).filter(|&time| time <= now)?;
+        self.map.get_mut(&name)?.line.as_mut()?.waiting.pop_front();
+        Some(index)
+    }
+
+    /// Holds all origins of `name` back until `until`, and returns those that wait in line: they may leave meanwhile.
+    pub(super) fn hold_line(&mut self, name: Fingerprint, until: Time) -> Vec<HostRef> {
+        if !self.hold(name, until) {
+            return Vec::new();
+        }
+        let line = self.map.get_mut(&name).and_then(|name| name.line.take());
+        line.into_iter().flat_map(|line| line.waiting).collect()
+    }
 }
 
 impl Name {
@@ -222,125 +303,6 @@ impl Name {
 
     fn owes(&self, now: Time) -> bool {
         self.due.max(self.rests_until) > now
-    }
-}
-
-impl Frontier {
-    /// An active host belongs to `name` from now on, if that was not known before.
-    pub(super) fn enter_name(&mut self, index: u32, name: Fingerprint) {
-        let host = self.active.host_mut(index);
-        if host.is_named {
-            return;
-        }
-        (host.name_key, host.is_named) = (Some(name), true);
-        let now = self.now;
-        self.names.enter(name, now);
-        if let Some(until) = self.holds.meet(name) {
-            self.names.hold(name, until);
-        }
-    }
-
-    /// Returns whether the name of a host whose time has come is free at `now`; otherwise the host waits in line for
-    /// its turn.
-    pub(super) fn has_turn(&mut self, index: u32, now: Time) -> bool {
-        let Some(name) = self.active.host(index).name_key else { return true };
-        let is_free = !self.names.has_line(name) && self.name_free_at(index).is_some_and(|time| time <= now);
-        if !is_free {
-            self.active.host_mut(index).place = WaitState::Name;
-            let reference = self.active.reference(index);
-            let line = self.names.entry(name, now).line.get_or_insert_default();
-            line.waiting.push_back(reference);
-            self.schedule_name(name);
-        }
-        is_free
-    }
-
-    /// Takes over what other origins of its name have learnt: how long the name is to be left alone.
-    pub(super) fn rest_with_name(&mut self, index: u32) {
-        let host = self.active.host_mut(index);
-        if let Some(name) = host.name_key {
-            host.standing.backoff_until = host.standing.backoff_until.max(self.names.rests_until(name));
-        }
-    }
-
-    /// Returns the time from which on the name of a host is free for it, as far as requests that are over are
-    /// concerned.
-    fn name_free_at(&self, index: u32) -> Option<Time> {
-        let host = self.active.host(index);
-        let Some(name) = host.name_key else { return Some(Time::ZERO) };
-        let politeness = &self.options.politeness;
-        let own = match host.crawl_delay() {
-            // those who ask for nothing have it from the request before
-            None => Duration::ZERO,
-            asked => politeness.delay(Duration::ZERO, asked),
-        };
-        self.names.free_at(name, own, politeness.connections_per_host.max(1))
-    }
-
-    /// The first host in line at `name`; those that have gone elsewhere lose their place.
-    fn first_in_line(&mut self, name: Fingerprint) -> Option<u32> {
-        let line = self.names.map.get_mut(&name)?.line.as_mut()?;
-        loop {
-            let index = self.active.resolve(*line.waiting.front()?);
-            match index.filter(|&index| self.active.host(index).place == WaitState::Name) {
-                Some(index) => return Some(index),
-                None => line.waiting.pop_front(),
-            };
-        }
-    }
-
-    /// Lets a line come up when its first host may go on, unless a request has to end before.
-    pub(super) fn schedule_name(&mut self, name: Fingerprint) {
-        let first = self.first_in_line(name);
-        let due = first.and_then(|index| self.name_free_at(index));
-        let Some(entry) = self.names.map.get_mut(&name) else { return };
-        let Some(line) = &mut entry.line else { return };
-        if first.is_none() {
-            entry.line = None;
-        } else if let Some(due) = due
-            && line.scheduled.is_none_or(|scheduled| due < scheduled)
-        {
-            line.scheduled = Some(due);
-            self.schedule.push(due, Entry::Name(name), None);
-        }
-    }
-
-    /// The line at `name` comes up: those who wait there have their turn until one uses it.
-    pub(super) fn serve_name(&mut self, name: Fingerprint, due: Time, now: Time) -> Option<Task> {
-        let line = self.names.map.get_mut(&name)?.line.as_mut()?;
-        if line.scheduled != Some(due) {
-            return None;
-        }
-        line.scheduled = None;
-        let mut task = None;
-        while task.is_none()
-            && let Some(index) = self.first_in_line(name)
-            && self.name_free_at(index).is_some_and(|time| time <= now)
-        {
-            if let Some(line) = self.names.map.get_mut(&name).and_then(|name| name.line.as_mut()) {
-                line.waiting.pop_front();
-            }
-            task = self.attempt(index, now, true);
-        }
-        self.schedule_name(name);
-        task
-    }
-
-    /// Holds all origins of `name` back until `until`.
-    pub(super) fn hold_name(&mut self, name: Fingerprint, until: Time, now: Time) {
-        if !self.names.hold(name, until) {
-            return;
-        }
-        let line = self.names.map.get_mut(&name).and_then(|name| name.line.take());
-        for reference in line.into_iter().flat_map(|line| line.waiting) {
-            if let Some(index) = self.active.resolve(reference)
-                && self.active.host(index).place == WaitState::Name
-            {
-                // they may leave meanwhile
-                self.rest_with_name(index);
-                self.settle(index, now);
-            }
-        }
     }
 }
 

@@ -51,6 +51,35 @@ pub struct FrontierOptions {
     pub ledger: Option<Arc<Ledger>>,
 }
 
+/// The sizes among the options, which stay as they are while a frontier is open.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub memory: usize,
+    pub active_hosts: usize,
+    pub buffer_urls: usize,
+    pub block_bytes: usize,
+    pub forgiven: Time,
+    pub per_address_active_max: usize,
+    pub per_domain_active_max: usize,
+}
+
+impl FrontierOptions {
+    /// Returns the sizes.
+    pub(super) fn sizes(&self) -> Sizes {
+        let FrontierOptions { memory, active_hosts, buffer_urls, block_bytes, forgiven, .. } = *self;
+        let (per_address_active_max, per_domain_active_max) = (self.per_address_active_max, self.per_domain_active_max);
+        Sizes {
+            memory,
+            active_hosts,
+            buffer_urls,
+            block_bytes,
+            forgiven,
+            per_address_active_max,
+            per_domain_active_max,
+        }
+    }
+}
+
 impl Default for FrontierOptions {
     fn default() -> Self {
         FrontierOptions {

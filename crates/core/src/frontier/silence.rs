@@ -1,17 +1,13 @@
 //! Hosts that were asked and never answered, and hosts that rest: who they are, why, until when.
 //!
-//! Anyone who owns the frontier says what came of an attempt ([`Frontier::blame`], [`Frontier::heard`]); it is kept
+//! Anyone who owns the frontier says what came of an attempt ([`Active::blame`], [`Frontier::heard`](super::Frontier::heard)); it is kept
 //! with the host, in memory and on the disk side, until the host answers. That a crawl has nothing left but such hosts
 //! is asked seldom: of the active side by a pass over it, which the first other host ends, and of the disk side by a
 //! pass over the directories of all bases.
 
-use super::Frontier;
 use super::active::Active;
 use super::host::{Host, WaitState};
-use super::task::HostId;
 use crate::clock::Time;
-use crate::disk::Result;
-use crate::fingerprint::Fingerprint;
 use crate::outcome::HostFault;
 
 /// A host that cannot be asked now.
@@ -53,74 +49,17 @@ pub enum ColdSilence {
     Unsorted,
 }
 
-impl Frontier {
-    /// A request for `host` brought nothing, or its name no address.
-    pub fn blame(&mut self, host: HostId, blame: HostFault) {
-        if let Some(index) = self.active.resolve_id(host) {
-            self.active.host_mut(index).standing.blame = Some(blame);
-        }
-    }
-
-    /// `host` answered a request.
-    pub fn heard(&mut self, host: HostId) {
-        if let Some(index) = self.active.resolve_id(host) {
-            self.note_answer(index);
-        }
-    }
-
-    /// Takes `host` for one that never answered, because of `fault`, until a request to it is answered again.
-    pub fn fall_silent(&mut self, host: HostId, fault: HostFault) {
-        if let Some(index) = self.active.resolve_id(host) {
-            let standing = &mut self.active.host_mut(index).standing;
-            (standing.answered, standing.blame) = (false, Some(fault));
-        }
-    }
-
-    pub(super) fn note_answer(&mut self, index: u32) {
-        self.end_contact(index, Some(true));
-        let standing = &mut self.active.host_mut(index).standing;
-        (standing.answered, standing.blame) = (true, None);
-    }
-
-    /// Returns the cause for which the host of `origin` delivers nothing, while it is active.
-    pub fn blame_of(&self, origin: Fingerprint) -> Option<HostFault> {
-        self.active.host(self.active.find(origin)?).standing.blame
-    }
-
-    /// Returns whether every active host that has anything to do was asked and never answered; where no host has
-    /// anything to do, whether there are URLs on the disk side.
-    pub fn only_silent_active(&self) -> bool {
-        let mut silent = self.active.hosts().filter(|host| has_work(host)).map(|host| host.standing.is_silent());
-        match silent.next() {
-            None => self.cold.urls > 0,
-            Some(first) => first && silent.all(|silent| silent),
-        }
-    }
-
-    /// Finds out what the disk side holds other than URLs of active hosts; reads the directories of all bases.
-    pub fn cold_silence(&self) -> Result<ColdSilence> {
-        if self.cold.urls == 0 {
-            return Ok(ColdSilence::Silent);
-        }
-        for partition in &self.cold.partitions {
-            if partition.busy {
-                return Ok(ColdSilence::Unsorted);
-            }
-            if !partition.is_silent()? {
-                return Ok(ColdSilence::Others);
-            }
-        }
-        let unsorted = self
-            .cold
-            .partitions
-            .iter()
-            .any(|partition| partition.recent.urls > 0 && partition.recent.has_first_contacts);
-        Ok(if unsorted { ColdSilence::Unsorted } else { ColdSilence::Silent })
+impl Active {
+    /// Returns whether every host that has anything to do was asked and never answered; `None` where no host has anything
+    /// to do.
+    pub(super) fn are_all_silent(&self) -> Option<bool> {
+        let mut silent = self.hosts().filter(|host| has_work(host)).map(|host| host.standing.is_silent());
+        silent.next().map(|first| first && silent.all(|silent| silent))
     }
 
     /// Hosts in memory that rest at `now`, of which `longest` are named.
     pub fn resting(&self, now: Time, longest: usize) -> Resting {
-        resting(&self.active, now, longest)
+        resting(self, now, longest)
     }
 }
 

@@ -5,20 +5,18 @@
 //! with the URLs that are in flight (they are first of their host again). A take or merge that is in progress is as if
 //! it had not begun: what it reads stays until the next cut holds. docs/FORMATS.md draws the section.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Frontier;
 use super::QueuedUrl;
-use super::charge::Charges;
 use super::host::{Host, Item};
 use super::partition::{Cursor, FileState, Filter, HostKey, Partition, Recent, Spot};
+use super::queues::Queues;
 use super::record::HostRecord;
-use super::reputation::{DomainTotals, Saved, SavedDomain};
+use super::reputation::DomainTotals;
 use super::tuning::BACKOFF_MAX;
 use super::wire::{self, Reader};
 use super::writer::{Beginning, Writer};
@@ -72,16 +70,16 @@ pub struct FrontierCut {
     pub superseded: Vec<PathBuf>,
 }
 
-impl Frontier {
+impl FrontierCut {
     /// Cuts: appends what is in memory to `ram`, and says which files belong to the cut and which of them have to be
     /// synced. The bytes appended here are what [`Frontier::open`] wants again.
-    pub fn cut(&mut self, ram: &mut Vec<u8>) -> Result<FrontierCut> {
+    pub(super) fn of(queues: &mut Queues, ram: &mut Vec<u8>) -> Self {
         let start = ram.len();
-        let arrays: usize = self.cold.partitions.iter().map(|partition| partition.array.len()).sum();
-        ram.reserve(arrays + self.active.bytes);
-        self.put_ram(ram);
+        let arrays: usize = queues.cold.partitions.iter().map(|partition| partition.array.len()).sum();
+        ram.reserve(arrays + queues.active.bytes);
+        FrontierCut::put_ram(queues, ram);
         let section = &ram[start..];
-        let partitions = self.cold.partitions.iter().map(|partition| PartitionState {
+        let partitions = queues.cold.partitions.iter().map(|partition| PartitionState {
             tails: partition.frozen.tails.iter().chain(&partition.recent.tails).copied().collect(),
             base: partition
                 .base
@@ -94,66 +92,34 @@ impl Frontier {
             ram_bytes: section.len() as u64,
             ram_crc: crc32fast::hash(section),
         };
-        let sync: Vec<_> = std::mem::take(&mut self.cold.files.unsynced).into_iter().collect();
-        let sync_dirs = if sync.is_empty() { Vec::new() } else { vec![self.cold.dir.to_path_buf()] };
-        let superseded = std::mem::take(&mut self.cold.files.superseded);
-        self.holds.forget_told();
-        Ok(FrontierCut { state, sync, sync_dirs, superseded })
+        let sync: Vec<_> = std::mem::take(&mut queues.cold.files.unsynced).into_iter().collect();
+        let sync_dirs = if sync.is_empty() { Vec::new() } else { vec![queues.cold.dir.to_path_buf()] };
+        let superseded = std::mem::take(&mut queues.cold.files.superseded);
+        queues.pacing.take_long_backoffs();
+        FrontierCut { state, sync, sync_dirs, superseded }
     }
 
-    fn put_ram(&self, out: &mut Vec<u8>) {
-        wire::put_varint(out, self.sequence);
-        for partition in &self.cold.partitions {
+    fn put_ram(queues: &Queues, out: &mut Vec<u8>) {
+        wire::put_varint(out, queues.cold.sequence);
+        for partition in &queues.cold.partitions {
             put_partition(out, partition);
         }
-        let domains = self.domains.sorted();
-        wire::put_varint(out, domains.len() as u64);
-        for (domain, entry) in domains {
-            wire::put_fingerprint(out, domain);
-            wire::put_varint(out, entry.known.pages);
-            wire::put_varint(out, entry.added.pages);
+        queues.budgets.put_domains(out);
+        wire::put_varint(out, queues.active.len() as u64);
+        for index in queues.active.indices() {
+            let host = queues.active.host(index);
+            put_host(out, host, queues.now);
         }
-        wire::put_varint(out, self.active.len() as u64);
-        for index in self.active.indices() {
-            let host = self.active.host(index);
-            put_host(out, host, self.now);
-        }
-        let mut holds: BTreeMap<_, _> = self.holds.unmet().map(|(key, until)| (key, (until, false))).collect();
-        for saved in self.names.saved(self.now) {
-            let (until, under_way) = holds.entry(saved.name).or_default();
-            *until = (*until).max(saved.until);
-            *under_way = saved.under_way;
-        }
-        holds.retain(|_, (until, under_way)| *under_way || *until > self.now);
-        wire::put_varint(out, holds.len() as u64);
-        for (key, (until, under_way)) in holds {
-            wire::put_fingerprint(out, key);
-            wire::put_time(out, until);
-            out.push(u8::from(under_way));
-        }
-        self.charges.put(out);
-        self.put_rounds(out);
+        queues.pacing.put_holds(out, queues.now);
+        queues.budgets.put_charges_and_rounds(&queues.cold, out);
     }
+}
 
-    /// Appends what is kept of rounds and supporters, where these are counted.
-    fn put_rounds(&self, out: &mut Vec<u8>) {
-        let Some(rounds) = &self.rounds else { return };
-        Saved::put_round(rounds, out);
-        for partition in &self.cold.partitions {
-            let mut domains: Vec<_> = partition.newer_domains().into_iter().collect();
-            domains.retain(|(_, totals)| !totals.is_plain());
-            let is_partial = partition.recent.is_partial || partition.frozen.is_partial;
-            Saved::put_partition(&partition.supporters, is_partial, &domains, out);
-        }
-        let active = self.domains.sorted().into_iter();
-        let active: Vec<SavedDomain> = active.map(|(domain, entry)| (domain, entry.known, entry.added)).collect();
-        Saved::put_active(&active, out);
-    }
-
+impl SavedFrontier<'_> {
     /// Takes up what was saved.
-    pub(super) fn restore(&mut self, saved: SavedFrontier<'_>, now: Time) -> Result<()> {
-        let SavedFrontier { state, ram, cut } = saved;
-        let path = self.cold.dir.join("active side in the checkpoint file");
+    pub(super) fn restore(self, queues: &mut Queues, now: Time) -> Result<()> {
+        let SavedFrontier { state, ram, cut } = self;
+        let path = queues.cold.dir.join("active side in the checkpoint file");
         let (bytes, sum) = (ram.len() as u64, crc32fast::hash(ram));
         if (bytes, sum) != (state.ram_bytes, state.ram_crc) {
             let expected = format!("{} bytes with checksum {:08x}", state.ram_bytes, state.ram_crc);
@@ -163,46 +129,46 @@ impl Frontier {
             return Err(Error::damaged(&path, 0, "a power of two of partitions", state.partitions.len().to_string()));
         }
         let mut reader = Reader::new(ram);
-        let hosts = self.read_ram(state, &mut reader, Era::before(now, cut), now);
+        let hosts = SavedFrontier::read_ram(queues, state, &mut reader, Era::before(now, cut), now);
         let hosts =
             hosts.ok_or_else(|| Error::damaged(&path, reader.position() as u64, "a saved frontier", "other bytes"))?;
-        for (partition, saved) in self.cold.partitions.iter_mut().zip(&state.partitions) {
+        for (partition, saved) in queues.cold.partitions.iter_mut().zip(&state.partitions) {
             partition.reopen(saved.base)?;
             partition.walk.wake_at(now);
-            self.cold.urls += partition.tail_urls() + partition.base_left();
+            queues.cold.urls += partition.tail_urls() + partition.base_left();
         }
         for SavedHost { mut host, items, under_way, written } in hosts {
-            if written <= self.options.forgiven {
+            if written <= queues.sizes.forgiven {
                 host.standing.forgive(now);
             }
             if under_way {
                 // its requests ended with the process that saved it, at the latest: nobody knows when
-                let politeness = self.politeness_for(host.name());
+                let politeness = queues.pacing.politeness_for(host.name());
                 let delay = politeness.delay(host.standing.pace, host.crawl_delay());
                 host.standing.due = host.standing.due.max(now + delay);
             }
-            let index = self.activate(host, &DomainTotals::default());
-            items.into_iter().for_each(|item| self.buffer(index, item));
-            let host = self.active.host(index);
+            let index = queues.activate(host, &DomainTotals::default());
+            items.into_iter().for_each(|item| queues.buffer(index, item));
+            let host = queues.active.host(index);
             if let Some(name) = host.name_key.filter(|_| under_way) {
-                self.names.rest(name, host.standing.due, now);
+                queues.pacing.rest_name(name, host.standing.due, now);
             }
-            self.settle(index, now);
+            queues.settle(index, now);
         }
-        self.domains.retain_inhabited();
-        self.enter_rests(now)
+        queues.budgets.forget_uninhabited();
+        queues.enter_rests(now)
     }
 
     fn read_ram(
-        &mut self,
+        queues: &mut Queues,
         state: &FrontierState,
         reader: &mut Reader<'_>,
         era: Era,
         now: Time,
     ) -> Option<Vec<SavedHost>> {
-        self.sequence = reader.varint()?;
-        self.beginning = Beginning { at: now, sequence: self.sequence };
-        for (partition, saved) in self.cold.partitions.iter_mut().zip(&state.partitions) {
+        queues.cold.sequence = reader.varint()?;
+        queues.beginning = Beginning { at: now, sequence: queues.cold.sequence };
+        for (partition, saved) in queues.cold.partitions.iter_mut().zip(&state.partitions) {
             read_partition(reader, partition)?;
             partition.recent.renew_records(Writer::Before(now))?;
             partition.recent.since = now;
@@ -210,40 +176,18 @@ impl Frontier {
             partition.recent.tails.clone_from(&saved.tails);
             partition.generation_next = saved.generation_next;
         }
-        for _ in 0..reader.varint()? {
-            let domain = reader.fingerprint()?;
-            let [known, added] = [reader.varint()?, reader.varint()?].map(DomainTotals::of_pages);
-            self.domains.restore(domain, known, added);
-        }
+        queues.budgets.read_domains(reader)?;
         let mut hosts = Vec::new();
         for _ in 0..reader.varint()? {
-            hosts.push(read_host(reader, now, self.decode_rules)?);
+            hosts.push(read_host(reader, now, queues.decode_rules)?);
         }
         for _ in 0..reader.varint()? {
             let (key, until, under_way) = (reader.fingerprint()?, reader.time()?, reader.u8()? != 0);
-            let rest = if under_way { self.delay_of_any() } else { Duration::ZERO };
-            self.hold(key, era.rest(until, BACKOFF_MAX).max(now + rest), now);
+            let rest = if under_way { queues.pacing.delay_of_any() } else { Duration::ZERO };
+            queues.pacing.hold(&mut queues.active, key, era.rest(until, BACKOFF_MAX).max(now + rest), now);
         }
-        self.charges = Charges::read(reader)?;
-        if let Some(saved) = Saved::read(reader, state.partitions.len())? {
-            self.go_on_with(saved, now);
-        }
+        queues.budgets.read_charges_and_rounds(&mut queues.cold, reader, now)?;
         reader.is_at_end().then_some(hosts)
-    }
-}
-
-impl Frontier {
-    /// Takes over what a cut kept of rounds and supporters. Where these are not counted now, their sums stay.
-    fn go_on_with(&mut self, saved: Saved, now: Time) {
-        if let Some(rounds) = &mut self.rounds {
-            rounds.go_on(saved.round, saved.limit, saved.begun.passed(now), now);
-        }
-        for (partition, saved) in self.cold.partitions.iter_mut().zip(saved.partitions) {
-            partition.take_saved(saved);
-        }
-        for (domain, known, added) in saved.active {
-            self.domains.restore(domain, known, added);
-        }
     }
 }
 

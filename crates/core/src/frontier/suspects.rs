@@ -10,11 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::ops::Bound;
 
-use super::Frontier;
-use super::host::WaitState;
-use super::schedule::{Entry, HostRef};
-use super::tuning::SUSPECTS_LOOK_EVERY;
-use crate::clock::Time;
+use super::schedule::HostRef;
 
 /// Lines of hosts by their networks.
 #[derive(Debug, Default)]
@@ -28,12 +24,12 @@ pub(super) struct Suspects {
 }
 
 impl Suspects {
-    fn push(&mut self, network: IpAddr, host: HostRef) {
+    pub(super) fn push(&mut self, network: IpAddr, host: HostRef) {
         self.lines.entry(network).or_default().push_back(host);
         self.len += 1;
     }
 
-    fn pop(&mut self, network: IpAddr) -> Option<HostRef> {
+    pub(super) fn pop(&mut self, network: IpAddr) -> Option<HostRef> {
         let line = self.lines.get_mut(&network)?;
         let first = line.pop_front();
         self.len -= usize::from(first.is_some());
@@ -44,7 +40,7 @@ impl Suspects {
     }
 
     /// The networks, the one first that comes after the one that had the last turn.
-    fn in_turn(&self) -> impl Iterator<Item = IpAddr> {
+    pub(super) fn in_turn(&self) -> impl Iterator<Item = IpAddr> {
         let after = self.last.map_or(Bound::Unbounded, Bound::Excluded);
         let had_turn = self.last.into_iter().flat_map(move |last| self.lines.range(..=last));
         self.lines.range((after, Bound::Unbounded)).chain(had_turn).map(|(&network, _)| network)
@@ -52,6 +48,21 @@ impl Suspects {
 
     pub(super) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Returns whether the lines have to come up, and are not in the schedule yet; from now on they are.
+    pub(super) fn is_look_due(&mut self) -> bool {
+        self.len > 0 && !std::mem::replace(&mut self.scheduled, true)
+    }
+
+    /// The lines have come up.
+    pub(super) fn note_look(&mut self) {
+        self.scheduled = false;
+    }
+
+    /// `network` had the last turn.
+    pub(super) fn note_turn(&mut self, network: IpAddr) {
+        self.last = Some(network);
     }
 
     /// Returns whether the lines are in the schedule.
@@ -64,60 +75,6 @@ impl Suspects {
         self.lines.values_mut().for_each(|line| line.retain(|&host| live(host)));
         self.lines.retain(|_, line| !line.is_empty());
         self.len = self.lines.values().map(VecDeque::len).sum();
-    }
-}
-
-impl Frontier {
-    /// A host that may not be contacted at `network` now waits until it may.
-    pub(super) fn wait_as_suspect(&mut self, index: u32, network: IpAddr, now: Time) {
-        self.put(index, WaitState::Suspect, now);
-        let reference = self.active.reference(index);
-        self.suspects.push(network, reference);
-        self.look_again(now);
-        self.sweep_schedule();
-    }
-
-    fn look_again(&mut self, now: Time) {
-        if self.suspects.len() > 0 && !std::mem::replace(&mut self.suspects.scheduled, true) {
-            self.schedule.push(now + SUSPECTS_LOOK_EVERY, Entry::Suspects, None);
-        }
-    }
-
-    /// Lets hosts come up: of networks that are silent as many as there are places, of others as many as these may
-    /// have.
-    pub(super) fn serve_suspects(&mut self, now: Time) {
-        self.suspects.scheduled = false;
-        let is_silent = |network: &IpAddr| self.first_contacts.is_silent(*network, now);
-        let (mut silent, others): (VecDeque<IpAddr>, VecDeque<IpAddr>) = self.suspects.in_turn().partition(is_silent);
-        for network in others {
-            self.wake_suspects(network, self.first_contacts.may_begin(network), now);
-        }
-        let mut places = self.first_contacts.room();
-        while places > 0
-            && let Some(network) = silent.pop_front()
-        {
-            if self.wake_suspects(network, 1, now) > 0 {
-                places -= 1;
-                self.suspects.last = Some(network);
-                silent.push_back(network);
-            }
-        }
-        self.look_again(now);
-    }
-
-    /// Lets the first `count` hosts of the line of `network` come up that still wait; how many that were.
-    pub(super) fn wake_suspects(&mut self, network: IpAddr, count: usize, now: Time) -> usize {
-        let mut woken = 0;
-        while woken < count
-            && let Some(reference) = self.suspects.pop(network)
-        {
-            let waits = |&index: &u32| self.active.host(index).place == WaitState::Suspect;
-            if let Some(index) = self.active.resolve(reference).filter(waits) {
-                self.come_again(index, now, now);
-                woken += 1;
-            }
-        }
-        woken
     }
 }
 

@@ -291,7 +291,7 @@ impl Engine {
                 self.asked_rules.keep(origin, Entry::Known { rules: rules.clone(), until, answer });
             }
             (None, None, _) => {
-                let until = now + self.stores.arrival.frontier.robots_back_off();
+                let until = now + self.stores.arrival.frontier.pacing().robots_back_off();
                 self.asked_rules.keep(origin, Entry::Unavailable(until));
             }
         }

@@ -70,10 +70,10 @@ impl Engine {
         let frontier = &mut self.stores.arrival.frontier;
         Gauges {
             queued: frontier.queued(),
-            hosts_ready: frontier.ready_hosts(now) as u64,
-            hosts_waiting: frontier.waiting_hosts(now) as u64,
-            hosts_active: frontier.active_hosts() as u64,
-            hosts_active_bytes: frontier.active_bytes() as u64,
+            hosts_ready: frontier.active().ready_hosts(now) as u64,
+            hosts_waiting: frontier.active().waiting_hosts(now) as u64,
+            hosts_active: frontier.active().count() as u64,
+            hosts_active_bytes: frontier.active().memory() as u64,
             in_flight,
             keys_pending: pending,
             keys_seen: seen_keys,
@@ -83,7 +83,8 @@ impl Engine {
             workers: self.requests.workers(),
             constraints,
             limits,
-            longest_queue_ms: u64::try_from(frontier.longest_queue().as_millis()).unwrap_or(u64::MAX),
+            longest_queue_ms: u64::try_from(frontier.active().longest_queue(frontier.pacing()).as_millis())
+                .unwrap_or(u64::MAX),
             calendar,
             rendering: self.renderings.figures(),
             rounds,
@@ -143,7 +144,7 @@ impl Engine {
     /// The `limit` hosts in memory that have the longest queues.
     pub fn busiest(&self, limit: usize) -> QueuedHosts {
         let now = self.clock.now();
-        let hosts = self.stores.arrival.frontier.busiest(now, limit);
+        let hosts = self.stores.arrival.frontier.active().busiest(now, limit);
         QueuedHosts { as_of: now, hosts: hosts.into_iter().map(queued_host).collect() }
     }
 

@@ -276,7 +276,7 @@ impl Engine {
             self.begin_budget_round(now);
             self.books.seeds.make_durable()?;
             let frontier = &self.stores.arrival.frontier;
-            self.books.crawl_log.note(frontier.politeness(), frontier.treatments_told(), now)?;
+            self.books.crawl_log.note(frontier.pacing().politeness(), frontier.pacing().treatments_told(), now)?;
             self.request(now)?;
             self.requests.settle(self.stores.arrival.frontier.has_ready(now), now);
             self.course.quota.give_back();
@@ -309,7 +309,7 @@ impl Engine {
             }
             let room = self.requests.room_for_suspects(now);
             let frontier = &mut self.stores.arrival.frontier;
-            frontier.let_suspects_in(room);
+            frontier.pacing_mut().let_suspects_in(room);
             let Some(task) = frontier.next(now)? else { return Ok(()) };
             if matches!(task, Task::Robots { .. } | Task::Fetch { .. }) {
                 self.requests.use_right();

@@ -205,7 +205,7 @@ impl Engine {
         let Arrival { now, frontier, .. } = &mut self.stores.arrival;
         let asked = response.header("retry-after").and_then(|value| retry_after(&value, response.started));
         // a robots.txt that cannot be had holds its host back in its own way
-        if let Some(wait) = asked.or_else(|| (overloaded && !robots).then(|| frontier.overload_back_off())) {
+        if let Some(wait) = asked.or_else(|| (overloaded && !robots).then(|| frontier.pacing().overload_back_off())) {
             frontier.hold(name, (*now + wait).min(response.started + ANSWER_MAX + wait), *now);
         }
     }
@@ -231,7 +231,7 @@ impl Engine {
         let (answer, until) = match rules {
             Some(rules) => (RobotsAnswer::Rules(Arc::new(rules)), page.time + self.settings.robots_cache),
             None => {
-                let rest = frontier.robots_back_off();
+                let rest = frontier.pacing().robots_back_off();
                 let until = (*now + rest).min(page.time + ANSWER_MAX + rest);
                 (RobotsAnswer::Unreachable { since: page.time }, until)
             }

@@ -41,7 +41,7 @@ pub(super) fn session_rule(parameter: &str) -> String {
 /// Returns why a host was given up, as far as memory has it.
 fn gone_because(stores: &mut Stores, url: &QueuedUrl) -> String {
     let now = stores.arrival.now;
-    let blame = stores.arrival.frontier.blame_of(url.origin);
+    let blame = stores.arrival.frontier.active().blame_of(url.origin);
     let robots = stores.robots.peek(url.origin);
     let name = stores.dns.peek(url.host);
     let name = name.as_ref().and_then(|name| name.fresh(now)).map(|(answer, _)| answer);
@@ -76,7 +76,7 @@ fn robots_rule(stores: &mut Stores, url: &QueuedUrl) -> String {
     let Some(robots) = stores.robots.peek(url.origin) else { return String::new() };
     let arrival = &mut stores.arrival;
     let Some((RobotsAnswer::Rules(rules), _)) = robots.fresh(arrival.now) else { return String::new() };
-    match arrival.frontier.politeness_for(queued_url(&url.url).host()).forbidden(rules, &url.url) {
+    match arrival.frontier.pacing().politeness_for(queued_url(&url.url).host()).forbidden(rules, &url.url) {
         Some(Forbidden::Disallow(pattern)) => {
             let cut = &pattern[..pattern.len().min(PATTERN_SHOWN)];
             let rest = if cut.len() < pattern.len() { "..." } else { "" };

@@ -35,7 +35,7 @@ impl Engine {
 
     /// Writes long rests that have begun where a restart finds them.
     fn log_rests(&mut self, now: Time) -> Result<()> {
-        let begun = self.stores.arrival.frontier.take_long_backoffs();
+        let begun = self.stores.arrival.frontier.pacing_mut().take_long_backoffs();
         self.checkpoints.rests.push(&begun)?;
         if let Some(job) = self.checkpoints.rests.next_sync(now) {
             self.executors.sync_rests(job);

@@ -227,7 +227,7 @@ pub(super) struct Partition {
     /// Active hosts that run dry.
     pub wanted: BTreeSet<HostKey>,
     pub walk: Walk,
-    /// Domains that are held back, until when (`frontier::saturation`).
+    /// Domains that are held back, until when (`frontier::queues`).
     pub held: BTreeMap<Fingerprint, Time>,
     pub merged_at: Time,
 }

@@ -8,7 +8,7 @@ fn many_hosts_beside_few_places_all_come_out() {
     for n in 0..3_000 {
         crawl.push(url(n % 500, n, (n % 3) as u8));
     }
-    assert!(crawl.frontier.active_hosts() <= 50);
+    assert!(crawl.frontier.active().count() <= 50);
     crawl.run();
     assert_eq!(crawl.out.len(), 3_000);
     assert_eq!(crawl.concurrency(), 1);
@@ -64,7 +64,7 @@ fn a_host_that_is_emptied_quickly_gets_more_at_a_time_and_one_that_is_not_does_n
         (0..3_000).for_each(|n| crawl.push(url(1, n, 1)));
         let mut buffered = 0;
         while crawl.out.len() < 1_500 && crawl.step() {
-            buffered = buffered.max(crawl.frontier.active.buffered);
+            buffered = buffered.max(crawl.frontier.queues.active.buffered);
         }
         assert_eq!(buffered > 100, grows, "{buffered} URLs in memory with a delay of {delay:?}");
         assert!(buffered <= 8 * 64, "{buffered}");
@@ -79,7 +79,7 @@ fn hosts_that_are_spent_leave_neither_cursors_nor_records_in_memory() {
     (0..4_000).for_each(|n| crawl.push(url(n % 2_000, n, 1)));
     let (mut spent, mut others) = (0, 0);
     while crawl.step() {
-        let partition = &crawl.frontier.cold.partitions[0];
+        let partition = &crawl.frontier.queues.cold.partitions[0];
         spent = spent.max(partition.cursors.spent.len());
         others = others.max(partition.cursors.begun.len() + partition.recent.records.len());
         if crawl.frontier.is_idle() {
@@ -176,8 +176,8 @@ fn memory_stays_within_its_bound() {
     options.buffer_urls = 1_000;
     let mut crawl = Crawl::new(options, plain);
     (0..30_000).for_each(|n| crawl.push(url(n % 3_000, n, 1)));
-    assert!(crawl.frontier.active.bytes <= 600 << 10, "{}", crawl.frontier.active.bytes);
-    let arrays: usize = crawl.frontier.cold.partitions.iter().map(|partition| partition.array.capacity()).sum();
+    assert!(crawl.frontier.queues.active.bytes <= 600 << 10, "{}", crawl.frontier.queues.active.bytes);
+    let arrays: usize = crawl.frontier.queues.cold.partitions.iter().map(|partition| partition.array.capacity()).sum();
     assert!(arrays <= 400 << 10, "{arrays}");
     crawl.run();
 }
@@ -246,8 +246,9 @@ fn s18_wildcard_domains_do_not_hold_up_the_others() {
 fn a_url_in_a_tail_comes_out_although_other_partitions_never_run_dry() {
     let mut crawl = Crawl::new(small_options(), plain);
     let alone = QueuedUrl { domain: fingerprint(1 << 40), ..url(1 << 30, 0, 1) };
-    let its_own = crawl.frontier.partition_of(alone.domain);
-    let elsewhere = (0_u64..).map(fingerprint).filter(|&domain| crawl.frontier.partition_of(domain) != its_own);
+    let its_own = crawl.frontier.queues.cold.number_of(alone.domain);
+    let elsewhere =
+        (0_u64..).map(fingerprint).filter(|&domain| crawl.frontier.queues.cold.number_of(domain) != its_own);
     let others: Vec<_> = (0..20_000).zip(elsewhere).map(|(n, domain)| QueuedUrl { domain, ..url(n, 0, 1) }).collect();
     others.into_iter().for_each(|url| crawl.push(url));
     crawl.run_until(START + S * 5);

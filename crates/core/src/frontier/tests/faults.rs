@@ -150,7 +150,7 @@ fn n17_urls_that_wait_are_bounded_and_all_come_out() {
     (0..1_000).for_each(|n| crawl.push(url(1, n, 1)));
     let mut most = 0;
     while !crawl.frontier.is_idle() && crawl.step() {
-        let waiting = crawl.frontier.active.hosts().map(|host| host.waiting.len()).max().unwrap_or(0);
+        let waiting = crawl.frontier.queues.active.hosts().map(|host| host.waiting.len()).max().unwrap_or(0);
         most = most.max(waiting);
     }
     assert!(most > WAITING_MAX / 2 && most <= WAITING_MAX + 8, "{most}");
@@ -223,7 +223,7 @@ fn a_host_whose_urls_wait_by_themselves_is_waited_for_beside_one_that_never_answ
             task => assert!(task.is_none(), "{task:?}"),
         }
     };
-    crawl.frontier.blame(silent, HostFault::Host(Cause::Dns));
+    crawl.frontier.active_mut().blame(silent, HostFault::Host(Cause::Dns));
     crawl.frontier.resolved(silent, NameAnswer::Unanswered, now + S, now).unwrap();
     assert!(!crawl.frontier.only_silent_active());
 }

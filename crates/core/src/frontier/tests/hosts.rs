@@ -179,7 +179,7 @@ fn what_was_known_of_a_host_that_finds_no_room_comes_back_with_it() {
     let stranger = url(1, 0, 1);
     crawl.expected.insert(stranger.key);
     crawl.frontier.push_known_host(stranger.clone(), known(S * 3_600), START).unwrap();
-    assert!(!crawl.frontier.knows(stranger.origin));
+    assert!(!crawl.frontier.active().knows(stranger.origin));
     crawl.run();
     let asked: Vec<_> = crawl.requests.iter().filter(|request| request.host == 1).collect();
     assert_eq!(asked.len(), 1, "the page and no robots.txt: {asked:?}");
@@ -196,7 +196,7 @@ fn rules_and_addresses_that_expired_on_the_cold_side_are_asked_for_again() {
     let stranger = url(1, 0, 1);
     crawl.expected.insert(stranger.key);
     crawl.frontier.push_known_host(stranger.clone(), known(MS * 2), START).unwrap();
-    assert!(!crawl.frontier.knows(stranger.origin));
+    assert!(!crawl.frontier.active().knows(stranger.origin));
     crawl.run();
     let asked: Vec<_> = crawl.requests.iter().filter(|request| request.host == 1).collect();
     assert_eq!(asked.len(), 2, "robots.txt and the page: {asked:?}");
@@ -244,7 +244,7 @@ fn name_servers_that_are_known_to_fail_are_not_asked_before_their_time() {
     let Some(Task::Resolve { host, .. }) = task else { panic!("{task:?}") };
     // somebody else knows that they still fail
     crawl.frontier.defer(host, START + S * 50, START + S * 31);
-    assert_eq!(crawl.frontier.in_flight(), 0);
+    assert_eq!(crawl.frontier.active().in_flight(), 0);
     assert!(crawl.frontier.next(START + S * 49).unwrap().is_none());
     assert!(matches!(crawl.frontier.next(START + S * 50).unwrap(), Some(Task::Resolve { .. })));
 }
@@ -279,7 +279,7 @@ fn a_host_whose_answers_are_known_asks_for_neither_robots_nor_addresses() {
     let mut crawl = Crawl::new(small_options(), plain);
     crawl.frontier.push_known_host(url(1, 0, 1), known(S * 60), START).unwrap();
     let now = crawl.clock.now();
-    assert!(crawl.frontier.knows(url(1, 0, 1).origin));
+    assert!(crawl.frontier.active().knows(url(1, 0, 1).origin));
     assert!(matches!(crawl.frontier.next(now).unwrap(), Some(Task::Fetch { .. })));
 }
 
@@ -301,7 +301,7 @@ fn stale_and_repeated_answers_are_ignored() {
     let stale = HostId { generation: host.generation + 1, ..host };
     for (id, in_flight) in [(stale, 1), (host, 0), (host, 0)] {
         crawl.frontier.resolved(id, NameAnswer::NoSuchHost, START + S, START).unwrap();
-        assert_eq!(crawl.frontier.in_flight(), in_flight);
+        assert_eq!(crawl.frontier.active().in_flight(), in_flight);
     }
 }
 
@@ -405,7 +405,7 @@ fn a_budget_that_is_changed_holds_for_urls_that_wait() {
     while crawl.out.is_empty() {
         assert!(crawl.step());
     }
-    let budget = Budget { pages_per_host: Some(2), ..*crawl.frontier.budget() };
+    let budget = Budget { pages_per_host: Some(2), ..*crawl.frontier.budgets().limits() };
     let (politeness, give_up) = (crawl.options.politeness, crawl.options.give_up);
     crawl.frontier.reconfigure(politeness, budget, None, give_up);
     crawl.run();

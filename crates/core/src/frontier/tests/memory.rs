@@ -18,7 +18,7 @@ fn hosts_for_whose_rules_there_is_no_memory_wait_and_are_crawled_when_others_are
     (0..8).for_each(|host| (0..3).for_each(|n| crawl.push(url(host, n, 1))));
     let mut most = 0;
     while crawl.step() && !crawl.frontier.is_idle() {
-        most = most.max(crawl.frontier.active_bytes());
+        most = most.max(crawl.frontier.active().memory());
     }
     assert!(crawl.expected.is_empty(), "{} URLs never came out", crawl.expected.len());
     assert!(crawl.out.iter().all(|(_, reason)| reason.is_none()), "URLs were dropped");
@@ -57,7 +57,7 @@ fn hosts_with_the_largest_rules_make_room_for_others_and_come_back_with_theirs()
     while crawl.out.len() < 15 {
         assert!(crawl.step());
     }
-    assert!(crawl.frontier.active_bytes() > 900 << 10, "{}: nothing is tight", crawl.frontier.active_bytes());
+    assert!(crawl.frontier.active().memory() > 900 << 10, "{}: nothing is tight", crawl.frontier.active().memory());
     crawl.push(url(9, 0, 1));
     crawl.run_until(START + S * 10);
     let out: Vec<u64> = crawl.out.iter().map(|(url, _)| host_number(&url.url)).collect();
@@ -93,7 +93,7 @@ fn rules_of_usual_size_always_find_memory() {
     (0..300).for_each(|host| crawl.push(url(host, 0, 1)));
     let mut most = 0;
     while crawl.step() && !crawl.frontier.is_idle() {
-        most = most.max(crawl.frontier.active_bytes());
+        most = most.max(crawl.frontier.active().memory());
     }
     assert!(most > share(&options), "{most}: nothing was tight");
     assert!((0..300).all(|host| robots_requests(&crawl, host) == 1));
@@ -119,9 +119,13 @@ fn n26_what_hosts_leave_in_the_schedule_is_bounded_by_the_hosts_that_are_there()
     }
     let mut most = 0;
     while crawl.clock.now().since(START) < S * 600 && crawl.step() {
-        let hosts = crawl.frontier.active_hosts().max(1);
-        most = most.max(crawl.frontier.scheduled());
-        assert!(crawl.frontier.scheduled() <= 4 * 50 + 64 + 1, "{} entries, {hosts} hosts", crawl.frontier.scheduled());
+        let hosts = crawl.frontier.active().count().max(1);
+        most = most.max(crawl.frontier.queues.pacing.lines.scheduled());
+        assert!(
+            crawl.frontier.queues.pacing.lines.scheduled() <= 4 * 50 + 64 + 1,
+            "{} entries, {hosts} hosts",
+            crawl.frontier.queues.pacing.lines.scheduled()
+        );
     }
     assert!(crawl.out.len() >= 1_000, "{} URLs came out", crawl.out.len());
     println!("at most {most} entries for 50 active hosts");

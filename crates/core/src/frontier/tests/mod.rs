@@ -376,7 +376,12 @@ impl Crawl {
                 break;
             }
         }
-        assert!(self.frontier.is_idle(), "{} queued, {} in flight", self.frontier.queued(), self.frontier.in_flight());
+        assert!(
+            self.frontier.is_idle(),
+            "{} queued, {} in flight",
+            self.frontier.queued(),
+            self.frontier.active().in_flight()
+        );
         assert!(self.expected.is_empty(), "{} URLs never came out", self.expected.len());
     }
 
@@ -390,7 +395,7 @@ impl Crawl {
         self.answers.clear();
         (self.jobs, self.done) = (Vec::new(), Vec::new());
         let now = self.clock.now();
-        let saved = Some(SavedFrontier { state, ram, cut: Stored::new(self.frontier.now) });
+        let saved = Some(SavedFrontier { state, ram, cut: Stored::new(self.frontier.queues.now) });
         self.frontier =
             Frontier::open(Disk::real(), self.dir.path(), self.options.clone(), decode_rules, 7, saved, now, clean)
                 .unwrap();

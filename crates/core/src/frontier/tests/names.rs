@@ -91,7 +91,7 @@ fn n15_a_rest_that_one_origin_asks_for_is_that_of_the_name_also_after_a_kill() {
         let rests = |crawl: &Crawl| crawl.attempts.contains_key(&url(1, 3, 1).key);
         while !rests(&crawl) && crawl.step() {}
         let until = crawl.clock.now() + S * 500;
-        let told = crawl.frontier.take_long_backoffs();
+        let told = crawl.frontier.queues.pacing.take_long_backoffs();
         assert_eq!(told, [(url(1, 0, 1).host, until)]);
         if killed {
             for (url, _) in std::mem::take(&mut crawl.out) {
@@ -179,8 +179,12 @@ fn n15_a_robots_txt_that_moves_to_another_origin_of_the_name_is_followed() {
         }
     };
     let now = crawl.clock.now();
-    let asked =
-        Asked { origin: there.origin, name: there.host, is_foreign: false, politeness: *crawl.frontier.politeness() };
+    let asked = Asked {
+        origin: there.origin,
+        name: there.host,
+        is_foreign: false,
+        politeness: *crawl.frontier.queues.pacing.politeness(),
+    };
     let begin = |crawl: &mut Crawl, now| crawl.frontier.begin_prerequisite(asked, IpAddr::V4(Ipv4Addr::LOCALHOST), now);
     assert!(begin(&mut crawl, now).is_err(), "one request to the name is in flight");
     crawl.frontier.robots_moved(host, MS * 10, now);
@@ -200,8 +204,12 @@ fn a_host_of_another_shard_is_asked_by_each_machine_so_much_more_seldom() {
     let mut crawl = Crawl::new(FrontierOptions { ledger: Some(ledger.clone()), ..small_options() }, plain);
     let now = crawl.clock.now();
     let (there, ip) = (url(1, 0, 1), IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let foreign =
-        Asked { origin: there.origin, name: there.host, is_foreign: true, politeness: *crawl.frontier.politeness() };
+    let foreign = Asked {
+        origin: there.origin,
+        name: there.host,
+        is_foreign: true,
+        politeness: *crawl.frontier.queues.pacing.politeness(),
+    };
     // machines, and the delays that lie between two requests of each, from the moment on at which there are so many
     let mut at = now;
     for (machines, delays) in [(1, 1), (3, 3), (2, 2)] {
@@ -242,8 +250,8 @@ fn rests_that_only_a_checkpoint_has_are_in_the_ledger_of_the_next_process() {
     let state = crawl.frontier.cut(&mut ram).unwrap().state;
     let resting = |crawl: &Crawl| (0..40).map(|host| kept_from(crawl, host, now)).collect::<Vec<_>>();
     let before = resting(&crawl);
-    let on_disk =
-        (0..40).filter(|&host| before[host as usize].is_some() && !crawl.frontier.knows(url(host, 0, 1).origin));
+    let on_disk = (0..40)
+        .filter(|&host| before[host as usize].is_some() && !crawl.frontier.active().knows(url(host, 0, 1).origin));
     assert!(on_disk.count() > 10, "{before:?}");
     crawl.options.ledger = options().ledger;
     crawl.reopen(&state, &ram, true);

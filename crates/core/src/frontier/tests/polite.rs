@@ -193,7 +193,7 @@ fn p6_a_long_back_off_is_told_and_held_after_a_restart() {
     let mut ram = Vec::new();
     let cut = crawl.frontier.cut(&mut ram).unwrap();
     crawl.run_until(START + S * 10);
-    let told = crawl.frontier.take_long_backoffs();
+    let told = crawl.frontier.queues.pacing.take_long_backoffs();
     assert_eq!(told.len(), 1);
     crawl.reopen(&cut.state, &ram, false);
     crawl.frontier.hold(told[0].0, told[0].1, crawl.clock.now());
@@ -214,7 +214,8 @@ fn p6_a_request_for_the_sake_of_another_host_keeps_the_delays_of_its_own_host_an
     crawl.run();
     let (there, name, ip) =
         (url(2, 0, 1).origin, url(2, 0, 1).host, crawl.requests.iter().find(|request| request.host == 2).unwrap().ip);
-    let asked = Asked { origin: there, name, is_foreign: false, politeness: *crawl.frontier.politeness() };
+    let asked =
+        Asked { origin: there, name, is_foreign: false, politeness: *crawl.frontier.queues.pacing.politeness() };
     let begin = |crawl: &mut Crawl, now| crawl.frontier.begin_prerequisite(asked, ip, now);
     let now = crawl.clock.now();
     let again = begin(&mut crawl, now).unwrap_err();

@@ -105,7 +105,7 @@ impl Engine {
         let moved = matches!(failed.job.target, Target::Robots { redirects: 1.., .. });
         let blame = if moved { HostFault::RobotsMoved(failed.cause) } else { HostFault::Host(failed.cause) };
         if !failed.job.target.is_errand() {
-            self.stores.arrival.frontier.blame(failed.job.host, blame);
+            self.stores.arrival.frontier.active_mut().blame(failed.job.host, blame);
         }
         tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
         match failed.job.target {
@@ -123,7 +123,7 @@ impl Engine {
         if let Some(settings) = self.settings_of(&job) {
             job.cookie = self.cookie_for(&job.target, &job.url, &settings);
         }
-        let contact = self.stores.arrival.frontier.contact_of(job.host);
+        let contact = self.stores.arrival.frontier.active().contact_of(job.host);
         self.requests.begin_fetch(&job, contact, now);
         self.executors.fetch(job);
     }

@@ -49,7 +49,7 @@ impl Engine {
         match &answer {
             Ok(_) => self.books.statistics.dns_resolved += 1,
             Err(Unresolved { failure, cause, .. }) => {
-                self.stores.arrival.frontier.blame(host, HostFault::Host(*cause));
+                self.stores.arrival.frontier.active_mut().blame(host, HostFault::Host(*cause));
                 self.books.statistics.dns_failed += 1;
                 self.books.statistics.count_failure(*failure);
                 self.books.log_unresolved(self.stores.arrival.now, name, *failure, worker)?;
@@ -71,7 +71,7 @@ impl Engine {
         };
         self.stores.arrival.frontier.resolved(host, answer.clone(), until, now)?;
         if answer == NameAnswer::Unanswered
-            && let Some(held) = self.stores.arrival.frontier.held(host)
+            && let Some(held) = self.stores.arrival.frontier.active().held(host)
         {
             until = until.min(held.until);
         }

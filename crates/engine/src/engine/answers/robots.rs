@@ -145,7 +145,7 @@ impl Engine {
         self.stores.arrival.frontier.heard(host);
         match RobotsRules::of_answer(response.status, findings.rules) {
             Some(rules) => {
-                let politeness = self.stores.arrival.frontier.politeness_for(robots_txt(&origin).host());
+                let politeness = self.stores.arrival.frontier.pacing().politeness_for(robots_txt(&origin).host());
                 self.books.tell_crawl_delay(&origin, &rules, &politeness);
                 self.rules_known(host, key, Arc::new(rules), term, duration, bytes)?;
                 self.books.count_dropped_links(url.as_str(), &findings.dropped);
@@ -157,7 +157,7 @@ impl Engine {
             }
             None => {
                 let fault = HostFault::of_robots(response.status, response.is_interrupted());
-                self.stores.arrival.frontier.blame(host, fault);
+                self.stores.arrival.frontier.active_mut().blame(host, fault);
                 self.rules_unreachable(host, key, duration, retry_after)
             }
         }
@@ -219,7 +219,7 @@ impl Engine {
         let arrival = &mut self.stores.arrival;
         let now = arrival.now;
         arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration, retry_after }, now)?;
-        if let Some(held) = arrival.frontier.held(host) {
+        if let Some(held) = arrival.frontier.active().held(host) {
             let since = held.robots_failing_since.unwrap_or(now);
             let term = Term { from: now, until: held.until };
             self.stores.robots.put(origin, Robots::new(Stored::Unreachable { since }, term))?;

@@ -80,7 +80,7 @@ impl Engine {
     /// Hosts that rest, if any does, and whether nothing else is left.
     pub(in crate::engine) fn resting(&mut self, now: Time) -> Option<Resting> {
         let is_on_its_way = self.stores.waiting() > 0 || self.stores.are_merging();
-        let resting = self.stores.arrival.frontier.resting(now, NAMED_MAX);
+        let resting = self.stores.arrival.frontier.active().resting(now, NAMED_MAX);
         let is_long = resting.last.is_some_and(|last| last >= now + REST_MIN);
         if !is_long && !resting.longest.iter().any(|host| host.silent) {
             return None;

@@ -199,7 +199,7 @@ impl Engine {
     }
 
     fn login_failed(&mut self, plan: &Arc<LoginPlan>, failure: Failure) {
-        let (now, give_up) = (self.stores.arrival.now, self.stores.arrival.frontier.gives_up_after());
+        let (now, give_up) = (self.stores.arrival.now, self.stores.arrival.frontier.pacing().gives_up_after());
         let patience = Patience { retries: self.settings.retries, give_up };
         match failure {
             Failure::Refused(why) => self.logins.refused(plan, &why, patience, now),

@@ -214,7 +214,7 @@ impl Engine {
     /// A page of a site whose login cannot be reached, and may be tried again at `until`.
     pub(super) fn wait_unreached(&mut self, host: HostId, until: Time, now: Time) -> Result<()> {
         let frontier = &mut self.stores.arrival.frontier;
-        frontier.fall_silent(host, HostFault::Login);
+        frontier.active_mut().fall_silent(host, HostFault::Login);
         frontier.put_back(host, until, now)
     }
 

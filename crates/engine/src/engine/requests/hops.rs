@@ -215,7 +215,7 @@ impl Engine {
 
     /// The host that is asked, which has these keys.
     fn asked(&self, keys: Keys, host: &str) -> Asked {
-        let politeness = self.stores.arrival.frontier.politeness_for(host);
+        let politeness = self.stores.arrival.frontier.pacing().politeness_for(host);
         Asked { origin: keys.origin, name: keys.host, is_foreign: !self.home.shard.owns(keys.domain), politeness }
     }
 
@@ -227,7 +227,7 @@ impl Engine {
         match target {
             Target::Robots { key, for_others: true, .. } => self.errand_over(key, None, None),
             Target::Robots { origin, key, .. } => {
-                self.stores.arrival.frontier.blame(host, HostFault::RobotsMoved(cause));
+                self.stores.arrival.frontier.active_mut().blame(host, HostFault::RobotsMoved(cause));
                 self.robots_failed(host, &origin, key, Duration::ZERO)
             }
             Target::Login { plan, .. } => {

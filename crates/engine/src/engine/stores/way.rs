@@ -268,7 +268,7 @@ impl Onward<'_> {
             arrival.dropped.push((url, Reason::Pattern));
             return Ok(());
         }
-        if arrival.frontier.knows(url.origin) {
+        if arrival.frontier.active().knows(url.origin) {
             return arrival.frontier.push(url, arrival.now);
         }
         match self.robots.ask(url.origin, url)? {
@@ -306,7 +306,7 @@ impl BehindRobots<'_> {
     fn ask(&mut self, url: QueuedUrl, known: Known) -> Result<()> {
         // A host that rests is not resolved either. Its URL does not wait for a merge, over which what is known of its
         // robots.txt could be lost.
-        if known.rests_until.is_some() || self.arrival.frontier.knows(url.origin) {
+        if known.rests_until.is_some() || self.arrival.frontier.active().knows(url.origin) {
             let addresses = self.dns.peek(url.host);
             return self.arrival.arrive(url, known, addresses.as_ref());
         }
@@ -366,7 +366,7 @@ impl Arrival {
 
     /// A URL that passed the stores. A host that is active has answers of its own, which are not older.
     fn arrive(&mut self, url: QueuedUrl, mut known: Known, addresses: Option<&Addresses>) -> Result<()> {
-        if self.frontier.knows(url.origin) {
+        if self.frontier.active().knows(url.origin) {
             return self.frontier.push(url, self.now);
         }
         match addresses.and_then(|addresses| addresses.fresh_since(self.now, self.anew)) {

@@ -1,67 +1,40 @@
 //! Jobs of partitions: how a take or a merge is made ready, and what follows when it is done. Which one is next is for
-//! [`policy`] to say.
+//! [`policy`](crate::frontier::policy) to say.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::Frontier;
-use super::host::Host;
-use super::partition::{
-    Done, HostKey, Merge, MergeDone, NewBase, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken, Work,
-};
-use super::policy::{self, Job, Situation};
-use super::record::HostRecord;
-use super::tuning::{
-    BASE_FILTER_BYTES_MIN, CHUNK_BYTES_MIN, CHUNK_PART, FILTERS_PART, NO_PLACE_PAUSE, TAKE_PART, URL_BYTES,
-};
-use super::writer::Writer;
+use super::Queues;
 use crate::clock::Time;
 use crate::disk::{Error, Result};
-use crate::fingerprint::ByFingerprint;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{ByFingerprint, Fingerprint};
+use crate::frontier::FileState;
+use crate::frontier::host::Host;
+use crate::frontier::partition::{
+    Done, HostKey, Merge, MergeDone, NewBase, PartitionDone, PartitionJob, Refill, Take, TakeDone, Taken, Work,
+};
+use crate::frontier::policy::{self, Job, Situation};
+use crate::frontier::record::HostRecord;
+use crate::frontier::tuning::{
+    BASE_FILTER_BYTES_MIN, CHUNK_BYTES_MIN, CHUNK_PART, FILTERS_PART, NO_PLACE_PAUSE, TAKE_PART, URL_BYTES,
+};
+use crate::frontier::writer::Writer;
 
-impl Frontier {
-    /// A job that should be done now, if there is one and not too many are out (`frontier::policy`). `starving` allows
-    /// merges that cost more than they should (see [`Frontier::starving`]).
-    pub fn next_job(&mut self, starving: bool) -> Result<Option<PartitionJob>> {
-        if !policy::may_begin(self.cold.jobs_out) {
-            return Ok(None);
-        }
-        self.end_turns()?;
-        let situation = Situation {
-            now: self.now,
-            jobs_out: self.cold.jobs_out,
-            rover: self.cold.rover,
-            took_last: self.cold.took_last,
-            is_starving: starving,
-            places: self.places(),
-        };
-        let count = self.cold.partitions.len();
-        let snapshot = |number: usize| self.cold.partitions[number].snapshot();
-        let job = policy::next_job(&situation, &self.cold.merges, count, snapshot);
-        self.cold.took_last = matches!(job, Some(Job::Take { .. }));
-        Ok(match job {
-            None => None,
-            Some(Job::Merge { partition, .. }) => Some(self.merge(partition)?),
-            Some(Job::Take { partition, hosts_max }) => {
-                self.cold.rover = (partition + 1) % count;
-                Some(self.take(partition, hosts_max))
-            }
-        })
-    }
-
+impl Queues {
     /// Hosts that have had their turn leave, if others may want their place; else they have another.
     fn end_turns(&mut self) -> Result<()> {
         for reference in std::mem::take(&mut self.active.turns_over) {
             let Some(index) = self.active.resolve(reference) else { continue };
             let host = self.active.host_mut(index);
             host.turn = 0;
-            if self.gives_way(index) {
-                self.give_way(index, self.now)?;
+            if self.pacing.gives_way(self.active.host(index), self.address_share(), self.now) {
+                if let Some(ip) = self.active.host(index).counted_at {
+                    self.send_away(index, ip, self.now)?;
+                }
                 continue;
             }
             let host = self.active.host(index);
-            if host.is_at_rest() && host.buffer.is_empty() && self.active.len() >= self.options.active_hosts {
+            if host.is_at_rest() && host.buffer.is_empty() && self.active.len() >= self.sizes.active_hosts {
                 self.evict(index, self.now)?;
             } else {
                 self.settle_if_waiting(index, self.now);
@@ -77,15 +50,16 @@ impl Frontier {
         let active = self.cold.partitions[number].active.keys().copied().collect();
         let busy = |&index: &u32| {
             let domain = self.active.host(index).domain;
-            Some((domain, self.domains.get(domain)?.busy))
+            (domain, self.budgets.busy(domain))
         };
-        let mut domains: ByFingerprint<u32> = self.cold.partitions[number].active.values().filter_map(busy).collect();
+        let mut domains: ByFingerprint<u32> = self.cold.partitions[number].active.values().map(busy).collect();
         let (share, urls_max) = (self.share(), self.refill_policy().buffer_urls);
         let held = self.cold.partitions[number].held.keys().copied();
-        let waits = |domain: &_| self.held_until(*domain, domains.get(domain).copied().unwrap_or(0)).is_some();
+        let waits =
+            |domain: &_| self.cold.held_until(*domain, domains.get(domain).copied().unwrap_or(0), self.now).is_some();
         let (waiting, one_by_one): (Vec<Fingerprint>, Vec<Fingerprint>) = held.partition(waits);
         domains.extend(waiting.into_iter().map(|domain| (domain, u32::MAX)));
-        let round = self.round_left(number).map(Box::new);
+        let round = self.budgets.round_left(&self.active, &self.cold.partitions[number]).map(Box::new);
         let held_until = self.cold.partitions[number].held.values().copied().filter(|&until| until > self.now).min();
         let partition = &mut self.cold.partitions[number];
         partition.busy = true;
@@ -102,19 +76,19 @@ impl Frontier {
             path,
             bytes,
             now: self.now,
-            forgiven: self.options.forgiven,
+            forgiven: self.sizes.forgiven,
             writer: self.beginning.writer_of_base(partition.base_is_own),
             cursors: partition.cursors.clone(),
             refills,
             active,
-            available: partition.availability(self.options.forgiven),
+            available: partition.availability(self.sizes.forgiven),
             domains,
             share,
             round,
             one_by_one,
             hosts_max,
             urls_max,
-            bytes_max: self.options.memory / TAKE_PART,
+            bytes_max: self.sizes.memory / TAKE_PART,
             rover: partition.walk.rover,
         };
         PartitionJob { number, work: Work::Take(take) }
@@ -123,13 +97,13 @@ impl Frontier {
     /// Plans how much each of the hosts that run dry gets.
     fn refills(&self, wanted: BTreeSet<HostKey>) -> Vec<Refill> {
         let policy = self.refill_policy();
-        let mut planned = self.options.memory / TAKE_PART / URL_BYTES;
+        let mut planned = self.sizes.memory / TAKE_PART / URL_BYTES;
         let refills = wanted.into_iter().filter_map(|host| {
             let active = self.active.host(self.active.find(host.origin)?);
             let share = policy.refilled_max(active.refill_buffers).min(planned).max(policy.buffer_urls);
             planned = planned.saturating_sub(share);
             // one at least: without any it would wait for URLs that nobody brings
-            let share = share.min(self.room_in_round(host.domain).max(1));
+            let share = share.min(self.budgets.room_in_round(host.domain).max(1));
             let room = share.saturating_sub(active.buffer.len()).max(usize::from(active.buffer.is_empty()));
             Some(Refill { host, room, left: active.base_left })
         });
@@ -151,17 +125,17 @@ impl Frontier {
         partition.freeze(&mut self.cold.files)?;
         let generation = partition.generation_next;
         partition.generation_next += 1;
-        let tail = |tail: &super::FileState| (partition.path(tail.generation, "tail"), tail.bytes);
+        let tail = |tail: &FileState| (partition.path(tail.generation, "tail"), tail.bytes);
         let made = NewBase {
             generation,
             path: partition.path(generation, "base"),
             now: self.now,
             beginning: self.beginning,
             base_was_own: partition.base_is_own,
-            block_bytes: self.options.block_bytes.max(1),
-            filter_bytes_max: (self.options.memory / FILTERS_PART / count).max(BASE_FILTER_BYTES_MIN),
+            block_bytes: self.sizes.block_bytes.max(1),
+            filter_bytes_max: (self.sizes.memory / FILTERS_PART / count).max(BASE_FILTER_BYTES_MIN),
             active,
-            round: self.rounds.as_ref().map(|rounds| rounds.now.number),
+            round: self.budgets.round_number(),
         };
         let merge = Merge {
             disk: self.cold.disk.clone(),
@@ -169,21 +143,10 @@ impl Frontier {
             cursors: partition.cursors.clone(),
             tails: partition.frozen.tails.iter().map(tail).collect(),
             runs: partition.path(generation, "runs"),
-            chunk_bytes: (self.options.memory / CHUNK_PART).max(CHUNK_BYTES_MIN),
+            chunk_bytes: (self.sizes.memory / CHUNK_PART).max(CHUNK_BYTES_MIN),
             made,
         };
         Ok(PartitionJob { number, work: Work::Merge(merge) })
-    }
-
-    /// Takes over what a job brought.
-    pub fn finish_job(&mut self, done: PartitionDone, now: Time) -> Result<()> {
-        self.now = self.now.max(now);
-        self.cold.jobs_out -= 1;
-        self.cold.partitions[done.number].busy = false;
-        match done.result {
-            Done::Take(take) => self.finish_take(done.number, take, now),
-            Done::Merge(merge) => self.finish_merge(done.number, merge, now),
-        }
     }
 
     fn finish_take(&mut self, number: usize, done: TakeDone, now: Time) -> Result<()> {
@@ -214,7 +177,7 @@ impl Frontier {
                 return Err(unreadable_record(&self.cold.dir));
             };
             record.forget_expired(now);
-            record.forgive(self.options.forgiven, now);
+            record.forgive(self.sizes.forgiven, now);
             host.adopt(record, self.decode_rules);
         }
         if host.standing.available() > now {
@@ -222,9 +185,9 @@ impl Frontier {
             return Ok(());
         }
         let first = host.addresses.as_ref().map(|(list, _)| list[0]);
-        let crowded = first.filter(|&ip| self.is_saturated(ip, host.domain));
+        let crowded = first.filter(|&ip| self.pacing.is_saturated(ip, host.domain, self.address_share()));
         if let Some(ip) = crowded {
-            host.standing.due = self.after_the_saturation(ip, host.origin, now);
+            host.standing.due = self.pacing.after_the_saturation(ip, host.origin, now);
             let mut bytes = Vec::new();
             host.record(now).encode(&mut bytes);
             self.cold.partitions[number].note_record(host.origin, &bytes);
@@ -234,8 +197,8 @@ impl Frontier {
         if !self.has_share(host.domain) {
             // Others took places while the take was out: one of this domain that leaves wakes the partition.
             self.cold.partitions[number].walk.block();
-            let busy = self.domains.get(host.domain).map_or(0, |entry| entry.busy);
-            if let Some(until) = self.held_until(host.domain, busy).filter(|&until| until > now) {
+            let busy = self.budgets.busy(host.domain);
+            if let Some(until) = self.cold.held_until(host.domain, busy, self.now).filter(|&until| until > now) {
                 self.cold.partitions[number].walk.wake_at(until);
             }
             return Ok(());
@@ -271,13 +234,6 @@ impl Frontier {
         self.settle_if_waiting(index, now);
     }
 
-    /// Settles a host that has nothing to do; others will be when their turn comes.
-    fn settle_if_waiting(&mut self, index: u32, now: Time) {
-        if self.lacks_urls(index, now) {
-            self.settle(index, now);
-        }
-    }
-
     fn finish_merge(&mut self, number: usize, done: MergeDone, now: Time) -> Result<()> {
         let partition = &mut self.cold.partitions[number];
         let expected = partition.frozen.urls + partition.base_left();
@@ -300,6 +256,46 @@ impl Frontier {
             self.settle_if_waiting(index, now);
         }
         Ok(())
+    }
+
+    /// A job that should be done now, if there is one and not too many are out (`frontier::policy`). `starving` allows
+    /// merges that cost more than they should (see [`Frontier::starving`](crate::frontier::Frontier::starving)).
+    pub(in crate::frontier) fn next_job(&mut self, starving: bool) -> Result<Option<PartitionJob>> {
+        if !policy::may_begin(self.cold.jobs_out) {
+            return Ok(None);
+        }
+        self.end_turns()?;
+        let situation = Situation {
+            now: self.now,
+            jobs_out: self.cold.jobs_out,
+            rover: self.cold.rover,
+            took_last: self.cold.took_last,
+            is_starving: starving,
+            places: self.places(),
+        };
+        let count = self.cold.partitions.len();
+        let snapshot = |number: usize| self.cold.partitions[number].snapshot();
+        let job = policy::next_job(&situation, &self.cold.merges, count, snapshot);
+        self.cold.took_last = matches!(job, Some(Job::Take { .. }));
+        Ok(match job {
+            None => None,
+            Some(Job::Merge { partition, .. }) => Some(self.merge(partition)?),
+            Some(Job::Take { partition, hosts_max }) => {
+                self.cold.rover = (partition + 1) % count;
+                Some(self.take(partition, hosts_max))
+            }
+        })
+    }
+
+    /// Takes over what a job brought.
+    pub(in crate::frontier) fn finish_job(&mut self, done: PartitionDone, now: Time) -> Result<()> {
+        self.now = self.now.max(now);
+        self.cold.jobs_out -= 1;
+        self.cold.partitions[done.number].busy = false;
+        match done.result {
+            Done::Take(take) => self.finish_take(done.number, take, now),
+            Done::Merge(merge) => self.finish_merge(done.number, merge, now),
+        }
     }
 }
 
