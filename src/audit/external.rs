@@ -221,7 +221,7 @@ impl Verdict {
             Node::Failed(why) => {
                 let given_up = format!("{}: ", Reason::HostGivenUp);
                 let cause = why.strip_prefix(&given_up).unwrap_or(why);
-                match Cause::ALL.into_iter().find(|known| known.to_string() == cause) {
+                match Cause::ALL.iter().copied().find(|known| known.text() == cause) {
                     Some(Cause::Timeout | Cause::TooSlow | Cause::ConnectTimeout) => Verdict::TimedOut,
                     // these may be a fault on this side
                     None | Some(Cause::TlsName | Cause::NotByProxy) => Verdict::Unchecked,

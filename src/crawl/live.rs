@@ -52,7 +52,8 @@ impl Teller {
         }
     }
 
-    /// Looks at the `boards` of the engines, if it is time to, and gives the sum of them, once all have something.
+    /// Looks at the `boards` of the engines, if it is time to, and shows what they say together, once all have said
+    /// something.
     pub fn look<'a>(
         &mut self,
         display: &mut Progress,

@@ -66,7 +66,7 @@ impl<'a> ReadLine<'a> {
             let before = self.annotations.strip_suffix(&*field(&cause.to_string()));
             before.is_some_and(|before| before.is_empty() || before.ends_with(','))
         };
-        Cause::ALL.into_iter().find(is_last)
+        Cause::ALL.iter().copied().find(is_last)
     }
 
     /// Returns the failure of an attempt that brought no answer, in words: by the annotations or else by the code.

@@ -10,144 +10,109 @@ use serde::{Deserialize, Serialize};
 
 use super::Failure;
 
-/// Why an attempt brought no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Cause {
+/// The causes, from one list: `Variant = Failure, "text";`, without a text where that of the failure says it all.
+macro_rules! causes {
+    ($($(#[$doc:meta])* $variant:ident = $failure:ident $(, $text:literal)?;)*) => {
+        /// Why an attempt brought no answer.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum Cause {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Cause {
+            /// All causes, in the order of their codes in host records.
+            pub const ALL: &'static [Cause] = &[$(Cause::$variant,)*];
+
+            /// The failure by which the crawl decides.
+            pub const fn failure(self) -> Failure {
+                match self {
+                    $(Cause::$variant => Failure::$failure,)*
+                }
+            }
+
+            /// The text in logs, reports and commands.
+            pub const fn text(self) -> &'static str {
+                let own: &[&str] = match self {
+                    $(Cause::$variant => &[$($text)?],)*
+                };
+                match own {
+                    [text] => text,
+                    _ => self.failure().text(),
+                }
+            }
+        }
+    };
+}
+
+// host records store the place of a cause in the list: a new one goes last
+causes! {
     /// The name does not exist.
-    NoSuchHost,
+    NoSuchHost = NoSuchHost;
     /// The name servers answer SERVFAIL.
-    ServFail,
+    ServFail = Dns, "the name servers answer SERVFAIL";
     /// The name servers answer REFUSED.
-    DnsRefused,
+    DnsRefused = Dns, "the name servers answer REFUSED";
     /// The name servers do not answer in time.
-    DnsSilent,
+    DnsSilent = Dns, "the name servers do not answer";
     /// The name servers answer with nonsense, or cannot be reached.
-    Dns,
+    Dns = Dns;
     /// The connection was refused.
-    ConnectionRefused,
+    ConnectionRefused = Connect, "connection refused";
     /// There is no route to the address.
-    Unreachable,
+    Unreachable = Connect, "no route to its address";
     /// No connection within `fetch.timeout_connect`.
-    ConnectTimeout,
+    ConnectTimeout = Connect, "no connection in time";
     /// No connection, for another reason.
-    Connect,
+    Connect = Connect;
     /// The certificate has expired.
-    CertificateExpired,
+    CertificateExpired = Tls, "certificate expired";
     /// The certificate does not hold yet.
-    CertificateNotYetValid,
+    CertificateNotYetValid = Tls, "certificate not valid yet";
     /// The certificate is for another name.
-    CertificateName,
+    CertificateName = Tls, "certificate of another name";
     /// Nobody who is trusted has signed the certificate.
-    CertificateIssuer,
+    CertificateIssuer = Tls, "certificate of an unknown authority";
     /// The TLS handshake failed for another reason.
-    Tls,
+    Tls = Tls;
     /// `fetch.timeout_total` passed.
-    Timeout,
+    Timeout = Timeout;
     /// No whole head within `fetch.timeout_head`.
-    TooSlow,
+    TooSlow = TooSlow;
     /// The connection broke.
-    Disconnected,
+    Disconnected = Disconnected;
     /// The answer is not HTTP, or breaks a limit of it.
-    Protocol,
+    Protocol = Protocol;
     /// Every address of the host is private.
-    PrivateAddress,
+    PrivateAddress = PrivateAddress;
     /// A 304 that nobody asked for.
-    Unconditional304,
+    Unconditional304 = Unconditional304;
     /// The proxy cannot be connected to, or does not speak as a proxy does.
-    ProxySilent,
+    ProxySilent = Proxy, "the proxy does not answer";
     /// The proxy wants another user or password.
-    ProxyCredentials,
+    ProxyCredentials = Proxy, "the proxy wants another user or password";
     /// The proxy is there, and makes no connection to the server.
-    NotByProxy,
+    NotByProxy = Connect, "the proxy makes no connection";
     /// Something else about the proxy.
-    Proxy,
+    Proxy = Proxy;
     /// The aliases of the name lead from one to the other without end.
-    AliasLoop,
+    AliasLoop = Dns, "the aliases of its name have no end";
     /// TLS, as it is spoken here, knows no such name of a host.
-    TlsName,
+    TlsName = Tls, "its name cannot be said in TLS: a label begins or ends with a hyphen, or is empty";
     /// The head of the answer begins with no version of HTTP that is known.
-    HeadVersion,
+    HeadVersion = Protocol, "no version of HTTP in its head that is known";
     /// The head has no status code.
-    HeadStatus,
+    HeadStatus = Protocol, "no status code in its head";
     /// A field of the head is malformed.
-    HeadField,
+    HeadField = Protocol, "a malformed field in its head";
     /// The length that the head announces is malformed.
-    HeadLength,
+    HeadLength = Protocol, "a malformed Content-Length in its head";
     /// The head announces a transfer coding that cannot be.
-    HeadCoding,
+    HeadCoding = Protocol, "a Transfer-Encoding in its head that cannot be";
     /// The head has more fields than can be, or longer ones.
-    HeadTooLarge,
+    HeadTooLarge = Protocol, "more or longer fields in its head than can be";
 }
 
 impl Cause {
-    /// All causes, in the order of their codes in host records.
-    pub const ALL: [Cause; 32] = [
-        Cause::NoSuchHost,
-        Cause::ServFail,
-        Cause::DnsRefused,
-        Cause::DnsSilent,
-        Cause::Dns,
-        Cause::ConnectionRefused,
-        Cause::Unreachable,
-        Cause::ConnectTimeout,
-        Cause::Connect,
-        Cause::CertificateExpired,
-        Cause::CertificateNotYetValid,
-        Cause::CertificateName,
-        Cause::CertificateIssuer,
-        Cause::Tls,
-        Cause::Timeout,
-        Cause::TooSlow,
-        Cause::Disconnected,
-        Cause::Protocol,
-        Cause::PrivateAddress,
-        Cause::Unconditional304,
-        Cause::ProxySilent,
-        Cause::ProxyCredentials,
-        Cause::NotByProxy,
-        Cause::Proxy,
-        Cause::AliasLoop,
-        Cause::TlsName,
-        Cause::HeadVersion,
-        Cause::HeadStatus,
-        Cause::HeadField,
-        Cause::HeadLength,
-        Cause::HeadCoding,
-        Cause::HeadTooLarge,
-    ];
-
-    /// The failure by which the crawl decides.
-    pub fn failure(self) -> Failure {
-        match self {
-            Cause::NoSuchHost => Failure::NoSuchHost,
-            Cause::ServFail | Cause::DnsRefused | Cause::DnsSilent | Cause::Dns | Cause::AliasLoop => Failure::Dns,
-            Cause::ConnectionRefused
-            | Cause::Unreachable
-            | Cause::ConnectTimeout
-            | Cause::Connect
-            | Cause::NotByProxy => Failure::Connect,
-            Cause::CertificateExpired
-            | Cause::CertificateNotYetValid
-            | Cause::CertificateName
-            | Cause::CertificateIssuer
-            | Cause::TlsName
-            | Cause::Tls => Failure::Tls,
-            Cause::Timeout => Failure::Timeout,
-            Cause::TooSlow => Failure::TooSlow,
-            Cause::Disconnected => Failure::Disconnected,
-            Cause::Protocol
-            | Cause::HeadVersion
-            | Cause::HeadStatus
-            | Cause::HeadField
-            | Cause::HeadLength
-            | Cause::HeadCoding
-            | Cause::HeadTooLarge => Failure::Protocol,
-            Cause::PrivateAddress => Failure::PrivateAddress,
-            Cause::Unconditional304 => Failure::Unconditional304,
-            Cause::ProxySilent | Cause::ProxyCredentials | Cause::Proxy => Failure::Proxy,
-        }
-    }
-
     /// Returns whether the host was asked for anything: a name that leads nowhere, or to an address that is refused,
     /// ends the attempt before a connection is tried, as does a proxy that does not work.
     pub fn is_contact(self) -> bool {
@@ -175,30 +140,7 @@ impl From<Failure> for Cause {
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Cause::ServFail => "the name servers answer SERVFAIL",
-            Cause::DnsRefused => "the name servers answer REFUSED",
-            Cause::DnsSilent => "the name servers do not answer",
-            Cause::TlsName => "its name cannot be said in TLS: a label begins or ends with a hyphen, or is empty",
-            Cause::AliasLoop => "the aliases of its name have no end",
-            Cause::ConnectionRefused => "connection refused",
-            Cause::Unreachable => "no route to its address",
-            Cause::ConnectTimeout => "no connection in time",
-            Cause::CertificateExpired => "certificate expired",
-            Cause::CertificateNotYetValid => "certificate not valid yet",
-            Cause::CertificateName => "certificate of another name",
-            Cause::CertificateIssuer => "certificate of an unknown authority",
-            Cause::ProxySilent => "the proxy does not answer",
-            Cause::ProxyCredentials => "the proxy wants another user or password",
-            Cause::NotByProxy => "the proxy makes no connection",
-            Cause::HeadVersion => "no version of HTTP in its head that is known",
-            Cause::HeadStatus => "no status code in its head",
-            Cause::HeadField => "a malformed field in its head",
-            Cause::HeadLength => "a malformed Content-Length in its head",
-            Cause::HeadCoding => "a Transfer-Encoding in its head that cannot be",
-            Cause::HeadTooLarge => "more or longer fields in its head than can be",
-            other => return other.failure().fmt(f),
-        })
+        f.write_str(self.text())
     }
 }
 
@@ -226,7 +168,8 @@ impl HostFault {
 
     /// Tag and value for a host record.
     pub fn code(self) -> (u8, u16) {
-        let of = |cause: Cause| Cause::ALL.iter().position(|&other| other == cause).unwrap_or(0) as u16;
+        // its place in the list
+        let of = |cause: Cause| cause as u16;
         match self {
             HostFault::Host(cause) => (0, of(cause)),
             HostFault::RobotsMoved(cause) => (1, of(cause)),
@@ -291,7 +234,7 @@ mod tests {
 
     #[test]
     fn every_cause_belongs_to_a_failure_and_comes_back_from_its_code() {
-        for cause in Cause::ALL {
+        for &cause in Cause::ALL {
             for blame in [HostFault::Host(cause), HostFault::RobotsMoved(cause)] {
                 let (tag, value) = blame.code();
                 assert_eq!(HostFault::of_code(tag, value), Some(blame));
