@@ -11,7 +11,7 @@ use crate::engine::request_settings::RequestSettings;
 use crate::engine::{Engine, RenderMode, queued_url};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Feedback, Provenance, QueuedUrl};
-use crate::outcome::{Verdict, blame_of_answer};
+use crate::outcome::blame_of_answer;
 use crate::web::url::CanonicalUrl;
 
 /// A page to be rendered, or to be stored as it was served after all.
@@ -79,7 +79,6 @@ impl Engine {
             started: response.started,
             duration: response.duration,
             bytes: 0,
-            verdict: Verdict::Done,
             blame: blame_of_answer(response.status, false),
             failure: None,
             retry_after: None,
