@@ -11,7 +11,7 @@ use crawler::frontier::{
     Budget, Feedback, Frontier, FrontierOptions, FrontierState, NameAnswer, Politeness, RobotsAnswer, Rules,
     SavedFrontier, Task,
 };
-use crawler::outcome::{Blame, Verdict};
+use crawler::outcome::Blame;
 
 use crate::crew::{Checkpoint, Crew};
 use crate::urls::Shape;
@@ -266,7 +266,6 @@ impl Owner {
                     started: now,
                     duration: Duration::from_millis(1),
                     bytes: 10_000,
-                    verdict: Verdict::Done,
                     blame: Blame::Nobody,
                     failure: None,
                     retry_after: None,

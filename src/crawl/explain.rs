@@ -508,33 +508,35 @@ impl Gatherer<'_> {
 }
 
 fn host_of(host: &HostLook, state: &State, options: &FrontierOptions) -> model::Host {
+    let standing = &host.standing;
     let known = |time: Time| (time > Time::ZERO).then_some(time);
     let crawl_delay = host.rules.as_ref().and_then(|(rules, _)| rules.crawl_delay());
     // the usual delay of its name is no back-off
-    let by_name = state.look.held_until.filter(|&until| until > host.due);
-    let held = host.backoff_until.max(by_name.unwrap_or(Time::ZERO));
-    let failing = [(host.failures > 0, host.failing_since), (host.robots_level > 0, host.robots_failing_since)];
+    let by_name = state.look.held_until.filter(|&until| until > standing.due);
+    let held = standing.backoff_until.max(by_name.unwrap_or(Time::ZERO));
+    let failing =
+        [(standing.failures > 0, standing.failing_since), (standing.robots_level > 0, standing.robots_failing_since)];
     model::Host {
         active: state.look.active,
         queued: state.look.urls,
-        due: known(host.due),
-        delay_ms: ms(options.politeness.delay(host.pace, crawl_delay)),
-        backoff_level: host.backoff_level.max(host.robots_level),
+        due: known(standing.due),
+        delay_ms: ms(options.politeness.delay(standing.pace, crawl_delay)),
+        backoff_level: standing.backoff_level.max(standing.robots_level),
         backoff_until: known(held),
         backoff_reason: match () {
-            () if host.robots_level > 0 => Some(because(Hold::Robots, host.blame)),
-            () if host.failures > 0 || host.blame.is_some() => Some(because(Hold::Silence, host.blame)),
-            () if host.backoff_level > 0 => Some(Hold::Load.to_string()),
+            () if standing.robots_level > 0 => Some(because(Hold::Robots, standing.blame)),
+            () if standing.failures > 0 || standing.blame.is_some() => Some(because(Hold::Silence, standing.blame)),
+            () if standing.backoff_level > 0 => Some(Hold::Load.to_string()),
             () => None,
         },
-        blame: host.blame.map(|blame| blame.to_string()),
-        failures: host.failures,
+        blame: standing.blame.map(|blame| blame.to_string()),
+        failures: standing.failures,
         failing_since: failing.iter().filter(|(fails, _)| *fails).map(|(_, since)| *since).min(),
-        gone: host.gone.map(|(_, reason)| reason),
-        gone_until: host.gone.map(|(until, _)| until).filter(|&until| until != Time::MAX),
-        pages: host.pages,
+        gone: standing.gone.map(|(_, reason)| reason),
+        gone_until: standing.gone.map(|(until, _)| until).filter(|&until| until != Time::MAX),
+        pages: standing.pages,
         pages_max: options.budget.pages_per_host,
-        bytes: host.bytes,
+        bytes: standing.bytes,
         bytes_max: options.budget.bytes_per_host,
         domain_pages: state.look.domain_pages,
         domain_pages_max: options.budget.pages_per_domain,

@@ -103,12 +103,12 @@ fn looks(
 
 fn queued_host(host: String, queued: u64, look: Option<HostLook>, as_of: Time) -> QueuedHost {
     let Some(look) = look else { return QueuedHost { host, queued, state: "queued".to_owned(), ..Default::default() } };
-    let state = match look.gone {
+    let state = match look.standing.gone {
         Some(_) => "given up",
-        None if look.backoff_until > as_of => "backing off",
+        None if look.standing.backoff_until > as_of => "backing off",
         None => "queued",
     };
-    let reason = match (look.gone, look.blame) {
+    let reason = match (look.standing.gone, look.standing.blame) {
         (Some((_, why)), _) => why.to_string(),
         (None, blame) => blame.map(|blame| blame.to_string()).unwrap_or_default(),
     };
@@ -116,11 +116,11 @@ fn queued_host(host: String, queued: u64, look: Option<HostLook>, as_of: Time) -
         host,
         queued,
         state: state.to_owned(),
-        next_request: Some(look.due.max(look.backoff_until)),
-        delay_ms: u64::try_from(look.pace.as_millis()).unwrap_or(u64::MAX),
+        next_request: Some(look.standing.due.max(look.standing.backoff_until)),
+        delay_ms: u64::try_from(look.standing.pace.as_millis()).unwrap_or(u64::MAX),
         reason,
-        pages: look.pages,
-        bytes: look.bytes,
-        errors: look.failures.into(),
+        pages: look.standing.pages,
+        bytes: look.standing.bytes,
+        errors: look.standing.failures.into(),
     }
 }

@@ -81,8 +81,8 @@ impl Waiting {
         }
         let host = CanonicalUrl::parse(&seed.url).ok().and_then(|url| self.hosts.get(&url.origin()));
         let Some(host) = host else { return String::new() };
-        let until = host.due.max(host.backoff_until);
-        let why = host.blame.map(|blame| blame.to_string());
+        let until = host.standing.due.max(host.standing.backoff_until);
+        let why = host.standing.blame.map(|blame| blame.to_string());
         match (why, until > self.now) {
             (Some(why), true) => format!("{why}; its host waits until {}", date(until)),
             (Some(why), false) => why,

@@ -5,11 +5,9 @@
 //! gets a new generation, so that an old [`HostId`] or schedule entry never meets another host.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use super::first_contacts::Contact;
 use super::host::{Host, Item, Pending, WaitState, large_rules_memory};
-use super::pacing::Pacing;
 use super::schedule::HostRef;
 use super::task::{Held, HostId, Task};
 use super::tuning::{ENTRIES_SPARE, PLACE_TRIES};
@@ -375,15 +373,5 @@ impl Active {
         host.pending = Some(Pending::Resolve);
         let name = host.name().into();
         Task::Resolve { host: self.id(index, 0), name }
-    }
-
-    /// Returns the time that the longest queue of an active host takes at its delay.
-    pub fn longest_queue(&self, pacing: &Pacing) -> Duration {
-        let of = |index: u32| {
-            let queued = u32::try_from(self.host(index).queued()).unwrap_or(u32::MAX);
-            // most hosts have next to nothing, and a delay has to be looked up
-            if queued < 2 { Duration::ZERO } else { pacing.delay_of(self.host(index)).saturating_mul(queued) }
-        };
-        self.indices().map(of).max().unwrap_or_default()
     }
 }

@@ -69,6 +69,16 @@ impl Activity {
         })
     }
 
+    /// Returns the time that the longest queue of an active host takes at its delay.
+    pub fn longest_queue(active: &Active, pacing: &Pacing) -> Duration {
+        let of = |index: u32| {
+            let queued = u32::try_from(active.host(index).queued()).unwrap_or(u32::MAX);
+            // most hosts have next to nothing, and a delay has to be looked up
+            if queued < 2 { Duration::ZERO } else { pacing.delay_of(active.host(index)).saturating_mul(queued) }
+        };
+        active.indices().map(of).max().unwrap_or_default()
+    }
+
     fn order(&self) -> (Option<Time>, Reverse<u64>, &str) {
         (self.next, Reverse(self.queued), &self.url)
     }

@@ -9,12 +9,11 @@ use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::charge::Charges;
 use super::host::{Host, Item};
 use super::partition::{Cold, HostKey, Partition, partition_of};
-use super::record::HostRecord;
+use super::record::{HostRecord, Standing};
 use super::reputation::{DomainTotals, RoundBudgets, Saved};
 use super::state::{FrontierState, SavedHost, read_host, read_partition};
 use super::task::RulesDecoder;
@@ -24,7 +23,6 @@ use super::{QueuedUrl, Rules};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result, SavedState};
 use crate::fingerprint::Fingerprint;
-use crate::outcome::{HostFault, Reason};
 
 /// The URL that is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -68,36 +66,8 @@ pub struct Queued {
 /// The state of a host at the moment of the cut.
 #[derive(Clone, Debug)]
 pub struct HostLook {
-    /// `http://host:port`, where the host was in memory.
-    pub origin: Option<Box<str>>,
-    /// Time at which this was written down.
-    pub written: Time,
-    /// Time before which no request begins.
-    pub due: Time,
-    /// The delay that its last fetches ask for.
-    pub pace: Duration,
-    /// The number of back-offs in a row.
-    pub backoff_level: u8,
-    /// Time until which it is held back.
-    pub backoff_until: Time,
-    /// Failures in a row.
-    pub failures: u32,
-    /// Time since which it has failed.
-    pub failing_since: Time,
-    /// The number of times in a row that its robots.txt could not be had.
-    pub robots_level: u8,
-    /// Time since which its robots.txt cannot be had.
-    pub robots_failing_since: Time,
-    /// Pages fetched of it.
-    pub pages: u64,
-    /// Bytes received of it.
-    pub bytes: u64,
-    /// Time until which it is given up, and the reason: its URLs are dropped.
-    pub gone: Option<(Time, Reason)>,
-    /// The cause for which it delivers nothing, since its last answer.
-    pub blame: Option<HostFault>,
-    /// True if it ever answered.
-    pub answered: bool,
+    /// Its standing with us.
+    pub standing: Standing,
     /// Its rules, and when they have to be fetched again.
     pub rules: Option<(Arc<dyn Rules>, Time)>,
     /// Its addresses, and when they have to be asked for again.
@@ -205,9 +175,7 @@ pub fn look_at_hosts(
             None => partition.record_in_base(state.partitions[number].base, HostKey { domain, origin })?,
         };
         if let Some(record) = record.as_deref().and_then(told) {
-            let (mut host, written) = (Host::new(origin, domain, "".into()), record.written);
-            host.adopt(record, rules);
-            found.insert(origin, HostLook { origin: None, ..HostLook::of(&host, written) });
+            found.insert(origin, HostLook::of_record(record, rules));
         }
     }
     Ok(found)
@@ -241,7 +209,7 @@ fn read_hosts(
     for _ in 0..reader.varint()? {
         let host = read_host(reader, then, rules)?.host;
         if wanted.contains(&host.origin) {
-            found.insert(host.origin, HostLook::of(&host, then));
+            found.insert(host.origin, HostLook::of(&host));
         }
     }
     Some((partitions, found))
@@ -351,13 +319,8 @@ impl Memory {
         };
         let cold = record.as_deref().and_then(told);
         let host = match self.host {
-            Some(saved) => Some(HostLook::of(&saved.host, then)),
-            None => cold.map(|record| {
-                let mut host = Host::new(wanted.origin, wanted.domain, "".into());
-                let written = record.written;
-                host.adopt(record, rules);
-                HostLook { origin: None, ..HostLook::of(&host, written) }
-            }),
+            Some(saved) => Some(HostLook::of(&saved.host)),
+            None => cold.map(|record| HostLook::of_record(record, rules)),
         };
         let round = self.round.map(|(number, limit)| DomainRound::of(&domain, number, limit));
         Ok(Look { queued, host, active, urls, domain_pages: domain.pages, round, held_until: self.held_until })
@@ -382,26 +345,18 @@ fn told(record: &[u8]) -> Option<HostRecord> {
 }
 
 impl HostLook {
-    fn of(host: &Host, written: Time) -> Self {
-        let standing = &host.standing;
+    fn of(host: &Host) -> Self {
         HostLook {
-            origin: Some(host.origin_text.clone()),
-            written,
-            due: standing.due,
-            pace: standing.pace,
-            backoff_level: standing.backoff_level,
-            backoff_until: standing.backoff_until,
-            failures: standing.failures,
-            failing_since: standing.failing_since,
-            robots_level: standing.robots_level,
-            robots_failing_since: standing.robots_failing_since,
-            pages: standing.pages,
-            bytes: standing.bytes,
-            gone: standing.gone,
-            blame: standing.blame,
-            answered: standing.answered,
+            standing: host.standing,
             rules: host.rules.clone(),
             addresses: host.addresses.as_ref().map(|(list, until)| (list.to_vec(), *until)),
         }
+    }
+
+    /// The state of a host of which the disk side has this record.
+    fn of_record(record: HostRecord, rules: RulesDecoder) -> Self {
+        let mut host = Host::new(Fingerprint::default(), Fingerprint::default(), "".into());
+        host.adopt(record, rules);
+        HostLook::of(&host)
     }
 }

@@ -20,6 +20,12 @@
 //! handed out as [`PartitionJob`]s, so that the caller can do it on another thread. After an error of the disk the
 //! frontier is not to be used any more: opening it again from the last checkpoint is the cure.
 //!
+//! Four types, each of which calls those below it alone and is lent what it does not own:
+//! - [`Frontier`] hands out tasks and takes their answers;
+//! - `queues::Queues` owns the hosts, in memory and on the disk side, and finds each its place;
+//! - [`Pacing`] says when a host may be asked, with the schedule and the lines in which hosts wait (`pacing::lines`);
+//! - [`Budgets`] says how much of a host and of a domain is wanted.
+//!
 //! After Heritrix's frontier (active and inactive queues, snoozing, budgets) and BUbiNG's workbench (delay by host and
 //! by address); the disk side is new: no embedded store, one sequential merge a partition, no index of hosts in memory.
 
@@ -103,6 +109,7 @@ pub use politeness::Forbidden;
 pub use prerequisite::Asked;
 pub use queued::{Hops, QueuedUrl};
 pub use received::RequisitePace;
+pub use record::Standing;
 pub use reputation::{RoundBudgets, RoundLook};
 pub use rounds::{QUARTERS, quarters_of};
 pub use silence::{ColdSilence, Resting, RestingHost};

@@ -21,7 +21,7 @@ use crate::outcome::{HostFault, Reason};
 
 /// The standing of a host with us.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Standing {
+pub struct Standing {
     /// Time before which no request begins.
     pub due: Time,
     /// The delay that its last fetches ask for.
@@ -32,14 +32,17 @@ pub(super) struct Standing {
     pub backoff_set: Time,
     /// Time until which it is held back.
     pub backoff_until: Time,
-    /// Failures in a row, and the time of the first.
+    /// Failures in a row.
     pub failures: u32,
+    /// The time of the first of them.
     pub failing_since: Time,
-    /// The number of times in a row that its robots.txt could not be had, and the time of the first.
+    /// The number of times in a row that its robots.txt could not be had.
     pub robots_level: u8,
+    /// The time of the first of them.
     pub robots_failing_since: Time,
-    /// Pages and bytes that are used of its budgets.
+    /// Pages that are used of its budgets.
     pub pages: u64,
+    /// Bytes that are used of its budgets.
     pub bytes: u64,
     /// Time until which it is given up, and the reason: its URLs are dropped.
     pub gone: Option<(Time, Reason)>,

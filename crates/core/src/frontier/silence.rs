@@ -1,9 +1,9 @@
 //! Hosts that were asked and never answered, and hosts that rest: who they are, why, until when.
 //!
-//! Anyone who owns the frontier says what came of an attempt ([`Active::blame`], [`Frontier::heard`](super::Frontier::heard)); it is kept
-//! with the host, in memory and on the disk side, until the host answers. That a crawl has nothing left but such hosts
-//! is asked seldom: of the active side by a pass over it, which the first other host ends, and of the disk side by a
-//! pass over the directories of all bases.
+//! Anyone who owns the frontier says what came of an attempt ([`Active::blame`],
+//! [`Frontier::heard`](super::Frontier::heard)); it is kept with the host, in memory and on the disk side, until the
+//! host answers. That a crawl has nothing left but such hosts is asked seldom: of the active side by a pass over it,
+//! which the first other host ends, and of the disk side by a pass over the directories of all bases.
 
 use super::active::Active;
 use super::host::{Host, WaitState};
@@ -50,8 +50,8 @@ pub enum ColdSilence {
 }
 
 impl Active {
-    /// Returns whether every host that has anything to do was asked and never answered; `None` where no host has anything
-    /// to do.
+    /// Returns whether every host that has anything to do was asked and never answered; `None` where no host has
+    /// anything to do.
     pub(super) fn are_all_silent(&self) -> Option<bool> {
         let mut silent = self.hosts().filter(|host| has_work(host)).map(|host| host.standing.is_silent());
         silent.next().map(|first| first && silent.all(|silent| silent))

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::{Hops, QueuedUrl};
 use crate::clock::Time;
-use crate::outcome::{Blame, Failure, Reason, Verdict};
+use crate::outcome::{Blame, Failure, Reason};
 use crate::web::preferences::Preferences;
 use crate::web::robots::RobotsRules;
 
@@ -200,8 +200,6 @@ pub struct Feedback {
     pub duration: Duration,
     /// Bytes received.
     pub bytes: u64,
-    /// Verdict of the outcome table.
-    pub verdict: Verdict,
     /// The party for which the attempt speaks, by that table.
     pub blame: Blame,
     /// The failure, where no answer came.

@@ -83,7 +83,7 @@ impl Engine {
             workers: self.requests.workers(),
             constraints,
             limits,
-            longest_queue_ms: u64::try_from(frontier.active().longest_queue(frontier.pacing()).as_millis())
+            longest_queue_ms: u64::try_from(Activity::longest_queue(frontier.active(), frontier.pacing()).as_millis())
                 .unwrap_or(u64::MAX),
             calendar,
             rendering: self.renderings.figures(),

@@ -1,4 +1,4 @@
-//! What holds hosts back, and what is asked for the sake of others beside their own turns.
+//! Back-offs and holds after answers, and requests that are made to a host for the sake of another one.
 //!
 //! URLs that failed by themselves (a 500, a body that broke off) wait by themselves: their host goes on with others.
 //! They are beside the buffer of their host, at most [`WAITING_MAX`] by failures; a host that has so many waits for the

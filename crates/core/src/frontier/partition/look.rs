@@ -1,19 +1,23 @@
-//! The URLs and the record of one host in a partition, read beside its owner.
+//! The contents of a partition, read without a change: one host with its URLs, hosts that rest, all domains.
 //!
-//! Goes over the tails as a stream and to the host's place in the base; holds a frame and a block at a time. Nothing is
-//! opened for writing.
+//! Goes over the tails as a stream, and to the host's place in the base or once over its directory; holds a frame and a
+//! block at a time. Nothing is opened for writing.
 
 use super::base::{Base, DirectoryEntry, Spot};
 use super::entry::{Entries, Entry};
 use super::key::HostKey;
 use super::tail::Frames;
 use super::take::{Cursor, domain_totals};
+use super::tally::{Tallies, tally};
 use super::{FileState, Partition};
+use crate::clock::Time;
 use crate::disk::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::domain_key;
 use crate::frontier::host::Item;
+use crate::frontier::record::HostRecord;
 use crate::frontier::reputation::DomainTotals;
+use crate::frontier::writer::Writer;
 
 /// A record or URL of a host on the disk side.
 #[derive(Debug)]
@@ -108,6 +112,92 @@ impl Partition {
             totals.add(&self.newer_totals(domain));
         }
         Ok(totals)
+    }
+
+    /// Calls `each` with every host that is not active and has a record by which it rests at `now`, when this process
+    /// begins, and until when; what is forgiven by `since` does not count. Reads the directory of the base once,
+    /// sequentially.
+    pub(in crate::frontier) fn for_each_rest(
+        &self,
+        now: Time,
+        since: Time,
+        each: &mut dyn FnMut(Fingerprint, Time),
+    ) -> Result<()> {
+        let mut look = |origin: Fingerprint, record: &[u8]| {
+            let until = HostRecord::rests_in(record, since, Writer::Before(now)).filter(|&until| until > now);
+            if let Some(until) = until.filter(|_| !self.active.contains_key(&origin)) {
+                each(origin, until);
+            }
+        };
+        let newer = self.frozen.records.iter().filter(|(origin, _)| !self.recent.records.contains_key(origin));
+        newer.chain(&self.recent.records).for_each(|(&origin, record)| look(origin, record));
+        let Some(file) = &self.base else { return Ok(()) };
+        let mut base = Base::open(&self.disk, &self.path(file.generation, "base"), file.summary.bytes)?;
+        for number in 0..base.directory_blocks() {
+            let mut block = base.directory(number)?;
+            while let Some(entry) = base.next_entry(&mut block)? {
+                if let DirectoryEntry::Host { host, record, .. } = entry
+                    && self.newer_record(host.origin).is_none()
+                {
+                    look(host.origin, record);
+                }
+            }
+            base.recycle(block);
+        }
+        Ok(())
+    }
+
+    /// Returns whether the base holds no URLs but those of active hosts and of hosts that were asked and never
+    /// answered. A host that was never asked is not among the latter.
+    pub(in crate::frontier) fn is_silent(&self) -> Result<bool> {
+        let Some(file) = self.base.as_ref().filter(|_| self.base_left() > 0) else { return Ok(true) };
+        let mut base = Base::open(&self.disk, &self.path(file.generation, "base"), file.summary.bytes)?;
+        for number in 0..base.directory_blocks() {
+            let mut block = base.directory(number)?;
+            while let Some(entry) = base.next_entry(&mut block)? {
+                let DirectoryEntry::Host { host, urls, start, record } = entry else { continue };
+                let is_left = self.cursors.of(host, start, urls).taken < urls;
+                if !is_left || self.active.contains_key(&host.origin) {
+                    continue;
+                }
+                if !HostRecord::is_silent_in(self.newer_record(host.origin).unwrap_or(record)) {
+                    return Ok(false);
+                }
+            }
+            base.recycle(block);
+        }
+        Ok(true)
+    }
+
+    /// Adds what base, tails and array have of each domain.
+    pub(in crate::frontier) fn tally_domains(&self, base: Option<FileState>, domains: &mut Tallies) -> Result<()> {
+        if let Some(state) = base {
+            let mut base = Base::open(&self.disk, &self.path(state.generation, "base"), state.bytes)?;
+            for number in 0..base.directory_blocks() {
+                let mut block = base.directory(number)?;
+                while let Some(entry) = base.next_entry(&mut block)? {
+                    match entry {
+                        DirectoryEntry::Domain { domain, totals } => {
+                            domains.entry(domain).or_default().totals.add(&totals);
+                        }
+                        DirectoryEntry::Host { host, urls, start, .. } => {
+                            let taken = self.cursors.of(host, start, urls).taken;
+                            domains.entry(host.domain).or_default().urls += urls.saturating_sub(taken);
+                        }
+                    }
+                }
+                base.recycle(block);
+            }
+        }
+        let mut frame = Vec::new();
+        for state in &self.recent.tails {
+            let mut frames = Frames::of_tail(&self.disk, &self.path(state.generation, "tail"), state.bytes)?;
+            while let Some(start) = frames.next(&mut frame)? {
+                tally(&frame, domains).map_err(|at| frames.malformed(start + at))?;
+            }
+        }
+        tally(&self.array, domains)
+            .map_err(|at| Error::damaged(&self.dir, at, "the array of a partition in the checkpoint", "other bytes"))
     }
 }
 

@@ -18,7 +18,7 @@ fn what_is_in_flight_comes_first_then_what_is_next_and_no_more_than_asked_for() 
     assert!(told[3..].iter().all(|host| host.next > Some(now)), "{told:?}");
     assert_eq!(crawl.frontier.activity(now, 2).len(), 2);
     assert_eq!(crawl.frontier.activity(now, 0), []);
-    let longest = crawl.frontier.active().longest_queue(crawl.frontier.pacing());
+    let longest = Activity::longest_queue(crawl.frontier.active(), crawl.frontier.pacing());
     assert!(longest >= crawl.frontier.queues.pacing.politeness().delay_min * 9, "{longest:?}");
     // a host whose name is looked up is told by its origin
     let task = crawl.frontier.next(now).unwrap();

@@ -27,7 +27,6 @@ fn request(crawl: &mut Crawl, answered_from: Option<IpAddr>) -> (IpAddr, Time) {
                     started: now,
                     duration: MS,
                     bytes: 100,
-                    verdict: Verdict::Done,
                     blame: Blame::Nobody,
                     failure,
                     retry_after: None,

@@ -95,14 +95,19 @@ fn a_host_is_told_as_it_stood_in_memory_and_on_disk() {
     crawl.run_until(START + S * 30);
     let saved = cut(&mut crawl);
     let gone = look_at(&crawl, &saved, &url(1, 0, 1)).host.unwrap();
-    assert_eq!(gone.gone.map(|(_, reason)| reason), Some(Reason::HostGivenUp));
+    assert_eq!(gone.standing.gone.map(|(_, reason)| reason), Some(Reason::HostGivenUp));
     let resting = look_at(&crawl, &saved, &url(2, 0, 1));
     let host = resting.host.unwrap();
-    assert!(host.backoff_until > crawl.clock.now() && host.backoff_level > 0, "{host:?}");
+    assert!(host.standing.backoff_until > crawl.clock.now() && host.standing.backoff_level > 0, "{host:?}");
     let slow = look_at(&crawl, &saved, &url(3, 19, 1));
     let host = slow.host.unwrap();
     assert_eq!(host.rules.unwrap().0.crawl_delay(), Some(S * 3));
-    assert!(host.pages > 3 && slow.domain_pages >= host.pages, "{} pages, {}", host.pages, slow.domain_pages);
+    assert!(
+        host.standing.pages > 3 && slow.domain_pages >= host.standing.pages,
+        "{} pages, {}",
+        host.standing.pages,
+        slow.domain_pages
+    );
     assert!(look_at(&crawl, &saved, &url(77, 0, 1)).host.is_none());
     // hosts that gave their place to others
     (100..400).for_each(|host| (0..3).for_each(|n| crawl.push(url(host, n, 1))));
@@ -111,7 +116,7 @@ fn a_host_is_told_as_it_stood_in_memory_and_on_disk() {
     let saved = cut(&mut crawl);
     let cold = look_at(&crawl, &saved, &url(2, 19, 1));
     assert!(!cold.active && cold.urls == 20, "{cold:?}");
-    assert!(cold.host.unwrap().backoff_until > crawl.clock.now());
+    assert!(cold.host.unwrap().standing.backoff_until > crawl.clock.now());
 }
 
 #[test]

@@ -304,7 +304,6 @@ impl Crawl {
                     started,
                     duration: now.since(started),
                     bytes: 1_000,
-                    verdict,
                     blame: failure.map_or(by_answer, blame_of_failure),
                     failure,
                     retry_after,

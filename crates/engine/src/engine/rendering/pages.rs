@@ -11,7 +11,7 @@ use crate::disk::Result;
 use crate::engine::{Engine, queued_url};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Feedback, Provenance, QueuedUrl};
-use crate::outcome::{Verdict, blame_of_answer};
+use crate::outcome::blame_of_answer;
 use crate::web::url::CanonicalUrl;
 
 impl Engine {
@@ -59,7 +59,6 @@ impl Engine {
             started: response.started,
             duration: response.duration,
             bytes: 0,
-            verdict: Verdict::Done,
             blame: blame_of_answer(response.status, false),
             failure: None,
             retry_after: None,
