@@ -25,15 +25,15 @@ impl Engine {
         let by_parameter = self.copy(url, findings);
         let Some(Stop { reason, rule }) = by_text.or(by_parameter) else { return Ok(()) };
         findings.limits.repeated = true;
-        let is_requisite = self.scope.is_requisite(url.hops.embeds() + 1);
+        let is_requisite = self.admission.scope.is_requisite(url.hops.embeds() + 1);
         for link in std::mem::take(&mut findings.links) {
             if link.kind == LinkKind::Embed && is_requisite {
                 findings.links.push(link);
                 continue;
             }
-            self.books.statistics.links_found += 1;
-            if !self.stores.passes_over(link.keys.key) {
-                self.books.skip(&link.url, reason, &rule)?;
+            self.admission.books.statistics.links_found += 1;
+            if !self.admission.stores.passes_over(link.keys.key) {
+                self.admission.books.skip(&link.url, reason, &rule)?;
             }
         }
         Ok(())
@@ -41,21 +41,21 @@ impl Engine {
 
     fn one_of_many(&mut self, url: &QueuedUrl, is_new: bool, findings: &mut Findings) -> Option<Stop> {
         let likeness = findings.likeness.take()?;
-        let is_beyond = self.stores.texts.is_beyond(url.origin, &likeness, is_new);
+        let is_beyond = self.admission.stores.texts.is_beyond(url.origin, &likeness, is_new);
         if !is_beyond || is_of_seed(url) {
             return None;
         }
-        let limit = self.stores.texts.limit().unwrap_or_default();
+        let limit = self.admission.stores.texts.limit().unwrap_or_default();
         let rule = format!("scope.max_pages_per_text = {limit}: {}", url.url);
         Some(Stop { reason: Reason::Text, rule })
     }
 
     fn copy(&mut self, url: &QueuedUrl, findings: &mut Findings) -> Option<Stop> {
         let evidence = findings.evidence.take().filter(|_| may_be_dropped(url))?;
-        if !self.stores.session_params.learn(&evidence) {
+        if !self.admission.stores.session_params.learn(&evidence) {
             return None;
         }
-        let parameter = self.stores.session_params.copies(url)?;
+        let parameter = self.admission.stores.session_params.copies(url)?;
         Some(Stop { reason: Reason::SessionParam, rule: format!("{}: {}", session_rule(parameter), url.url) })
     }
 }

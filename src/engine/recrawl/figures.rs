@@ -2,13 +2,12 @@
 
 use crate::clock::Time;
 use crate::engine::Engine;
-use crate::fingerprint::Fingerprint;
 use crate::record::CalendarFigures;
 
 impl Engine {
     /// Returns the figures of the calendar, where there is one.
     pub(in crate::engine) fn calendar_figures(&mut self, now: Time) -> Option<CalendarFigures> {
-        let recrawls = self.recrawls.as_mut()?;
+        let recrawls = self.admission.recrawls.as_mut()?;
         let wheel = recrawls.wheel.figures(now);
         let told = recrawls.sample.told(&recrawls.schedule, now);
         let ms = |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
@@ -26,12 +25,5 @@ impl Engine {
             freshness: told.map(|told| told.freshness),
             visits: recrawls.counts,
         })
-    }
-
-    /// A page ended for good without an answer: nothing is told of it any more.
-    pub(in crate::engine) fn never_due_again(&mut self, key: Fingerprint) {
-        if let Some(recrawls) = &mut self.recrawls {
-            recrawls.sample.forget(key);
-        }
     }
 }

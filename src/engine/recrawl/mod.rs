@@ -117,7 +117,7 @@ impl Recrawls {
 impl Engine {
     /// Cuts the calendar, and puts down what was in memory.
     pub(super) fn cut_calendar(&mut self, sections: &mut Sections) -> Result<Option<WheelCut>> {
-        let Some(recrawls) = &mut self.recrawls else { return Ok(None) };
+        let Some(recrawls) = &mut self.admission.recrawls else { return Ok(None) };
         sections.schedule = postcard::to_stdvec(&(recrawls.counts, &recrawls.sample)).expect("they are plain data");
         recrawls.schedule.cut(&mut sections.schedule);
         recrawls.wheel.cut(&mut sections.calendar).map(Some)
@@ -125,11 +125,14 @@ impl Engine {
 
     /// Returns whether the calendar lets the crawl end.
     pub(super) fn calendar_is_over(&self, now: Time) -> bool {
-        self.recrawls.as_ref().is_none_or(|recrawls| recrawls.is_over(now))
+        self.admission.recrawls.as_ref().is_none_or(|recrawls| recrawls.is_over(now))
     }
 
     /// Returns whether there are pages that wait for their next visit.
     pub(super) fn has_calendar(&self, now: Time) -> bool {
-        self.recrawls.as_ref().is_some_and(|recrawls| recrawls.options.is_on && recrawls.wheel.figures(now).records > 0)
+        self.admission
+            .recrawls
+            .as_ref()
+            .is_some_and(|recrawls| recrawls.options.is_on && recrawls.wheel.figures(now).records > 0)
     }
 }

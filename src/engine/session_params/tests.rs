@@ -1,7 +1,7 @@
 //! Tests of what is learnt of which pages.
 
 use super::*;
-use crate::engine::route::queued;
+use crate::engine::discovery::queued;
 use crate::fingerprint::Fingerprinter;
 use crate::frontier::Hops;
 use crate::web::url::CanonicalUrl;
