@@ -60,7 +60,7 @@ impl Engine {
         let in_flight = self.requests.under_way() as u64;
         let disk_free = self.course.disk_free();
         let resting = self.resting(now);
-        let calendar = self.calendar_figures(now);
+        let calendar = self.admission.recrawls.as_mut().map(|recrawls| recrawls.figures(now));
         let rounds = self.round_figures();
         let url_seen_bytes = self.admission.stores.seen.drum_counters().repository_bytes;
         let constraints = self.constraints(now);

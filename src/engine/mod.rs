@@ -44,7 +44,6 @@ pub mod recovery;
 mod recrawl;
 mod render_plan;
 mod rendering;
-mod repeated;
 mod reply;
 mod request_settings;
 mod requests;
@@ -114,7 +113,7 @@ pub use support::{SupportOptions, links_of, supported_by, supporter};
 pub use texts::Likeness;
 
 use crate::catalog::Catalog;
-use crate::clock::{Clock, Time};
+use crate::clock::Time;
 use crate::disk::{Disk, Result};
 use crate::frontier::{QueuedUrl, Task};
 use crate::shard::Shard;
@@ -201,7 +200,12 @@ impl Engine {
             Event::Forgotten => self.forget()?,
             Event::HeadChanged => self.hear_news()?,
             Event::LinksRead(read) => self.take_links(*read)?,
-            Event::CalendarRead(done) => self.calendar_read(*done)?,
+            Event::CalendarRead(done) => {
+                let now = self.admission.clock.now();
+                if let Some(recrawls) = &mut self.admission.recrawls {
+                    recrawls.finish_read(*done, now)?;
+                }
+            }
             // what it may begin, the next pump does
             Event::SlotFree => {}
         }

@@ -155,7 +155,7 @@ impl Engine {
             recrawl: (page.again == Some(Again::Due)).then(|| Arc::from([])),
             ..queued(url.as_str(), keys)
         };
-        self.stop_at_repeated(&queued, is_new, &mut findings)?;
+        self.admission.stop_at_repeated(&queued, is_new, &mut findings)?;
         // one that may have changed has led to pages that were given up as gone
         let has_changed = forced && !stored.not_modified && page.status < 400;
         if !is_first {

@@ -93,7 +93,7 @@ impl Engine {
         let mut sections = Sections::default();
         let StoreCuts { stores, frontier, mut sync, mut sync_dirs, mut superseded } =
             self.admission.stores.cut(&mut sections)?;
-        let calendar = self.cut_calendar(&mut sections)?;
+        let calendar = self.admission.recrawls.as_mut().map(|recrawls| recrawls.cut(&mut sections)).transpose()?;
         let calendar = calendar.map(|mut cut| {
             sync.append(&mut cut.sync);
             sync_dirs.append(&mut cut.sync_dirs);
@@ -102,7 +102,9 @@ impl Engine {
         });
         sections.cookies = self.cookies.to_bytes();
         sections.rendering = self.renderings.to_bytes();
-        let mut exchange = self.cut_exchange(number, idle)?;
+        let dir = &self.admission.home.dir;
+        let exchange = self.admission.exchange.as_mut().map(|exchange| exchange.cut(number, idle, dir)).transpose()?;
+        let mut exchange = exchange.unwrap_or_default();
         superseded.append(&mut exchange.superseded);
         self.checkpoints.supersede(superseded);
         sync.append(&mut exchange.sync);

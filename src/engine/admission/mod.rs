@@ -5,6 +5,9 @@
 //! [`Admission::collect_dropped`] where that is without a request. Nothing here knows of requests in progress: what
 //! answers mean is decided above, and the calls go down.
 //!
+//! Pages that say what others of their origin say are stored, and lead nowhere. [`super::texts`] counts them, and
+//! [`super::session_params`] knows copies.
+//!
 //! # Things that pages embed from elsewhere, and who pays for them
 //!
 //! The scope lets in what a page embeds wherever it is, so a page can name any URL of any site. That must not make the
@@ -35,20 +38,23 @@ use std::sync::Arc;
 use super::books::Books;
 use super::discovery::Discovery;
 use super::exchange::Exchange;
+use super::job::{Findings, Processed, Target};
 use super::recrawl::Recrawls;
-use super::rule::rule_of;
+use super::rule::{rule_of, session_rule};
 use super::seeding::Seeding;
 use super::seeds::SeedStatus;
+use super::session_params::may_be_dropped;
 use super::settings::Settings;
 use super::stores::Stores;
-use super::{Home, queued_url};
+use super::{Home, is_of_seed, queued_url};
 use crate::calendar::{self, History, Recrawl};
 use crate::clock::{Clock, Time};
-use crate::container::{Container, KeyPlace, KeyRecord, Referrer};
+use crate::container::{Container, KeyPlace, KeyRecord, Referrer, Stored as StoredPage};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
-use crate::outcome::{Reason, Verdict, judge_answer};
+use crate::outcome::{Cause, Reason, Verdict, judge_answer};
+use crate::web::html::LinkKind;
 use crate::web::scope::Scope;
 use crate::web::url::CanonicalUrl;
 
@@ -68,6 +74,12 @@ pub(super) struct Admission {
     pub(super) recrawls: Option<Box<Recrawls>>,
     /// Links from and to other shards, where there are any.
     pub(super) exchange: Option<Box<Exchange>>,
+}
+
+/// Reason for which nothing is followed that a page links to.
+struct Stop {
+    reason: Reason,
+    rule: String,
 }
 
 impl Admission {
@@ -225,6 +237,75 @@ impl Admission {
         let retries = self.settings.retries;
         let is_last = |status, cut| judge_answer(status, cut, 0, retries) != Verdict::Retry;
         Ok(of_round.filter(|record| is_last(record.status, record.truncated)).map(|record| record.status))
+    }
+
+    /// Counts what the page of `url` says, which has had its last answer, where it `is_new`. Where too many pages say
+    /// it, or another page of which it is a copy, its links are taken out of its `findings`, counted and logged, but
+    /// for what it embeds.
+    pub(super) fn stop_at_repeated(&mut self, url: &QueuedUrl, is_new: bool, findings: &mut Findings) -> Result<()> {
+        let by_text = self.one_of_many(url, is_new, findings);
+        let by_parameter = self.copy(url, findings);
+        let Some(Stop { reason, rule }) = by_text.or(by_parameter) else { return Ok(()) };
+        findings.limits.repeated = true;
+        let is_requisite = self.scope.is_requisite(url.hops.embeds() + 1);
+        for link in std::mem::take(&mut findings.links) {
+            if link.kind == LinkKind::Embed && is_requisite {
+                findings.links.push(link);
+                continue;
+            }
+            self.books.statistics.links_found += 1;
+            if !self.stores.passes_over(link.keys.key) {
+                self.books.skip(&link.url, reason, &rule)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn one_of_many(&mut self, url: &QueuedUrl, is_new: bool, findings: &mut Findings) -> Option<Stop> {
+        let likeness = findings.likeness.take()?;
+        let is_beyond = self.stores.texts.is_beyond(url.origin, &likeness, is_new);
+        if !is_beyond || is_of_seed(url) {
+            return None;
+        }
+        let limit = self.stores.texts.limit().unwrap_or_default();
+        let rule = format!("scope.max_pages_per_text = {limit}: {}", url.url);
+        Some(Stop { reason: Reason::Text, rule })
+    }
+
+    fn copy(&mut self, url: &QueuedUrl, findings: &mut Findings) -> Option<Stop> {
+        let evidence = findings.evidence.take().filter(|_| may_be_dropped(url))?;
+        if !self.stores.session_params.learn(&evidence) {
+            return None;
+        }
+        let parameter = self.stores.session_params.copies(url)?;
+        Some(Stop { reason: Reason::SessionParam, rule: format!("{}: {}", session_rule(parameter), url.url) })
+    }
+
+    pub(super) fn seed_failed(&mut self, url: &QueuedUrl, cause: Cause) -> Result<()> {
+        if url.hops.as_str().is_empty() {
+            self.books.seeds.set_status(url.seed, SeedStatus::Failed(cause.to_string()))?;
+            if self.books.has_fallback(url)? {
+                self.admit_fallback(url.seed, url.forced)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A body that was interrupted is stored once, and again only where an attempt brought more of it: what is stored
+    /// then stands for this answer too.
+    pub(super) fn stored_before(&self, processed: &Processed) -> Result<Option<StoredPage>> {
+        let response = &processed.response;
+        let Target::Page { url, .. } = &processed.job.target else { return Ok(None) };
+        if url.attempts == 0 || !response.is_interrupted() {
+            return Ok(None);
+        }
+        let newest = self.container.newest(url.key, &url.url)?;
+        let covers = newest.filter(|before| {
+            let of_round = !url.forced || before.offset >= self.seeding.round.from;
+            let alike = before.truncated && before.status == response.status && !before.robots;
+            of_round && alike && before.payload_bytes >= processed.records.payload_bytes
+        });
+        Ok(covers.map(|before: KeyRecord| StoredPage::nothing(before.offset)))
     }
 }
 

@@ -12,7 +12,7 @@ use super::Engine;
 use super::job::{FetchFailed, FetchJob, Findings, Processed, Target};
 use super::recrawl::Compared;
 use crate::clock::Time;
-use crate::container::{KeyRecord, NewPage, Stored as StoredPage};
+use crate::container::{NewPage, Stored as StoredPage};
 use crate::disk::Result;
 use crate::frontier::{Feedback, HostId, QueuedUrl};
 use crate::outcome::{HostFault, Verdict, judge_answer};
@@ -92,7 +92,7 @@ impl Engine {
         let attempts = (url.attempts, self.admission.settings.retries);
         match judge_answer(response.status, response.is_interrupted(), attempts.0, attempts.1) {
             Verdict::Retry => Ok(()),
-            _ => self.stop_at_repeated(url, processed.job.is_new(), &mut processed.findings),
+            _ => self.admission.stop_at_repeated(url, processed.job.is_new(), &mut processed.findings),
         }
     }
 
@@ -129,7 +129,7 @@ impl Engine {
     }
 
     pub(in crate::engine) fn store(&mut self, processed: &Processed) -> Result<StoredPage> {
-        if let Some(stored) = self.stored_before(processed)? {
+        if let Some(stored) = self.admission.stored_before(processed)? {
             return Ok(stored);
         }
         let response = &processed.response;
@@ -160,23 +160,6 @@ impl Engine {
             may_have_versions,
             condition: processed.job.condition.as_ref().map(|condition| condition.payload_at),
         })
-    }
-
-    /// A body that was interrupted is stored once, and again only where an attempt brought more of it: what is stored
-    /// then stands for this answer too.
-    fn stored_before(&self, processed: &Processed) -> Result<Option<StoredPage>> {
-        let response = &processed.response;
-        let Target::Page { url, .. } = &processed.job.target else { return Ok(None) };
-        if url.attempts == 0 || !response.is_interrupted() {
-            return Ok(None);
-        }
-        let newest = self.admission.container.newest(url.key, &url.url)?;
-        let covers = newest.filter(|before| {
-            let of_round = !url.forced || before.offset >= self.admission.seeding.round.from;
-            let alike = before.truncated && before.status == response.status && !before.robots;
-            of_round && alike && before.payload_bytes >= processed.records.payload_bytes
-        });
-        Ok(covers.map(|before: KeyRecord| StoredPage::nothing(before.offset)))
     }
 
     fn frontier_done(&mut self, host: HostId, feedback: &Feedback, again: Option<QueuedUrl>) -> Result<()> {

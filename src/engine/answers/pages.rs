@@ -14,7 +14,7 @@ use crate::engine::seeds::SeedStatus;
 use crate::engine::session_params::SessionParams;
 use crate::engine::{CookieUse, Engine, is_of_seed, queued_url};
 use crate::frontier::{Feedback, HostId, Permit, QueuedUrl};
-use crate::outcome::{Cause, Reason, Verdict, blame_of_answer, blame_of_failure, judge_answer, judge_failure};
+use crate::outcome::{Reason, Verdict, blame_of_answer, blame_of_failure, judge_answer, judge_failure};
 
 impl Engine {
     pub(in crate::engine) fn start_page(
@@ -192,17 +192,7 @@ impl Engine {
         self.admission.books.statistics.ends.failed += 1;
         // no budget holds back what is due again: it is counted when its first visit is over, whatever that has brought
         feedback.counts_as_page = self.admission.not_visited(&url, job.past.map(|past| *past), started)? && is_new;
-        self.seed_failed(&url, cause)?;
+        self.admission.seed_failed(&url, cause)?;
         self.frontier_done(job.host, &feedback, None)
-    }
-
-    fn seed_failed(&mut self, url: &QueuedUrl, cause: Cause) -> Result<()> {
-        if url.hops.as_str().is_empty() {
-            self.admission.books.seeds.set_status(url.seed, SeedStatus::Failed(cause.to_string()))?;
-            if self.admission.books.has_fallback(url)? {
-                self.admission.admit_fallback(url.seed, url.forced)?;
-            }
-        }
-        Ok(())
     }
 }

@@ -203,14 +203,15 @@ impl Engine {
     /// Stops when only hosts were left for long enough that never answered.
     pub(super) fn watch_silence(&mut self, now: Time) -> Result<()> {
         // pages that are due later keep the crawl from ending so
-        if !self.course.is_crawling() || self.is_paused() || !self.calendar_is_over(now) {
+        let is_due_later = self.admission.recrawls.as_ref().is_some_and(|recrawls| !recrawls.is_over(now));
+        if !self.course.is_crawling() || self.is_paused() || is_due_later {
             return Ok(());
         }
         let is_over = self.course.linger.is_over(now, &mut self.admission.stores, self.admission.settings.linger)?;
-        match self.admission.exchange {
+        match &mut self.admission.exchange {
             None if is_over => self.begin_stop(Finish::OnlySilentHosts),
-            Some(_) if is_over => self.set_silent(true),
-            Some(_) if !self.course.linger.has_begun() => self.set_silent(false),
+            Some(exchange) if is_over => exchange.set_silent(true),
+            Some(exchange) if !self.course.linger.has_begun() => exchange.set_silent(false),
             _ => {}
         }
         Ok(())
@@ -226,10 +227,10 @@ impl Engine {
         if self.course.is_crawling() {
             // one of several shards ends with all others
             let end = match self.admission.exchange.is_some() {
-                true => self.end_of_all(),
+                true => self.admission.exchange.as_ref().and_then(|exchange| exchange.end_of_all()),
                 false => self.nothing_left().then_some(Finish::Complete),
             };
-            let is_fresh = self.has_calendar(now);
+            let is_fresh = self.admission.recrawls.as_ref().is_some_and(|recrawls| recrawls.has_pages(now));
             if end == Some(Finish::Complete) {
                 self.check_account();
             }
@@ -268,7 +269,7 @@ impl Engine {
     /// Nothing but a checkpoint is in progress.
     fn is_at_rest(&self) -> bool {
         let is_reading = self.admission.exchange.as_ref().is_some_and(|exchange| exchange.is_reading());
-        let is_reading = is_reading || self.is_reading_calendar();
+        let is_reading = is_reading || self.admission.recrawls.as_ref().is_some_and(|recrawls| recrawls.is_reading());
         !is_reading
             && self.requests.under_way() == 0
             && self.renderings.are_none()
@@ -281,7 +282,8 @@ impl Engine {
         let is_idle = self.requests.under_way() == 0 && self.renderings.are_none() && self.admission.stores.are_idle();
         let all_are_in = !self.admission.seeding.intake.is_waiting() && !self.has_nearer();
         let is_done = is_idle && self.admission.stores.arrival.frontier.is_idle() && self.accounts().are_closed();
-        all_are_in && is_done && self.calendar_is_over(self.admission.clock.now())
+        let now = self.admission.clock.now();
+        all_are_in && is_done && self.admission.recrawls.as_ref().is_none_or(|recrawls| recrawls.is_over(now))
     }
 }
 

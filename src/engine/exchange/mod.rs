@@ -167,7 +167,7 @@ impl Exchange {
     }
 
     /// Cuts what goes out and how far was read what comes in, for checkpoint `number`.
-    fn cut(&mut self, number: u64, idle: Idle, dir: &Path) -> Result<ExchangeCut> {
+    pub fn cut(&mut self, number: u64, idle: Idle, dir: &Path) -> Result<ExchangeCut> {
         let superseded = self.outgoing.release(&self.news, self.me());
         let written = self.outgoing.cut(&mut self.account)?;
         let (positions, heads) = (self.incoming.positions().to_vec(), self.incoming.heads().to_vec());
@@ -333,43 +333,12 @@ impl Engine {
         }
     }
 
-    /// Cuts links in and out for checkpoint `number`, at which `idle` is left to do.
-    pub(super) fn cut_exchange(&mut self, number: u64, idle: Idle) -> Result<ExchangeCut> {
-        match &mut self.admission.exchange {
-            Some(exchange) => exchange.cut(number, idle, &self.admission.home.dir),
-            None => Ok(ExchangeCut::default()),
-        }
-    }
-
     /// A checkpoint that took `cost` is durable, and the registry knows it.
     pub(super) fn exchange_committed(&mut self, now: Time, cost: Duration) -> Result<()> {
         if let Some(exchange) = &mut self.admission.exchange {
             exchange.last = (now, cost);
         }
         self.hear_news()
-    }
-
-    /// Only hosts are left, or not, that never answered, and that for long enough. The whole crawl stops for it, or
-    /// nobody.
-    pub(super) fn set_silent(&mut self, is_silent: bool) {
-        if let Some(exchange) = &mut self.admission.exchange {
-            exchange.is_silent = is_silent;
-        }
-    }
-
-    /// Knowledge of the other shards; `None` in a crawl of one.
-    pub(super) fn news(&self) -> Option<&News> {
-        self.admission.exchange.as_ref().map(|exchange| &exchange.news)
-    }
-
-    /// The end of the whole crawl, where it is one of several shards and has ended.
-    pub(super) fn end_of_all(&self) -> Option<Finish> {
-        let exchange = self.admission.exchange.as_ref()?;
-        if exchange.news.end == Some(Finish::LinksLost) {
-            let differences = exchange.news.differences();
-            differences.filter(|lost| lost.reader == exchange.me()).for_each(|lost| tracing::error!("{lost}"));
-        }
-        exchange.news.end
     }
 }
 
@@ -402,6 +371,26 @@ impl Exchange {
     /// They are sent: the next checkpoint has them.
     pub fn resent(&mut self) {
         self.resends = false;
+    }
+
+    /// Notes whether only hosts are left that never answered, and that for long enough. The whole crawl stops for it,
+    /// or nobody.
+    pub fn set_silent(&mut self, is_silent: bool) {
+        self.is_silent = is_silent;
+    }
+
+    /// Knowledge of the other shards.
+    pub fn news(&self) -> &News {
+        &self.news
+    }
+
+    /// The end of the whole crawl, where it has ended.
+    pub fn end_of_all(&self) -> Option<Finish> {
+        if self.news.end == Some(Finish::LinksLost) {
+            let differences = self.news.differences();
+            differences.filter(|lost| lost.reader == self.me()).for_each(|lost| tracing::error!("{lost}"));
+        }
+        self.news.end
     }
 
     /// Sends `url`, found in this round, to the shard that owns it.

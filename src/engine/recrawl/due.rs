@@ -18,6 +18,17 @@ impl Recrawls {
         // a read that is in progress wakes the engine by its end
         (!self.is_reading || next > now).then_some(next)
     }
+
+    /// A slot was read.
+    pub fn finish_read(&mut self, done: SlotDone, now: Time) -> Result<()> {
+        self.is_reading = false;
+        self.wheel.finish_read(done, now)
+    }
+
+    /// True if a slot is being read.
+    pub fn is_reading(&self) -> bool {
+        self.is_reading
+    }
 }
 
 impl Engine {
@@ -44,14 +55,6 @@ impl Engine {
         self.admission.collect_dropped()
     }
 
-    /// A slot of the calendar was read.
-    pub(in crate::engine) fn calendar_read(&mut self, done: SlotDone) -> Result<()> {
-        let now = self.admission.clock.now();
-        let Some(recrawls) = &mut self.admission.recrawls else { return Ok(()) };
-        recrawls.is_reading = false;
-        recrawls.wheel.finish_read(done, now)
-    }
-
     /// Returns when something of the calendar may be due.
     pub(in crate::engine) fn calendar_due(&self, now: Time) -> Option<Time> {
         let recrawls = self.admission.recrawls.as_ref().filter(|_| !self.must_leave_due_pages())?;
@@ -62,10 +65,5 @@ impl Engine {
     /// what is due since stays in the calendar until a checkpoint says otherwise.
     fn must_leave_due_pages(&self) -> bool {
         self.admission.exchange.as_ref().is_some_and(|exchange| exchange.has_said_that_nothing_is_left())
-    }
-
-    /// True if records that are due wait to be handed on, or a slot is being read.
-    pub(in crate::engine) fn is_reading_calendar(&self) -> bool {
-        self.admission.recrawls.as_ref().is_some_and(|recrawls| recrawls.is_reading)
     }
 }

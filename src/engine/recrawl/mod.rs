@@ -26,7 +26,6 @@ mod late;
 mod sample;
 mod visits;
 
-use super::Engine;
 use super::checkpoint::Sections;
 use crate::calendar::{Schedule, ScheduleOptions, Wheel, WheelCut, WheelOptions, WheelState};
 use crate::clock::Time;
@@ -104,35 +103,24 @@ impl Recrawls {
         self.wheel.take_unneeded()
     }
 
+    /// Cuts the calendar, and puts down what was in memory.
+    pub fn cut(&mut self, sections: &mut Sections) -> Result<WheelCut> {
+        sections.schedule = postcard::to_stdvec(&(self.counts, &self.sample)).expect("they are plain data");
+        self.schedule.cut(&mut sections.schedule);
+        self.wheel.cut(&mut sections.calendar)
+    }
+
+    /// Returns whether there are pages that wait for their next visit.
+    pub fn has_pages(&self, now: Time) -> bool {
+        self.options.is_on && self.wheel.figures(now).records > 0
+    }
+
     /// Returns whether nothing of the calendar keeps the crawl from its end at `now`.
-    fn is_over(&self, now: Time) -> bool {
+    pub fn is_over(&self, now: Time) -> bool {
         let is_waiting = match self.options.until_fresh {
             true => self.wheel.next_due(now).is_some_and(|due| due <= now),
             false => self.wheel.figures(now).records > 0,
         };
         !self.options.is_on || !self.is_reading && !is_waiting
-    }
-}
-
-impl Engine {
-    /// Cuts the calendar, and puts down what was in memory.
-    pub(super) fn cut_calendar(&mut self, sections: &mut Sections) -> Result<Option<WheelCut>> {
-        let Some(recrawls) = &mut self.admission.recrawls else { return Ok(None) };
-        sections.schedule = postcard::to_stdvec(&(recrawls.counts, &recrawls.sample)).expect("they are plain data");
-        recrawls.schedule.cut(&mut sections.schedule);
-        recrawls.wheel.cut(&mut sections.calendar).map(Some)
-    }
-
-    /// Returns whether the calendar lets the crawl end.
-    pub(super) fn calendar_is_over(&self, now: Time) -> bool {
-        self.admission.recrawls.as_ref().is_none_or(|recrawls| recrawls.is_over(now))
-    }
-
-    /// Returns whether there are pages that wait for their next visit.
-    pub(super) fn has_calendar(&self, now: Time) -> bool {
-        self.admission
-            .recrawls
-            .as_ref()
-            .is_some_and(|recrawls| recrawls.options.is_on && recrawls.wheel.figures(now).records > 0)
     }
 }

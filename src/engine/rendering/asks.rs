@@ -45,7 +45,7 @@ impl Engine {
             return Ok(());
         }
         let (domain, via, provenance) = (page.domain, page.url.clone(), page.provenance.clone());
-        let keys = self.key_of(&url);
+        let keys = self.admission.home.keys.keys(&url);
         if self.admission.scope.rules().excludes(url.as_str()) {
             self.refuse(id, Refusal::Scope);
             return Ok(());
@@ -155,7 +155,7 @@ impl Engine {
     }
 
     fn tell_waiting(&mut self, url: &CanonicalUrl, answer: &Answer) {
-        let waiting = self.renderings.wanted.remove(&self.key_of(url).key).unwrap_or_default();
+        let waiting = self.renderings.wanted.remove(&self.admission.home.keys.keys(url).key).unwrap_or_default();
         for id in waiting {
             if let Some(page) = self.renderings.pages.get_mut(&id.rendering) {
                 page.open = page.open.saturating_sub(1);

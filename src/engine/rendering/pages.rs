@@ -12,7 +12,6 @@ use crate::engine::{Engine, RenderMode, queued_url};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Feedback, Provenance, QueuedUrl};
 use crate::outcome::{Verdict, blame_of_answer};
-use crate::web::url::CanonicalUrl;
 
 /// A page to be rendered, or to be stored as it was served after all.
 #[derive(Debug)]
@@ -227,11 +226,6 @@ impl Engine {
         let is_frame = |newest: &KeyRecord| newest.mime.eq_ignore_ascii_case("text/html");
         let is_it = |newest: &KeyRecord| newest.of_rendering && newest.status < 400 && !newest.truncated;
         Ok(newest.is_some_and(|newest| is_it(&newest) && !is_frame(&newest)))
-    }
-
-    /// The key of `url` in the archive and in URL-seen.
-    pub(super) fn key_of(&self, url: &CanonicalUrl) -> crate::web::url::Keys {
-        self.admission.home.keys.keys(url)
     }
 }
 

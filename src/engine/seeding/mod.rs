@@ -128,7 +128,7 @@ impl Engine {
     /// Lets in what the whole crawl fetches again by lists that came since it began: seeds of this shard that were not
     /// put into the round of their list yet, nor into a later one.
     pub fn fetch_listed_again(&mut self) -> Result<()> {
-        let Some(news) = self.news() else { return Ok(()) };
+        let Some(news) = self.admission.exchange.as_ref().map(|exchange| exchange.news()) else { return Ok(()) };
         let (lists, seeds) = (news.again.clone(), self.admission.books.seeds.len());
         for list in lists.iter().skip(self.admission.seeding.lists_again) {
             if list.seeds.iter().any(|&seed| seed >= seeds) {
