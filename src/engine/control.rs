@@ -78,7 +78,7 @@ impl Engine {
     pub(super) fn reconfigure(&mut self, new: Reconfiguration) {
         let rates = |settings: &Settings| (settings.requests_per_second, settings.bytes_per_second);
         if rates(&self.admission.settings) != rates(&new.settings) {
-            self.requests.renew_limits(&new.settings);
+            self.requests.renew_limits(new.settings.requests_per_second, new.settings.bytes_per_second);
         }
         let now = self.admission.clock.now();
         self.checkpoints.bring_forward(now + new.settings.checkpoint_interval);

@@ -58,7 +58,7 @@ use crate::web::html::LinkKind;
 use crate::web::scope::Scope;
 use crate::web::url::CanonicalUrl;
 
-/// What the crawl has, and the way of what is found into it.
+/// Everything that the crawl has, and the way of what is found into it.
 pub(super) struct Admission {
     pub(super) home: Home,
     pub(super) clock: Arc<dyn Clock>,

@@ -3,8 +3,6 @@
 //! ```text
 //! link, redirect, sitemap, seed, fallback ─► what it inherits ─► scope, depth ─► URL-seen, budgets, ... ([`stores`])
 //! ```
-//! - What a URL inherits from what found it (depth, priority, path, seed, whether it is forced) follows from the
-//!   [`Discovery`] alone.
 //! - Links and sitemaps were judged by the scope where their page was processed; seeds and redirects are judged here.
 //! - A URL that is refused ends here, and was never admitted. One that is admitted has one end, later, and comes back
 //!   to [`Admission::collect_dropped`] where that is without a request.

@@ -21,7 +21,6 @@
 //! It costs nothing where pages are not fetched again: there is no such part then.
 
 mod due;
-mod figures;
 mod late;
 mod sample;
 mod visits;
@@ -30,8 +29,8 @@ use super::checkpoint::Sections;
 use crate::calendar::{Schedule, ScheduleOptions, Wheel, WheelCut, WheelOptions, WheelState};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result, SavedState};
-use crate::record::VisitCounts;
 use crate::record::layout;
+use crate::record::{CalendarFigures, VisitCounts};
 use sample::Sample;
 use std::path::{Path, PathBuf};
 
@@ -108,6 +107,27 @@ impl Recrawls {
         sections.schedule = postcard::to_stdvec(&(self.counts, &self.sample)).expect("they are plain data");
         self.schedule.cut(&mut sections.schedule);
         self.wheel.cut(&mut sections.calendar)
+    }
+
+    /// Returns the figures of the calendar.
+    pub fn figures(&mut self, now: Time) -> CalendarFigures {
+        let wheel = self.wheel.figures(now);
+        let told = self.sample.told(&self.schedule, now);
+        let ms = |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        CalendarFigures {
+            is_on: self.options.is_on,
+            pages: wheel.records,
+            bytes: wheel.bytes,
+            due_now: wheel.due_now,
+            due_today: wheel.due_today,
+            next_due_ms: wheel.next.map(|next| ms(next.since(now))),
+            late_ms: ms(wheel.late),
+            lag_ms: ms(self.schedule.lag()),
+            stretch: self.schedule.stretch(),
+            mean_age_ms: told.map(|told| ms(told.mean_age)),
+            freshness: told.map(|told| told.freshness),
+            visits: self.counts,
+        }
     }
 
     /// Returns whether there are pages that wait for their next visit.
