@@ -156,10 +156,10 @@ struct Home {
 /// crawl (`upkeep`).
 pub struct Engine {
     executors: Box<dyn Executors>,
-    /// Everything that the crawl has, and the way of what is found into it.
-    admission: Admission,
     requests: Requests,
     checkpoints: Checkpoints,
+    /// Everything that the crawl has, and the way of what is found into it.
+    admission: Admission,
     course: Course,
     /// Cookies that servers have set.
     cookies: CookieJars,
