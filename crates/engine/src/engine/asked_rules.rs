@@ -17,11 +17,11 @@ use std::time::Duration;
 
 use super::Engine;
 use super::values::RobotsAnswer;
-use super::waiting::{WaitingStep, Wanted};
 use crate::clock::Time;
 use crate::container::{Referrer, Stored as StoredPage};
 use crate::contract::{FetchFailed, Findings, Processed, Target};
 use crate::disk::Result;
+use crate::engine::waiting::{WaitingStep, Wanted};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostId, Provenance};
 use crate::web::robots::RobotsRules;
@@ -196,8 +196,8 @@ impl Waiter {
 impl Engine {
     /// Returns what is known of the rules of the origin of `url`.
     pub(super) fn rules_for(&mut self, url: &CanonicalUrl) -> Known {
-        let (now, origin) = (self.stores.arrival.now, self.home.keys.keys(url).origin);
-        let known = self.stores.robots.peek(origin);
+        let (now, origin) = (self.admission.stores.arrival.now, self.admission.home.keys.keys(url).origin);
+        let known = self.admission.stores.robots.peek(origin);
         match known.as_ref().and_then(|known| known.fresh(now)) {
             Some((RobotsAnswer::Rules(rules), _)) => Known::Rules(rules.clone()),
             Some((RobotsAnswer::Unreachable { .. }, _)) => Known::Unavailable,
@@ -207,7 +207,7 @@ impl Engine {
 
     /// The rules of the origin of `url` are asked for, on behalf of a page of `host`, and `waiter` hears of them.
     pub(super) fn ask_rules(&mut self, url: &CanonicalUrl, waiter: Waiter, host: HostId, provenance: Provenance) {
-        let (origin, key) = (url.origin(), self.home.keys.keys(url).origin);
+        let (origin, key) = (url.origin(), self.admission.home.keys.keys(url).origin);
         if self.asked_rules.wait(key, waiter) {
             let robots = robots_txt(&origin);
             let target = Target::Robots { origin: origin.into(), key, redirects: 0, provenance, for_others: true };
@@ -219,7 +219,7 @@ impl Engine {
 
     /// The queue of `host` needs the rules of the origin `key`.
     pub(super) fn queue_asks(&mut self, key: Fingerprint, host: HostId) -> Turn {
-        let turn = self.asked_rules.turn_of_queue(key, host, self.stores.arrival.now);
+        let turn = self.asked_rules.turn_of_queue(key, host, self.admission.stores.arrival.now);
         if matches!(turn, Turn::Ask) {
             // nobody has to ask for them on behalf of others any more
             self.requests.drop_errand(key);
@@ -250,7 +250,7 @@ impl Engine {
         self.replay_rest(processed.keys.host, &processed.response, true);
         let Target::Robots { key, .. } = processed.job.target else { return Ok(()) };
         let note = self.asked_rules.waiters(key).iter().find_map(Waiter::note);
-        self.books.log_answer(&processed, &StoredPage::nothing(0), note, worker)?;
+        self.admission.books.log_answer(&processed, &StoredPage::nothing(0), note, worker)?;
         let redirect = processed.findings.redirect.take().map(|(target, _)| target);
         if self.follow_robots(&processed, redirect) {
             return Ok(());
@@ -263,8 +263,8 @@ impl Engine {
 
     /// It brought no answer.
     pub(super) fn errand_failed(&mut self, failed: &FetchFailed, worker: u32) -> Result<()> {
-        self.books.statistics.count_failure(failed.failure);
-        self.books.log_failure(failed, failed.failure.code(), worker)?;
+        self.admission.books.statistics.count_failure(failed.failure);
+        self.admission.books.log_failure(failed, failed.failure.code(), worker)?;
         self.end_step(&failed.job.url, failed.duration);
         let Target::Robots { key, .. } = failed.job.target else { return Ok(()) };
         self.errand_over(key, None, None)
@@ -278,7 +278,7 @@ impl Engine {
         rules: Option<Arc<RobotsRules>>,
         answer: Option<Processed>,
     ) -> Result<()> {
-        let now = self.stores.arrival.now;
+        let now = self.admission.stores.arrival.now;
         let mut waiters = self.asked_rules.take_waiters(origin);
         let queue = waiters.iter().position(|waiter| matches!(waiter, Waiter::Queue(_)));
         let queue = queue.map(|place| waiters.remove(place));
@@ -286,12 +286,12 @@ impl Engine {
             (Some(Waiter::Queue(host)), Some(_), Some(answer)) => self.take_over(host, answer)?,
             (Some(queue), ..) => self.tell_waiter(origin, queue, None)?,
             (None, Some(rules), answer) => {
-                let until = now + self.settings.robots_cache;
+                let until = now + self.admission.settings.robots_cache;
                 let answer = answer.map(bare).filter(is_small).map(Box::new);
                 self.asked_rules.keep(origin, Entry::Known { rules: rules.clone(), until, answer });
             }
             (None, None, _) => {
-                let until = now + self.stores.arrival.frontier.pacing().robots_back_off();
+                let until = now + self.admission.stores.arrival.frontier.pacing().robots_back_off();
                 self.asked_rules.keep(origin, Entry::Unavailable(until));
             }
         }
@@ -302,7 +302,7 @@ impl Engine {
     pub(super) fn take_over(&mut self, host: HostId, mut processed: Processed) -> Result<()> {
         processed.job.host = host;
         let stored = self.store(&processed)?;
-        self.books.count_stored(&stored);
+        self.admission.books.count_stored(&stored);
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         self.robots_read(processed, findings, &stored)
     }

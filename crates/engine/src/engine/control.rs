@@ -49,12 +49,12 @@ impl Engine {
 
     /// True if requests may be made: nobody has paused the crawl, and no checkpoint has to be durable first.
     pub(super) fn may_request_now(&self) -> bool {
-        let is_full = self.checkpoints.are_under_way() && self.container.is_full();
-        let is_behind = self.settings.behind_max.is_some()
-            && self.checkpoints.are_behind(self.settings.behind_max, self.clock.elapsed());
+        let is_full = self.checkpoints.are_under_way() && self.admission.container.is_full();
+        let is_behind = self.admission.settings.behind_max.is_some()
+            && self.checkpoints.are_behind(self.admission.settings.behind_max, self.admission.clock.elapsed());
         !is_full
             && !is_behind
-            && !self.seeding.intake.holds_requests()
+            && !self.admission.seeding.intake.holds_requests()
             && self.requests.are_wanted(self.durable_checkpoint())
     }
 
@@ -67,7 +67,7 @@ impl Engine {
     /// Admits seeds as those of the file are admitted.
     pub(super) fn take_seeds(&mut self, seeds: &[Seed]) -> Result<()> {
         for seed in seeds {
-            self.scope = Arc::new(self.scope.with_seed(&seed.url));
+            self.admission.scope = Arc::new(self.admission.scope.with_seed(&seed.url));
             self.admit_seed(&seed.url, seed.fallback.as_ref())?;
         }
         self.hold_until_durable();
@@ -77,32 +77,32 @@ impl Engine {
     /// Decides by other settings from now on.
     pub(super) fn reconfigure(&mut self, new: Reconfiguration) {
         let rates = |settings: &Settings| (settings.requests_per_second, settings.bytes_per_second);
-        if rates(&self.settings) != rates(&new.settings) {
-            self.requests.renew_limits(&new.settings);
+        if rates(&self.admission.settings) != rates(&new.settings) {
+            self.requests.renew_limits(new.settings.requests_per_second, new.settings.bytes_per_second);
         }
-        let now = self.clock.now();
+        let now = self.admission.clock.now();
         self.checkpoints.bring_forward(now + new.settings.checkpoint_interval);
-        let rules = new.rules.forgetting(self.container.forgotten());
-        self.scope = Arc::new(self.scope.with_rules(&rules));
-        self.stores.patterns.limit(new.settings.urls_per_pattern);
-        self.stores.arrival.depths.switch(rules.limit_depth());
-        if self.settings.hosts != new.settings.hosts {
+        let rules = new.rules.forgetting(self.admission.container.forgotten());
+        self.admission.scope = Arc::new(self.admission.scope.with_rules(&rules));
+        self.admission.stores.patterns.limit(new.settings.urls_per_pattern);
+        self.admission.stores.arrival.depths.switch(rules.limit_depth());
+        if self.admission.settings.hosts != new.settings.hosts {
             // where a name is said to be elsewhere, that it could not be resolved or reached tells nothing
-            self.stores.arrival.anew = now;
+            self.admission.stores.arrival.anew = now;
         }
-        self.settings = new.settings;
-        self.settings.sites.iter().for_each(|sites| self.cookies.fill(sites.cookies()));
-        let frontier = &mut self.stores.arrival.frontier;
+        self.admission.settings = new.settings;
+        self.admission.settings.sites.iter().for_each(|sites| self.cookies.fill(sites.cookies()));
+        let frontier = &mut self.admission.stores.arrival.frontier;
         frontier.reconfigure(new.politeness, new.budget, new.treatments, new.give_up);
         frontier.exclude_by(rules);
     }
 
     /// Stops fetching what is forgotten from now on, wherever it waits.
     pub(super) fn forget(&mut self) -> Result<()> {
-        self.container.forget()?;
-        let rules = self.scope.rules().forgetting(self.container.forgotten());
-        self.scope = Arc::new(self.scope.with_rules(&rules));
-        self.stores.arrival.frontier.exclude_by(rules);
+        self.admission.container.forget()?;
+        let rules = self.admission.scope.rules().forgetting(self.admission.container.forgotten());
+        self.admission.scope = Arc::new(self.admission.scope.with_rules(&rules));
+        self.admission.stores.arrival.frontier.exclude_by(rules);
         self.checkpoints.want();
         Ok(())
     }

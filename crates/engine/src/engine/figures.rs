@@ -12,62 +12,62 @@ use crate::record::{
 impl Engine {
     /// Brings the counters up to date that are kept elsewhere.
     pub(super) fn count(&mut self, now: Time) {
-        self.books.statistics.elapsed = self.elapsed(now);
-        let arrival = &mut self.stores.arrival;
-        self.books.statistics.unique = arrival.unique;
-        self.books.statistics.duplicates = arrival.duplicate;
-        self.books.statistics.ends.again = arrival.again;
-        self.books.statistics.hosts = self.stores.hosts();
+        self.admission.books.statistics.elapsed = self.elapsed(now);
+        let arrival = &mut self.admission.stores.arrival;
+        self.admission.books.statistics.unique = arrival.unique;
+        self.admission.books.statistics.duplicates = arrival.duplicate;
+        self.admission.books.statistics.ends.again = arrival.again;
+        self.admission.books.statistics.hosts = self.admission.stores.hosts();
     }
 
     /// The counters as they stand.
     pub fn statistics(&mut self) -> Statistics {
-        self.count(self.clock.now());
-        self.books.statistics.clone()
+        self.count(self.admission.clock.now());
+        self.admission.books.statistics.clone()
     }
 
     /// Returns the places of all URLs that were ever admitted.
     pub fn accounts(&self) -> Accounts {
-        Accounts::of(&self.stores, &self.books.statistics, self.requests.pages())
+        Accounts::of(&self.admission.stores, &self.admission.books.statistics, self.requests.pages())
     }
 
     /// Sites that show less to a crawler than to a person, as met by this process.
     pub fn oddities(&self) -> &Oddities {
-        self.books.oddities()
+        self.admission.books.oddities()
     }
 
     /// Everything that `status` shows, as it stands now.
     pub fn look(&mut self) -> Snapshot {
-        let now = self.clock.now();
+        let now = self.admission.clock.now();
         self.count(now);
         self.snapshot(now, None)
     }
 
     /// Free bytes below which the crawl stops, as it is in effect now.
     pub fn disk_floor(&self) -> u64 {
-        self.settings.disk_floor
+        self.admission.settings.disk_floor
     }
 
     /// The seeds, and what became of them.
     pub fn seeds(&self) -> &SeedTable {
-        &self.books.seeds
+        &self.admission.books.seeds
     }
 
     /// Returns the measures of what is going on at this moment.
     pub fn gauges(&mut self) -> Gauges {
-        let now = self.clock.now();
-        let pending = self.stores.waiting();
-        let seen_keys = self.stores.seen.known();
+        let now = self.admission.clock.now();
+        let pending = self.admission.stores.waiting();
+        let seen_keys = self.admission.stores.seen.known();
         let in_flight = self.requests.under_way() as u64;
         let disk_free = self.course.disk_free();
         let resting = self.resting(now);
-        let calendar = self.calendar_figures(now);
+        let calendar = self.admission.recrawls.as_mut().map(|recrawls| recrawls.figures(now));
         let rounds = self.round_figures();
-        let url_seen_bytes = self.stores.seen.drum_counters().repository_bytes;
+        let url_seen_bytes = self.admission.stores.seen.drum_counters().repository_bytes;
         let constraints = self.constraints(now);
-        let time_s = self.settings.time_max.map(|time| time.as_secs());
-        let limits = CrawlLimits { pages: self.settings.pages_max, time_s };
-        let frontier = &mut self.stores.arrival.frontier;
+        let time_s = self.admission.settings.time_max.map(|time| time.as_secs());
+        let limits = CrawlLimits { pages: self.admission.settings.pages_max, time_s };
+        let frontier = &mut self.admission.stores.arrival.frontier;
         Gauges {
             queued: frontier.queued(),
             hosts_ready: frontier.active().ready_hosts(now) as u64,
@@ -93,20 +93,20 @@ impl Engine {
 
     /// The first `limit` hosts that are being asked, or are asked next.
     pub fn activity(&self, limit: usize) -> Vec<Activity> {
-        self.stores.arrival.frontier.activity(self.clock.now(), limit)
+        self.admission.stores.arrival.frontier.activity(self.admission.clock.now(), limit)
     }
 
     /// Returns what keeps requests back.
     fn constraints(&self, now: Time) -> Constraints {
-        let frontier = &self.stores.arrival.frontier;
+        let frontier = &self.admission.stores.arrival.frontier;
         Constraints {
             workers_busy: self.requests.are_all_busy(now),
             rate_limited: self.requests.are_limited(now),
-            page_limit: self.course.quota.is_taken(self.settings.pages_max),
+            page_limit: self.course.quota.is_taken(self.admission.settings.pages_max),
             checkpoint: !self.is_paused() && !self.may_request_now(),
-            merging: self.stores.are_merging(),
+            merging: self.admission.stores.are_merging(),
             refilling: frontier.starving(now),
-            seeding: self.seeding.intake.is_waiting(),
+            seeding: self.admission.seeding.intake.is_waiting(),
             disk_wait: frontier.cold_wait(now).map(|wait| DiskWait {
                 ms: u64::try_from(wait.until.since(now).as_millis()).unwrap_or(u64::MAX),
                 is_rest: wait.is_rest,
@@ -135,7 +135,7 @@ impl Engine {
             checkpointed: self.checkpoints.durable_at(),
             rates: Rates::default(),
             memory_ceiling_bytes: 0,
-            durations: self.books.durations.clone(),
+            durations: self.admission.books.durations.clone(),
             figures: self.look(),
             shards: Vec::new(),
         }
@@ -143,8 +143,8 @@ impl Engine {
 
     /// The `limit` hosts in memory that have the longest queues.
     pub fn busiest(&self, limit: usize) -> QueuedHosts {
-        let now = self.clock.now();
-        let hosts = self.stores.arrival.frontier.active().busiest(now, limit);
+        let now = self.admission.clock.now();
+        let hosts = self.admission.stores.arrival.frontier.active().busiest(now, limit);
         QueuedHosts { as_of: now, hosts: hosts.into_iter().map(queued_host).collect() }
     }
 
@@ -159,11 +159,11 @@ impl Engine {
             version: Snapshot::VERSION,
             state,
             finish,
-            started: self.home.identity.created,
+            started: self.admission.home.identity.created,
             updated: now,
-            statistics: self.books.statistics.clone(),
+            statistics: self.admission.books.statistics.clone(),
             stores: self.store_bytes(),
-            layers: self.stores.layers(),
+            layers: self.admission.stores.layers(),
             gauges,
         }
     }
@@ -171,9 +171,9 @@ impl Engine {
     /// Bytes on disk, as far as the stores count them.
     fn store_bytes(&mut self) -> StoreBytes {
         StoreBytes {
-            stores: self.stores.bytes(),
-            pages: self.container.value_bytes(),
-            index: self.container.index_bytes(),
+            stores: self.admission.stores.bytes(),
+            pages: self.admission.container.value_bytes(),
+            index: self.admission.container.index_bytes(),
             ..StoreBytes::default()
         }
     }

@@ -8,9 +8,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Engine;
-use crate::contract::FetchJob;
-
 /// The frontier asks again after so long: it delays requests to an address, and may have an earlier one.
 pub const SAID_FOR: Duration = Duration::from_secs(60);
 
@@ -34,16 +31,6 @@ impl<'a> FromIterator<(&'a str, Vec<IpAddr>)> for Hosts {
 /// A name without the dot that says that it is whole: name servers know no difference.
 pub fn without_root(name: &str) -> &str {
     name.strip_suffix('.').unwrap_or(name)
-}
-
-impl Engine {
-    /// `job` to the addresses that are said for its host, if there are some.
-    pub(super) fn directed(&self, job: FetchJob) -> FetchJob {
-        match self.settings.hosts.get(job.url.host()) {
-            Some(addresses) => FetchJob { addresses, ..job },
-            None => job,
-        }
-    }
 }
 
 #[cfg(test)]

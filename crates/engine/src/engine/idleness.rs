@@ -15,26 +15,26 @@ pub struct Idleness {
 impl Engine {
     /// Returns why workers are idle now; `None` where none is, or something else than hosts holds requests back.
     pub fn idleness(&self) -> Option<Idleness> {
-        let now = self.clock.now();
-        let is_at_limit = self.course.quota.is_taken(self.settings.pages_max);
+        let now = self.admission.clock.now();
+        let is_at_limit = self.course.quota.is_taken(self.admission.settings.pages_max);
         let is_held = is_at_limit || !self.has_room_to_render() || !self.may_request_now();
         if is_held || !self.course.is_crawling() || !self.has_idle_workers(now) {
             return None;
         }
-        let frontier = &self.stores.arrival.frontier;
+        let frontier = &self.admission.stores.arrival.frontier;
         Some(Idleness { has_ready: frontier.has_ready(now), ends_round: frontier.round_that_may_end().is_some() })
     }
 
     /// The round of budgets that goes on, where there are any.
     pub fn round_number(&self) -> Option<u32> {
-        self.stores.arrival.frontier.round().map(|(round, _)| round.number)
+        self.admission.stores.arrival.frontier.round().map(|(round, _)| round.number)
     }
 
     /// Tells the frontier whether workers are left, now that everything has begun that can: work on the frontier may
     /// have sent hosts to rest.
     pub(super) fn note_idle_workers(&mut self, now: Time) {
         let has_idle_workers = self.course.is_crawling() && self.may_request_now() && self.has_idle_workers(now);
-        self.stores.arrival.frontier.note_workers(has_idle_workers, now);
+        self.admission.stores.arrival.frontier.note_workers(has_idle_workers, now);
     }
 
     pub(super) fn has_idle_workers(&self, now: Time) -> bool {

@@ -11,6 +11,7 @@
 
 mod accounts;
 mod address;
+mod admission;
 mod allowance;
 mod answers;
 mod asked_rules;
@@ -20,6 +21,7 @@ mod commons;
 mod control;
 mod course;
 mod depths;
+mod discovery;
 mod event;
 mod exchange;
 mod executors;
@@ -38,19 +40,16 @@ mod quota;
 pub mod recovery;
 mod recrawl;
 mod rendering;
-mod repeated;
 mod requests;
-mod requisites;
 mod resend;
 pub mod rests;
 mod round;
-mod route;
 mod rule;
 mod seeding;
 pub mod seeds;
 mod session_params;
+mod settings;
 mod shipping;
-mod sites;
 mod sketch;
 pub mod start_reads;
 mod stores;
@@ -89,90 +88,33 @@ pub use rests::HoldSync;
 pub use round::{Refetch, Round, RoundWanted};
 pub use seeds::{SeedList, SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use session_params::BYTES_MAX as SESSION_PARAMS_BYTES_MAX;
+pub use settings::Settings;
 pub use shipping::{Durable, Shipping};
 pub use stores::{StoreMerge, StoreMerged};
 pub use stores::{StoreValue, look_up};
 pub use support::{SupportOptions, links_of, supported_by, supporter};
 
 use crate::catalog::Catalog;
-use crate::clock::{Clock, Time};
-use crate::container::Container;
-use crate::contract::{Fault, Reply, Sites};
+use crate::clock::Time;
+use crate::contract::{Fault, Reply};
 use crate::disk::{Disk, Result};
-use crate::drum::PaceOptions;
 use crate::frontier::{QueuedUrl, Task};
 use crate::shard::Shard;
 use crate::web::cookies::CookieJars;
-use crate::web::scope::Scope;
 use crate::web::url::{CanonicalUrl, KeyMaker};
+use admission::Admission;
 use asked_rules::AskedRules;
-use books::Books;
 use checkpoint::Checkpoints;
 use course::Course;
-use exchange::Exchange;
 use login::Logins;
-use recrawl::Recrawls;
 use rendering::Renderings;
 use requests::Requests;
-use seeding::Seeding;
-use stores::Stores;
 
 /// Results of merges that are handed on between two looks at the network.
 const RESULTS_PER_PUMP: usize = 2_000;
 
 /// Shortest time until what is due and cannot begin yet is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
-
-/// Settings by which the engine decides; all of them may change from one run to the next.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Requests that may be in progress, slow ones beside them.
-    pub slots: SlotOptions,
-    /// Attempts after the first.
-    pub retries: u8,
-    /// Pages of the whole crawl.
-    pub pages_max: Option<u64>,
-    /// Bytes received in the whole crawl.
-    pub bytes_max: Option<u64>,
-    /// Time of the whole crawl.
-    pub time_max: Option<Duration>,
-    /// Time between two checkpoints.
-    pub checkpoint_interval: Duration,
-    /// Time that a checkpoint may be in progress, because of what it is shipped to, before no more requests are made.
-    pub behind_max: Option<Duration>,
-    /// Free bytes below which the crawl stops.
-    pub disk_floor: u64,
-    /// URLs that an origin may have of one pattern.
-    pub urls_per_pattern: Option<u64>,
-    /// Pages that an origin may have of nearly one text before the links of more of them are not followed.
-    pub pages_per_text: Option<u64>,
-    /// True if the crawl learns which parameters of URLs make no other page.
-    pub learn_session_params: bool,
-    /// True if a seed that redirects elsewhere takes that place into scope.
-    pub follow_seed_redirects: bool,
-    /// True if robots.txt is asked.
-    pub obey_robots: bool,
-    /// Sites that are fetched otherwise, if there are any.
-    pub sites: Option<Arc<dyn Sites>>,
-    /// Addresses that are said, not asked for.
-    pub hosts: Hosts,
-    /// Pages that are rendered, and the way in which they are.
-    pub rendering: RenderSettings,
-    /// Time for which rules hold.
-    pub robots_cache: Duration,
-    /// Time for which a name that does not exist, or has no public address, is not asked for again.
-    pub negative_ttl: Duration,
-    /// Limits of what merges of the three stores may take.
-    pub merge_pace: PaceOptions,
-    /// Time for which a crawl goes on of which only hosts are left that never answered.
-    pub linger: Duration,
-    /// Time for which a graceful stop waits for what is in progress.
-    pub stop_grace: Duration,
-    /// Requests a second of the whole crawl.
-    pub requests_per_second: Option<f64>,
-    /// Bytes a second of the whole crawl.
-    pub bytes_per_second: Option<u64>,
-}
 
 /// The place of a crawl, and its identity.
 #[derive(Clone)]
@@ -191,23 +133,16 @@ struct Home {
 
 /// The state machine.
 ///
-/// Every part keeps its own invariants, which its module states. An event is one transaction over several of them, and
-/// belongs to the engine: what came (`answers`), what was found (`route`), what an operator wants (`control`), the work
-/// beside the crawl (`upkeep`).
+/// Every part keeps its own invariants, which its module states. What is in progress is here, and what the crawl has is
+/// in its [`Admission`], which knows nothing of requests: calls go down. An event is one transaction over several
+/// parts, and belongs to the engine: what came (`answers`), what an operator wants (`control`), the work beside the
+/// crawl (`upkeep`).
 pub struct Engine {
-    home: Home,
-    clock: Arc<dyn Clock>,
     executors: Box<dyn Executors>,
-    settings: Settings,
-    scope: Arc<Scope>,
-    /// URL-seen, robots, DNS, and the frontier behind them.
-    stores: Stores,
-    /// The archive.
-    container: Container,
     requests: Requests,
     checkpoints: Checkpoints,
-    books: Books,
-    seeding: Seeding,
+    /// Everything that the crawl has, and the way of what is found into it.
+    admission: Admission,
     course: Course,
     /// Cookies that servers have set.
     cookies: CookieJars,
@@ -217,16 +152,12 @@ pub struct Engine {
     asked_rules: AskedRules,
     /// Pages that are rendered.
     renderings: Renderings,
-    /// The calendar by which pages are fetched again, where they are.
-    recrawls: Option<Box<Recrawls>>,
-    /// Links from and to other shards, where there are any.
-    exchange: Option<Box<Exchange>>,
 }
 
 impl Engine {
     /// Takes one event in.
     pub fn handle(&mut self, event: Event) -> Result<()> {
-        self.stores.arrival.now = self.clock.now();
+        self.admission.stores.arrival.now = self.admission.clock.now();
         if event.changes_state() {
             self.checkpoints.note_change();
         }
@@ -235,8 +166,8 @@ impl Engine {
             Event::Reply(Reply::Failed(failed)) => self.failed(*failed)?,
             Event::Reply(Reply::Asked(ask)) => self.page_asks(*ask)?,
             Event::Reply(Reply::Resolved(host, name, answer)) => self.resolved(host, &name, answer)?,
-            Event::Merged(merged) => self.stores.finish_merge(merged, self.clock.now()),
-            Event::Partition(done) => self.stores.finish_partition(done)?,
+            Event::Merged(merged) => self.admission.stores.finish_merge(merged, self.admission.clock.now()),
+            Event::Partition(done) => self.admission.stores.finish_partition(done)?,
             Event::Compacted(done) => self.compacted(*done)?,
             Event::Checkpointed(done) => self.checkpointed(done)?,
             Event::HoldsSynced => self.checkpoints.rests.synced(),
@@ -252,33 +183,42 @@ impl Engine {
             Event::Forgotten => self.forget()?,
             Event::HeadChanged => self.hear_news()?,
             Event::LinksRead(read) => self.take_links(*read)?,
-            Event::CalendarRead(done) => self.calendar_read(*done)?,
+            Event::CalendarRead(done) => {
+                let now = self.admission.clock.now();
+                if let Some(recrawls) = &mut self.admission.recrawls {
+                    recrawls.finish_read(*done, now)?;
+                }
+            }
             // what it may begin, the next pump does
             Event::SlotFree => {}
         }
-        self.collect_dropped()
+        self.admission.collect_dropped()
     }
 
     /// Sends out what can be done now.
     pub fn pump(&mut self) -> Result<()> {
-        let now = self.clock.now();
-        self.stores.arrival.now = now;
+        let now = self.admission.clock.now();
+        self.admission.stores.arrival.now = now;
         if self.is_busy() {
             self.checkpoints.note_change();
         }
-        self.stores.dispatch(RESULTS_PER_PUMP)?;
-        self.collect_dropped()?;
+        self.admission.stores.dispatch(RESULTS_PER_PUMP)?;
+        self.admission.collect_dropped()?;
         self.admit_waiting()?;
         self.settle_quota();
         self.watch_limits(now)?;
         if self.course.is_crawling() && self.may_request_now() {
             self.serve_calendar(now)?;
             self.begin_budget_round(now);
-            self.books.seeds.make_durable()?;
-            let frontier = &self.stores.arrival.frontier;
-            self.books.crawl_log.note(frontier.pacing().politeness(), frontier.pacing().treatments_told(), now)?;
+            self.admission.books.seeds.make_durable()?;
+            let frontier = &self.admission.stores.arrival.frontier;
+            self.admission.books.crawl_log.note(
+                frontier.pacing().politeness(),
+                frontier.pacing().treatments_told(),
+                now,
+            )?;
             self.request(now)?;
-            self.requests.settle(self.stores.arrival.frontier.has_ready(now), now);
+            self.requests.settle(self.admission.stores.arrival.frontier.has_ready(now), now);
             self.course.quota.give_back();
         } else {
             self.requests.stand_back();
@@ -308,7 +248,7 @@ impl Engine {
                 return Ok(());
             }
             let room = self.requests.room_for_suspects(now);
-            let frontier = &mut self.stores.arrival.frontier;
+            let frontier = &mut self.admission.stores.arrival.frontier;
             frontier.pacing_mut().let_suspects_in(room);
             let Some(task) = frontier.next(now)? else { return Ok(()) };
             if matches!(task, Task::Robots { .. } | Task::Fetch { .. }) {
@@ -343,14 +283,14 @@ impl Engine {
                 self.start_robots(host, &origin, addresses, provenance)?
             }
             Task::Fetch { host, url, addresses, permit } => self.start_page(host, url, addresses, permit)?,
-            Task::Drop { url, reason } => self.stores.arrival.dropped.push((url, reason)),
+            Task::Drop { url, reason } => self.admission.stores.arrival.dropped.push((url, reason)),
         }
-        self.collect_dropped()
+        self.admission.collect_dropped()
     }
 
     /// Returns when `pump` may have something to do without an event.
     pub fn next_due(&mut self) -> Option<Time> {
-        let now = self.clock.now();
+        let now = self.admission.clock.now();
         let next = if let Phase::Stopping { deadline, .. } = self.course.phase() {
             Some(deadline)
         } else if !self.may_request_now() {
@@ -358,9 +298,9 @@ impl Engine {
         } else {
             // while more has to be granted first, somebody wakes the engine who grants it
             let waits = self.course.quota.waits();
-            let next = self.requests.next_due(|| self.stores.arrival.frontier.next_due(), now);
+            let next = self.requests.next_due(|| self.admission.stores.arrival.frontier.next_due(), now);
             // at the limit of pages, one in flight may leave its place, here or in another engine, which wakes nobody
-            let is_taken = self.course.quota.is_taken(self.settings.pages_max);
+            let is_taken = self.course.quota.is_taken(self.admission.settings.pages_max);
             let next = next.map(|due| if is_taken { due.max(now + LOOK_AGAIN) } else { due });
             // what is due and has no slot is looked at again soon, whatever holds pages back
             let of_pages = self.requests.next_resource_due().filter(|_| !self.renderings.are_none());
@@ -378,8 +318,8 @@ impl Engine {
     /// True if results of merges or seeds wait to be handed on, or pages to be read again, so that `pump` and
     /// `read_nearer` have to be called again at once.
     pub fn is_busy(&self) -> bool {
-        let has_seeds = self.course.is_crawling() && self.seeding.intake.is_waiting();
-        self.stores.are_dispatching() || has_seeds || self.has_nearer()
+        let has_seeds = self.course.is_crawling() && self.admission.seeding.intake.is_waiting();
+        self.admission.stores.are_dispatching() || has_seeds || self.has_nearer()
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::admission::Admission;
 use super::asked_rules::AskedRules;
 use super::books::Books;
 use super::checkpoint::{self, Checkpoint, Checkpoints, Last, Sections};
@@ -185,25 +186,30 @@ impl Engine {
         let disk_free = home.disk.free_bytes(&home.dir)?;
         let requests =
             Requests::new(opening.commons.slots, opening.commons.rates, opening.commons.lease, opening.wake, rng);
-        let mut engine = Engine {
+        let course = Course::new(now, statistics.elapsed, disk_free, quota, allowance);
+        let checkpoints = Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests);
+        let admission = Admission {
+            home,
+            clock,
+            settings,
+            scope: Arc::new(scope),
             stores,
             container,
-            requests,
-            scope: Arc::new(scope),
+            books: Books::new(statistics, seeds, opening.crawl_log, opening.skipped_log),
             seeding: Seeding::new(intake, round, anew, past),
-            course: Course::new(now, statistics.elapsed, disk_free, quota, allowance),
+            recrawls,
+            exchange,
+        };
+        let mut engine = Engine {
+            executors: opening.executors,
+            admission,
+            requests,
+            checkpoints,
+            course,
             cookies,
             logins: Logins::default(),
             asked_rules: AskedRules::default(),
             renderings: Renderings::new(rendering),
-            books: Books::new(statistics, seeds, opening.crawl_log, opening.skipped_log),
-            checkpoints: Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests),
-            home,
-            executors: opening.executors,
-            settings,
-            clock,
-            recrawls,
-            exchange,
         };
         engine.settle_quota();
         Ok((engine, recovery, past))

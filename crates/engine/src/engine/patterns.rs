@@ -52,7 +52,7 @@ impl PatternBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::route::queued;
+    use crate::engine::discovery::queued;
     use crate::fingerprint::Fingerprinter;
     use crate::frontier::Hops;
     use crate::web::url::CanonicalUrl;

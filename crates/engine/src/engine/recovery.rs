@@ -17,9 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Engine;
+use super::discovery::queued;
 use super::recrawl::Answer;
 use super::rendering::resource_url;
-use super::route::queued;
 use super::start_reads::{StartProgress, StartReads};
 use super::stores::{Arrival, known_by};
 use super::values::{Robots, RobotsAnswer, Term};
@@ -81,42 +81,42 @@ impl Engine {
         let seeds = self.note_seeds()?;
         self.count_late_support(seeds, find, progress)?;
         let mut pages = 0;
-        while let Some(page) = recovery.next(&mut self.container)? {
-            self.stores.arrival.now = self.clock.now();
+        while let Some(page) = recovery.next(&mut self.admission.container)? {
+            self.admission.stores.arrival.now = self.admission.clock.now();
             let (done, total) = recovery.progress();
             progress(StartReads::Recovery, done, total);
             self.replay_page(page, find)?;
             pages += 1;
-            while self.stores.dispatch(super::RESULTS_PER_PUMP)? > 0 {}
-            self.collect_dropped()?;
+            while self.admission.stores.dispatch(super::RESULTS_PER_PUMP)? > 0 {}
+            self.admission.collect_dropped()?;
         }
-        self.stores.arrival.frontier.record_charges()?;
+        self.admission.stores.arrival.frontier.record_charges()?;
         self.settle_quota();
         Ok(pages)
     }
 
     fn replay_page(&mut self, mut page: ReplayedPage, find: &mut Find<'_>) -> Result<()> {
         let Ok(url) = CanonicalUrl::parse(&page.url) else { return Ok(()) };
-        let keys = self.home.keys.keys(&url);
-        let key_maker = self.home.keys.clone();
+        let keys = self.admission.home.keys.keys(&url);
+        let key_maker = self.admission.home.keys.clone();
         let key_of = |url: &str| CanonicalUrl::parse(url).ok().map(|url| key_maker.keys(&url).key);
-        if !self.container.read_through(&mut page, &key_of)? {
+        if !self.admission.container.read_through(&mut page, &key_of)? {
             tracing::warn!(url = page.url, "a revisit refers to a page that is missing; the URL is fetched again");
             return Ok(());
         }
-        let stored = self.container.readopt(&page, keys.key)?;
+        let stored = self.admission.container.readopt(&page, keys.key)?;
         // "not modified" came without the body that it refers to
         let received = if stored.not_modified { 0 } else { page.body.len() as u64 };
-        self.books.statistics.requests += 1;
-        self.books.statistics.bytes_received += received;
-        self.books.count_stored(&stored);
+        self.admission.books.statistics.requests += 1;
+        self.admission.books.statistics.bytes_received += received;
+        self.admission.books.count_stored(&stored);
         if page.is_external {
             // what it names is in another archive: the URL stays where it is and is fetched again
             return Ok(());
         }
         let response = stored_response(&mut page);
         self.replay_rest(keys.host, &response, page.robots);
-        let scope = self.scope.clone();
+        let scope = self.admission.scope.clone();
         if page.of_rendering {
             let hops = Hops::parse(&page.hops);
             let findings = find(&url, Purpose::Page { depth: page.depth, hops: &hops }, &response, &scope);
@@ -131,19 +131,19 @@ impl Engine {
             let findings = find(&url, purpose, &response, &scope);
             return self.replay_robots(&asked, &page, findings, stored.record);
         }
-        let retries = self.settings.retries;
+        let retries = self.admission.settings.retries;
         let verdict = judge_answer(page.status, response.is_interrupted(), page.attempt, retries);
         // what is fetched again was counted when it was new
         let is_new = page.again.is_none_or(|again| again == Again::First);
         let pages = u64::from(is_new && verdict != Verdict::Retry);
         let bytes = if is_new { received } else { 0 };
-        self.stores.arrival.frontier.charge(keys.origin, keys.domain, pages, bytes)?;
+        self.admission.stores.arrival.frontier.charge(keys.origin, keys.domain, pages, bytes)?;
         if verdict == Verdict::Retry {
             return Ok(());
         }
         // with other settings than when they came, two answers of one URL can both be its last
         let forced = page.again.is_some();
-        let is_first = self.stores.arrival.replayed.insert((keys.key, forced));
+        let is_first = self.admission.stores.arrival.replayed.insert((keys.key, forced));
         let hops = Hops::parse(&page.hops);
         let mut findings = find(&url, purpose_of(&page, &hops), &response, &scope);
         let queued = QueuedUrl {
@@ -156,12 +156,12 @@ impl Engine {
             recrawl: (page.again == Some(Again::Due)).then(|| Arc::from([])),
             ..queued(url.as_str(), keys)
         };
-        self.stop_at_repeated(&queued, is_new, &mut findings)?;
+        self.admission.stop_at_repeated(&queued, is_new, &mut findings)?;
         // one that may have changed has led to pages that were given up as gone
         let has_changed = forced && !stored.not_modified && page.status < 400;
         if !is_first {
-            self.count_support(queued.domain, &findings, response.address)?;
-            return self.route_found(&queued, findings, has_changed, stored.record);
+            self.admission.count_support(queued.domain, &findings, response.address)?;
+            return self.admission.route_found(&queued, findings, has_changed, stored.record);
         }
         // the URL of one that was fetched again brings what was known of it, when it is met
         if !forced {
@@ -174,9 +174,9 @@ impl Engine {
                 is_interrupted: response.is_interrupted(),
                 is_map: findings.kind() != sitemap::Kind::Page,
             };
-            self.visited_before(&queued, None, &answer, &stored)?;
+            self.admission.visited_before(&queued, None, &answer, &stored)?;
         }
-        self.page_done(&queued, page.status, findings, has_changed, response.address, &stored)
+        self.admission.page_done(&queued, page.status, findings, has_changed, response.address, &stored)
     }
 
     /// Replays something that a rendered page asked for, in which processing found `findings`. It is no URL of the
@@ -192,7 +192,7 @@ impl Engine {
         let hops = Hops::parse(&page.hops);
         let of_page = resource_url(url, keys, Provenance { depth: page.depth, seed: page.seed, hops });
         self.renderings.figures.resources += 1;
-        self.route_found(&of_page, Findings { redirect: None, ..findings }, false, record)
+        self.admission.route_found(&of_page, Findings { redirect: None, ..findings }, false, record)
     }
 
     /// A host that asked to be left alone, or showed that it has to be, is left alone after the restart too. How long
@@ -202,7 +202,7 @@ impl Engine {
         if !overloaded && response.status < 500 {
             return;
         }
-        let Arrival { now, frontier, .. } = &mut self.stores.arrival;
+        let Arrival { now, frontier, .. } = &mut self.admission.stores.arrival;
         let asked = response.header("retry-after").and_then(|value| retry_after(&value, response.started));
         // a robots.txt that cannot be had holds its host back in its own way
         if let Some(wait) = asked.or_else(|| (overloaded && !robots).then(|| frontier.pacing().overload_back_off())) {
@@ -222,14 +222,14 @@ impl Engine {
         if (300..400).contains(&page.status) {
             return Ok(());
         }
-        let Keys { origin, domain, .. } = self.home.keys.keys(asked);
+        let Keys { origin, domain, .. } = self.admission.home.keys.keys(asked);
         let rules = RobotsRules::of_answer(page.status, findings.rules);
-        let Arrival { now, frontier, anew, .. } = &mut self.stores.arrival;
+        let Arrival { now, frontier, anew, .. } = &mut self.admission.stores.arrival;
         if rules.is_some() {
             frontier.charge(origin, domain, 0, page.body.len() as u64)?;
         }
         let (answer, until) = match rules {
-            Some(rules) => (RobotsAnswer::Rules(Arc::new(rules)), page.time + self.settings.robots_cache),
+            Some(rules) => (RobotsAnswer::Rules(Arc::new(rules)), page.time + self.admission.settings.robots_cache),
             None => {
                 let rest = frontier.pacing().robots_back_off();
                 let until = (*now + rest).min(page.time + ANSWER_MAX + rest);
@@ -238,9 +238,9 @@ impl Engine {
         };
         let robots = Robots::new(answer, Term { from: page.time, until });
         frontier.preset(origin, known_by(&robots, *now, *anew), *now);
-        self.stores.robots.put(origin, robots)?;
-        self.books.count_dropped_links(&page.url, &findings.dropped);
+        self.admission.stores.robots.put(origin, robots)?;
+        self.admission.books.count_dropped_links(&page.url, &findings.dropped);
         let provenance = Provenance { depth: page.depth, seed: page.seed, hops: Hops::parse(&page.hops) };
-        self.route_sitemaps(&provenance, record, findings.links)
+        self.admission.route_sitemaps(&provenance, record, findings.links)
     }
 }

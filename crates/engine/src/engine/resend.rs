@@ -7,8 +7,8 @@
 //! gone. Links that had arrived are known to URL-seen where they arrive; none is fetched again for it.
 
 use super::Engine;
+use super::discovery::queued;
 use super::recovery::{Find, purpose_of, stored_response};
-use super::route::queued;
 use super::seeds::reader;
 use crate::container::{KeyRecord, Reader, ReplayedPage};
 use crate::contract::Purpose;
@@ -21,14 +21,14 @@ impl Engine {
     /// Sends the links of archived pages again, if the last checkpoint says so; returns of how many pages. `find` finds
     /// the links, `progress` hears of pages done and pages in all.
     pub fn resend(&mut self, find: &mut Find<'_>, progress: &mut dyn FnMut(u64, u64)) -> Result<u64> {
-        if !self.exchange.as_ref().is_some_and(|exchange| exchange.resends()) {
+        if !self.admission.exchange.as_ref().is_some_and(|exchange| exchange.resends()) {
             return Ok(0);
         }
         let mut notes = Vec::new();
-        reader::for_each_scope(&self.home.disk, &self.home.dir, |url| notes.push(url))?;
-        notes.iter().filter_map(|url| CanonicalUrl::parse(url).ok()).for_each(|url| self.note_scope(&url));
-        let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join(layout::PAGES))?;
-        let (mut pages, total) = (0, self.books.statistics.pages_stored);
+        reader::for_each_scope(&self.admission.home.disk, &self.admission.home.dir, |url| notes.push(url))?;
+        notes.iter().filter_map(|url| CanonicalUrl::parse(url).ok()).for_each(|url| self.admission.note_scope(&url));
+        let archive = Reader::open(self.admission.home.disk.clone(), &self.admission.home.dir.join(layout::PAGES))?;
+        let (mut pages, total) = (0, self.admission.books.statistics.pages_stored);
         for record in archive.records() {
             let record = record?;
             match archive.page(&record) {
@@ -41,7 +41,7 @@ impl Engine {
             pages += 1;
             progress(pages, total);
         }
-        if let Some(exchange) = &mut self.exchange {
+        if let Some(exchange) = &mut self.admission.exchange {
             exchange.resent();
         }
         Ok(pages)
@@ -49,28 +49,19 @@ impl Engine {
 
     fn resend_page(&mut self, record: &KeyRecord, mut page: ReplayedPage, find: &mut Find<'_>) -> Result<()> {
         let Ok(url) = CanonicalUrl::parse(&page.url) else { return Ok(()) };
-        let keys = self.home.keys.keys(&url);
+        let keys = self.admission.home.keys.keys(&url);
         let hops = Hops::parse(&page.hops);
         let response = stored_response(&mut page);
-        let scope = self.scope.clone();
+        let scope = self.admission.scope.clone();
         if page.robots {
             let asked = page.via.and_then(|via| CanonicalUrl::parse(&via).ok()).unwrap_or_else(|| url.clone());
             let purpose = Purpose::Robots { origin: &asked.origin(), depth: page.depth, hops: &hops };
             let findings = find(&url, purpose, &response, &scope);
             let provenance = Provenance { depth: page.depth, seed: page.seed, hops };
-            return self.resend_sitemaps(&provenance, record.offset, findings.links);
+            return self.admission.resend_sitemaps(&provenance, record.offset, findings.links);
         }
         let findings = find(&url, purpose_of(&page, &hops), &response, &scope);
         let parent = QueuedUrl { depth: page.depth, hops, seed: page.seed, ..queued(url.as_str(), keys) };
-        self.resend_found(&parent, findings, response.address, record.offset)
-    }
-
-    /// Sends `url` to the shard that owns it, unless that is this one.
-    pub(super) fn send_again(&mut self, url: QueuedUrl) -> Result<()> {
-        let round = self.seeding.round.number;
-        match &mut self.exchange {
-            Some(exchange) if !exchange.shard().owns(url.domain) => exchange.send_again(url, round),
-            _ => Ok(()),
-        }
+        self.admission.resend_found(&parent, findings, response.address, record.offset)
     }
 }

@@ -34,13 +34,11 @@ use std::net::IpAddr;
 
 use super::Engine;
 use super::checkpoint::Checkpoint;
-use super::pair::Pair;
+use super::discovery::queued;
 use super::recovery::purpose_of;
-use super::route::queued;
 use crate::clock::Time;
 use crate::container::ReplayedPage;
 use crate::contract::{Findings, Purpose, Response};
-use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QUARTERS, QueuedUrl, RoundBudgets};
 use crate::outcome::{Verdict, judge_answer};
@@ -103,108 +101,24 @@ pub fn supporter(keys: &KeyMaker, own: Fingerprint, address: Option<IpAddr>, by_
 }
 
 impl Engine {
-    /// Counts the domains that a page supports, which came from `address`: here, or in the shards that own them.
-    pub(super) fn count_support(
-        &mut self,
-        page: Fingerprint,
-        findings: &Findings,
-        address: Option<IpAddr>,
-    ) -> Result<()> {
-        if self.stores.support.is_none() {
-            return Ok(());
-        }
-        for (pair, target) in self.pairs_of(page, findings, address)? {
-            self.count_pair(pair, target)?;
-        }
-        Ok(())
-    }
-
-    /// Counts one pair, here or in the shard that owns `target`.
-    fn count_pair(&mut self, pair: Fingerprint, target: Fingerprint) -> Result<()> {
-        match &mut self.exchange {
-            Some(exchange) if !exchange.shard().owns(target) => {
-                if let Some(support) = &mut self.stores.support
-                    && !support.is_recent(pair)
-                {
-                    exchange.send_support(pair, target)?;
-                    support.remember(pair, Pair);
-                }
-                Ok(())
-            }
-            _ => self.stores.support(pair, target),
-        }
-    }
-
-    /// The pairs that a page of the domain `page` makes, with the domain that each supports. Where supporters count by
-    /// their own, there is one for each quarter that a link of this domain is worth now.
-    fn pairs_of(
-        &self,
-        page: Fingerprint,
-        findings: &Findings,
-        address: Option<IpAddr>,
-    ) -> Result<Vec<(Fingerprint, Fingerprint)>> {
-        let pairs = self.plain_pairs_of(page, findings, address);
-        if !self.stores.by_standing || pairs.is_empty() {
-            return Ok(pairs);
-        }
-        let quarters = self.stores.arrival.frontier.standing(page)?;
-        let each = |(pair, target)| (0..quarters).map(move |number| (self.quarter_of(pair, number), target));
-        Ok(pairs.into_iter().flat_map(each).collect())
-    }
-
-    /// The same pairs, each once.
-    fn plain_pairs_of(
-        &self,
-        page: Fingerprint,
-        findings: &Findings,
-        address: Option<IpAddr>,
-    ) -> Vec<(Fingerprint, Fingerprint)> {
-        let keys = &self.home.keys;
-        let source = supporter(keys, page, address, self.stores.by_network);
-        supported_by(page, findings).into_iter().map(|target| (keys.pair(source, target), target)).collect()
-    }
-
-    /// The key of a quarter of a pair.
-    fn quarter_of(&self, pair: Fingerprint, number: u64) -> Fingerprint {
-        self.home.keys.pair(pair, Fingerprint::from_bits(number))
-    }
-
-    /// Sends what a page of the archive supports to the shards that own it, as if it had just come.
-    pub(super) fn send_support_again(
-        &mut self,
-        page: Fingerprint,
-        findings: &Findings,
-        address: Option<IpAddr>,
-    ) -> Result<()> {
-        if self.stores.support.is_none() || self.exchange.is_none() {
-            return Ok(());
-        }
-        let pairs = self.pairs_of(page, findings, address)?;
-        let Some(exchange) = self.exchange.as_mut() else { return Ok(()) };
-        for (pair, target) in pairs {
-            if !exchange.shard().owns(target) {
-                exchange.send_support(pair, target)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Returns when the next round of budgets begins, if nothing happens before.
     pub(super) fn budget_round_due(&self, now: Time) -> Option<Time> {
-        let is_on_its_way = self.stores.are_dispatching() || self.stores.are_merging() || self.stores.waiting() > 0;
-        let is_fed = is_on_its_way || self.requests.under_way() > 0 || self.seeding.intake.is_waiting();
-        self.stores.arrival.frontier.round_due(now, is_fed).filter(|_| self.course.is_crawling())
+        let is_on_its_way = self.admission.stores.are_dispatching()
+            || self.admission.stores.are_merging()
+            || self.admission.stores.waiting() > 0;
+        let is_fed = is_on_its_way || self.requests.under_way() > 0 || self.admission.seeding.intake.is_waiting();
+        self.admission.stores.arrival.frontier.round_due(now, is_fed).filter(|_| self.course.is_crawling())
     }
 
     /// Begins it when its time has come.
     pub(super) fn begin_budget_round(&mut self, now: Time) {
-        if self.stores.arrival.frontier.follow_supporters(now) {
+        if self.admission.stores.arrival.frontier.follow_supporters(now) {
             self.checkpoints.note_change();
         }
         if self.budget_round_due(now).is_some_and(|due| due <= now) {
             self.checkpoints.note_change();
-            self.stores.arrival.frontier.begin_round(now);
-            if let Some((round, _)) = self.stores.arrival.frontier.round() {
+            self.admission.stores.arrival.frontier.begin_round(now);
+            if let Some((round, _)) = self.admission.stores.arrival.frontier.round() {
                 tracing::debug!(number = round.number, limit = round.limit, "round of budgets");
             }
         }
@@ -212,12 +126,12 @@ impl Engine {
 
     /// Returns the figures of the rounds, where there are any.
     pub(super) fn round_figures(&self) -> Option<RoundFigures> {
-        let (round, budgets) = self.stores.arrival.frontier.round()?;
-        let support = self.stores.support.as_ref()?;
+        let (round, budgets) = self.admission.stores.arrival.frontier.round()?;
+        let support = self.admission.stores.support.as_ref()?;
         Some(RoundFigures {
             number: round.number,
             begun_ms: round.begun.ms(),
-            limit: supporters(round.limit, self.stores.by_standing),
+            limit: supporters(round.limit, self.admission.stores.by_standing),
             pages_min: budgets.pages(0, false, 0),
             pages_max: budgets.pages(0, true, 0),
             resting_hosts: round.resting_hosts,

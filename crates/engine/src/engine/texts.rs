@@ -10,7 +10,7 @@
 //!   the origin in a [`Sketch`] of 2 MiB. A page is one of many where five of its eight keys were counted more often
 //!   than the limit says. So of pages that all resemble each other by 0.95 nearly every one is recognised, by 0.9 most,
 //!   and of those that only have a template in common, by 0.7 and less, none. A page without words counts for nothing.
-//! - **What is not stopped**, by `repeated`: seeds, and where they redirect; what a page embeds as its requisite;
+//! - **What is not stopped**, by `admission`: seeds, and where they redirect; what a page embeds as its requisite;
 //!   redirects; sitemaps and feeds. Pages that are fetched again are judged and not counted: their URL was.
 //! - **Over restarts.** The counts are part of every checkpoint, and pages are counted in the order of the archive. So
 //!   a replay counts the same pages in the same order behind the same checkpoint, and stops at the same ones.

@@ -15,19 +15,19 @@ impl Engine {
         if self.course.is_crawling() {
             self.merge(now)?;
             self.serve_frontier(now)?;
-            if let Some(job) = self.container.compaction(now) {
+            if let Some(job) = self.admission.container.compaction(now) {
                 self.executors.compact(job);
             }
         }
         self.log_rests(now)?;
-        self.books.flush_when_due(now)?;
+        self.admission.books.flush_when_due(now)?;
         let open = matches!(self.phase(), Phase::Crawling | Phase::Stopping { .. });
-        let has_nothing = self.exchange.as_ref().is_some_and(|exchange| exchange.has_nothing_to_cut());
+        let has_nothing = self.admission.exchange.as_ref().is_some_and(|exchange| exchange.has_nothing_to_cut());
         if has_nothing && self.requests.under_way() == 0 {
-            self.checkpoints.skip_unchanged(now, now + self.settings.checkpoint_interval);
+            self.checkpoints.skip_unchanged(now, now + self.admission.settings.checkpoint_interval);
         }
         let is_early = self.early_cut_due().is_some_and(|due| due <= now);
-        if open && (is_early || self.checkpoints.is_due(now, &self.container)) {
+        if open && (is_early || self.checkpoints.is_due(now, &self.admission.container)) {
             self.cut(now, None)?;
         }
         Ok(())
@@ -35,7 +35,7 @@ impl Engine {
 
     /// Writes long rests that have begun where a restart finds them.
     fn log_rests(&mut self, now: Time) -> Result<()> {
-        let begun = self.stores.arrival.frontier.pacing_mut().take_long_backoffs();
+        let begun = self.admission.stores.arrival.frontier.pacing_mut().take_long_backoffs();
         self.checkpoints.rests.push(&begun)?;
         if let Some(job) = self.checkpoints.rests.next_sync(now) {
             self.executors.sync_rests(job);
@@ -46,21 +46,21 @@ impl Engine {
     /// Starts one merge of one store: when a bucket has gathered enough, when workers are idle, or when nothing else is
     /// left; no more of them than their pace permits.
     fn merge(&mut self, now: Time) -> Result<()> {
-        if self.stores.are_merging() {
+        if self.admission.stores.are_merging() {
             return Ok(());
         }
         let needs = self.merge_needs(now);
-        let Some(bucket) = self.stores.next_merge(needs, now)? else { return Ok(()) };
+        let Some(bucket) = self.admission.stores.next_merge(needs, now)? else { return Ok(()) };
         self.discard_unneeded();
-        let removal = self.checkpoints.take_some(&self.home.disk);
+        let removal = self.checkpoints.take_some(&self.admission.home.disk);
         self.executors.merge(StoreMerge { removal, bucket });
         Ok(())
     }
 
     /// Returns what merges are wanted for at this moment, the most urgent need first.
     fn merge_needs(&mut self, now: Time) -> impl Iterator<Item = Need> + use<> {
-        let waiting = self.stores.waiting() > 0;
-        let frontier = &self.stores.arrival.frontier;
+        let waiting = self.admission.stores.waiting() > 0;
+        let frontier = &self.admission.stores.arrival.frontier;
         let idle = waiting && self.requests.under_way() == 0 && frontier.is_idle();
         let starving = waiting && self.has_idle_workers(now) && !frontier.has_ready(now);
         [(idle, Need::All), (starving, Need::Starving), (true, Need::Threshold), (true, Need::Full)]
@@ -71,7 +71,7 @@ impl Engine {
     fn serve_frontier(&mut self, now: Time) -> Result<()> {
         // while nearly all of them are busy, what a costly merge brings has to wait for them anyway
         let spare = !self.requests.are_many(now);
-        while let Some(job) = self.stores.next_partition(spare, now)? {
+        while let Some(job) = self.admission.stores.next_partition(spare, now)? {
             self.executors.partition(job);
         }
         Ok(())
@@ -79,7 +79,7 @@ impl Engine {
 
     /// A step of a compaction is done; the next one is sent out.
     pub(super) fn compacted(&mut self, done: CompactionDone) -> Result<()> {
-        if let Some(job) = self.container.compacted(done, self.clock.now())? {
+        if let Some(job) = self.admission.container.compacted(done, self.admission.clock.now())? {
             self.executors.compact(job);
         }
         Ok(())
@@ -87,12 +87,13 @@ impl Engine {
 
     /// Makes a consistent cut and sends it out to be made durable. With `finish`, it is the last one.
     pub(super) fn cut(&mut self, now: Time, finish: Option<Finish>) -> Result<()> {
-        let begun = self.clock.elapsed();
+        let begun = self.admission.clock.elapsed();
         let idle = self.idle();
-        let number = self.checkpoints.begin(now + self.settings.checkpoint_interval, finish.is_some());
+        let number = self.checkpoints.begin(now + self.admission.settings.checkpoint_interval, finish.is_some());
         let mut sections = Sections::default();
-        let StoreCuts { stores, frontier, mut sync, mut sync_dirs, mut superseded } = self.stores.cut(&mut sections)?;
-        let calendar = self.cut_calendar(&mut sections)?;
+        let StoreCuts { stores, frontier, mut sync, mut sync_dirs, mut superseded } =
+            self.admission.stores.cut(&mut sections)?;
+        let calendar = self.admission.recrawls.as_mut().map(|recrawls| recrawls.cut(&mut sections)).transpose()?;
         let calendar = calendar.map(|mut cut| {
             sync.append(&mut cut.sync);
             sync_dirs.append(&mut cut.sync_dirs);
@@ -101,23 +102,25 @@ impl Engine {
         });
         sections.cookies = self.cookies.to_bytes();
         sections.rendering = self.renderings.to_bytes();
-        let mut exchange = self.cut_exchange(number, idle)?;
+        let dir = &self.admission.home.dir;
+        let exchange = self.admission.exchange.as_mut().map(|exchange| exchange.cut(number, idle, dir)).transpose()?;
+        let mut exchange = exchange.unwrap_or_default();
         superseded.append(&mut exchange.superseded);
         self.checkpoints.supersede(superseded);
         sync.append(&mut exchange.sync);
         sync_dirs.append(&mut exchange.sync_dirs);
         sections.exchange = exchange.section;
         if finish.is_some() {
-            self.container.close()?;
+            self.admission.container.close()?;
         }
-        let container = self.container.cut()?;
-        self.books.flush()?;
-        if self.seeding.intake.is_empty() {
-            self.books.seeds.all_admitted();
+        let container = self.admission.container.cut()?;
+        self.admission.books.flush()?;
+        if self.admission.seeding.intake.is_empty() {
+            self.admission.books.seeds.all_admitted();
         }
-        sync.append(&mut self.books.seeds.cut(number)?);
+        sync.append(&mut self.admission.books.seeds.cut(number)?);
         let mut batch = Batch::new();
-        self.seeding.anew.put(&mut batch);
+        self.admission.seeding.anew.put(&mut batch);
         self.count(now);
         let snapshot = self.snapshot(now, finish);
         let checkpoint = Checkpoint {
@@ -128,13 +131,13 @@ impl Engine {
             stores,
             frontier,
             container: container.state,
-            statistics: self.books.statistics.clone(),
-            round: self.seeding.round,
+            statistics: self.admission.books.statistics.clone(),
+            round: self.admission.seeding.round,
             calendar,
         };
         self.executors.checkpoint(CheckpointJob {
-            home: self.home.clone(),
-            superseded: self.checkpoints.take_all(&self.home.disk),
+            home: self.admission.home.clone(),
+            superseded: self.checkpoints.take_all(&self.admission.home.disk),
             checkpoint,
             sections,
             sync,
@@ -144,34 +147,34 @@ impl Engine {
             publish: exchange.publish,
             snapshot,
         });
-        let cut_at = self.clock.elapsed();
+        let cut_at = self.admission.clock.elapsed();
         self.checkpoints.cut(cut_at);
-        self.books.statistics.checkpoints.count_pause(cut_at - begun);
+        self.admission.books.statistics.checkpoints.count_pause(cut_at - begun);
         Ok(())
     }
 
     /// Discards what the stores and the calendar have written and need no more, in the same way as what a cut
     /// supersedes.
     fn discard_unneeded(&mut self) {
-        self.checkpoints.discard(self.stores.take_unneeded());
-        if let Some(recrawls) = &mut self.recrawls {
+        self.checkpoints.discard(self.admission.stores.take_unneeded());
+        if let Some(recrawls) = &mut self.admission.recrawls {
             self.checkpoints.discard(recrawls.take_unneeded());
         }
     }
 
     /// A checkpoint is durable: what only its forerunners named may be deleted.
     pub(super) fn checkpointed(&mut self, done: CheckpointDone) -> Result<()> {
-        let begun = self.clock.elapsed();
+        let begun = self.admission.clock.elapsed();
         self.discard_unneeded();
-        let after = self.checkpoints.committed(self.clock.now(), begun);
-        self.books.statistics.checkpoints.count_durable(after, done.bytes);
+        let after = self.checkpoints.committed(self.admission.clock.now(), begun);
+        self.admission.books.statistics.checkpoints.count_durable(after, done.bytes);
         tracing::debug!(number = done.number, bytes = done.bytes, ?after, "checkpoint durable");
-        self.books.seeds.committed();
-        self.container.synced(done.container);
-        self.books.statistics.checkpoints.count_pause(self.clock.elapsed() - begun);
-        self.exchange_committed(self.clock.now(), after)?;
+        self.admission.books.seeds.committed();
+        self.admission.container.synced(done.container);
+        self.admission.books.statistics.checkpoints.count_pause(self.admission.clock.elapsed() - begun);
+        self.exchange_committed(self.admission.clock.now(), after)?;
         if self.checkpoints.are_over() {
-            self.checkpoints.take_all(&self.home.disk).run()?;
+            self.checkpoints.take_all(&self.admission.home.disk).run()?;
             self.course.end();
         }
         Ok(())

@@ -11,7 +11,7 @@ mod robots;
 use super::Engine;
 use super::recrawl::Compared;
 use crate::clock::Time;
-use crate::container::{KeyRecord, NewPage, Stored as StoredPage};
+use crate::container::{NewPage, Stored as StoredPage};
 use crate::contract::{FetchFailed, FetchJob, Findings, Processed, Target};
 use crate::disk::Result;
 use crate::frontier::{Feedback, HostId, QueuedUrl};
@@ -44,12 +44,12 @@ impl Engine {
             return self.begin_rendering(processed, worker);
         }
         let stored = self.store(&processed)?;
-        self.books.count_stored(&stored);
+        self.admission.books.count_stored(&stored);
         self.judge_text(&mut processed)?;
-        let compared = self.compared(&processed, &stored);
+        let compared = self.admission.compared(&processed, &stored);
         // a first visit is none to speak of
         let note = compared.as_ref().filter(|_| processed.job.past.is_some()).and_then(Compared::note);
-        self.books.log_answer(&processed, &stored, note, worker)?;
+        self.admission.books.log_answer(&processed, &stored, note, worker)?;
         let back = has_new_cookie.then(|| self.led_back(&processed)).flatten();
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
@@ -61,7 +61,7 @@ impl Engine {
                 // a redirect leads to the address of another host
                 if let Some(address) = processed.response.address.filter(|_| *redirects == 0) {
                     let (host, started) = (processed.job.host, processed.response.started);
-                    let arrival = &mut self.stores.arrival;
+                    let arrival = &mut self.admission.stores.arrival;
                     arrival.frontier.answered_from(host, address, started, arrival.now);
                 }
                 self.robots_answered(processed, findings, &stored)
@@ -72,13 +72,13 @@ impl Engine {
 
     /// The request of an answer is over, and counted; the number of the worker that made it.
     fn received(&mut self, processed: &Processed) -> u32 {
-        let (job, bytes, now) = (&processed.job, processed.records.payload_bytes, self.stores.arrival.now);
+        let (job, bytes, now) = (&processed.job, processed.records.payload_bytes, self.admission.stores.arrival.now);
         let worker = match processed.to_render {
             Some(_) => self.requests.leave_slot(job, bytes, now),
             None => self.requests.end_fetch(job, bytes, now),
         };
-        self.books.count_request(processed.response.duration);
-        self.books.statistics.bytes_received += bytes;
+        self.admission.books.count_request(processed.response.duration);
+        self.admission.books.statistics.bytes_received += bytes;
         // what was cut for being slow must not make that usual
         let usual = processed.response.truncated.is_none().then_some(processed.response.duration);
         self.requests.answered(bytes, usual);
@@ -89,23 +89,23 @@ impl Engine {
     fn judge_text(&mut self, processed: &mut Processed) -> Result<()> {
         let Target::Page { url, .. } = &processed.job.target else { return Ok(()) };
         let response = &processed.response;
-        let attempts = (url.attempts, self.settings.retries);
+        let attempts = (url.attempts, self.admission.settings.retries);
         match judge_answer(response.status, response.is_interrupted(), attempts.0, attempts.1) {
             Verdict::Retry => Ok(()),
-            _ => self.stop_at_repeated(url, processed.job.is_new(), &mut processed.findings),
+            _ => self.admission.stop_at_repeated(url, processed.job.is_new(), &mut processed.findings),
         }
     }
 
     /// An attempt brought no answer.
     pub(in crate::engine) fn failed(&mut self, failed: FetchFailed) -> Result<()> {
-        let worker = self.requests.end_fetch(&failed.job, 0, self.stores.arrival.now);
+        let worker = self.requests.end_fetch(&failed.job, 0, self.admission.stores.arrival.now);
         if failed.cause.is_contact() {
-            self.books.count_request(failed.duration);
+            self.admission.books.count_request(failed.duration);
         }
         let moved = matches!(failed.job.target, Target::Robots { redirects: 1.., .. });
         let blame = if moved { HostFault::RobotsMoved(failed.cause) } else { HostFault::Host(failed.cause) };
         if !failed.job.target.is_errand() {
-            self.stores.arrival.frontier.active_mut().blame(failed.job.host, blame);
+            self.admission.stores.arrival.frontier.active_mut().blame(failed.job.host, blame);
         }
         tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
         match failed.job.target {
@@ -119,17 +119,17 @@ impl Engine {
 
     /// A request begins, in the place that suits its host.
     fn fetch(&mut self, job: FetchJob, now: Time) {
-        let mut job = self.directed(job);
-        if let Some(settings) = self.settings_of(&job) {
+        let mut job = self.admission.settings.directed(job);
+        if let Some(settings) = self.admission.settings.settings_of(&job) {
             job.cookie = self.cookie_for(&job.target, &job.url, &settings);
         }
-        let contact = self.stores.arrival.frontier.active().contact_of(job.host);
+        let contact = self.admission.stores.arrival.frontier.active().contact_of(job.host);
         self.requests.begin_fetch(&job, contact, now);
         self.executors.fetch(job);
     }
 
     pub(in crate::engine) fn store(&mut self, processed: &Processed) -> Result<StoredPage> {
-        if let Some(stored) = self.stored_before(processed)? {
+        if let Some(stored) = self.admission.stored_before(processed)? {
             return Ok(stored);
         }
         let response = &processed.response;
@@ -140,7 +140,7 @@ impl Engine {
             Target::Resource { .. } => (false, true),
             Target::Robots { .. } | Target::Login { .. } => (true, true),
         };
-        self.container.append(&NewPage {
+        self.admission.container.append(&NewPage {
             url: processed.job.url.as_str(),
             key: processed.keys.key,
             status: response.status,
@@ -162,25 +162,8 @@ impl Engine {
         })
     }
 
-    /// A body that was interrupted is stored once, and again only where an attempt brought more of it: what is stored
-    /// then stands for this answer too.
-    fn stored_before(&self, processed: &Processed) -> Result<Option<StoredPage>> {
-        let response = &processed.response;
-        let Target::Page { url, .. } = &processed.job.target else { return Ok(None) };
-        if url.attempts == 0 || !response.is_interrupted() {
-            return Ok(None);
-        }
-        let newest = self.container.newest(url.key, &url.url)?;
-        let covers = newest.filter(|before| {
-            let of_round = !url.forced || before.offset >= self.seeding.round.from;
-            let alike = before.truncated && before.status == response.status && !before.robots;
-            of_round && alike && before.payload_bytes >= processed.records.payload_bytes
-        });
-        Ok(covers.map(|before: KeyRecord| StoredPage::nothing(before.offset)))
-    }
-
     fn frontier_done(&mut self, host: HostId, feedback: &Feedback, again: Option<QueuedUrl>) -> Result<()> {
-        let arrival = &mut self.stores.arrival;
+        let arrival = &mut self.admission.stores.arrival;
         arrival.frontier.done(host, feedback, again, arrival.now)
     }
 }

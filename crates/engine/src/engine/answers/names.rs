@@ -20,18 +20,18 @@ impl Engine {
     /// A name is to be resolved: by the name servers, unless the answer that another origin of the name got still
     /// holds.
     pub(in crate::engine) fn start_resolve(&mut self, host: HostId, name: Box<str>) -> Result<()> {
-        if let Some(addresses) = self.settings.hosts.get(&name) {
-            let arrival = &mut self.stores.arrival;
+        if let Some(addresses) = self.admission.settings.hosts.get(&name) {
+            let arrival = &mut self.admission.stores.arrival;
             let until = arrival.now + SAID_FOR;
             return arrival.frontier.resolved(host, NameAnswer::Found(addresses), until, arrival.now);
         }
-        let stored = self.stores.dns.peek(self.home.keys.of(&name));
-        let arrival = &mut self.stores.arrival;
+        let stored = self.admission.stores.dns.peek(self.admission.home.keys.of(&name));
+        let arrival = &mut self.admission.stores.arrival;
         match stored.as_ref().and_then(|stored| stored.fresh_since(arrival.now, arrival.anew)) {
             Some((NameAnswer::Unanswered, until)) => arrival.frontier.defer(host, until, arrival.now),
             Some((answer, until)) => arrival.frontier.resolved(host, answer.clone(), until, arrival.now)?,
             None => {
-                self.requests.begin(host, Contact::Known, self.clock.now());
+                self.requests.begin(host, Contact::Known, self.admission.clock.now());
                 self.executors.resolve(ResolveJob { host, name });
             }
         }
@@ -45,22 +45,22 @@ impl Engine {
         name: &str,
         answer: std::result::Result<(Arc<[IpAddr]>, Time), Unresolved>,
     ) -> Result<()> {
-        let worker = self.requests.end(host, self.stores.arrival.now);
+        let worker = self.requests.end(host, self.admission.stores.arrival.now);
         match &answer {
-            Ok(_) => self.books.statistics.dns_resolved += 1,
+            Ok(_) => self.admission.books.statistics.dns_resolved += 1,
             Err(Unresolved { failure, cause, .. }) => {
-                self.stores.arrival.frontier.active_mut().blame(host, HostFault::Host(*cause));
-                self.books.statistics.dns_failed += 1;
-                self.books.statistics.count_failure(*failure);
-                self.books.log_unresolved(self.stores.arrival.now, name, *failure, worker)?;
+                self.admission.stores.arrival.frontier.active_mut().blame(host, HostFault::Host(*cause));
+                self.admission.books.statistics.dns_failed += 1;
+                self.admission.books.statistics.count_failure(*failure);
+                self.admission.books.log_unresolved(self.admission.stores.arrival.now, name, *failure, worker)?;
             }
         }
-        let now = self.stores.arrival.now;
+        let now = self.admission.stores.arrival.now;
         self.hop_resolved(host, name, answer.as_ref().map(|(list, _)| list).map_err(|unresolved| unresolved.cause))?;
         let (answer, mut until) = match answer {
             Ok((addresses, expires)) => (NameAnswer::Found(addresses), expires),
             Err(Unresolved { failure, valid_for, .. }) => {
-                let negative_ttl = self.settings.negative_ttl;
+                let negative_ttl = self.admission.settings.negative_ttl;
                 let holds = now + valid_for.map_or(negative_ttl, |holds| holds.min(negative_ttl));
                 match failure {
                     Failure::NoSuchHost => (NameAnswer::NoSuchHost, holds),
@@ -69,12 +69,15 @@ impl Engine {
                 }
             }
         };
-        self.stores.arrival.frontier.resolved(host, answer.clone(), until, now)?;
+        self.admission.stores.arrival.frontier.resolved(host, answer.clone(), until, now)?;
         if answer == NameAnswer::Unanswered
-            && let Some(held) = self.stores.arrival.frontier.active().held(host)
+            && let Some(held) = self.admission.stores.arrival.frontier.active().held(host)
         {
             until = until.min(held.until);
         }
-        self.stores.dns.put(self.home.keys.of(name), Addresses::new(answer, Term { from: now, until }))
+        self.admission
+            .stores
+            .dns
+            .put(self.admission.home.keys.of(name), Addresses::new(answer, Term { from: now, until }))
     }
 }

@@ -10,14 +10,12 @@ use crate::disk::Result;
 use crate::engine::books::oddity_of;
 use crate::engine::login::Entrance;
 use crate::engine::recrawl::Compared;
-use crate::engine::route::{Discovery, Parent};
 use crate::engine::seeds::SeedStatus;
 use crate::engine::session_params::SessionParams;
 use crate::engine::{Engine, is_of_seed, queued_url};
 use crate::frontier::{Feedback, HostId, Permit, QueuedUrl};
 use crate::outcome::{
-    Cause, LAST_ATTEMPT_CODE, Reason, Verdict, blame_of_answer, blame_of_failure, failure_of_answer, judge_answer,
-    judge_failure,
+    LAST_ATTEMPT_CODE, Reason, Verdict, blame_of_answer, blame_of_failure, judge_answer, judge_failure,
 };
 
 impl Engine {
@@ -28,44 +26,44 @@ impl Engine {
         addresses: Arc<[IpAddr]>,
         permit: Permit,
     ) -> Result<()> {
-        let now = self.clock.now();
-        url.depth = self.stores.arrival.depths.least(url.key, url.depth);
-        if self.stores.arrival.replayed.remove(&(url.key, url.forced)) {
+        let now = self.admission.clock.now();
+        url.depth = self.admission.stores.arrival.depths.least(url.key, url.depth);
+        if self.admission.stores.arrival.replayed.remove(&(url.key, url.forced)) {
             // stored before the last stop: its page is in the archive and was counted, so the host was not asked
-            self.stores.arrival.frontier.withdraw(host, now)?;
-            self.stores.arrival.met.iter_mut().for_each(|met| met.push(url.clone()));
-            return self.collect_met();
+            self.admission.stores.arrival.frontier.withdraw(host, now)?;
+            self.admission.stores.arrival.met.iter_mut().for_each(|met| met.push(url.clone()));
+            return self.admission.collect_met();
         }
-        if self.stores.session_params.copies(&url).is_some() && !SessionParams::is_sample(&url) {
+        if self.admission.stores.session_params.copies(&url).is_some() && !SessionParams::is_sample(&url) {
             return self.turn_back(host, url, Reason::SessionParam, now);
         }
         let at = queued_url(&url.url);
-        let settings = self.request_settings(&at);
+        let settings = self.admission.settings.request_settings(&at);
         let sessions = match self.enter(settings.as_deref(), host, &url, now) {
             Entrance::Open(sessions) => sessions,
-            Entrance::Wait(until) => return self.stores.arrival.frontier.put_back(host, until, now),
-            Entrance::Later(until) => return self.stores.arrival.frontier.put_aside(host, until, now),
+            Entrance::Wait(until) => return self.admission.stores.arrival.frontier.put_back(host, until, now),
+            Entrance::Later(until) => return self.admission.stores.arrival.frontier.put_aside(host, until, now),
             Entrance::Unreached(until) => return self.wait_unreached(host, until, now),
             Entrance::Shut => return self.turn_back(host, url, Reason::Login, now),
         };
-        let Some(past) = self.begin_visit(&url)? else {
-            let arrival = &mut self.stores.arrival;
+        let Some(past) = self.admission.begin_visit(&url)? else {
+            let arrival = &mut self.admission.stores.arrival;
             (arrival.again, arrival.duplicate) = (arrival.again.saturating_sub(1), arrival.duplicate + 1);
             return arrival.frontier.withdraw(host, now);
         };
-        if let Some(status) = self.fetched_in_round(&url)? {
+        if let Some(status) = self.admission.fetched_in_round(&url)? {
             if is_of_seed(&url) {
-                self.books.seeds.set_status(url.seed, SeedStatus::Answered(status))?;
+                self.admission.books.seeds.set_status(url.seed, SeedStatus::Answered(status))?;
             }
-            let arrival = &mut self.stores.arrival;
+            let arrival = &mut self.admission.stores.arrival;
             (arrival.again, arrival.duplicate) = (arrival.again.saturating_sub(1), arrival.duplicate + 1);
             return arrival.frontier.withdraw(host, now);
         }
         if self.has_as_resource(&url)? {
-            let of_embeds = self.scope.is_requisite(url.hops.embeds());
-            self.books.statistics.pages_stored += 1;
-            self.books.statistics.requisites_stored += u64::from(of_embeds);
-            return self.stores.arrival.frontier.withdraw(host, now);
+            let of_embeds = self.admission.scope.is_requisite(url.hops.embeds());
+            self.admission.books.statistics.pages_stored += 1;
+            self.admission.books.statistics.requisites_stored += u64::from(of_embeds);
+            return self.admission.stores.arrival.frontier.withdraw(host, now);
         }
         let render = self.render_wish(settings.as_deref(), &url);
         let condition = match &past {
@@ -73,24 +71,24 @@ impl Engine {
             _ if render.is_settled() && url.hops.embeds() == 0 => None,
             // conditions are for what is asked by a URL alone
             _ if at.has_request() => None,
-            Some(past) => self.condition_of(&url, past)?,
-            None if may_have_versions(&url) => self.container.condition(url.key, &url.url)?,
+            Some(past) => self.admission.condition_of(&url, past)?,
+            None if may_have_versions(&url) => self.admission.container.condition(url.key, &url.url)?,
             None => None,
         };
         let job = FetchJob {
             host,
             settings,
             url: at,
-            via: self.referrer(url.via),
+            via: self.admission.referrer(url.via),
             target: Target::Page { url, permit },
             addresses,
-            scope: self.scope.clone(),
+            scope: self.admission.scope.clone(),
             condition,
             past: past.map(Box::new),
             cookie: None,
             sessions,
             render,
-            id_seed: self.container.crawl_id(),
+            id_seed: self.admission.container.crawl_id(),
         };
         self.fetch(job, now);
         Ok(())
@@ -104,11 +102,13 @@ impl Engine {
         stored: &StoredPage,
     ) -> Result<()> {
         let Processed { job, keys: processed_keys, response, retry_after, records, .. } = processed;
-        let keeps_cookies = self.settings_of(&job).is_some_and(|settings| settings.cookies != CookieUse::Off);
+        let keeps_cookies =
+            self.admission.settings.settings_of(&job).is_some_and(|settings| settings.cookies != CookieUse::Off);
         // budgets count a page once, however often it is visited, and its bytes when it is found
         let is_new = job.is_new();
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
-        let verdict = judge_answer(response.status, response.is_interrupted(), url.attempts, self.settings.retries);
+        let verdict =
+            judge_answer(response.status, response.is_interrupted(), url.attempts, self.admission.settings.retries);
         let has_bytes = is_new || job.past.as_ref().is_some_and(|past| !past.is_found);
         let feedback = Feedback {
             started: response.started,
@@ -122,26 +122,26 @@ impl Engine {
             may_lower_delay: response.status < 300,
         };
         if verdict == Verdict::Retry {
-            self.books.statistics.retries += 1;
+            self.admission.books.statistics.retries += 1;
             url.attempts = url.attempts.saturating_add(1);
             return self.frontier_done(job.host, &feedback, Some(url));
         }
         let (via, key) = (job.via.url(), processed_keys.key);
         if let Some(oddity) = oddity_of(&job.url, via, &url, &response, keeps_cookies, &findings, key) {
-            self.books.tell_oddity(oddity, &job.url);
+            self.admission.books.tell_oddity(oddity, &job.url);
         }
         let has_changed = compared.as_ref().is_some_and(Compared::has_changed);
         if let Some(compared) = compared {
-            self.visited(&url, job.past.as_deref(), compared)?;
+            self.admission.visited(&url, job.past.as_deref(), compared)?;
         }
-        self.page_done(&url, response.status, findings, has_changed, response.address, stored)?;
+        self.admission.page_done(&url, response.status, findings, has_changed, response.address, stored)?;
         self.frontier_done(job.host, &feedback, None)
     }
 
     /// The site asks for a login or a cookie instead of showing the page, which is asked for again with it.
     pub(super) fn page_turned_away(&mut self, processed: Processed, worker: u32) -> Result<()> {
         let note = if processed.findings.is_logged_out { "sessionLost" } else { "cookieSet" };
-        self.books.log_answer(&processed, &StoredPage::nothing(0), Some(note), worker)?;
+        self.admission.books.log_answer(&processed, &StoredPage::nothing(0), Some(note), worker)?;
         let Processed { job, response, .. } = processed;
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
         let feedback = Feedback {
@@ -155,76 +155,20 @@ impl Engine {
             counts_as_page: false,
             may_lower_delay: false,
         };
-        self.books.statistics.retries += 1;
+        self.admission.books.statistics.retries += 1;
         url.attempts = url.attempts.saturating_add(1);
         self.frontier_done(job.host, &feedback, Some(url))
-    }
-
-    /// The page of `url` is in the archive: it is counted, and what it names is admitted. Whether it has changed since
-    /// an earlier visit is said of one that had any.
-    pub(in crate::engine) fn page_done(
-        &mut self,
-        url: &QueuedUrl,
-        status: u16,
-        findings: Findings,
-        has_changed: bool,
-        address: Option<IpAddr>,
-        stored: &StoredPage,
-    ) -> Result<()> {
-        self.books.statistics.pages_stored += 1;
-        let is_requisite = self.scope.is_requisite(url.hops.embeds());
-        self.books.statistics.requisites_stored += u64::from(is_requisite);
-        let is_redirect = (300..400).contains(&status) && status != 304;
-        self.books.statistics.redirects_stored += u64::from(is_redirect && !is_requisite);
-        self.books.statistics.refetched += u64::from(url.forced);
-        self.books.statistics.count_status(status);
-        self.books.statistics.depth_max = self.books.statistics.depth_max.max(url.depth);
-        let failure = failure_of_answer(status, stored.not_modified);
-        if let Some(failure) = failure {
-            self.books.statistics.count_failure(failure);
-        }
-        if is_of_seed(url) {
-            let failed = failure.map(|failure| SeedStatus::Failed(failure.to_string()));
-            self.books.seeds.set_status(url.seed, failed.unwrap_or(SeedStatus::Answered(status)))?;
-        }
-        self.count_support(url.domain, &findings, address)?;
-        self.stores.arrival.depths.fetched(url.key, url.depth);
-        self.route_found(url, findings, has_changed, stored.record)
-    }
-
-    /// Routes what a page names whose record lies at `record` of key.dat.
-    pub(in crate::engine) fn route_found(
-        &mut self,
-        url: &QueuedUrl,
-        mut findings: Findings,
-        has_changed: bool,
-        record: u64,
-    ) -> Result<()> {
-        let parent = Parent { url, record, has_changed };
-        if let Some((target, keys)) = findings.redirect.take() {
-            self.route(Discovery::Redirect { parent: &parent, target: &target, keys })?;
-        }
-        if let Some(sitemap) = findings.sitemap {
-            self.books.statistics.count_sitemap(sitemap.urls, sitemap.dropped);
-        }
-        self.books.count_dropped_links(&url.url, &findings.dropped);
-        self.note_too_deep(&parent, &mut findings)?;
-        self.stores.seen.prefetch(findings.links.iter().map(|link| link.keys.key));
-        for link in findings.links {
-            self.route(Discovery::Link { parent: &parent, link })?;
-        }
-        Ok(())
     }
 
     /// A page was not answered.
     pub(super) fn page_failed(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
         let Target::Page { url, .. } = &failed.job.target else { return Ok(()) };
         // a seed that may mean something else is not insisted on
-        let retries = if self.books.has_fallback(url)? { 0 } else { self.settings.retries };
+        let retries = if self.admission.books.has_fallback(url)? { 0 } else { self.admission.settings.retries };
         let verdict = judge_failure(failed.failure, url.attempts, retries);
         let is_last_of_many = verdict != Verdict::Retry && url.attempts > 0;
         let code = if is_last_of_many { LAST_ATTEMPT_CODE } else { failed.failure.code() };
-        self.books.log_failure(&failed, code, worker)?;
+        self.admission.books.log_failure(&failed, code, worker)?;
         let FetchFailed { job, failure, cause, started, duration, .. } = failed;
         let is_new = job.is_new();
         let Target::Page { mut url, .. } = job.target else { return Ok(()) };
@@ -240,25 +184,15 @@ impl Engine {
             may_lower_delay: false,
         };
         if verdict == Verdict::Retry {
-            self.books.statistics.retries += 1;
+            self.admission.books.statistics.retries += 1;
             url.attempts = url.attempts.saturating_add(1);
             return self.frontier_done(job.host, &feedback, Some(url));
         }
-        self.books.statistics.count_failure(failure);
-        self.books.statistics.ends.failed += 1;
+        self.admission.books.statistics.count_failure(failure);
+        self.admission.books.statistics.ends.failed += 1;
         // no budget holds back what is due again: it is counted when its first visit is over, whatever that has brought
-        feedback.counts_as_page = self.not_visited(&url, job.past.map(|past| *past), started)? && is_new;
-        self.seed_failed(&url, cause)?;
+        feedback.counts_as_page = self.admission.not_visited(&url, job.past.map(|past| *past), started)? && is_new;
+        self.admission.seed_failed(&url, cause)?;
         self.frontier_done(job.host, &feedback, None)
-    }
-
-    fn seed_failed(&mut self, url: &QueuedUrl, cause: Cause) -> Result<()> {
-        if url.hops.as_str().is_empty() {
-            self.books.seeds.set_status(url.seed, SeedStatus::Failed(cause.to_string()))?;
-            if self.books.has_fallback(url)? {
-                self.admit_fallback(url.seed, url.forced)?;
-            }
-        }
-        Ok(())
     }
 }

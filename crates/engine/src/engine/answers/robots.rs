@@ -28,17 +28,17 @@ impl Engine {
         provenance: Provenance,
     ) -> Result<()> {
         let url = robots_txt(origin);
-        let key = self.home.keys.keys(&url).origin;
-        if !self.obeys_robots(url.host()) {
+        let key = self.admission.home.keys.keys(&url).origin;
+        if !self.admission.settings.obeys_robots(url.host()) {
             let rules = Arc::new(RobotsRules::allow_all());
-            let expires = self.stores.arrival.now + self.settings.robots_cache;
+            let expires = self.admission.stores.arrival.now + self.admission.settings.robots_cache;
             return self.tell_rules(host, RobotsAnswer::Rules { rules, expires, duration: Duration::ZERO, bytes: 0 });
         }
         match self.queue_asks(key, host) {
             Turn::Ask => {}
             Turn::Wait => {
                 // the request is made by another, and must find the place that the queue has taken at the host
-                let arrival = &mut self.stores.arrival;
+                let arrival = &mut self.admission.stores.arrival;
                 arrival.frontier.robots_moved(host, Duration::ZERO, arrival.now);
                 return Ok(());
             }
@@ -60,15 +60,15 @@ impl Engine {
     ) -> Result<()> {
         // what a page asks for is archived like a page
         let id_seed = match &target {
-            Target::Resource { .. } => self.container.crawl_id(),
+            Target::Resource { .. } => self.admission.container.crawl_id(),
             _ => self.requests.id_seed(),
         };
-        let (scope, condition) = (self.scope.clone(), None);
+        let (scope, condition) = (self.admission.scope.clone(), None);
         let settings = match &target {
-            Target::Robots { origin, .. } if self.settings.sites.is_some() => {
-                self.robots_settings(&robots_txt(origin), &url)
+            Target::Robots { origin, .. } if self.admission.settings.sites.is_some() => {
+                self.admission.settings.robots_settings(&robots_txt(origin), &url)
             }
-            _ => self.request_settings(&url),
+            _ => self.admission.settings.request_settings(&url),
         };
         let (past, cookie, sessions) = (None, None, 0);
         let job = FetchJob {
@@ -86,7 +86,7 @@ impl Engine {
             render: RenderWish::No,
             id_seed,
         };
-        self.fetch(job, self.clock.now());
+        self.fetch(job, self.admission.clock.now());
         Ok(())
     }
 
@@ -113,7 +113,7 @@ impl Engine {
         let may_follow = (300..400).contains(&response.status) && *redirects < ROBOTS_REDIRECTS_MAX;
         let Some(target) = redirect.filter(|_| may_follow) else { return false };
         if !for_others {
-            let arrival = &mut self.stores.arrival;
+            let arrival = &mut self.admission.stores.arrival;
             arrival.frontier.robots_moved(job.host, response.duration, arrival.now);
         }
         // the pinned addresses are those of the host that answered
@@ -140,16 +140,17 @@ impl Engine {
         let (duration, bytes) = (response.duration, records.payload_bytes);
         let is_redirect = (300..400).contains(&response.status);
         // what is taken over came some time ago
-        let from = (response.started + duration).min(self.stores.arrival.now);
-        let term = Term { from, until: from + self.settings.robots_cache };
-        self.stores.arrival.frontier.heard(host);
+        let from = (response.started + duration).min(self.admission.stores.arrival.now);
+        let term = Term { from, until: from + self.admission.settings.robots_cache };
+        self.admission.stores.arrival.frontier.heard(host);
         match RobotsRules::of_answer(response.status, findings.rules) {
             Some(rules) => {
-                let politeness = self.stores.arrival.frontier.pacing().politeness_for(robots_txt(&origin).host());
-                self.books.tell_crawl_delay(&origin, &rules, &politeness);
+                let politeness =
+                    self.admission.stores.arrival.frontier.pacing().politeness_for(robots_txt(&origin).host());
+                self.admission.books.tell_crawl_delay(&origin, &rules, &politeness);
                 self.rules_known(host, key, Arc::new(rules), term, duration, bytes)?;
-                self.books.count_dropped_links(url.as_str(), &findings.dropped);
-                self.route_sitemaps(&provenance, stored.record, findings.links)
+                self.admission.books.count_dropped_links(url.as_str(), &findings.dropped);
+                self.admission.route_sitemaps(&provenance, stored.record, findings.links)
             }
             // one redirect too many, or one that leads nowhere, counts as "unavailable"
             None if is_redirect => {
@@ -157,7 +158,7 @@ impl Engine {
             }
             None => {
                 let fault = HostFault::of_robots(response.status, response.is_interrupted());
-                self.stores.arrival.frontier.active_mut().blame(host, fault);
+                self.admission.stores.arrival.frontier.active_mut().blame(host, fault);
                 self.rules_unreachable(host, key, duration, retry_after)
             }
         }
@@ -172,17 +173,17 @@ impl Engine {
         duration: Duration,
         bytes: u64,
     ) -> Result<()> {
-        self.books.statistics.robots_fetched += 1;
+        self.admission.books.statistics.robots_fetched += 1;
         let expires = term.until;
-        self.stores.robots.put(origin, Robots::new(Stored::Rules(rules.clone()), term))?;
+        self.admission.stores.robots.put(origin, Robots::new(Stored::Rules(rules.clone()), term))?;
         self.tell_rules(host, RobotsAnswer::Rules { rules: rules.clone(), expires, duration, bytes })?;
         self.rules_told(origin, Some(&rules))
     }
 
     /// The frontier hears the rules of a host, whether they were asked for or not.
     fn tell_rules(&mut self, host: HostId, rules: RobotsAnswer) -> Result<()> {
-        let now = self.stores.arrival.now;
-        self.stores.arrival.frontier.robots(host, rules, now)
+        let now = self.admission.stores.arrival.now;
+        self.admission.stores.arrival.frontier.robots(host, rules, now)
     }
 
     /// The robots.txt of `origin` brought no answer. Where the origin was only guessed, from seeds without a scheme,
@@ -194,15 +195,15 @@ impl Engine {
         key: Fingerprint,
         duration: Duration,
     ) -> Result<()> {
-        let guesses = self.books.seeds.guesses_at(origin)?;
+        let guesses = self.admission.books.seeds.guesses_at(origin)?;
         if guesses.is_empty() {
             return self.rules_unreachable(host, key, duration, None);
         }
         for number in guesses {
-            let forced = self.books.seeds.waits_in_round(number, self.seeding.round.number);
-            self.admit_fallback(number, forced)?;
+            let forced = self.admission.books.seeds.waits_in_round(number, self.admission.seeding.round.number);
+            self.admission.admit_fallback(number, forced)?;
         }
-        let arrival = &mut self.stores.arrival;
+        let arrival = &mut self.admission.stores.arrival;
         arrival.frontier.robots(host, RobotsAnswer::NoServer, arrival.now)?;
         self.rules_told(key, None)
     }
@@ -215,28 +216,28 @@ impl Engine {
         duration: Duration,
         retry_after: Option<Duration>,
     ) -> Result<()> {
-        self.books.statistics.robots_unreachable += 1;
-        let arrival = &mut self.stores.arrival;
+        self.admission.books.statistics.robots_unreachable += 1;
+        let arrival = &mut self.admission.stores.arrival;
         let now = arrival.now;
         arrival.frontier.robots(host, RobotsAnswer::Unreachable { duration, retry_after }, now)?;
         if let Some(held) = arrival.frontier.active().held(host) {
             let since = held.robots_failing_since.unwrap_or(now);
             let term = Term { from: now, until: held.until };
-            self.stores.robots.put(origin, Robots::new(Stored::Unreachable { since }, term))?;
+            self.admission.stores.robots.put(origin, Robots::new(Stored::Unreachable { since }, term))?;
         }
         self.rules_told(origin, None)
     }
 
     pub(super) fn robots_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
-        self.books.statistics.count_failure(failed.failure);
-        self.books.log_failure(&failed, failed.failure.code(), worker)?;
+        self.admission.books.statistics.count_failure(failed.failure);
+        self.admission.books.log_failure(&failed, failed.failure.code(), worker)?;
         let FetchFailed { job, duration, failure, .. } = failed;
         let Target::Robots { origin, key, redirects, .. } = job.target else { return Ok(()) };
         self.end_hop(redirects, key, &job.url, duration);
-        let is_guess = !self.books.seeds.guesses_at(&origin)?.is_empty();
+        let is_guess = !self.admission.books.seeds.guesses_at(&origin)?.is_empty();
         if failure == Failure::PrivateAddress && redirects == 0 && !is_guess {
             // an address as a host: no name server was asked who would have said so before
-            let arrival = &mut self.stores.arrival;
+            let arrival = &mut self.admission.stores.arrival;
             arrival.frontier.robots(job.host, RobotsAnswer::PrivateAddress, arrival.now)?;
             return self.rules_told(key, None);
         }

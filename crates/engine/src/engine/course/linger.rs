@@ -74,13 +74,13 @@ impl Engine {
     /// Returns the time when the while is over.
     pub(in crate::engine) fn linger_due(&self) -> Option<Time> {
         let linger = &self.course.linger;
-        Some(linger.ends(self.settings.linger)?.max(linger.look_due))
+        Some(linger.ends(self.admission.settings.linger)?.max(linger.look_due))
     }
 
     /// Hosts that rest, if any does, and whether nothing else is left.
     pub(in crate::engine) fn resting(&mut self, now: Time) -> Option<Resting> {
-        let is_on_its_way = self.stores.waiting() > 0 || self.stores.are_merging();
-        let resting = self.stores.arrival.frontier.active().resting(now, NAMED_MAX);
+        let is_on_its_way = self.admission.stores.waiting() > 0 || self.admission.stores.are_merging();
+        let resting = self.admission.stores.arrival.frontier.active().resting(now, NAMED_MAX);
         let is_long = resting.last.is_some_and(|last| last >= now + REST_MIN);
         if !is_long && !resting.longest.iter().any(|host| host.silent) {
             return None;
@@ -98,7 +98,7 @@ impl Engine {
             is_all: resting.others == 0 && !is_on_its_way,
             first: resting.first,
             last: resting.last,
-            ends: self.course.linger.ends(self.settings.linger),
+            ends: self.course.linger.ends(self.admission.settings.linger),
             longest: resting.longest.into_iter().map(host).collect(),
         })
     }

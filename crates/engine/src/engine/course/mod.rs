@@ -169,14 +169,14 @@ impl Engine {
     }
 
     fn begin_stop(&mut self, finish: Finish) {
-        self.course.stop(finish, self.clock.now() + self.settings.stop_grace);
+        self.course.stop(finish, self.admission.clock.now() + self.admission.settings.stop_grace);
     }
 
     /// Returns whether fewer pages are done or in progress than the crawl may have: then one is reserved.
     pub(super) fn may_begin_page(&mut self, now: Time) -> bool {
-        let is_reserved = self.course.quota.reserve(self.settings.pages_max);
+        let is_reserved = self.course.quota.reserve(self.admission.settings.pages_max);
         if !is_reserved {
-            let has_use = self.stores.arrival.frontier.has_ready(now) || self.requests.has_hop_due(now);
+            let has_use = self.admission.stores.arrival.frontier.has_ready(now) || self.requests.has_hop_due(now);
             self.course.quota.wait(has_use);
         }
         is_reserved
@@ -184,7 +184,7 @@ impl Engine {
 
     /// Says what this engine has of the limits of the whole crawl.
     pub(super) fn settle_quota(&mut self) {
-        let statistics = &self.books.statistics;
+        let statistics = &self.admission.books.statistics;
         self.course.quota.settle(statistics.counted_pages(), self.requests.counted_pages(), statistics.bytes_received);
     }
 
@@ -193,8 +193,8 @@ impl Engine {
         if !self.course.is_crawling() {
             return Ok(());
         }
-        let free_bytes = || self.home.disk.free_bytes(&self.home.dir);
-        let reached = self.course.limit_reached(now, &self.settings, free_bytes)?;
+        let free_bytes = || self.admission.home.disk.free_bytes(&self.admission.home.dir);
+        let reached = self.course.limit_reached(now, &self.admission.settings, free_bytes)?;
         reached.into_iter().for_each(|finish| self.course.quota.stop_all(finish));
         self.course.quota.stop().into_iter().for_each(|finish| self.begin_stop(finish));
         Ok(())
@@ -203,14 +203,15 @@ impl Engine {
     /// Stops when only hosts were left for long enough that never answered.
     pub(super) fn watch_silence(&mut self, now: Time) -> Result<()> {
         // pages that are due later keep the crawl from ending so
-        if !self.course.is_crawling() || self.is_paused() || !self.calendar_is_over(now) {
+        let is_due_later = self.admission.recrawls.as_ref().is_some_and(|recrawls| !recrawls.is_over(now));
+        if !self.course.is_crawling() || self.is_paused() || is_due_later {
             return Ok(());
         }
-        let is_over = self.course.linger.is_over(now, &mut self.stores, self.settings.linger)?;
-        match self.exchange {
+        let is_over = self.course.linger.is_over(now, &mut self.admission.stores, self.admission.settings.linger)?;
+        match &mut self.admission.exchange {
             None if is_over => self.begin_stop(Finish::OnlySilentHosts),
-            Some(_) if is_over => self.set_silent(true),
-            Some(_) if !self.course.linger.has_begun() => self.set_silent(false),
+            Some(exchange) if is_over => exchange.set_silent(true),
+            Some(exchange) if !self.course.linger.has_begun() => exchange.set_silent(false),
             _ => {}
         }
         Ok(())
@@ -225,11 +226,11 @@ impl Engine {
     pub(super) fn watch_end(&mut self, now: Time) -> Result<()> {
         if self.course.is_crawling() {
             // one of several shards ends with all others
-            let end = match self.exchange.is_some() {
-                true => self.end_of_all(),
+            let end = match self.admission.exchange.is_some() {
+                true => self.admission.exchange.as_ref().and_then(|exchange| exchange.end_of_all()),
                 false => self.nothing_left().then_some(Finish::Complete),
             };
-            let is_fresh = self.has_calendar(now);
+            let is_fresh = self.admission.recrawls.as_ref().is_some_and(|recrawls| recrawls.has_pages(now));
             if end == Some(Finish::Complete) {
                 self.check_account();
             }
@@ -267,21 +268,22 @@ impl Engine {
 
     /// Nothing but a checkpoint is in progress.
     fn is_at_rest(&self) -> bool {
-        let is_reading = self.exchange.as_ref().is_some_and(|exchange| exchange.is_reading());
-        let is_reading = is_reading || self.is_reading_calendar();
+        let is_reading = self.admission.exchange.as_ref().is_some_and(|exchange| exchange.is_reading());
+        let is_reading = is_reading || self.admission.recrawls.as_ref().is_some_and(|recrawls| recrawls.is_reading());
         !is_reading
             && self.requests.under_way() == 0
             && self.renderings.are_none()
-            && self.stores.are_idle()
-            && !self.stores.are_dispatching()
+            && self.admission.stores.are_idle()
+            && !self.admission.stores.are_dispatching()
     }
 
     /// Nothing is in progress, and every URL that was ever admitted has its end.
     pub(super) fn nothing_left(&mut self) -> bool {
-        let is_idle = self.requests.under_way() == 0 && self.renderings.are_none() && self.stores.are_idle();
-        let all_are_in = !self.seeding.intake.is_waiting() && !self.has_nearer();
-        let is_done = is_idle && self.stores.arrival.frontier.is_idle() && self.accounts().are_closed();
-        all_are_in && is_done && self.calendar_is_over(self.clock.now())
+        let is_idle = self.requests.under_way() == 0 && self.renderings.are_none() && self.admission.stores.are_idle();
+        let all_are_in = !self.admission.seeding.intake.is_waiting() && !self.has_nearer();
+        let is_done = is_idle && self.admission.stores.arrival.frontier.is_idle() && self.accounts().are_closed();
+        let now = self.admission.clock.now();
+        all_are_in && is_done && self.admission.recrawls.as_ref().is_none_or(|recrawls| recrawls.is_over(now))
     }
 }
 

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use super::Engine;
 use crate::clock::Time;
-use crate::container::{KeyPlace, Referrer, foreign_keys};
+use crate::container::foreign_keys;
 use crate::disk::{Disk, DiskFile, Result};
 use crate::exchange::{Account, Head, HeadAt, Idle, LinkFile, LinksRead, News, Registry, Support, links_dir};
 use crate::fingerprint::Fingerprint;
@@ -167,7 +167,7 @@ impl Exchange {
     }
 
     /// Cuts what goes out and how far was read what comes in, for checkpoint `number`.
-    fn cut(&mut self, number: u64, idle: Idle, dir: &Path) -> Result<ExchangeCut> {
+    pub fn cut(&mut self, number: u64, idle: Idle, dir: &Path) -> Result<ExchangeCut> {
         let superseded = self.outgoing.release(&self.news, self.me());
         let written = self.outgoing.cut(&mut self.account)?;
         let (positions, heads) = (self.incoming.positions().to_vec(), self.incoming.heads().to_vec());
@@ -219,66 +219,33 @@ impl Exchange {
 }
 
 impl Engine {
-    /// The URL is admitted where it belongs: here, or by the shard that owns it.
-    pub(super) fn admit(&mut self, url: QueuedUrl) -> Result<()> {
-        let Some(exchange) = self.exchange.as_mut().filter(|exchange| !exchange.shard().owns(url.domain)) else {
-            return self.admit_here(url);
-        };
-        exchange.outgoing.push(&url, self.seeding.round.number)?;
-        if !url.forced {
-            // what is named often is sent once, as long as the LRU knows it, and once more by each shorter way
-            self.stores.seen.remember(url.key, ());
-            self.stores.arrival.depths.note(url.key, url.depth);
-        }
-        Ok(())
-    }
-
-    /// The page that a history names `via`, in whichever shard it is.
-    pub(super) fn referrer(&mut self, via: u64) -> Referrer {
-        match self.home.shard.named_by(via) {
-            None => Referrer::Nobody,
-            Some((shard, offset)) if shard == self.home.shard.index() => self.container.referrer(offset, via),
-            Some((shard, offset)) => {
-                let keys = self.exchange.as_mut().and_then(|exchange| exchange.keys_of(shard));
-                keys.map_or(Referrer::Nobody, |keys| Referrer::Record(KeyPlace::foreign(keys, offset, via)))
-            }
-        }
-    }
-
-    /// The territory of `target` joined the scope: all shards hear of it.
-    pub(super) fn note_scope(&mut self, target: &CanonicalUrl) {
-        if let Some(exchange) = &mut self.exchange {
-            exchange.outgoing.note(target.as_str());
-        }
-    }
-
     /// The scope with what the other shards noted and this one has not read yet. All shards of the crawl are open now,
     /// and nothing is replayed before.
     pub fn take_notes(&mut self) -> Result<()> {
-        let Some(exchange) = &mut self.exchange else { return Ok(()) };
+        let Some(exchange) = &mut self.admission.exchange else { return Ok(()) };
         exchange.news = exchange.options.registry.news();
         exchange.incoming.hear(&exchange.news)?;
         for url in exchange.incoming.unread_notes(&exchange.news)? {
-            self.scope = Arc::new(self.scope.with_joined(&url));
+            self.admission.scope = Arc::new(self.admission.scope.with_joined(&url));
         }
         Ok(())
     }
 
     /// Another shard has committed something, or is hungry, or the crawl has more seeds, or has ended.
     pub(super) fn hear_news(&mut self) -> Result<()> {
-        let Some(exchange) = &mut self.exchange else { return Ok(()) };
+        let Some(exchange) = &mut self.admission.exchange else { return Ok(()) };
         exchange.news = exchange.options.registry.news();
         exchange.incoming.hear(&exchange.news)?;
-        let (known, seeds) = (self.books.seeds.len(), exchange.news.seeds.1);
+        let (known, seeds) = (self.admission.books.seeds.len(), exchange.news.seeds.1);
         if seeds > known {
-            self.books.seeds.read_on(&self.home.disk)?;
-            for number in known..self.books.seeds.len() {
-                let seed = self.books.seeds.get(number)?;
+            self.admission.books.seeds.read_on(&self.admission.home.disk)?;
+            for number in known..self.admission.books.seeds.len() {
+                let seed = self.admission.books.seeds.get(number)?;
                 let url = seed.and_then(|seed| CanonicalUrl::parse(&seed.url).ok());
-                url.iter().for_each(|url| self.scope = Arc::new(self.scope.with_seed(url)));
+                url.iter().for_each(|url| self.admission.scope = Arc::new(self.admission.scope.with_seed(url)));
             }
-            self.seeding.intake.extend(self.books.seeds.len());
-            self.seeding.intake.begin();
+            self.admission.seeding.intake.extend(self.admission.books.seeds.len());
+            self.admission.seeding.intake.begin();
         }
         self.fetch_listed_again()
     }
@@ -289,20 +256,20 @@ impl Engine {
         let LinksRead { sender, from, to, notes, links, supports } = read;
         tracing::debug!(sender, number = from.number, links = links.len(), "links of another shard");
         for Support { pair, target } in supports {
-            self.stores.support(pair, target)?;
+            self.admission.stores.support(pair, target)?;
         }
         for note in &notes {
-            self.scope = Arc::new(self.scope.with_joined(note));
-            self.books.seeds.add_scope(note.as_str())?;
+            self.admission.scope = Arc::new(self.admission.scope.with_joined(note));
+            self.admission.books.seeds.add_scope(note.as_str())?;
         }
-        self.stores.seen.prefetch(links.iter().map(|(url, _)| url.key));
+        self.admission.stores.seen.prefetch(links.iter().map(|(url, _)| url.key));
         for (url, round) in links {
-            if url.forced && round > self.seeding.round.number {
-                self.seeding.enter_round(round, self.container.key_bytes());
+            if url.forced && round > self.admission.seeding.round.number {
+                self.admission.seeding.enter_round(round, self.admission.container.key_bytes());
             }
-            self.admit_here(url)?;
+            self.admission.admit_here(url)?;
         }
-        let exchange = self.exchange.as_mut().expect("only a shard reads links");
+        let exchange = self.admission.exchange.as_mut().expect("only a shard reads links");
         exchange.incoming.admitted(sender, from, to);
         exchange.account.admit(sender, records);
         Ok(())
@@ -310,16 +277,16 @@ impl Engine {
 
     /// Has links of other shards read, and says whether this one waits for some.
     pub(super) fn exchange_links(&mut self, now: Time) -> Result<()> {
-        if self.exchange.is_none() {
+        if self.admission.exchange.is_none() {
             return Ok(());
         }
         let is_open = self.course.is_crawling();
         let is_hungry = is_open
             && self.may_request_now()
             && self.requests.are_few(now)
-            && !self.stores.arrival.frontier.has_ready(now);
-        let keys = self.home.keys.clone();
-        let Some(exchange) = &mut self.exchange else { return Ok(()) };
+            && !self.admission.stores.arrival.frontier.has_ready(now);
+        let keys = self.admission.home.keys.clone();
+        let Some(exchange) = &mut self.admission.exchange else { return Ok(()) };
         exchange.options.registry.set_hungry(exchange.options.shard.index(), is_hungry);
         while is_open && let Some(job) = exchange.incoming.next_job(&exchange.news, &keys) {
             self.executors.read_links(job);
@@ -330,19 +297,19 @@ impl Engine {
     /// Returns when a checkpoint is to be made before its time, for the sake of other shards or of the end; `None`
     /// where there is no reason for one.
     pub(super) fn early_cut_due(&mut self) -> Option<Time> {
-        self.exchange.as_ref()?;
+        self.admission.exchange.as_ref()?;
         if !self.course.is_crawling() || self.checkpoints.are_under_way() {
             return None;
         }
         let idle = self.idle();
-        let exchange = self.exchange.as_ref()?;
+        let exchange = self.admission.exchange.as_ref()?;
         let (durable_at, cost) = exchange.last;
-        let wait = match self.home.shipping {
+        let wait = match self.admission.home.shipping {
             None => cost * EARLY_FACTOR,
             // what is shipped costs puts, and others fetch it: some early ones an interval have to do; and most of its
             // cost is waiting for others, which keeps nobody from working
             Some(_) => {
-                let interval = self.settings.checkpoint_interval;
+                let interval = self.admission.settings.checkpoint_interval;
                 (cost * EARLY_FACTOR).clamp(interval / 6, interval)
             }
         };
@@ -351,7 +318,7 @@ impl Engine {
 
     /// Returns what is left to do in this shard.
     pub(super) fn idle(&mut self) -> Idle {
-        let Some(exchange) = &self.exchange else { return Idle::No };
+        let Some(exchange) = &self.admission.exchange else { return Idle::No };
         if !self.course.is_crawling() || !exchange.is_read() {
             return Idle::No;
         }
@@ -359,48 +326,19 @@ impl Engine {
         match () {
             () if self.nothing_left() => Idle::Yes,
             // hosts that wait for a page to be granted could not be asked meanwhile
-            () if is_silent && !self.seeding.intake.is_waiting() && !self.course.quota.waits() => Idle::Silent,
+            () if is_silent && !self.admission.seeding.intake.is_waiting() && !self.course.quota.waits() => {
+                Idle::Silent
+            }
             () => Idle::No,
-        }
-    }
-
-    /// Cuts links in and out for checkpoint `number`, at which `idle` is left to do.
-    pub(super) fn cut_exchange(&mut self, number: u64, idle: Idle) -> Result<ExchangeCut> {
-        match &mut self.exchange {
-            Some(exchange) => exchange.cut(number, idle, &self.home.dir),
-            None => Ok(ExchangeCut::default()),
         }
     }
 
     /// A checkpoint that took `cost` is durable, and the registry knows it.
     pub(super) fn exchange_committed(&mut self, now: Time, cost: Duration) -> Result<()> {
-        if let Some(exchange) = &mut self.exchange {
+        if let Some(exchange) = &mut self.admission.exchange {
             exchange.last = (now, cost);
         }
         self.hear_news()
-    }
-
-    /// Only hosts are left, or not, that never answered, and that for long enough. The whole crawl stops for it, or
-    /// nobody.
-    pub(super) fn set_silent(&mut self, is_silent: bool) {
-        if let Some(exchange) = &mut self.exchange {
-            exchange.is_silent = is_silent;
-        }
-    }
-
-    /// Knowledge of the other shards; `None` in a crawl of one.
-    pub(super) fn news(&self) -> Option<&News> {
-        self.exchange.as_ref().map(|exchange| &exchange.news)
-    }
-
-    /// The end of the whole crawl, where it is one of several shards and has ended.
-    pub(super) fn end_of_all(&self) -> Option<Finish> {
-        let exchange = self.exchange.as_ref()?;
-        if exchange.news.end == Some(Finish::LinksLost) {
-            let differences = exchange.news.differences();
-            differences.filter(|lost| lost.reader == exchange.me()).for_each(|lost| tracing::error!("{lost}"));
-        }
-        exchange.news.end
     }
 }
 
@@ -411,7 +349,7 @@ impl Exchange {
     }
 
     /// key.dat of the shard `other`; `None` where it cannot be read.
-    fn keys_of(&mut self, other: u32) -> Option<Arc<DiskFile>> {
+    pub fn keys_of(&mut self, other: u32) -> Option<Arc<DiskFile>> {
         if !self.foreign.contains_key(&other) {
             let dir = self.options.crawl_dir.join(Shard::new(other, self.options.shard.count()).dir_name());
             self.foreign.insert(other, foreign_keys(&self.options.disk, &dir.join(layout::PAGES))?);
@@ -433,6 +371,36 @@ impl Exchange {
     /// They are sent: the next checkpoint has them.
     pub fn resent(&mut self) {
         self.resends = false;
+    }
+
+    /// Notes whether only hosts are left that never answered, and that for long enough. The whole crawl stops for it,
+    /// or nobody.
+    pub fn set_silent(&mut self, is_silent: bool) {
+        self.is_silent = is_silent;
+    }
+
+    /// Knowledge of the other shards.
+    pub fn news(&self) -> &News {
+        &self.news
+    }
+
+    /// The end of the whole crawl, where it has ended.
+    pub fn end_of_all(&self) -> Option<Finish> {
+        if self.news.end == Some(Finish::LinksLost) {
+            let differences = self.news.differences();
+            differences.filter(|lost| lost.reader == self.me()).for_each(|lost| tracing::error!("{lost}"));
+        }
+        self.news.end
+    }
+
+    /// Sends `url`, found in this round, to the shard that owns it.
+    pub fn send(&mut self, url: &QueuedUrl, round: u32) -> Result<()> {
+        self.outgoing.push(url, round)
+    }
+
+    /// Tells all shards that the territory of `target` joined the scope.
+    pub fn note_scope(&mut self, target: &CanonicalUrl) {
+        self.outgoing.note(target.as_str());
     }
 
     /// Sends a pair of domains to the shard that owns the one that is linked to.

@@ -62,7 +62,7 @@ impl Engine {
 
     /// The next request of a login is to go to `url`, if robots.txt has nothing against it.
     fn take_step(&mut self, login: Login, step: LoginStep, url: CanonicalUrl, via: String) {
-        if !self.obeys_robots(url.host()) {
+        if !self.admission.settings.obeys_robots(url.host()) {
             return self.queue_step(login, step, url, via);
         }
         match self.rules_for(&url) {
@@ -107,7 +107,7 @@ impl Engine {
 
     /// A step was answered.
     pub(in crate::engine) fn login_answered(&mut self, mut processed: Processed, worker: u32) -> Result<()> {
-        self.books.log_answer(&processed, &StoredPage::nothing(0), Some("login"), worker)?;
+        self.admission.books.log_answer(&processed, &StoredPage::nothing(0), Some("login"), worker)?;
         self.end_step(&processed.job.url, processed.response.duration);
         let findings = processed.findings.login.take();
         let redirect = processed.findings.redirect.take().map(|(target, _)| target);
@@ -185,8 +185,8 @@ impl Engine {
 
     /// A step was not answered.
     pub(in crate::engine) fn login_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
-        self.books.statistics.count_failure(failed.failure);
-        self.books.log_failure(&failed, failed.failure.code(), worker)?;
+        self.admission.books.statistics.count_failure(failed.failure);
+        self.admission.books.log_failure(&failed, failed.failure.code(), worker)?;
         self.end_step(&failed.job.url, failed.duration);
         let Target::Login { plan, .. } = failed.job.target else { return Ok(()) };
         self.login_unanswered(&plan, failed.cause.to_string());
@@ -199,8 +199,9 @@ impl Engine {
     }
 
     fn login_failed(&mut self, plan: &Arc<LoginPlan>, failure: Failure) {
-        let (now, give_up) = (self.stores.arrival.now, self.stores.arrival.frontier.pacing().gives_up_after());
-        let patience = Patience { retries: self.settings.retries, give_up };
+        let (now, give_up) =
+            (self.admission.stores.arrival.now, self.admission.stores.arrival.frontier.pacing().gives_up_after());
+        let patience = Patience { retries: self.admission.settings.retries, give_up };
         match failure {
             Failure::Refused(why) => self.logins.refused(plan, &why, patience, now),
             Failure::Unanswered { why, retry_after } => self.logins.unreached(plan, &why, retry_after, patience, now),
@@ -212,7 +213,7 @@ impl Engine {
     /// whether a cookie comes back, which this answer has set, or another one that came in between.
     pub(in crate::engine) fn is_turned_away(&mut self, processed: &Processed, has_new_cookie: bool) -> bool {
         let Target::Page { url, .. } = &processed.job.target else { return false };
-        if url.attempts >= self.settings.retries {
+        if url.attempts >= self.admission.settings.retries {
             return false;
         }
         if let Some(settings) = processed.job.settings.as_ref().filter(|_| processed.findings.is_logged_out) {

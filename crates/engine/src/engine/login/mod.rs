@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Engine;
-use super::route::queued;
+use super::discovery::queued;
 use crate::clock::Time;
 use crate::contract::{CookieUse, LoginPlan, Processed, RequestSettings, Target};
 use crate::disk::Result;
@@ -213,14 +213,14 @@ impl Engine {
 
     /// A page of a site whose login cannot be reached, and may be tried again at `until`.
     pub(super) fn wait_unreached(&mut self, host: HostId, until: Time, now: Time) -> Result<()> {
-        let frontier = &mut self.stores.arrival.frontier;
+        let frontier = &mut self.admission.stores.arrival.frontier;
         frontier.active_mut().fall_silent(host, HostFault::Login);
         frontier.put_back(host, until, now)
     }
 
     /// Drops a page whose turn has come: its site's login failed for good, or it is a copy.
     pub(super) fn turn_back(&mut self, host: HostId, url: QueuedUrl, reason: Reason, now: Time) -> Result<()> {
-        let arrival = &mut self.stores.arrival;
+        let arrival = &mut self.admission.stores.arrival;
         arrival.frontier.withdraw(host, now)?;
         arrival.dropped.push((url, reason));
         Ok(())
@@ -230,7 +230,7 @@ impl Engine {
     pub(super) fn keep_cookies(&mut self, processed: &Processed) -> bool {
         let job = &processed.job;
         let is_login = matches!(job.target, Target::Login { .. });
-        let of_site = self.settings_of(job).map_or(CookieUse::Off, |settings| settings.cookies);
+        let of_site = self.admission.settings.settings_of(job).map_or(CookieUse::Off, |settings| settings.cookies);
         if !is_login && of_site == CookieUse::Off {
             return false;
         }
@@ -243,9 +243,9 @@ impl Engine {
         let Target::Page { url, .. } = &processed.job.target else { return None };
         let (target, keys) = processed.findings.redirect.as_ref()?;
         let came_from = processed.job.via.url().and_then(|via| CanonicalUrl::parse(via).ok())?;
-        let is_back = self.home.keys.keys(&came_from).key == keys.key && keys.key != url.key;
+        let is_back = self.admission.home.keys.keys(&came_from).key == keys.key && keys.key != url.key;
         // a page of another shard is asked for there
-        let is_back = is_back && self.home.shard.owns(keys.domain);
+        let is_back = is_back && self.admission.home.shard.owns(keys.domain);
         let hops = url.hops.then('R');
         let (priority, depth, seed, via) = (url.priority, url.depth, url.seed, url.via);
         let first = queued(target.as_str(), *keys);
@@ -254,7 +254,7 @@ impl Engine {
 
     /// Asks once more for a page that is known.
     pub(super) fn ask_again(&mut self, url: QueuedUrl) -> Result<()> {
-        let arrival = &mut self.stores.arrival;
+        let arrival = &mut self.admission.stores.arrival;
         arrival.again += 1;
         arrival.frontier.push(url, arrival.now)
     }
@@ -262,7 +262,7 @@ impl Engine {
     /// Returns whether the request of `processed`, made now, would send another cookie than it did.
     fn would_send_another_cookie(&mut self, processed: &Processed) -> bool {
         let job = &processed.job;
-        let settings = self.settings_of(job);
+        let settings = self.admission.settings.settings_of(job);
         settings.is_some_and(|settings| self.cookie_for(&job.target, &job.url, &settings) != job.cookie)
     }
 

@@ -18,6 +18,17 @@ impl Recrawls {
         // a read that is in progress wakes the engine by its end
         (!self.is_reading || next > now).then_some(next)
     }
+
+    /// A slot was read.
+    pub fn finish_read(&mut self, done: SlotDone, now: Time) -> Result<()> {
+        self.is_reading = false;
+        self.wheel.finish_read(done, now)
+    }
+
+    /// True if a slot is being read.
+    pub fn is_reading(&self) -> bool {
+        self.is_reading
+    }
 }
 
 impl Engine {
@@ -26,7 +37,9 @@ impl Engine {
         if self.must_leave_due_pages() {
             return Ok(());
         }
-        let Some(recrawls) = self.recrawls.as_mut().filter(|recrawls| recrawls.options.is_on) else { return Ok(()) };
+        let Some(recrawls) = self.admission.recrawls.as_mut().filter(|recrawls| recrawls.options.is_on) else {
+            return Ok(());
+        };
         if let Some(read) = recrawls.wheel.next_read(now)? {
             recrawls.is_reading = true;
             self.executors.read_calendar(read);
@@ -34,36 +47,23 @@ impl Engine {
         for _ in 0..RECORDS_PER_PUMP {
             let Some((_, record)) = recrawls.wheel.pop() else { break };
             let Some((url, _)) = QueuedUrl::decode(&record).filter(|(_, used)| *used == record.len()) else {
-                let path = self.home.dir.join(layout::CALENDAR);
+                let path = self.admission.home.dir.join(layout::CALENDAR);
                 return Err(Error::damaged(&path, 0, "a URL in a record", "other bytes under a right checksum"));
             };
-            self.stores.admit_due(url)?;
+            self.admission.stores.admit_due(url)?;
         }
-        self.collect_dropped()
-    }
-
-    /// A slot of the calendar was read.
-    pub(in crate::engine) fn calendar_read(&mut self, done: SlotDone) -> Result<()> {
-        let now = self.clock.now();
-        let Some(recrawls) = &mut self.recrawls else { return Ok(()) };
-        recrawls.is_reading = false;
-        recrawls.wheel.finish_read(done, now)
+        self.admission.collect_dropped()
     }
 
     /// Returns when something of the calendar may be due.
     pub(in crate::engine) fn calendar_due(&self, now: Time) -> Option<Time> {
-        let recrawls = self.recrawls.as_ref().filter(|_| !self.must_leave_due_pages())?;
+        let recrawls = self.admission.recrawls.as_ref().filter(|_| !self.must_leave_due_pages())?;
         recrawls.next_due(now)
     }
 
     /// Returns true where a shard has said to the others that it has nothing left: the crawl may have ended by that, so
     /// what is due since stays in the calendar until a checkpoint says otherwise.
     fn must_leave_due_pages(&self) -> bool {
-        self.exchange.as_ref().is_some_and(|exchange| exchange.has_said_that_nothing_is_left())
-    }
-
-    /// True if records that are due wait to be handed on, or a slot is being read.
-    pub(in crate::engine) fn is_reading_calendar(&self) -> bool {
-        self.recrawls.as_ref().is_some_and(|recrawls| recrawls.is_reading)
+        self.admission.exchange.as_ref().is_some_and(|exchange| exchange.has_said_that_nothing_is_left())
     }
 }

@@ -13,7 +13,7 @@ use crate::container::{KeyRecord, Reader};
 use crate::disk::Result;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::engine::Engine;
-use crate::engine::route::queued;
+use crate::engine::discovery::queued;
 use crate::engine::start_reads::{StartProgress, StartReads};
 use crate::frontier::{Hops, QueuedUrl};
 use crate::record::layout;
@@ -26,13 +26,14 @@ const NUMBER_BYTES: usize = 8;
 impl Engine {
     /// Puts the pages of the archive into a calendar that is new, up to those that are replayed.
     pub(in crate::engine) fn fill_late_calendar(&mut self, progress: &mut StartProgress<'_>) -> Result<()> {
-        let is_wanted = self.recrawls.as_mut().is_some_and(|recrawls| std::mem::take(&mut recrawls.begins_late));
-        if !is_wanted || self.container.pages() == 0 {
+        let is_wanted =
+            self.admission.recrawls.as_mut().is_some_and(|recrawls| std::mem::take(&mut recrawls.begins_late));
+        if !is_wanted || self.admission.container.pages() == 0 {
             return Ok(());
         }
         tracing::info!("recrawl was switched on: reading the archive for the pages that are there already");
-        let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join(layout::PAGES))?;
-        let (end, now) = (self.container.key_bytes(), self.clock.now());
+        let archive = Reader::open(self.admission.home.disk.clone(), &self.admission.home.dir.join(layout::PAGES))?;
+        let (end, now) = (self.admission.container.key_bytes(), self.admission.clock.now());
         let mut newest = newest_versions(&archive)?;
         let mut next = newest.next()?.map(number_at);
         let mut pages: u64 = 0;
@@ -41,7 +42,7 @@ impl Engine {
             if record.offset >= end {
                 break;
             }
-            progress(StartReads::Calendar, number, self.container.pages());
+            progress(StartReads::Calendar, number, self.admission.container.pages());
             if next == Some(record.offset) {
                 pages += u64::from(self.put_into_calendar(&archive, &record, now)?);
                 next = newest.next()?.map(number_at);
@@ -54,7 +55,7 @@ impl Engine {
     /// Plans the next visit of a page by its newest version; says whether it has one.
     fn put_into_calendar(&mut self, archive: &Reader, record: &KeyRecord, now: Time) -> Result<bool> {
         let Ok(url) = CanonicalUrl::parse(&record.url) else { return Ok(false) };
-        let keys = self.home.keys.keys(&url);
+        let keys = self.admission.home.keys.keys(&url);
         // its way from the seed, which limits look at
         let way = archive.page(record)?.map(|page| (page.depth, Hops::parse(&page.hops), page.seed));
         let (depth, hops, seed) = way.unwrap_or_default();
@@ -66,9 +67,9 @@ impl Engine {
         };
         let is_found = matches!(found, Found::New { .. });
         let past = Past { is_found, ..Past::of_visited(record.time, Time::ZERO, Default::default()) };
-        let Some(recrawls) = &mut self.recrawls else { return Ok(false) };
+        let Some(recrawls) = &mut self.admission.recrawls else { return Ok(false) };
         let compared = Compared { found, past, at: record.time, unsent: None };
-        recrawls.put_down(&mut self.stores, &url, None, compared, now)?;
+        recrawls.put_down(&mut self.admission.stores, &url, None, compared, now)?;
         Ok(true)
     }
 }

@@ -22,18 +22,16 @@
 //! It costs nothing where pages are not fetched again: there is no such part then.
 
 mod due;
-mod figures;
 mod late;
 mod sample;
 mod visits;
 
-use super::Engine;
 use super::checkpoint::Sections;
 use crate::calendar::{Schedule, ScheduleOptions, Wheel, WheelCut, WheelOptions, WheelState};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result, SavedState};
-use crate::record::VisitCounts;
 use crate::record::layout;
+use crate::record::{CalendarFigures, VisitCounts};
 use sample::Sample;
 use std::path::{Path, PathBuf};
 
@@ -105,32 +103,45 @@ impl Recrawls {
         self.wheel.take_unneeded()
     }
 
+    /// Cuts the calendar, and puts down what was in memory.
+    pub fn cut(&mut self, sections: &mut Sections) -> Result<WheelCut> {
+        sections.schedule = postcard::to_stdvec(&(self.counts, &self.sample)).expect("they are plain data");
+        self.schedule.cut(&mut sections.schedule);
+        self.wheel.cut(&mut sections.calendar)
+    }
+
+    /// Returns the figures of the calendar.
+    pub fn figures(&mut self, now: Time) -> CalendarFigures {
+        let wheel = self.wheel.figures(now);
+        let told = self.sample.told(&self.schedule, now);
+        let ms = |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        CalendarFigures {
+            is_on: self.options.is_on,
+            pages: wheel.records,
+            bytes: wheel.bytes,
+            due_now: wheel.due_now,
+            due_today: wheel.due_today,
+            next_due_ms: wheel.next.map(|next| ms(next.since(now))),
+            late_ms: ms(wheel.late),
+            lag_ms: ms(self.schedule.lag()),
+            stretch: self.schedule.stretch(),
+            mean_age_ms: told.map(|told| ms(told.mean_age)),
+            freshness: told.map(|told| told.freshness),
+            visits: self.counts,
+        }
+    }
+
+    /// Returns whether there are pages that wait for their next visit.
+    pub fn has_pages(&self, now: Time) -> bool {
+        self.options.is_on && self.wheel.figures(now).records > 0
+    }
+
     /// Returns whether nothing of the calendar keeps the crawl from its end at `now`.
-    fn is_over(&self, now: Time) -> bool {
+    pub fn is_over(&self, now: Time) -> bool {
         let is_waiting = match self.options.until_fresh {
             true => self.wheel.next_due(now).is_some_and(|due| due <= now),
             false => self.wheel.figures(now).records > 0,
         };
         !self.options.is_on || !self.is_reading && !is_waiting
-    }
-}
-
-impl Engine {
-    /// Cuts the calendar, and puts down what was in memory.
-    pub(super) fn cut_calendar(&mut self, sections: &mut Sections) -> Result<Option<WheelCut>> {
-        let Some(recrawls) = &mut self.recrawls else { return Ok(None) };
-        sections.schedule = postcard::to_stdvec(&(recrawls.counts, &recrawls.sample)).expect("they are plain data");
-        recrawls.schedule.cut(&mut sections.schedule);
-        recrawls.wheel.cut(&mut sections.calendar).map(Some)
-    }
-
-    /// Returns whether the calendar lets the crawl end.
-    pub(super) fn calendar_is_over(&self, now: Time) -> bool {
-        self.recrawls.as_ref().is_none_or(|recrawls| recrawls.is_over(now))
-    }
-
-    /// Returns whether there are pages that wait for their next visit.
-    pub(super) fn has_calendar(&self, now: Time) -> bool {
-        self.recrawls.as_ref().is_some_and(|recrawls| recrawls.options.is_on && recrawls.wheel.figures(now).records > 0)
     }
 }

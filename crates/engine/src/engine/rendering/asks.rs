@@ -17,7 +17,7 @@ use crate::contract::{Answer, Ask, AskId, FetchFailed, Findings, Processed, Refu
 use crate::disk::Result;
 use crate::engine::Engine;
 use crate::engine::asked_rules::{Known, Waiter};
-use crate::engine::route::queued;
+use crate::engine::discovery::queued;
 use crate::engine::waiting::Wanted;
 use crate::frontier::{HostId, Provenance, QueuedUrl};
 use crate::outcome::{Cause, Failure};
@@ -29,7 +29,7 @@ impl Engine {
     pub(in crate::engine) fn page_asks(&mut self, ask: Ask) -> Result<()> {
         let Ask { id, url, fields } = ask;
         let is_crawling = self.course.is_crawling();
-        let requests_max = self.settings.rendering.requests_max;
+        let requests_max = self.admission.settings.rendering.requests_max;
         let Some(page) = self.renderings.pages.get_mut(&id.rendering) else {
             self.refuse(id, Refusal::Stopping);
             return Ok(());
@@ -45,12 +45,14 @@ impl Engine {
             return Ok(());
         }
         let (domain, via, provenance) = (page.domain, page.url.clone(), page.provenance.clone());
-        let keys = self.key_of(&url);
-        if self.scope.rules().excludes(url.as_str()) {
+        let keys = self.admission.home.keys.keys(&url);
+        if self.admission.scope.rules().excludes(url.as_str()) {
             self.refuse(id, Refusal::Scope);
             return Ok(());
         }
-        if keys.domain != domain && self.request_settings(&url).is_some_and(|there| there.is_secret()) {
+        if keys.domain != domain
+            && self.admission.settings.request_settings(&url).is_some_and(|there| there.is_secret())
+        {
             self.refuse(id, Refusal::Identity);
             return Ok(());
         }
@@ -59,7 +61,7 @@ impl Engine {
             self.renderings.open(id);
             return Ok(());
         }
-        if keys.domain != domain && !self.stores.arrival.frontier.charge_requisite(domain)? {
+        if keys.domain != domain && !self.admission.stores.arrival.frontier.charge_requisite(domain)? {
             self.refuse(id, Refusal::Budget);
             return Ok(());
         }
@@ -71,7 +73,7 @@ impl Engine {
 
     /// The next request for `wanted` is queued, if robots.txt has nothing against it.
     fn want(&mut self, wanted: Wanted) {
-        if !self.settings.rendering.obey_robots || !self.obeys_robots(wanted.url.host()) {
+        if !self.admission.settings.rendering.obey_robots || !self.admission.settings.obeys_robots(wanted.url.host()) {
             return self.queue_resource(wanted);
         }
         match self.rules_for(&wanted.url) {
@@ -119,21 +121,21 @@ impl Engine {
         let keys = processed.keys;
         self.replay_rest(keys.host, &processed.response, false);
         let stored = self.store(&processed)?;
-        self.books.count_stored(&stored);
-        self.books.log_answer(&processed, &stored, Some("forRendering"), worker)?;
+        self.admission.books.count_stored(&stored);
+        self.admission.books.log_answer(&processed, &stored, Some("forRendering"), worker)?;
         self.renderings.figures.resources += 1;
         let Processed { job, resource, .. } = processed;
         let Target::Resource { provenance, .. } = job.target else { return Ok(()) };
         let answer = resource.map_or(Answer::Refused(Refusal::Failed(Failure::Protocol)), Answer::Got);
         self.tell_waiting(&job.url, &answer);
         let of_page = resource_url(&job.url, keys, provenance);
-        self.route_found(&of_page, Findings { redirect: None, ..findings }, false, stored.record)
+        self.admission.route_found(&of_page, Findings { redirect: None, ..findings }, false, stored.record)
     }
 
     /// A step was not answered.
     pub(in crate::engine) fn resource_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
-        self.books.statistics.count_failure(failed.failure);
-        self.books.log_failure(&failed, failed.failure.code(), worker)?;
+        self.admission.books.statistics.count_failure(failed.failure);
+        self.admission.books.log_failure(&failed, failed.failure.code(), worker)?;
         self.end_step(&failed.job.url, failed.duration);
         self.resource_failed(&failed.job.url, failed.cause);
         Ok(())
@@ -153,7 +155,7 @@ impl Engine {
     }
 
     fn tell_waiting(&mut self, url: &CanonicalUrl, answer: &Answer) {
-        let waiting = self.renderings.wanted.remove(&self.key_of(url).key).unwrap_or_default();
+        let waiting = self.renderings.wanted.remove(&self.admission.home.keys.keys(url).key).unwrap_or_default();
         for id in waiting {
             if let Some(page) = self.renderings.pages.get_mut(&id.rendering) {
                 page.open = page.open.saturating_sub(1);

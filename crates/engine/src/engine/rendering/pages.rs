@@ -12,47 +12,46 @@ use crate::engine::{Engine, queued_url};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Feedback, Provenance, QueuedUrl};
 use crate::outcome::blame_of_answer;
-use crate::web::url::CanonicalUrl;
 
 impl Engine {
     /// Returns which pages of a site are rendered whose requests are made with `settings`.
     pub(in crate::engine) fn render_mode(&self, settings: Option<&RequestSettings>) -> RenderMode {
         match self.renders() {
-            true => settings.map_or(self.settings.rendering.mode, |settings| settings.rendering),
+            true => settings.map_or(self.admission.settings.rendering.mode, |settings| settings.rendering),
             false => RenderMode::Off,
         }
     }
 
     /// True if any page may be rendered.
     pub(in crate::engine) fn renders(&self) -> bool {
-        self.settings.rendering.is_on && self.executors.can_render()
+        self.admission.settings.rendering.is_on && self.executors.can_render()
     }
 
     /// Returns whether the page of `url` is to be rendered, whose request is made with `settings`.
     pub(in crate::engine) fn render_wish(&mut self, settings: Option<&RequestSettings>, url: &QueuedUrl) -> RenderWish {
         // what is embedded from elsewhere is no page of its own
         match self.render_mode(settings) {
-            _ if url.hops.embeds() > 0 && !self.scope.takes_in(&queued_url(&url.url)) => RenderWish::No,
+            _ if url.hops.embeds() > 0 && !self.admission.scope.takes_in(&queued_url(&url.url)) => RenderWish::No,
             RenderMode::Off => RenderWish::No,
             RenderMode::Always => RenderWish::Always,
-            RenderMode::Needed => self.renderings.patterns.wish(&self.home.keys, url.origin, &url.url),
+            RenderMode::Needed => self.renderings.patterns.wish(&self.admission.home.keys, url.origin, &url.url),
         }
     }
 
     /// True if a page may be begun, as far as renderings go.
     pub(in crate::engine) fn has_room_to_render(&self) -> bool {
-        !self.renders() || self.renderings.has_room(self.settings.rendering.pages)
+        !self.renders() || self.renderings.has_room(self.admission.settings.rendering.pages)
     }
 
     /// An answer came whose page is to be rendered before it is stored.
     pub(in crate::engine) fn begin_rendering(&mut self, mut processed: Processed, worker: u32) -> Result<()> {
-        let now = self.stores.arrival.now;
+        let now = self.admission.stores.arrival.now;
         let Target::Page { url, .. } = &processed.job.target else { return Ok(()) };
         let host = processed.job.host;
         if !self.course.is_crawling() {
             // it would not end in time
             self.requests.end_page(&processed.job);
-            return self.stores.arrival.frontier.put_back(host, now, now);
+            return self.admission.stores.arrival.frontier.put_back(host, now, now);
         }
         let response = &processed.response;
         let feedback = Feedback {
@@ -66,7 +65,7 @@ impl Engine {
             counts_as_page: false,
             may_lower_delay: response.status < 300,
         };
-        self.stores.arrival.frontier.received(host, &feedback, now);
+        self.admission.stores.arrival.frontier.received(host, &feedback, now);
         let number = self.renderings.next;
         let bytes = response.body.len();
         let in_progress = InProgress {
@@ -95,7 +94,7 @@ impl Engine {
     /// stored as it was served, by what is known now.
     fn decide_rendering(&mut self, number: u64, processed: Box<Processed>, has_waited: bool) {
         let Target::Page { url, .. } = &processed.job.target else { return };
-        let patterns = Patterns::of(&self.home.keys, url.origin, &url.url);
+        let patterns = Patterns::of(&self.admission.home.keys, url.origin, &url.url);
         let renderings = &mut self.renderings;
         let shown = processed.findings.shown.unwrap_or_default();
         let decision = match processed.job.render.is_settled() {
@@ -144,7 +143,7 @@ impl Engine {
         let holds_still = !self.course.is_crawling() || self.requests.is_paused();
         if ended.is_given_up || (holds_still && ended.open > 0) {
             self.end_trial(ended.trial);
-            self.stores.arrival.frontier.put_off(ended.host, self.stores.arrival.now)?;
+            self.admission.stores.arrival.frontier.put_off(ended.host, self.admission.stores.arrival.now)?;
             return Ok(None);
         }
         let Target::Page { url, .. } = &processed.job.target else { return Ok(None) };
@@ -162,7 +161,7 @@ impl Engine {
         match &rendered.failure {
             None => {
                 let Rendered { before, after, .. } = *rendered;
-                patterns.learn(&self.home.keys, url.origin, &url.url, before, after, is_try)
+                patterns.learn(&self.admission.home.keys, url.origin, &url.url, before, after, is_try)
             }
             Some(_) => patterns.failed(url.origin, is_try),
         }
@@ -177,12 +176,12 @@ impl Engine {
             page.is_given_up = true;
         }
         // those that wait for a trial are put back at once
-        let now = self.stores.arrival.now;
+        let now = self.admission.stores.arrival.now;
         for (number, processed) in std::mem::take(&mut self.renderings.trials).into_values().flatten() {
             if let Some(page) = self.renderings.pages.remove(&number) {
                 self.renderings.bytes -= page.bytes;
                 self.requests.end_page(&processed.job);
-                self.stores.arrival.frontier.put_off(page.host, now)?;
+                self.admission.stores.arrival.frontier.put_off(page.host, now)?;
             }
         }
         for hop in self.requests.take_resource_hops() {
@@ -197,20 +196,15 @@ impl Engine {
     /// Returns whether the page of `url`, which another one embeds, is in the archive already because a rendering asked
     /// for it.
     pub(in crate::engine) fn has_as_resource(&self, url: &QueuedUrl) -> Result<bool> {
-        let may_be = self.renders() && self.recrawls.is_none();
+        let may_be = self.renders() && self.admission.recrawls.is_none();
         if !may_be || url.forced || url.attempts > 0 || url.hops.embeds() == 0 {
             return Ok(false);
         }
-        let newest = self.container.newest(url.key, &url.url)?;
+        let newest = self.admission.container.newest(url.key, &url.url)?;
         // a frame has links of its own, which a rendering of it may find
         let is_frame = |newest: &KeyRecord| newest.mime.eq_ignore_ascii_case("text/html");
         let is_it = |newest: &KeyRecord| newest.of_rendering && newest.status < 400 && !newest.truncated;
         Ok(newest.is_some_and(|newest| is_it(&newest) && !is_frame(&newest)))
-    }
-
-    /// The key of `url` in the archive and in URL-seen.
-    pub(super) fn key_of(&self, url: &CanonicalUrl) -> crate::web::url::Keys {
-        self.home.keys.keys(url)
     }
 }
 

@@ -108,7 +108,7 @@ impl Engine {
         url: CanonicalUrl,
         addresses: Option<Arc<[IpAddr]>>,
     ) {
-        let due = self.stores.arrival.now;
+        let due = self.admission.stores.arrival.now;
         let addresses = addresses.filter(|list| !list.is_empty()).map_or(Addresses::Unknown, Addresses::Known);
         let is_of_page = match &target {
             Target::Robots { key, .. } => self.asked_rules.is_urgent(*key),
@@ -119,8 +119,8 @@ impl Engine {
 
     /// A step of a login at `url` is over: the host where it went rests now.
     pub(in crate::engine) fn end_step(&mut self, url: &CanonicalUrl, duration: Duration) {
-        let asked = self.asked(self.home.keys.keys(url), url.host());
-        let arrival = &mut self.stores.arrival;
+        let asked = self.asked(self.admission.home.keys.keys(url), url.host());
+        let arrival = &mut self.admission.stores.arrival;
         arrival.frontier.end_prerequisite(asked, duration, arrival.now);
     }
 
@@ -177,8 +177,8 @@ impl Engine {
             Addresses::Unknown => match self.said(&hop.url) {
                 Some(addresses) => Some(NameAnswer::Found(addresses)),
                 None => {
-                    let stored = self.stores.dns.peek(self.home.keys.keys(&hop.url).host);
-                    let anew = self.stores.arrival.anew;
+                    let stored = self.admission.stores.dns.peek(self.admission.home.keys.keys(&hop.url).host);
+                    let anew = self.admission.stores.arrival.anew;
                     stored.and_then(|stored| stored.fresh_since(now, anew).map(|(answer, _)| answer.clone()))
                 }
             },
@@ -190,12 +190,12 @@ impl Engine {
             Some(NameAnswer::PrivateAddress) => return Step::Fail(Cause::PrivateAddress),
             Some(NameAnswer::Unanswered) => return Step::Fail(Cause::Dns),
         };
-        let keys = self.home.keys.keys(&hop.url);
+        let keys = self.admission.home.keys.keys(&hop.url);
         let asked = self.asked(keys, hop.url.host());
         let is_of_page = hop.is_of_page;
-        let frontier = &mut self.stores.arrival.frontier;
+        let frontier = &mut self.admission.stores.arrival.frontier;
         let began = match is_of_page {
-            true => frontier.begin_requisite(asked, addresses[0], self.settings.rendering.pace, now),
+            true => frontier.begin_requisite(asked, addresses[0], self.admission.settings.rendering.pace, now),
             false => frontier.begin_prerequisite(asked, addresses[0], now),
         };
         match began {
@@ -210,24 +210,29 @@ impl Engine {
     /// The addresses of the host of `url` that nobody has to be asked for.
     fn said(&self, url: &CanonicalUrl) -> Option<Arc<[IpAddr]>> {
         let literal = url.host().parse::<IpAddr>().ok().or(url.literal_address());
-        literal.map(|literal| Arc::from([literal])).or_else(|| self.settings.hosts.get(url.host()))
+        literal.map(|literal| Arc::from([literal])).or_else(|| self.admission.settings.hosts.get(url.host()))
     }
 
     /// The host that is asked, which has these keys.
     fn asked(&self, keys: Keys, host: &str) -> Asked {
-        let politeness = self.stores.arrival.frontier.pacing().politeness_for(host);
-        Asked { origin: keys.origin, name: keys.host, is_foreign: !self.home.shard.owns(keys.domain), politeness }
+        let politeness = self.admission.stores.arrival.frontier.pacing().politeness_for(host);
+        Asked {
+            origin: keys.origin,
+            name: keys.host,
+            is_foreign: !self.admission.home.shard.owns(keys.domain),
+            politeness,
+        }
     }
 
     /// A redirect that cannot be followed is a robots.txt that cannot be had.
     fn fail_hop(&mut self, number: usize, cause: Cause) -> Result<()> {
         self.checkpoints.note_change();
-        self.books.statistics.count_failure(cause.failure());
+        self.admission.books.statistics.count_failure(cause.failure());
         let Hop { host, target, url, .. } = self.requests.hops.remove(number);
         match target {
             Target::Robots { key, for_others: true, .. } => self.errand_over(key, None, None),
             Target::Robots { origin, key, .. } => {
-                self.stores.arrival.frontier.active_mut().blame(host, HostFault::RobotsMoved(cause));
+                self.admission.stores.arrival.frontier.active_mut().blame(host, HostFault::RobotsMoved(cause));
                 self.robots_failed(host, &origin, key, Duration::ZERO)
             }
             Target::Login { plan, .. } => {
@@ -272,9 +277,9 @@ impl Engine {
         url: &CanonicalUrl,
         duration: Duration,
     ) {
-        let at = self.home.keys.keys(url);
+        let at = self.admission.home.keys.keys(url);
         let asked = self.asked(at, url.host());
-        let arrival = &mut self.stores.arrival;
+        let arrival = &mut self.admission.stores.arrival;
         if redirects > 0 {
             arrival.frontier.end_prerequisite(asked, duration, arrival.now);
         }

@@ -24,7 +24,6 @@ pub use limits::Rates;
 pub use pool::{SlotPool, Waker};
 pub use slots::SlotOptions;
 
-use super::Settings;
 use crate::clock::Time;
 use crate::contract::{FetchJob, Lease, Target};
 use crate::frontier::{Contact, HostId};
@@ -103,8 +102,8 @@ impl Requests {
     }
 
     /// Other rates from now on.
-    pub fn renew_limits(&mut self, settings: &Settings) {
-        self.rates.renew(settings.requests_per_second, settings.bytes_per_second);
+    pub fn renew_limits(&mut self, requests_per_second: Option<f64>, bytes_per_second: Option<u64>) {
+        self.rates.renew(requests_per_second, bytes_per_second);
         self.limited_until = Time::ZERO;
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::contract::{ContentDigests, PageLink};
-use crate::engine::route::queued;
+use crate::engine::discovery::queued;
 use crate::fingerprint::Fingerprinter;
 use crate::frontier::Hops;
 use crate::web::url::CanonicalUrl;

@@ -128,16 +128,16 @@ impl Engine {
     /// late; returns these.
     pub(in crate::engine) fn note_seeds(&mut self) -> Result<HashSet<Fingerprint>> {
         let mut domains = HashSet::new();
-        if self.stores.support.is_none() {
+        if self.admission.stores.support.is_none() {
             return Ok(domains);
         }
-        let (seeds, is_late) = (&mut self.books.seeds, self.stores.support_begins_late);
+        let (seeds, is_late) = (&mut self.admission.books.seeds, self.admission.stores.support_begins_late);
         let from = if is_late { 0 } else { seeds.admitted() };
         for number in from..seeds.len() {
             let Some(seed) = seeds.get(number)?.filter(|_| !seeds.is_foreign(number)) else { continue };
             let Ok(url) = CanonicalUrl::parse(&seed.url) else { continue };
-            let domain = self.home.keys.keys(&url).domain;
-            self.stores.arrival.frontier.note_seed(domain)?;
+            let domain = self.admission.home.keys.keys(&url).domain;
+            self.admission.stores.arrival.frontier.note_seed(domain)?;
             if is_late {
                 domains.insert(domain);
             }
@@ -152,15 +152,15 @@ impl Engine {
         find: &mut Find<'_>,
         progress: &mut StartProgress<'_>,
     ) -> Result<()> {
-        if !std::mem::take(&mut self.stores.support_begins_late) || self.container.pages() == 0 {
+        if !std::mem::take(&mut self.admission.stores.support_begins_late) || self.admission.container.pages() == 0 {
             return Ok(());
         }
         tracing::info!("budgets by supporters were switched on: reading the archive for the links of its pages");
-        let archive = Reader::open(self.home.disk.clone(), &self.home.dir.join(layout::PAGES))?;
-        let (end, mut links) = (self.container.key_bytes(), Sorter::new(SORT_BYTES));
+        let archive = Reader::open(self.admission.home.disk.clone(), &self.admission.home.dir.join(layout::PAGES))?;
+        let (end, mut links) = (self.admission.container.key_bytes(), Sorter::new(SORT_BYTES));
         for (number, record) in (0..).zip(archive.records()) {
             let record = record?;
-            progress(StartReads::Support, number, self.container.pages());
+            progress(StartReads::Support, number, self.admission.container.pages());
             if record.offset >= end {
                 break;
             }
@@ -172,14 +172,16 @@ impl Engine {
             }
         }
         let links = Links::of(links, seeds)?;
-        let by_standing = self.stores.by_standing;
+        let by_standing = self.admission.stores.by_standing;
         let mut counted = if by_standing { links.count()? } else { Counted::new() };
         links.for_each(&mut counted, &mut |_, Link { target, pair, .. }, worth| {
             match by_standing {
-                true => (0..worth).try_for_each(|number| self.count_pair(self.quarter_of(pair, number), target))?,
-                false => self.count_pair(pair, target)?,
+                true => (0..worth).try_for_each(|number| {
+                    self.admission.count_pair(self.admission.quarter_of(pair, number), target)
+                })?,
+                false => self.admission.count_pair(pair, target)?,
             }
-            while self.stores.dispatch(crate::engine::RESULTS_PER_PUMP)? > 0 {}
+            while self.admission.stores.dispatch(crate::engine::RESULTS_PER_PUMP)? > 0 {}
             Ok(())
         })
     }
@@ -194,17 +196,18 @@ impl Engine {
         links: &mut Sorter,
     ) -> Result<()> {
         let (address, of_seed) = (page.ip, !page.hops.contains(|hop| hop != 'R'));
-        let retries = self.settings.retries;
-        let scope = self.scope.clone();
+        let retries = self.admission.settings.retries;
+        let scope = self.admission.scope.clone();
         let mut find =
             |url: &CanonicalUrl, purpose: Purpose<'_>, response: &Response| find(url, purpose, response, &scope);
-        let Some((keys, findings)) = links_of(page, record.robots, retries, &self.home.keys, &mut find) else {
+        let Some((keys, findings)) = links_of(page, record.robots, retries, &self.admission.home.keys, &mut find)
+        else {
             return Ok(());
         };
         if of_seed && seeds.insert(keys.domain) {
-            self.stores.arrival.frontier.note_seed(keys.domain)?;
+            self.admission.stores.arrival.frontier.note_seed(keys.domain)?;
         }
-        for (pair, target) in self.plain_pairs_of(keys.domain, &findings, address) {
+        for (pair, target) in self.admission.plain_pairs_of(keys.domain, &findings, address) {
             links.push(&Link { target, pair, source: keys.domain }.to_bytes())?;
         }
         Ok(())

@@ -1,27 +1,9 @@
-//! The way of a URL into the crawl: every discovery takes this one way, whatever found the URL.
-//!
-//! ```text
-//! link, redirect, sitemap, seed, fallback ─► what it inherits ─► scope, depth ─► URL-seen, budgets, ... ([`stores`])
-//! ```
-//! - What a URL inherits from what found it (depth, priority, path, seed, whether it is forced) follows from the
-//!   [`Discovery`] alone.
-//! - Links and sitemaps were judged by the scope where their page was processed; seeds and redirects are judged here.
-//! - A URL that is refused ends here, and was never admitted. One that is admitted has one end, later, and comes back
-//!   to [`Engine::collect_dropped`] where that is without a request.
-//!
-//! [`stores`]: super::stores
+//! Discoveries: where a URL was found, and what it inherits from that: depth, priority, path, seed, and whether it is
+//! forced follow from the [`Discovery`] alone.
 
-use std::net::IpAddr;
-use std::sync::Arc;
-
-use super::rule::rule_of;
-use super::seeds::SeedStatus;
-use super::{Engine, queued_url};
 use crate::calendar::Recrawl;
-use crate::contract::{Findings, FoundLink};
-use crate::disk::Result;
+use crate::contract::FoundLink;
 use crate::frontier::{Hops, Provenance, QueuedUrl};
-use crate::outcome::Reason;
 use crate::shard::Shard;
 use crate::web::html::LinkKind;
 use crate::web::scope::Scope;
@@ -52,19 +34,19 @@ pub(super) enum Discovery<'a> {
 
 impl Discovery<'_> {
     /// True if somebody listed it, and no page names it.
-    fn is_listed(&self) -> bool {
+    pub(super) fn is_listed(&self) -> bool {
         matches!(self, Discovery::Seed { .. } | Discovery::Fallback { .. })
     }
 
     /// Returns what it says of a known URL.
-    fn hint(&self) -> Option<Recrawl> {
+    pub(super) fn hint(&self) -> Option<Recrawl> {
         let Discovery::Link { parent, link } = self else { return None };
         let linked = || (parent.has_changed && link.kind != LinkKind::Embed).then_some(Recrawl::Linked);
         link.modified.map(Recrawl::Modified).or_else(linked)
     }
 
     /// The page that names it; a robots.txt is none.
-    fn parent(&self) -> Option<&QueuedUrl> {
+    pub(super) fn parent(&self) -> Option<&QueuedUrl> {
         match self {
             Discovery::Link { parent, .. } | Discovery::Redirect { parent, .. } => Some(parent.url),
             Discovery::Seed { .. } | Discovery::Fallback { .. } | Discovery::Sitemap { .. } => None,
@@ -123,179 +105,8 @@ impl Discovery<'_> {
     }
 }
 
-impl Engine {
-    /// Admits what was found, or says why not.
-    pub(super) fn route(&mut self, discovery: Discovery<'_>) -> Result<()> {
-        self.books.statistics.links_found += u64::from(!discovery.is_listed());
-        let hint = self.recrawls.as_ref().and_then(|_| discovery.hint());
-        // most links of a page were met before, and nothing is made of those
-        if let Discovery::Link { parent, link } = &discovery
-            && hint.is_none()
-            && !(parent.url.is_of_round() && link.kind == LinkKind::Sitemap)
-            && !self.stores.arrival.depths.is_nearer(link.keys.key, depth_of(link.kind, parent.url, &self.scope))
-            && self.stores.passes_over(link.keys.key)
-        {
-            return Ok(());
-        }
-        let verdict = self.judge(&discovery)?;
-        let named_by = discovery.parent().map(|parent| parent.domain);
-        let mut url = self.ranked(discovery.into_url(&self.home.keys, &self.scope, self.home.shard));
-        url.recrawl = hint.map(|hint| hint.to_bytes());
-        let verdict = match (verdict, named_by) {
-            (Ok(()), Some(domain)) => self.charge_requisite(domain, &url)?,
-            (verdict, _) => verdict,
-        };
-        match verdict {
-            Ok(()) => self.admit(url),
-            Err(reason) => self.drop_now(url, reason),
-        }
-    }
-
-    /// Sends what a page names whose record lies at `record` of key.dat to the shards that own it, as if it had just
-    /// come. Nothing is counted, and what belongs to this shard is left alone.
-    pub(super) fn resend_found(
-        &mut self,
-        url: &QueuedUrl,
-        findings: Findings,
-        address: Option<IpAddr>,
-        record: u64,
-    ) -> Result<()> {
-        self.send_support_again(url.domain, &findings, address)?;
-        let parent = Parent { url, record, has_changed: false };
-        if let Some((target, keys)) = findings.redirect {
-            let redirect = Discovery::Redirect { parent: &parent, target: &target, keys };
-            if self.judge(&redirect)?.is_ok() {
-                self.send_again(self.ranked(redirect.into_url(&self.home.keys, &self.scope, self.home.shard)))?;
-            }
-        }
-        for link in findings.links {
-            let link = Discovery::Link { parent: &parent, link };
-            self.send_again(self.ranked(link.into_url(&self.home.keys, &self.scope, self.home.shard)))?;
-        }
-        Ok(())
-    }
-
-    /// The same for the sitemaps that a robots.txt names.
-    pub(super) fn resend_sitemaps(
-        &mut self,
-        provenance: &Provenance,
-        record: u64,
-        sitemaps: Vec<FoundLink>,
-    ) -> Result<()> {
-        for link in sitemaps {
-            let sitemap = Discovery::Sitemap { provenance, record, link };
-            self.send_again(self.ranked(sitemap.into_url(&self.home.keys, &self.scope, self.home.shard)))?;
-        }
-        Ok(())
-    }
-
-    /// Routes the sitemaps that a robots.txt names.
-    pub(super) fn route_sitemaps(
-        &mut self,
-        provenance: &Provenance,
-        record: u64,
-        sitemaps: Vec<FoundLink>,
-    ) -> Result<()> {
-        sitemaps.into_iter().try_for_each(|link| self.route(Discovery::Sitemap { provenance, record, link }))
-    }
-
-    /// Judges whether scope and depth let in what was found.
-    fn judge(&mut self, discovery: &Discovery<'_>) -> Result<std::result::Result<(), Reason>> {
-        match discovery {
-            Discovery::Seed { url, .. } | Discovery::Fallback { url, .. } => {
-                self.stores.arrival.now = self.clock.now();
-                Ok(self.scope.judge(url, 0, 0))
-            }
-            // where their page was processed, the scope has let them in
-            Discovery::Link { .. } | Discovery::Sitemap { .. } => Ok(Ok(())),
-            Discovery::Redirect { parent, target, .. } => self.judge_redirect(parent, target),
-        }
-    }
-
-    /// A redirect is judged like a link, but for two of which the scope hears nothing: a sitemap that has moved, and a
-    /// seed that leads elsewhere, whose target takes its place in the scope where the settings want that.
-    fn judge_redirect(
-        &mut self,
-        parent: &Parent<'_>,
-        target: &CanonicalUrl,
-    ) -> Result<std::result::Result<(), Reason>> {
-        let hops = parent.url.hops.then('R');
-        let (depth, redirects) = (parent.url.depth, hops.redirects());
-        let of_a_seed = redirects == hops.as_str().len();
-        if of_a_seed {
-            self.books.seeds.set_redirect(parent.url.seed, target.as_str())?;
-        }
-        if hops.sitemaps() > 0 {
-            return Ok(self.scope.judge_moved(target, &queued_url(&parent.url.url), depth, redirects));
-        }
-        // where a requisite redirects is one too
-        Ok(match self.scope.judge_embedded(target, hops.embeds(), depth, redirects) {
-            Err(Reason::Scope) if of_a_seed && self.settings.follow_seed_redirects => {
-                let from = self.books.seeds.get(parent.url.seed)?;
-                let from = from.and_then(|seed| CanonicalUrl::parse(&seed.url).ok());
-                let joined = self.scope.joined_by(from.as_ref().unwrap_or(target), target);
-                self.scope = Arc::new(self.scope.with_joined(&joined));
-                self.books.seeds.add_scope(joined.as_str())?;
-                self.note_scope(&joined);
-                tracing::info!("the seed {} redirects to {target}: {joined} joins the scope", parent.url.url);
-                self.scope.judge(target, depth, redirects)
-            }
-            verdict => verdict,
-        })
-    }
-
-    /// Counts and logs the URLs that were admitted and ended without a request. One whose page is in the archive has
-    /// had its end, whatever the settings say of it now.
-    pub(super) fn collect_dropped(&mut self) -> Result<()> {
-        let dropped = std::mem::take(&mut self.stores.arrival.dropped);
-        for (url, reason) in dropped {
-            let arrival = &mut self.stores.arrival;
-            if arrival.replayed.remove(&(url.key, url.forced)) {
-                arrival.met.iter_mut().for_each(|met| met.push(url.clone()));
-                continue;
-            }
-            if url.forced {
-                match may_come_back(reason) && url.is_due_again() {
-                    true => self.not_visited(&url, None, self.stores.arrival.now).map(drop)?,
-                    false => self.end_visits(&url)?,
-                }
-            }
-            self.books.statistics.ends.dropped += 1;
-            self.drop_now(url, reason)?;
-        }
-        self.collect_met()
-    }
-
-    /// Counts and logs one URL that is never asked for, admitted or not.
-    fn drop_now(&mut self, url: QueuedUrl, reason: Reason) -> Result<()> {
-        if reason == Reason::Robots {
-            self.books.statistics.robots_denied += 1;
-        }
-        let rule = rule_of(&self.scope, &mut self.stores, &url, reason);
-        self.books.skip(&url.url, reason, &rule)?;
-        if reason == Reason::HostGivenUp && url.forced && self.books.has_fallback(&url)? {
-            // of the two URLs that the line may mean, it is known since before which one has no server
-            self.admit_fallback(url.seed, true)?;
-        } else if url.hops.as_str().is_empty() {
-            let why = match reason {
-                Reason::HostGivenUp if !rule.is_empty() => format!("{reason}: {rule}"),
-                reason => reason.to_string(),
-            };
-            self.books.seeds.set_status(url.seed, SeedStatus::Dropped(why))?;
-        }
-        Ok(())
-    }
-}
-
-/// Returns whether a page that was dropped for this reason is looked for again when it is due the next time: rules,
-/// servers and budgets change, and what the scope says is the crawl's own.
-fn may_come_back(reason: Reason) -> bool {
-    use Reason::{DomainPages, HostBytes, HostGivenUp, HostPages, Login, PrivateAddress, Robots};
-    matches!(reason, Robots | HostPages | HostBytes | DomainPages | PrivateAddress | HostGivenUp | Login)
-}
-
 /// Returns the depth of what `parent` names by a link of this kind, by this way.
-fn depth_of(kind: LinkKind, parent: &QueuedUrl, scope: &Scope) -> u16 {
+pub(super) fn depth_of(kind: LinkKind, parent: &QueuedUrl, scope: &Scope) -> u16 {
     match kind {
         LinkKind::Embed => scope.depth_below(parent.depth, parent.hops.embeds() + 1),
         // what an index names is as near to the seed as the index

@@ -1,0 +1,141 @@
+//! Types: one that has many methods, or methods in many files, is several types.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::source::{self, Source};
+
+/// Methods of a type.
+const METHODS_MAX: usize = 60;
+/// Files with inherent methods of a type.
+const FILES_MAX: usize = 3;
+
+/// The methods of a type, and the files that have them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    pub methods: usize,
+    pub files: usize,
+}
+
+impl Size {
+    /// The size that every type may have.
+    pub const USUAL: Size = Size { methods: METHODS_MAX, files: FILES_MAX };
+
+    fn is_within(self, other: Size) -> bool {
+        self.methods <= other.methods && self.files <= other.files
+    }
+
+    fn larger(self, other: Size) -> Size {
+        Size { methods: self.methods.max(other.methods), files: self.files.max(other.files) }
+    }
+}
+
+/// A type that is larger than usual, and is to become smaller: its numbers only fall.
+pub struct Exception {
+    pub room: &'static str,
+    pub name: &'static str,
+    pub size: Size,
+}
+
+/// Types outside of tests that are larger than they may be.
+pub fn large(sources: &[Source], exceptions: &[Exception]) -> Vec<String> {
+    let sizes = sizes(sources);
+    let mut problems = Vec::new();
+    for (of, size) in &sizes {
+        let exception = exceptions.iter().find(|exception| of.room == exception.room && of.name == exception.name);
+        let allowed = exception.map_or(Size::USUAL, |exception| exception.size.larger(Size::USUAL));
+        if !size.is_within(allowed) {
+            problems.push(format!("{}: {} has {size:?}; {allowed:?} are allowed", of.room, of.name));
+        }
+    }
+    problems
+}
+
+/// A type, by its name and the room that it is in: two rooms may each have a `Plan`.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Type {
+    room: String,
+    name: String,
+}
+
+fn sizes(sources: &[Source]) -> BTreeMap<Type, Size> {
+    let mut methods: BTreeMap<Type, usize> = BTreeMap::new();
+    let mut files: BTreeMap<Type, BTreeSet<&str>> = BTreeMap::new();
+    for source in sources.iter().filter(|source| source.is_rust() && !is_of_tests(&source.path)) {
+        let (code, _) = source::without_tests(source::code(&source.text));
+        for (name, count) in methods_in(&code) {
+            let of = || Type { room: room_of(&source.path), name: name.clone() };
+            *methods.entry(of()).or_default() += count;
+            files.entry(of()).or_default().insert(&source.path);
+        }
+    }
+    let size = |of: &Type, methods| Size { methods, files: files.get(of).map_or(0, BTreeSet::len) };
+    let sized = |(of, count)| {
+        let size = size(&of, count);
+        (of, size)
+    };
+    methods.into_iter().map(sized).collect()
+}
+
+/// The types that have inherent methods in `code`, with the number of these.
+fn methods_in(code: &str) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    let mut current: Option<(String, usize)> = None;
+    for line in code.lines() {
+        if let Some(rest) = line.strip_prefix("impl") {
+            found.extend(current.take());
+            current = inherent(rest).map(|name| (name, 0));
+        } else if line.starts_with('}') {
+            found.extend(current.take());
+        } else if let Some((_, count)) = &mut current {
+            *count += usize::from(is_method(line));
+        }
+    }
+    found.extend(current);
+    found
+}
+
+/// The name of the type of an `impl`, of which `rest` is what follows the word; `None` for one of a trait.
+fn inherent(rest: &str) -> Option<String> {
+    let parameters = if rest.starts_with('<') { closed(rest)? } else { "" };
+    let rest = rest[parameters.len()..].trim_start();
+    if rest.contains(" for ") {
+        return None;
+    }
+    let path: String = rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ':')).collect();
+    path.rsplit("::").next().map(str::to_owned).filter(|name| !name.is_empty())
+}
+
+/// The part of `text` up to the end of the brackets that it begins with.
+fn closed(text: &str) -> Option<&str> {
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        let is_arrow = text[..at].ends_with('-');
+        depth += i32::from(c == '<') - i32::from(c == '>' && !is_arrow);
+        if depth == 0 {
+            return text.get(..=at);
+        }
+    }
+    None
+}
+
+/// True for the first line of a function that is right below its `impl`.
+fn is_method(line: &str) -> bool {
+    let Some(line) = line.strip_prefix("    ").filter(|line| !line.starts_with(' ')) else { return false };
+    let line = line.split_once("fn ").filter(|(_, name)| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+    line.is_some_and(|(before, _)| before.split_whitespace().all(|word| is_modifier(word)))
+}
+
+fn is_modifier(word: &str) -> bool {
+    matches!(word, "pub" | "const" | "async" | "unsafe" | "extern") || word.starts_with("pub(") || word.ends_with(')')
+}
+
+/// The module right below its crate that a file is of.
+fn room_of(path: &str) -> String {
+    let below = path.split_once("src/").map_or(path, |(_, below)| below);
+    below.split('/').next().unwrap_or(below).trim_end_matches(".rs").to_owned()
+}
+
+/// True for a file that only tests have, or that is in no crate's source: its name or its folder says so.
+fn is_of_tests(path: &str) -> bool {
+    !path.contains("src/") || path.split('/').any(|part| part == "tests" || part.ends_with("tests.rs"))
+}
