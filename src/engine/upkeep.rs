@@ -3,7 +3,6 @@
 use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Sections};
 use super::stores::{StoreCuts, StoreMerge};
 use super::{Engine, Phase};
-use crate::catalog::Batch;
 use crate::clock::Time;
 use crate::container::CompactionDone;
 use crate::disk::Result;
@@ -116,8 +115,6 @@ impl Engine {
             self.books.seeds.all_admitted();
         }
         sync.append(&mut self.books.seeds.cut(number)?);
-        let mut batch = Batch::new();
-        self.seeding.anew.put(&mut batch);
         self.count(now);
         let snapshot = self.snapshot(now, finish);
         let checkpoint = Checkpoint {
@@ -131,6 +128,7 @@ impl Engine {
             statistics: self.books.statistics.clone(),
             round: self.seeding.round,
             calendar,
+            rechecked: self.seeding.anew.kept(),
         };
         self.executors.checkpoint(CheckpointJob {
             home: self.home.clone(),
@@ -140,7 +138,6 @@ impl Engine {
             sync,
             sync_dirs,
             container: container.job,
-            batch,
             publish: exchange.publish,
             snapshot,
         });
