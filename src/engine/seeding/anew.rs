@@ -8,9 +8,9 @@
 //! | after an end by [`Finish::OnlySilentHosts`] | the hosts that never answered are what is left |
 //!
 //! Bad answers are: no such name, only private addresses, name servers that failed, a robots.txt that cannot be had, a
-//! host given up or resting without ever having answered. Every checkpoint has a moment ([`Rechecked`]); what was learnt
-//! up to it is not believed where it is bad. Good answers hold for their time as always. The settings are kept with it,
-//! so that a change is seen by the first start that gets as far as its first checkpoint.
+//! host given up or resting without ever having answered. Every checkpoint has a moment ([`Rechecked`]); what was
+//! learnt up to it is not believed where it is bad. Good answers hold for their time as always. The settings are kept
+//! with it, so that a change is seen by the first start that gets as far as its first checkpoint.
 
 use serde::{Deserialize, Serialize};
 
