@@ -12,20 +12,12 @@
 //! learnt up to it is not believed where it is bad. Good answers hold for their time as always. The settings are kept
 //! with it, so that a change is seen by the first start that gets as far as its first checkpoint.
 
-use serde::{Deserialize, Serialize};
-
 use crate::clock::{Stored, Time};
 use crate::engine::past::Past;
+use crate::engine::rechecked::Rechecked;
 use crate::engine::seeds::SeedStatus;
 use crate::outcome::Failure;
 use crate::record::Finish;
-
-/// A recheck as a checkpoint has it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rechecked {
-    since: Stored,
-    settings: String,
-}
 
 /// The bad answers of before that a start asks for again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

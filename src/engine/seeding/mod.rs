@@ -9,7 +9,6 @@ mod intake;
 use std::collections::HashSet;
 
 pub(super) use anew::Recheck;
-pub use anew::Rechecked;
 pub(super) use intake::Intake;
 
 use super::course::Phase;
