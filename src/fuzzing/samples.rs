@@ -89,6 +89,7 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
         statistics: Statistics::default(),
         round: Default::default(),
         calendar: None,
+        rechecked: Default::default(),
     };
     let sections = Sections {
         stores: [(StoreName::Seen, vec![1, 2, 3])].into(),

@@ -122,6 +122,7 @@ fn made(number: u64) -> (Checkpoint, Sections) {
         statistics: Statistics::default(),
         round: Round::default(),
         calendar: None,
+        rechecked: Default::default(),
     };
     let frontier = (0..rng.usize(..200_000)).map(|_| rng.u8(..)).collect();
     (checkpoint, Sections { frontier, ..Sections::default() })

@@ -145,8 +145,10 @@ fn n16_a_name_that_did_not_exist_is_asked_for_again_where_the_operator_wants_it(
         }
     }
     let seed = crawler::web::seeds::parse_seeds(b"http://h1.test/").0;
-    for (names, again) in [((false, "a"), 0), ((true, "a"), 1), ((false, "b"), 1)] {
-        let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+    let cases = [((false, "a"), 0), ((true, "a"), 1), ((false, "b"), 1)];
+    // a checkpoint knows by which settings names were asked for, though the catalog is lost
+    for ((names, again), is_lost) in [false, true].into_iter().flat_map(|lost| cases.map(|case| (case, lost))) {
+        let (dir, mut catalog) = (tempfile::tempdir().unwrap(), Arc::default());
         let web = Nameless { until: Time::MAX, names: (false, "a") };
         let mut run = open_without_seeds(Rc::new(web), dir.path(), &catalog, START);
         run.engine.admit_seed(&seed[0].url, None).unwrap();
@@ -154,12 +156,16 @@ fn n16_a_name_that_did_not_exist_is_asked_for_again_where_the_operator_wants_it(
         // the answer holds for minutes yet
         let now = run.clock.now();
         drop(run);
+        if is_lost {
+            catalog = Arc::default();
+            mend::refill(&Disk::real(), &*catalog, dir.path()).unwrap();
+        }
         let mut run = open_without_seeds(Rc::new(Nameless { until: now, names }), dir.path(), &catalog, now);
         let put = match names.0 {
             true => run.engine.refetch(&seed).unwrap().seeds,
             false => run.engine.refetch_unresolved().unwrap() as u64,
         };
-        assert_eq!(put, again, "{names:?}");
+        assert_eq!(put, again, "{names:?}, lost {is_lost}");
         run.engine.admit_seed(&seed[0].url, None).unwrap();
         assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
         assert_eq!(run.engine.statistics().pages_stored, again, "{names:?}");

@@ -50,9 +50,10 @@ use serde::{Deserialize, Serialize};
 use super::Home;
 use super::exchange::Publish;
 use super::identity::Identity;
+use super::rechecked::Rechecked;
 use super::round::Round;
 use crate::calendar::WheelState;
-use crate::catalog::{Batch, Catalog};
+use crate::catalog::Catalog;
 use crate::clock::Time;
 use crate::container::{ContainerState, SyncDone, SyncJob};
 use crate::disk::{Disk, Removal, Result, SavedState};
@@ -90,6 +91,8 @@ pub struct Checkpoint {
     pub round: Round,
     /// When pages are due again, where they are fetched again.
     pub calendar: Option<WheelState>,
+    /// The moment up to which bad answers are not believed, and the settings by which names were resolved.
+    pub rechecked: Rechecked,
 }
 
 impl Checkpoint {
@@ -109,7 +112,6 @@ pub struct CheckpointJob {
     pub(super) sync: Vec<PathBuf>,
     pub(super) sync_dirs: Vec<PathBuf>,
     pub(super) container: SyncJob,
-    pub(super) batch: Batch,
     /// The message to the other shards.
     pub(super) publish: Option<Publish>,
     pub(super) snapshot: Snapshot,
@@ -166,7 +168,7 @@ impl CheckpointJob {
     }
 
     /// Makes the cut durable in its directory. What is to be shipped then does not count yet.
-    pub fn make_durable(mut self) -> Result<Ran> {
+    pub fn make_durable(self) -> Result<Ran> {
         let number = self.checkpoint.number;
         let Home { disk, dir, catalog, identity, .. } = &self.home;
         self.superseded.run()?;
@@ -179,8 +181,7 @@ impl CheckpointJob {
         self.sync_dirs.iter().try_for_each(|dir| disk.sync_dir(dir))?;
         let container = self.container.run()?;
         let commit = file::write(disk, dir, (number, &**identity), &self.sections, Some(&self.checkpoint))?;
-        commit.put(&mut self.batch);
-        catalog.commit(&self.batch)?;
+        commit.note(&**catalog)?;
         Removal::new(disk, vec![checkpoint_path(dir, number - 1)]).run()?;
         // replacing a file of the directory makes the removal durable too
         self.snapshot.write(disk, dir)?;
@@ -205,9 +206,7 @@ pub fn renew(
     checkpoint: &Checkpoint,
     sections: &Sections,
 ) -> Result<()> {
-    let mut batch = Batch::new();
-    file::write(disk, dir, (checkpoint.number, identity), sections, Some(checkpoint))?.put(&mut batch);
-    catalog.commit(&batch)
+    file::write(disk, dir, (checkpoint.number, identity), sections, Some(checkpoint))?.note(catalog)
 }
 
 /// Removes, durably, the files of all checkpoints but `named`: ones that were not finished, or are superseded. Nothing
@@ -252,6 +251,7 @@ pub(super) mod tests {
             statistics: Statistics::default(),
             round: Round::default(),
             calendar: None,
+            rechecked: Rechecked::default(),
         }
     }
 

@@ -37,6 +37,7 @@ mod pair;
 mod past;
 mod patterns;
 mod quota;
+mod rechecked;
 pub mod recovery;
 mod recrawl;
 mod rendering;

@@ -136,7 +136,8 @@ impl Engine {
         let scope = open_scope(&opening.scope, &mut seeds)?;
         let past = Past::of(saved.as_ref(), opening.is_new);
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
-        let anew = Recheck::at_start(&*catalog, &opening.name_settings, opening.force, past, now)?;
+        let kept = saved.as_ref().map(|c| &c.rechecked);
+        let anew = Recheck::at_start(kept, &opening.name_settings, opening.force, past, now);
         opening.frontier.forgiven = anew.since;
         opening.frontier.ledger = opening.commons.ledger.clone();
         let recrawls = open_recrawls(&mut opening, saved.as_ref(), &sections, now)?;

@@ -3,7 +3,6 @@
 use super::checkpoint::{Checkpoint, CheckpointDone, CheckpointJob, Sections};
 use super::stores::{StoreCuts, StoreMerge};
 use super::{Engine, Phase};
-use crate::catalog::Batch;
 use crate::clock::Time;
 use crate::container::CompactionDone;
 use crate::disk::Result;
@@ -119,8 +118,6 @@ impl Engine {
             self.admission.books.seeds.all_admitted();
         }
         sync.append(&mut self.admission.books.seeds.cut(number)?);
-        let mut batch = Batch::new();
-        self.admission.seeding.anew.put(&mut batch);
         self.count(now);
         let snapshot = self.snapshot(now, finish);
         let checkpoint = Checkpoint {
@@ -134,6 +131,7 @@ impl Engine {
             statistics: self.admission.books.statistics.clone(),
             round: self.admission.seeding.round,
             calendar,
+            rechecked: self.admission.seeding.anew.kept(),
         };
         self.executors.checkpoint(CheckpointJob {
             home: self.admission.home.clone(),
@@ -143,7 +141,6 @@ impl Engine {
             sync,
             sync_dirs,
             container: container.job,
-            batch,
             publish: exchange.publish,
             snapshot,
         });

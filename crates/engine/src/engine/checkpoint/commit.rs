@@ -33,6 +33,13 @@ impl Commit {
         batch.put(KEY, postcard::to_stdvec(&self).expect("a commit consists of plain data"));
     }
 
+    /// Makes the commit durable in `catalog`: from then on the checkpoint exists.
+    pub(in crate::engine) fn note(self, catalog: &dyn Catalog) -> Result<()> {
+        let mut batch = Batch::new();
+        self.put(&mut batch);
+        catalog.commit(&batch)
+    }
+
     /// Reads the commit in `catalog`, if there is one.
     pub fn load(catalog: &dyn Catalog, dir: &Path) -> Result<Option<Commit>> {
         let path = dir.join(layout::CATALOG);
@@ -43,11 +50,9 @@ impl Commit {
     /// Notes that a process goes on from this one, the last: if it is killed before it makes one of its own, the next
     /// process must not take the crawl for one that has rested since.
     pub fn go_on_from(self, catalog: &dyn Catalog) -> Result<()> {
-        if !self.clean {
-            return Ok(());
+        match self.clean {
+            true => Commit { clean: false, ..self }.note(catalog),
+            false => Ok(()),
         }
-        let mut batch = Batch::new();
-        Commit { clean: false, ..self }.put(&mut batch);
-        catalog.commit(&batch)
     }
 }

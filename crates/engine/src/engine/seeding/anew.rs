@@ -8,28 +8,16 @@
 //! | after an end by [`Finish::OnlySilentHosts`] | the hosts that never answered are what is left |
 //!
 //! Bad answers are: no such name, only private addresses, name servers that failed, a robots.txt that cannot be had, a
-//! host given up or resting without ever having answered. A moment is kept in the catalog; what was learnt up to it is
-//! not believed where it is bad. Good answers hold for their time as always. The settings are kept with it, so that a
-//! change is seen by the first start that gets as far as its first checkpoint.
+//! host given up or resting without ever having answered. Every checkpoint has a moment ([`Rechecked`]); what was
+//! learnt up to it is not believed where it is bad. Good answers hold for their time as always. The settings are kept
+//! with it, so that a change is seen by the first start that gets as far as its first checkpoint.
 
-use serde::{Deserialize, Serialize};
-
-use crate::catalog::{Batch, Catalog};
 use crate::clock::{Stored, Time};
-use crate::disk::Result;
 use crate::engine::past::Past;
+use crate::engine::rechecked::Rechecked;
 use crate::engine::seeds::SeedStatus;
 use crate::outcome::Failure;
 use crate::record::Finish;
-
-const KEY: &str = "anew";
-
-/// A recheck as the catalog keeps it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
-    since: Stored,
-    settings: String,
-}
 
 /// The bad answers of before that a start asks for again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,26 +31,24 @@ pub struct Recheck {
 }
 
 impl Recheck {
-    /// Returns what the start of a run with `settings` asks again; `force` says that the operator wants it so.
+    /// Returns what the start of a run with `settings` asks again, behind a checkpoint that has `kept`; `force` says
+    /// that the operator wants it so.
     pub(in crate::engine) fn at_start(
-        catalog: &dyn Catalog,
+        kept: Option<&Rechecked>,
         settings: &str,
         force: bool,
         past: Past,
         now: Time,
-    ) -> Result<Recheck> {
-        let stored = catalog.get(KEY)?;
-        // one that cannot be read says nothing
-        let stored: Option<Kept> = stored.and_then(|bytes| postcard::from_bytes(&bytes).ok());
-        let is_changed = stored.as_ref().is_some_and(|stored| stored.settings != settings);
+    ) -> Recheck {
+        let is_changed = kept.is_some_and(|kept| kept.settings != settings);
         let again = force || is_changed || past == Past::Stopped(Finish::OnlySilentHosts);
-        let since = if again { now } else { stored.map_or(Time::ZERO, |stored| stored.since.passed(now)) };
-        Ok(Recheck { since, settings: settings.to_owned(), is_changed })
+        let since = if again { now } else { kept.map_or(Time::ZERO, |kept| kept.since.passed(now)) };
+        Recheck { since, settings: settings.to_owned(), is_changed }
     }
 
-    pub(in crate::engine) fn put(&self, batch: &mut Batch) {
-        let kept = Kept { since: Stored::new(self.since), settings: self.settings.clone() };
-        batch.put(KEY, postcard::to_stdvec(&kept).expect("it consists of plain data"));
+    /// Returns what the next checkpoint has of it.
+    pub(in crate::engine) fn kept(&self) -> Rechecked {
+        Rechecked { since: Stored::new(self.since), settings: self.settings.clone() }
     }
 }
 
