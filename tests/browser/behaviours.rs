@@ -1,6 +1,7 @@
 //! Behaviours of a page's rendering: what is waited for, scrolled to, clicked and pictured.
 
-use crawler::browser::{Consent, Ended, PictureFormat, RenderOptions, Screenshot};
+use crawler::browser::{Ended, PictureFormat, RenderOptions, Screenshot};
+use crawler::contract::Consent;
 
 use crate::network::{Answer, Web};
 use crate::{Test, options};

@@ -122,7 +122,7 @@ fn closed(text: &str) -> Option<&str> {
 fn is_method(line: &str) -> bool {
     let Some(line) = line.strip_prefix("    ").filter(|line| !line.starts_with(' ')) else { return false };
     let line = line.split_once("fn ").filter(|(_, name)| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
-    line.is_some_and(|(before, _)| before.split_whitespace().all(|word| is_modifier(word)))
+    line.is_some_and(|(before, _)| before.split_whitespace().all(is_modifier))
 }
 
 fn is_modifier(word: &str) -> bool {

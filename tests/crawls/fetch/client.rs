@@ -7,10 +7,9 @@ use std::time::Duration;
 use crawler::clock::{Clock, SystemClock};
 use crawler::container::Referrer;
 use crawler::contract::{
-    Addressed, Fault, FetchFailed, FetchJob, RenderWish, Reply, RequestSettings, ResolveJob, Response, Target,
+    Addressed, Fault, FetchFailed, FetchJob, RenderWish, Reply, ReplyTo, RequestSettings, ResolveJob, Response, Target,
     Unresolved,
 };
-use crawler::engine::{Event, ReplyTo};
 use crawler::fetch::{Arrived, FetchLine, FetchOptions, Fetcher};
 use crawler::fingerprint::Fingerprint;
 use crawler::frontier::{Hops, HostId, Provenance};
@@ -34,7 +33,7 @@ pub struct Client {
     fetcher: Fetcher,
     clock: Arc<dyn Clock>,
     answers: Receiver<Arrived>,
-    events: Receiver<Event>,
+    replies: Receiver<Result<Reply, Fault>>,
     reply: ReplyTo,
 }
 
@@ -89,9 +88,10 @@ impl Client {
         let allowed: Vec<_> = allowed.iter().map(|range| range.parse().unwrap()).collect();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let (answers_in, answers) = bounded(PLACES);
-        let (events_in, events) = bounded(PLACES);
+        let (replies_in, replies) = bounded(PLACES);
         let fetcher = Fetcher::start(options, AddressGuard::new(&allowed), clock.clone(), answers_in).unwrap();
-        Client { line: Some(fetcher.line()), fetcher, clock, answers, events, reply: ReplyTo::new(0, events_in) }
+        let reply = ReplyTo::new(0, move |reply| replies_in.send(reply).unwrap());
+        Client { line: Some(fetcher.line()), fetcher, clock, answers, replies, reply }
     }
 
     /// Begins a request to `addresses`; without any the name is asked for.
@@ -131,8 +131,8 @@ impl Client {
     pub fn end(&self) -> Outcome {
         crossbeam_channel::select! {
             recv(self.answers) -> answer => Ok(answer.unwrap().fetched.response),
-            recv(self.events) -> event => match event.unwrap() {
-                Event::Reply(Reply::Failed(failed)) => Err(failed),
+            recv(self.replies) -> reply => match reply.unwrap() {
+                Ok(Reply::Failed(failed)) => Err(failed),
                 other => panic!("{other:?}"),
             },
             default(PATIENCE) => panic!("the request did not end"),
@@ -141,8 +141,8 @@ impl Client {
 
     /// The fault of the disk that a request ended with.
     pub fn fault(&self) -> crawler::disk::Error {
-        match self.events.recv_timeout(PATIENCE) {
-            Ok(Event::Fault(Fault::Disk(fault))) => fault,
+        match self.replies.recv_timeout(PATIENCE) {
+            Ok(Err(Fault::Disk(fault))) => fault,
             other => panic!("{other:?}"),
         }
     }
@@ -157,7 +157,7 @@ impl Client {
     pub fn resolve(&self, name: &str) -> Result<(Vec<IpAddr>, Duration), Unresolved> {
         let job = ResolveJob { host: HostId::NONE, name: name.into() };
         self.fetcher.resolve(Addressed { job, reply: self.reply.clone() });
-        let Ok(Event::Reply(Reply::Resolved(_, answered, answer))) = self.events.recv_timeout(PATIENCE) else {
+        let Ok(Ok(Reply::Resolved(_, answered, answer))) = self.replies.recv_timeout(PATIENCE) else {
             panic!("{name} got no answer");
         };
         assert_eq!(&*answered, name);

@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn formats_names_every_entry_and_no_other() {
-        let formats = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/FORMATS.md")).unwrap();
+        let formats = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/FORMATS.md")).unwrap();
         let (table, _) = formats.split_once("## Header of every binary file").unwrap();
         let lines = table.lines().filter_map(|line| line.strip_prefix("    ")).filter(|line| !line.starts_with(' '));
         let columns = lines.map(|line| line.split("  ").next().unwrap_or_default());
