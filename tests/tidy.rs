@@ -50,8 +50,6 @@ const LARGE_TYPES: &[Exception] = &[
     Exception { room: "container", name: "Container", size: Size { methods: 41, files: 4 } },
     Exception { room: "container", name: "Reader", size: Size { methods: 34, files: 4 } },
     Exception { room: "engine", name: "Engine", size: Size { methods: 183, files: 27 } },
-    Exception { room: "frontier", name: "Frontier", size: Size { methods: 221, files: 23 } },
-    Exception { room: "frontier", name: "Partition", size: Size { methods: 40, files: 6 } },
     Exception { room: "process", name: "Processor", size: Size { methods: 32, files: 6 } },
 ];
 

@@ -221,6 +221,8 @@ impl Director<'_, '_> {
             }
             self.look(runtime);
         }
+        self.teller.hurry();
+        self.look(runtime);
         Ok(endings.into_iter().reduce(Ending::and).expect("there are shards"))
     }
 

@@ -52,6 +52,11 @@ impl Teller {
         }
     }
 
+    /// Makes the next look due: a crawl that ends at once has something to say too.
+    pub fn hurry(&mut self) {
+        self.due = Time::ZERO;
+    }
+
     /// Looks at the `boards` of the engines, if it is time to, and shows what they say together, once all have said
     /// something.
     pub fn look<'a>(
@@ -133,10 +138,14 @@ impl Observer {
 
     /// Looks at the engine, if it is time to. It is called between two events.
     pub fn look(&mut self, engine: &mut Engine, now: Time) {
-        if now < self.due {
-            return;
+        if now >= self.due {
+            self.due = now + DISPLAY;
+            self.post(engine, now);
         }
-        self.due = now + DISPLAY;
+    }
+
+    /// Puts down what is to be seen of the engine.
+    pub fn post(&mut self, engine: &mut Engine, now: Time) {
         let mut live = self.sampler.live(engine);
         self.sampler.sample(&live.figures.statistics, now);
         // neither display nor metrics tell of it, and it is long

@@ -156,10 +156,11 @@ impl ShardRun {
             engine.pump()?;
             engine.read_nearer(&mut find)?;
             orders.answer_durable(engine);
+            let now = clock.now();
             if let Phase::Done { finish } = engine.phase() {
+                observer.post(engine, now);
                 return Ok(finish);
             }
-            let now = clock.now();
             observer.look(engine, now);
             let wait = engine.next_due().map_or(DISPLAY, |due| due.since(now)).min(DISPLAY);
             let wait = if engine.is_busy() { Duration::ZERO } else { wait.max(Duration::from_millis(1)) };

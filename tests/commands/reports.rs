@@ -245,8 +245,8 @@ fn flags_and_environment_decide_how_much_is_said() {
     let (quiet, normal, verbose, loud) = (said(&["-q"], ""), said(&[], ""), said(&["-v"], ""), said(&["-vv"], ""));
     assert_eq!(quiet, "");
     assert!(normal.contains(" INFO ") && !normal.contains("DEBUG"), "{normal}");
-    assert!(verbose.contains("DEBUG crawler::") && !verbose.contains(" hyper_util::"), "{verbose}");
-    assert!(loud.contains("DEBUG crawler::") && loud.contains("hyper_util::"), "{loud}");
+    assert!(verbose.contains("DEBUG crawler_engine::") && !verbose.contains(" hyper_util::"), "{verbose}");
+    assert!(loud.contains("DEBUG crawler_engine::") && loud.contains("hyper_util::"), "{loud}");
     assert!(said(&[], "crawler=debug").contains("DEBUG"));
     assert!(!said(&["-v"], "crawler=warn").contains("DEBUG"));
     assert_eq!(said(&["-q"], "trace"), "");
