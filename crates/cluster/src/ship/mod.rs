@@ -5,9 +5,10 @@
 //!                                                                                       │
 //! another machine   ◄── restore: all files       StoreView: files read by ranges  ◄─────┘
 //! ```
-//! A checkpoint names files with the lengths that count ([`NamedFile`]). What of them the store does not have yet goes
-//! into one object, the *pack*; what the archive got goes into a *piece* for each value file, since those stay as they
-//! are for ever; and a *manifest* (`manifest`) says of which parts of which objects every file consists.
+//! A checkpoint names files with the lengths that count ([`NamedFile`](crate::record::NamedFile)). What of them the
+//! store does not have yet goes into one object, the *pack*; what the archive got goes into a *piece* for each value
+//! file, since those stay as they are for ever; and a *manifest* (`manifest`) says of which parts of which objects
+//! every file consists.
 //!
 //! # What holds
 //!

@@ -1,7 +1,7 @@
 //! Names that ran into a limit: the hosts, domains and patterns of which most URLs were left out.
 //!
 //! A bounded list, whatever the number of names: the Space-Saving summary (Metwally, Agrawal and El Abbadi 2005). Every
-//! name of which more than one part in [`PLACES`] of all URLs was left out is in it, and a count is never too low;
+//! name of which more than one part in `PLACES` of all URLs was left out is in it, and a count is never too low;
 //! where a name took the place of another, it says by how much it may be too high.
 
 use std::fmt;

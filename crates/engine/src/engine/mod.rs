@@ -135,7 +135,7 @@ struct Home {
 /// The state machine.
 ///
 /// Every part keeps its own invariants, which its module states. What is in progress is here, and what the crawl has is
-/// in its [`Admission`], which knows nothing of requests: calls go down. An event is one transaction over several
+/// in its `Admission`, which knows nothing of requests: calls go down. An event is one transaction over several
 /// parts, and belongs to the engine: what came (`answers`), what an operator wants (`control`), the work beside the
 /// crawl (`upkeep`).
 pub struct Engine {
