@@ -193,10 +193,10 @@ impl Page {
         if selectors.is_empty() {
             return Ok(());
         }
-        let click = format!("click({})", Value::from(selectors));
+        let selectors = Value::from(selectors);
         for wait in [Duration::ZERO, BANNER_DELAY] {
             tokio::time::sleep_until((Instant::now() + wait).min(deadline)).await;
-            if self.evaluate(&click, deadline).await? == "clicked" {
+            if self.press(&selectors, deadline).await? == "clicked" {
                 self.quiet(deadline).await?;
                 break;
             }
@@ -228,13 +228,13 @@ impl Page {
 
     /// Clicks what `selector` finds, again and again, until it is gone or a click changes nothing.
     async fn click(&self, selector: &str, clicks: &mut u32, deadline: Instant) -> Result<(), Break> {
-        let expression = format!("click({})", Value::from(selector));
+        let selector = Value::from(selector);
         while *clicks < self.options.clicks_max {
             let before = (self.quiet(deadline).await?, self.state().requests);
-            match self.evaluate(&expression, deadline).await?.as_str() {
+            match self.press(&selector, deadline).await?.as_str() {
                 Some("clicked") => *clicks += 1,
                 Some("invalid") => {
-                    tracing::warn!(selector, "a selector of what is to be clicked is none");
+                    tracing::warn!(%selector, "a selector of what is to be clicked is none");
                     return Ok(());
                 }
                 _ => return Ok(()),
@@ -244,5 +244,15 @@ impl Page {
             }
         }
         Ok(())
+    }
+
+    /// Clicks the first element of `selectors` that can be seen, and returns whether there was one. What the page does
+    /// at once is done by then.
+    async fn press(&self, selectors: &Value, deadline: Instant) -> Result<Value, Stop> {
+        let pressed = self.evaluate(&format!("click({selectors})"), deadline).await?;
+        if pressed == "clicked" {
+            self.evaluate("drawn()", deadline).await?;
+        }
+        Ok(pressed)
     }
 }

@@ -114,10 +114,10 @@
     return { dom, url: location.href, links: links(linksMax), text: textLength(found) };
   };
 
-  // Two frames that were drawn, or a moment where none is.
+  // Two frames that were drawn, or a second where none is: observers of what is seen are asked once a frame.
   const drawn = () =>
     new Promise((done) => {
-      setTimeout(done, 200);
+      setTimeout(done, 1000);
       requestAnimationFrame(() => requestAnimationFrame(done));
     });
 
@@ -169,5 +169,5 @@
     return "none";
   };
 
-  globalThis.crawler = { idle, links, harvest, scroll, top, click };
+  globalThis.crawler = { idle, links, harvest, scroll, top, click, drawn };
 })();
