@@ -63,6 +63,9 @@ fn look_for_program() -> Result<PathBuf, String> {
     }
 }
 
+/// Browsers that are started for a page.
+const STARTS_MAX: usize = 3;
+
 /// Browsers for one test.
 struct Test {
     browsers: Browsers,
@@ -86,8 +89,16 @@ impl Test {
         tokio::time::timeout(PATIENCE, rendered).await.unwrap_or_else(|_| panic!("{url} is never rendered"))
     }
 
+    /// The page, for which a browser that crashes while it starts is started again, as executors do.
     async fn rendered(&self, web: &Arc<Web>, url: &str, options: &RenderOptions) -> Rendered {
-        self.render(web, url, options).await.unwrap_or_else(|failure| panic!("{url}: {failure}\n{:#?}", web.asked()))
+        let mut result = self.render(web, url, options).await;
+        for _ in 1..STARTS_MAX {
+            if !matches!(result, Err(RenderFailure::Start(_))) {
+                break;
+            }
+            result = self.render(web, url, options).await;
+        }
+        result.unwrap_or_else(|failure| panic!("{url}: {failure}\n{:#?}", web.asked()))
     }
 
     async fn close(self) {
