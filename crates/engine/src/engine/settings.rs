@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::hosts::Hosts;
-use super::rendering::RenderSettings;
 use super::requests::SlotOptions;
-use crate::contract::{FetchJob, Rank, RequestSettings, Sites};
+use crate::contract::{FetchJob, Rank, RenderMode, RequestSettings, Sites};
 use crate::drum::PaceOptions;
-use crate::frontier::QueuedUrl;
+use crate::frontier::{QueuedUrl, RequisitePace};
 use crate::web::url::CanonicalUrl;
 
 /// Settings by which the engine decides; all of them may change from one run to the next.
@@ -61,6 +60,36 @@ pub struct Settings {
     pub requests_per_second: Option<f64>,
     /// Bytes a second of the whole crawl.
     pub bytes_per_second: Option<u64>,
+}
+
+/// Settings of rendering, as far as the engine decides by them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenderSettings {
+    /// Pages that are rendered, where their site does not say otherwise.
+    pub mode: RenderMode,
+    /// True if any page is to be rendered, be it of some sites only.
+    pub is_on: bool,
+    /// Pages that are rendered at the same time.
+    pub pages: usize,
+    /// The pace at which hosts are asked for what pages need.
+    pub pace: RequisitePace,
+    /// True if robots.txt is asked about that.
+    pub obey_robots: bool,
+    /// Requests of one page.
+    pub requests_max: u32,
+}
+
+impl Default for RenderSettings {
+    fn default() -> Self {
+        RenderSettings {
+            mode: RenderMode::Off,
+            is_on: false,
+            pages: 2,
+            pace: RequisitePace { delay: Duration::from_millis(100), connections: 4 },
+            obey_robots: true,
+            requests_max: 400,
+        }
+    }
 }
 
 impl Settings {

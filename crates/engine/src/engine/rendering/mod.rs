@@ -44,6 +44,8 @@
 //! those that it shows without scripts. A crawl that stops or pauses puts back what it was rendering.
 //!
 //! [`received`]: crate::frontier::Frontier::received
+//! [`RequisitePace`]: crate::frontier::RequisitePace
+//! [`RenderSettings::requests_max`]: crate::engine::RenderSettings::requests_max
 
 mod asks;
 mod decide;
@@ -51,52 +53,21 @@ mod pages;
 mod shape;
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
 
 pub(super) use asks::resource_url;
 pub use decide::{RenderPatterns, Verdict as RenderVerdict};
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::{AskId, Processed, RenderMode};
+use crate::contract::{AskId, Processed};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{HostId, Provenance, RequisitePace};
+use crate::frontier::{HostId, Provenance};
 use crate::record::RenderFigures;
 
 /// Pages that wait for a browser beside those that have one.
 const WAITING_MAX: usize = 64;
 /// Bytes of all of them.
 const WAITING_BYTES_MAX: usize = 32 << 20;
-
-/// Settings of rendering, as far as the engine decides by them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RenderSettings {
-    /// Pages that are rendered, where their site does not say otherwise.
-    pub mode: RenderMode,
-    /// True if any page is to be rendered, be it of some sites only.
-    pub is_on: bool,
-    /// Pages that are rendered at the same time.
-    pub pages: usize,
-    /// The pace at which hosts are asked for what pages need.
-    pub pace: RequisitePace,
-    /// True if robots.txt is asked about that.
-    pub obey_robots: bool,
-    /// Requests of one page.
-    pub requests_max: u32,
-}
-
-impl Default for RenderSettings {
-    fn default() -> Self {
-        RenderSettings {
-            mode: RenderMode::Off,
-            is_on: false,
-            pages: 2,
-            pace: RequisitePace { delay: Duration::from_millis(100), connections: 4 },
-            obey_robots: true,
-            requests_max: 400,
-        }
-    }
-}
 
 /// A rendering that is in progress, or waits for a browser.
 #[derive(Debug)]
