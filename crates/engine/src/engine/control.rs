@@ -91,7 +91,7 @@ impl Engine {
             self.admission.stores.arrival.anew = now;
         }
         self.admission.settings = new.settings;
-        self.admission.settings.sites.iter().for_each(|sites| self.cookies.fill(sites.cookies()));
+        self.sessions.fill(&self.admission.settings);
         let frontier = &mut self.admission.stores.arrival.frontier;
         frontier.reconfigure(new.politeness, new.budget, new.treatments, new.give_up);
         frontier.exclude_by(rules);

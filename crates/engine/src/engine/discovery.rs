@@ -134,6 +134,12 @@ pub(super) fn queued(url: &str, keys: Keys) -> QueuedUrl {
     }
 }
 
+/// Something that a rendered page asks for, as the URL that its links descend from.
+pub(super) fn resource_url(url: &CanonicalUrl, keys: Keys, provenance: Provenance) -> QueuedUrl {
+    let Provenance { depth, seed, hops } = provenance;
+    QueuedUrl { depth, seed, hops, ..queued(url.as_str(), keys) }
+}
+
 /// Seeds have 0; then comes depth by depth, in each what pages embed before what they link to. Links beside the content
 /// of a page, where they are told apart, come one later: with what pages of this depth embed, before what they link to.
 fn priority(depth: u16, embedded: bool) -> u8 {

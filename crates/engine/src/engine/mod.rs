@@ -14,7 +14,6 @@ mod address;
 mod admission;
 mod allowance;
 mod answers;
-mod asked_rules;
 mod books;
 pub mod checkpoint;
 mod commons;
@@ -36,6 +35,7 @@ mod open;
 mod pair;
 mod past;
 mod patterns;
+mod prerequisites;
 mod quota;
 mod rechecked;
 pub mod recovery;
@@ -58,7 +58,6 @@ mod support;
 mod texts;
 mod upkeep;
 pub mod values;
-mod waiting;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -101,13 +100,12 @@ use crate::contract::{Fault, Reply};
 use crate::disk::{Disk, Result};
 use crate::frontier::{QueuedUrl, Task};
 use crate::shard::Shard;
-use crate::web::cookies::CookieJars;
 use crate::web::url::{CanonicalUrl, KeyMaker};
 use admission::Admission;
-use asked_rules::AskedRules;
 use checkpoint::Checkpoints;
 use course::Course;
-use login::Logins;
+use login::Sessions;
+use prerequisites::Prerequisites;
 use rendering::Renderings;
 use requests::Requests;
 
@@ -145,12 +143,10 @@ pub struct Engine {
     /// Everything that the crawl has, and the way of what is found into it.
     admission: Admission,
     course: Course,
-    /// Cookies that servers have set.
-    cookies: CookieJars,
-    /// Logins at sites, and their states.
-    logins: Logins,
-    /// Rules of origins that are asked for, or are known to it alone.
-    asked_rules: AskedRules,
+    /// Cookies and logins, by which sites know the crawl.
+    sessions: Sessions,
+    /// Requests that no queue makes, before they are made.
+    prerequisites: Prerequisites,
     /// Pages that are rendered.
     renderings: Renderings,
 }
@@ -238,7 +234,7 @@ impl Engine {
             if !self.requests.take_right() {
                 return Ok(());
             }
-            if self.follow_hop(now, false)? {
+            if self.follow_prerequisite(now, false)? {
                 self.requests.use_right();
                 continue;
             }
@@ -268,7 +264,7 @@ impl Engine {
     /// that back.
     fn request_for_pages(&mut self, now: Time) -> Result<()> {
         while !self.renderings.are_none() && self.requests.may_begin(now) && self.requests.take_right() {
-            if !self.follow_hop(now, true)? {
+            if !self.follow_prerequisite(now, true)? {
                 break;
             }
             self.requests.use_right();
@@ -299,12 +295,14 @@ impl Engine {
         } else {
             // while more has to be granted first, somebody wakes the engine who grants it
             let waits = self.course.quota.waits();
-            let next = self.requests.next_due(|| self.admission.stores.arrival.frontier.next_due(), now);
+            let of_prerequisites = self.prerequisites.next_due();
+            let frontier = &mut self.admission.stores.arrival.frontier;
+            let next = self.requests.next_due(|| frontier.next_due().into_iter().chain(of_prerequisites).min(), now);
             // at the limit of pages, one in flight may leave its place, here or in another engine, which wakes nobody
             let is_taken = self.course.quota.is_taken(self.admission.settings.pages_max);
             let next = next.map(|due| if is_taken { due.max(now + LOOK_AGAIN) } else { due });
             // what is due and has no slot is looked at again soon, whatever holds pages back
-            let of_pages = self.requests.next_resource_due().filter(|_| !self.renderings.are_none());
+            let of_pages = self.prerequisites.next_due_of_pages().filter(|_| !self.renderings.are_none());
             let of_pages = of_pages.map(|due| due.max(now + LOOK_AGAIN));
             let next = next.filter(|_| !waits).into_iter().chain(of_pages);
             let next = next.chain(self.linger_due()).chain(self.calendar_due(now));

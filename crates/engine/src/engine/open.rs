@@ -1,6 +1,7 @@
 //! Opening a crawl: a new one, or one that goes on from its last checkpoint.
 
-use super::login::Logins;
+use super::login::Sessions;
+use super::prerequisites::Prerequisites;
 use crate::record::layout::{self, StoreName};
 use crate::web::cookies::CookieJars;
 use std::collections::HashMap;
@@ -8,7 +9,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::admission::Admission;
-use super::asked_rules::AskedRules;
 use super::books::Books;
 use super::checkpoint::{self, Checkpoint, Checkpoints, Last, Sections};
 use super::course::Course;
@@ -207,9 +207,8 @@ impl Engine {
             requests,
             checkpoints,
             course,
-            cookies,
-            logins: Logins::default(),
-            asked_rules: AskedRules::default(),
+            sessions: Sessions::new(cookies),
+            prerequisites: Prerequisites::default(),
             renderings: Renderings::new(rendering),
         };
         engine.settle_quota();

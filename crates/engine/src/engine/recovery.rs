@@ -17,9 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Engine;
-use super::discovery::queued;
+use super::discovery::{queued, resource_url};
 use super::recrawl::Answer;
-use super::rendering::resource_url;
 use super::start_reads::{StartProgress, StartReads};
 use super::stores::{Arrival, known_by};
 use super::values::{Robots, RobotsAnswer, Term};

@@ -99,7 +99,7 @@ impl Engine {
             superseded.append(&mut cut.superseded);
             cut.state
         });
-        sections.cookies = self.cookies.to_bytes();
+        sections.cookies = self.sessions.cookies_to_bytes();
         sections.rendering = self.renderings.to_bytes();
         let dir = &self.admission.home.dir;
         let exchange = self.admission.exchange.as_mut().map(|exchange| exchange.cut(number, idle, dir)).transpose()?;

@@ -33,10 +33,12 @@
 mod route;
 mod visits;
 
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::books::Books;
-use super::discovery::Discovery;
+use super::discovery::{Discovery, queued};
 use super::exchange::Exchange;
 use super::recrawl::Recrawls;
 use super::rule::{rule_of, session_rule};
@@ -52,7 +54,7 @@ use crate::container::{Container, KeyPlace, KeyRecord, Referrer, Stored as Store
 use crate::contract::{Findings, Processed, Target};
 use crate::disk::Result;
 use crate::fingerprint::Fingerprint;
-use crate::frontier::QueuedUrl;
+use crate::frontier::{Asked, NameAnswer, QueuedUrl};
 use crate::outcome::{Cause, Reason, Verdict, judge_answer};
 use crate::web::html::LinkKind;
 use crate::web::scope::Scope;
@@ -289,6 +291,72 @@ impl Admission {
             }
         }
         Ok(())
+    }
+
+    /// The addresses of the host of `url`, as far as nobody has to be asked for them at `now`.
+    pub(super) fn known_addresses(&mut self, url: &CanonicalUrl, now: Time) -> Option<NameAnswer> {
+        let literal = url.host().parse::<IpAddr>().ok().or(url.literal_address());
+        let said = literal.map(|literal| Arc::from([literal])).or_else(|| self.settings.hosts.get(url.host()));
+        if let Some(addresses) = said {
+            return Some(NameAnswer::Found(addresses));
+        }
+        let stored = self.stores.dns.peek(self.home.keys.keys(url).host)?;
+        stored.fresh_since(now, self.stores.arrival.anew).map(|(answer, _)| answer.clone())
+    }
+
+    /// The host of `url`, which is asked on behalf of others than its queue.
+    pub(super) fn asked_host(&self, url: &CanonicalUrl) -> Asked {
+        let keys = self.home.keys.keys(url);
+        Asked {
+            origin: keys.origin,
+            name: keys.host,
+            is_foreign: !self.home.shard.owns(keys.domain),
+            politeness: self.stores.arrival.frontier.pacing().politeness_for(url.host()),
+        }
+    }
+
+    /// A request for `url` that no queue has made is over: the host where it went rests now.
+    pub(super) fn end_prerequisite(&mut self, url: &CanonicalUrl, duration: Duration) {
+        let asked = self.asked_host(url);
+        let arrival = &mut self.stores.arrival;
+        arrival.frontier.end_prerequisite(asked, duration, arrival.now);
+    }
+
+    /// A request for the robots.txt of `origin`, at `url`, is over. If it followed a redirect, the host where it led
+    /// rests now.
+    pub(super) fn end_robots(&mut self, redirects: u8, origin: Fingerprint, url: &CanonicalUrl, duration: Duration) {
+        if redirects > 0 {
+            self.end_prerequisite(url, duration);
+        }
+        let at = || self.home.keys.keys(url).origin;
+        debug_assert!(redirects > 0 || at() == origin, "the first request for robots.txt goes to its own origin");
+    }
+
+    /// Returns whether the page of `url`, which another one embeds, is in the archive already because a rendering asked
+    /// for it.
+    pub(super) fn has_as_resource(&self, url: &QueuedUrl) -> Result<bool> {
+        if self.recrawls.is_some() || url.forced || url.attempts > 0 || url.hops.embeds() == 0 {
+            return Ok(false);
+        }
+        let newest = self.container.newest(url.key, &url.url)?;
+        // a frame has links of its own, which a rendering of it may find
+        let is_frame = |newest: &KeyRecord| newest.mime.eq_ignore_ascii_case("text/html");
+        let is_it = |newest: &KeyRecord| newest.of_rendering && newest.status < 400 && !newest.truncated;
+        Ok(newest.is_some_and(|newest| is_it(&newest) && !is_frame(&newest)))
+    }
+
+    /// The page that led here, if an answer that has set a new cookie leads back to it: it looks different now.
+    pub(super) fn led_back(&self, processed: &Processed) -> Option<QueuedUrl> {
+        let Target::Page { url, .. } = &processed.job.target else { return None };
+        let (target, keys) = processed.findings.redirect.as_ref()?;
+        let came_from = processed.job.via.url().and_then(|via| CanonicalUrl::parse(via).ok())?;
+        let is_back = self.home.keys.keys(&came_from).key == keys.key && keys.key != url.key;
+        // a page of another shard is asked for there
+        let is_back = is_back && self.home.shard.owns(keys.domain);
+        let hops = url.hops.then('R');
+        let (priority, depth, seed, via) = (url.priority, url.depth, url.seed, url.via);
+        let first = queued(target.as_str(), *keys);
+        is_back.then_some(QueuedUrl { priority, depth, hops, seed, via, attempts: 1, ..first })
     }
 
     /// A body that was interrupted is stored once, and again only where an attempt brought more of it: what is stored

@@ -1,11 +1,14 @@
 //! Answers of the network: each answer and each failure in one event, as a transaction.
 //!
 //! What is alike for all of them is here: the request has ended, is counted and logged, its records go to the archive.
-//! Then the ways part: [`pages`], [`robots`], and [`names`] for what the name servers say. Whatever an answer brings,
+//! Then the ways part: [`pages`] and [`renderings`] of them, [`robots`], [`prerequisites`], and [`names`] for what the
+//! name servers say. Whatever an answer brings,
 //! the frontier hears of it last: only then is its host free for the next request.
 
 mod names;
 mod pages;
+mod prerequisites;
+mod renderings;
 mod robots;
 
 use super::Engine;
@@ -26,18 +29,15 @@ impl Engine {
                 processed.rendered = Some(rendered);
                 (worker, false)
             }
-            None => (self.received(&processed), self.keep_cookies(&processed)),
+            None => {
+                let worker = self.received(&processed);
+                (worker, self.sessions.keep_cookies(&processed, &self.admission.settings))
+            }
         };
-        if matches!(processed.job.target, Target::Resource { .. }) {
-            return self.resource_answered(processed, worker);
+        if processed.job.target.is_errand() {
+            return self.prerequisite_answered(processed, worker);
         }
-        if matches!(processed.job.target, Target::Login { .. }) {
-            return self.login_answered(processed, worker);
-        }
-        if matches!(processed.job.target, Target::Robots { for_others: true, .. }) {
-            return self.errand_answered(processed, worker);
-        }
-        if self.is_turned_away(&processed, has_new_cookie) {
+        if self.sessions.turn_away(&processed, has_new_cookie, &self.admission.settings) {
             return self.page_turned_away(processed, worker);
         }
         if processed.to_render.is_some() {
@@ -50,12 +50,12 @@ impl Engine {
         // a first visit is none to speak of
         let note = compared.as_ref().filter(|_| processed.job.past.is_some()).and_then(Compared::note);
         self.admission.books.log_answer(&processed, &stored, note, worker)?;
-        let back = has_new_cookie.then(|| self.led_back(&processed)).flatten();
+        let back = has_new_cookie.then(|| self.admission.led_back(&processed)).flatten();
         let findings = std::mem::replace(&mut processed.findings, Findings::none());
         match &processed.job.target {
             Target::Page { .. } => {
                 self.page_answered(processed, findings, compared, &stored)?;
-                back.map_or(Ok(()), |page| self.ask_again(page))
+                back.map_or(Ok(()), |page| self.admission.stores.arrival.ask_again(page))
             }
             Target::Robots { redirects, .. } => {
                 // a redirect leads to the address of another host
@@ -104,16 +104,15 @@ impl Engine {
         }
         let moved = matches!(failed.job.target, Target::Robots { redirects: 1.., .. });
         let blame = if moved { HostFault::RobotsMoved(failed.cause) } else { HostFault::Host(failed.cause) };
-        if !failed.job.target.is_errand() {
+        let is_prerequisite = failed.job.target.is_errand();
+        if !is_prerequisite {
             self.admission.stores.arrival.frontier.active_mut().blame(failed.job.host, blame);
         }
         tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
         match failed.job.target {
+            _ if is_prerequisite => self.prerequisite_not_answered(failed, worker),
             Target::Page { .. } => self.page_failed(failed, worker),
-            Target::Robots { for_others: true, .. } => self.errand_failed(&failed, worker),
-            Target::Robots { .. } => self.robots_not_answered(failed, worker),
-            Target::Login { .. } => self.login_not_answered(failed, worker),
-            Target::Resource { .. } => self.resource_not_answered(failed, worker),
+            _ => self.robots_not_answered(failed, worker),
         }
     }
 
@@ -121,7 +120,7 @@ impl Engine {
     fn fetch(&mut self, job: FetchJob, now: Time) {
         let mut job = self.admission.settings.directed(job);
         if let Some(settings) = self.admission.settings.settings_of(&job) {
-            job.cookie = self.cookie_for(&job.target, &job.url, &settings);
+            job.cookie = self.sessions.cookie_for(&job.target, &job.url, &settings);
         }
         let contact = self.admission.stores.arrival.frontier.active().contact_of(job.host);
         self.requests.begin_fetch(&job, contact, now);

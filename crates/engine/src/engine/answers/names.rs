@@ -56,7 +56,10 @@ impl Engine {
             }
         }
         let now = self.admission.stores.arrival.now;
-        self.hop_resolved(host, name, answer.as_ref().map(|(list, _)| list).map_err(|unresolved| unresolved.cause))?;
+        let of_prerequisite = answer.as_ref().map(|(list, _)| list).map_err(|unresolved| unresolved.cause);
+        if let Some(failed) = self.prerequisites.resolved(host, name, of_prerequisite) {
+            self.not_requested(failed)?;
+        }
         let (answer, mut until) = match answer {
             Ok((addresses, expires)) => (NameAnswer::Found(addresses), expires),
             Err(Unresolved { failure, valid_for, .. }) => {

@@ -9,13 +9,14 @@ use crate::contract::{CookieUse, FetchFailed, FetchJob, Findings, Processed, Tar
 use crate::disk::Result;
 use crate::engine::books::oddity_of;
 use crate::engine::login::Entrance;
+use crate::engine::prerequisites::Prerequisite;
 use crate::engine::recrawl::Compared;
 use crate::engine::seeds::SeedStatus;
 use crate::engine::session_params::SessionParams;
 use crate::engine::{Engine, is_of_seed, queued_url};
 use crate::frontier::{Feedback, HostId, Permit, QueuedUrl};
 use crate::outcome::{
-    LAST_ATTEMPT_CODE, Reason, Verdict, blame_of_answer, blame_of_failure, judge_answer, judge_failure,
+    HostFault, LAST_ATTEMPT_CODE, Reason, Verdict, blame_of_answer, blame_of_failure, judge_answer, judge_failure,
 };
 
 impl Engine {
@@ -35,16 +36,24 @@ impl Engine {
             return self.admission.collect_met();
         }
         if self.admission.stores.session_params.copies(&url).is_some() && !SessionParams::is_sample(&url) {
-            return self.turn_back(host, url, Reason::SessionParam, now);
+            return self.admission.stores.arrival.turn_back(host, url, Reason::SessionParam, now);
         }
         let at = queued_url(&url.url);
         let settings = self.admission.settings.request_settings(&at);
-        let sessions = match self.enter(settings.as_deref(), host, &url, now) {
+        let sessions = match self.sessions.enter(settings.as_deref(), host, &url, now) {
             Entrance::Open(sessions) => sessions,
+            Entrance::Begin { first, until } => {
+                self.want(Prerequisite::Login(first));
+                return self.admission.stores.arrival.frontier.put_back(host, until, now);
+            }
             Entrance::Wait(until) => return self.admission.stores.arrival.frontier.put_back(host, until, now),
             Entrance::Later(until) => return self.admission.stores.arrival.frontier.put_aside(host, until, now),
-            Entrance::Unreached(until) => return self.wait_unreached(host, until, now),
-            Entrance::Shut => return self.turn_back(host, url, Reason::Login, now),
+            Entrance::Unreached(until) => {
+                let frontier = &mut self.admission.stores.arrival.frontier;
+                frontier.active_mut().fall_silent(host, HostFault::Login);
+                return frontier.put_back(host, until, now);
+            }
+            Entrance::Shut => return self.admission.stores.arrival.turn_back(host, url, Reason::Login, now),
         };
         let Some(past) = self.admission.begin_visit(&url)? else {
             let arrival = &mut self.admission.stores.arrival;
@@ -59,13 +68,14 @@ impl Engine {
             (arrival.again, arrival.duplicate) = (arrival.again.saturating_sub(1), arrival.duplicate + 1);
             return arrival.frontier.withdraw(host, now);
         }
-        if self.has_as_resource(&url)? {
+        if self.renders() && self.admission.has_as_resource(&url)? {
             let of_embeds = self.admission.scope.is_requisite(url.hops.embeds());
             self.admission.books.statistics.pages_stored += 1;
             self.admission.books.statistics.requisites_stored += u64::from(of_embeds);
             return self.admission.stores.arrival.frontier.withdraw(host, now);
         }
-        let render = self.render_wish(settings.as_deref(), &url);
+        let mode = self.render_mode(settings.as_deref());
+        let render = self.renderings.wish(mode, &url, &self.admission);
         let condition = match &past {
             // what has not changed cannot be rendered; what is embedded hardly is
             _ if render.is_settled() && url.hops.embeds() == 0 => None,

@@ -8,7 +8,7 @@ use crate::container::{Referrer, Stored as StoredPage};
 use crate::contract::{FetchFailed, FetchJob, Findings, Processed, RenderWish, Target};
 use crate::disk::Result;
 use crate::engine::Engine;
-use crate::engine::asked_rules::{Turn, robots_txt};
+use crate::engine::prerequisites::{Turn, robots_txt};
 use crate::engine::values::{Robots, RobotsAnswer as Stored, Term};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{HostId, Provenance, RobotsAnswer};
@@ -34,7 +34,7 @@ impl Engine {
             let expires = self.admission.stores.arrival.now + self.admission.settings.robots_cache;
             return self.tell_rules(host, RobotsAnswer::Rules { rules, expires, duration: Duration::ZERO, bytes: 0 });
         }
-        match self.queue_asks(key, host) {
+        match self.prerequisites.turn_of_queue(key, host, self.admission.stores.arrival.now) {
             Turn::Ask => {}
             Turn::Wait => {
                 // the request is made by another, and must find the place that the queue has taken at the host
@@ -97,7 +97,7 @@ impl Engine {
         stored: &StoredPage,
     ) -> Result<()> {
         if let Target::Robots { redirects, key, .. } = processed.job.target {
-            self.end_hop(redirects, key, &processed.job.url, processed.response.duration);
+            self.admission.end_robots(redirects, key, &processed.job.url, processed.response.duration);
         }
         let redirect = findings.redirect.as_ref().map(|(target, _)| target.clone());
         match self.follow_robots(&processed, redirect) {
@@ -123,7 +123,8 @@ impl Engine {
         let via = job.via.url().unwrap_or(job.url.as_str()).to_owned();
         let (origin, redirects) = (origin.clone(), redirects + 1);
         let hop = Target::Robots { origin, key: *key, redirects, provenance, for_others: *for_others };
-        self.add_hop(job.host, hop, Referrer::Url(via), target, addresses);
+        let now = self.admission.stores.arrival.now;
+        self.prerequisites.redirect(job.host, hop, Referrer::Url(via), target, addresses, now);
         true
     }
 
@@ -233,7 +234,7 @@ impl Engine {
         self.admission.books.log_failure(&failed, failed.failure.code(), worker)?;
         let FetchFailed { job, duration, failure, .. } = failed;
         let Target::Robots { origin, key, redirects, .. } = job.target else { return Ok(()) };
-        self.end_hop(redirects, key, &job.url, duration);
+        self.admission.end_robots(redirects, key, &job.url, duration);
         let is_guess = !self.admission.books.seeds.guesses_at(&origin)?.is_empty();
         if failure == Failure::PrivateAddress && redirects == 0 && !is_guess {
             // an address as a host: no name server was asked who would have said so before

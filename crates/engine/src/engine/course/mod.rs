@@ -176,7 +176,7 @@ impl Engine {
     pub(super) fn may_begin_page(&mut self, now: Time) -> bool {
         let is_reserved = self.course.quota.reserve(self.admission.settings.pages_max);
         if !is_reserved {
-            let has_use = self.admission.stores.arrival.frontier.has_ready(now) || self.requests.has_hop_due(now);
+            let has_use = self.admission.stores.arrival.frontier.has_ready(now) || self.prerequisites.are_due(now);
             self.course.quota.wait(has_use);
         }
         is_reserved

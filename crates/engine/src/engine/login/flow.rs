@@ -4,24 +4,18 @@
 //! [robots.txt] ─► page with the form ─► form ─► redirects ─► the sign of success
 //!                                  JSON ─┘
 //! ```
-//! The steps wait among the hops (`requests::hops`), which know how a request waits for its turn that is made for the
-//! sake of others. A robots.txt is asked for where nobody knows it (`asked_rules`).
+//! The steps are [prerequisites](crate::engine::prerequisites), which know how a request waits that is made for others.
+//! What follows from the answer to each is said here.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Patience;
-use crate::container::{Referrer, Stored as StoredPage};
-use crate::contract::{
-    FetchFailed, FetchJob, LoginFindings, LoginPlan, LoginStep, Message, Processed, Submission, Target,
-};
-use crate::disk::Result;
-use crate::engine::Engine;
-use crate::engine::asked_rules::{Known, Waiter};
-use crate::engine::waiting::{Login, WaitingStep};
+use super::{Patience, Sessions};
+use crate::contract::{FetchJob, LoginFindings, LoginPlan, LoginStep, Message, Processed, Submission, Target};
+use crate::engine::admission::Admission;
+use crate::engine::prerequisites::{Login, LoginRequest, NoWay};
 use crate::frontier::{HostId, Provenance};
 use crate::web::login::Told;
-use crate::web::robots::RobotsRules;
 use crate::web::secret::Secret;
 use crate::web::url::CanonicalUrl;
 
@@ -48,71 +42,23 @@ struct StepAnswer {
     findings: Option<Box<LoginFindings>>,
 }
 
-impl Engine {
-    /// A login begins on behalf of a page of `host`.
-    pub(super) fn begin_login(&mut self, host: HostId, plan: Arc<LoginPlan>, provenance: Provenance) {
+impl Sessions {
+    /// The first request of a login, on behalf of a page of `host`.
+    pub(super) fn first_step(host: HostId, plan: Arc<LoginPlan>, provenance: Provenance) -> LoginRequest {
         let step = match &plan.message {
             Message::Form { .. } => LoginStep::Form,
             Message::Json(members) => LoginStep::Submit(json(members)),
         };
         let (url, via) = (plan.url.clone(), plan.url.as_str().to_owned());
-        let login = Login { host, plan, provenance, redirects: 0 };
-        self.take_step(login, step, url, via);
+        LoginRequest { login: Login { host, plan, provenance, redirects: 0 }, step, url, via }
     }
 
-    /// The next request of a login is to go to `url`, if robots.txt has nothing against it.
-    fn take_step(&mut self, login: Login, step: LoginStep, url: CanonicalUrl, via: String) {
-        if !self.admission.settings.obeys_robots(url.host()) {
-            return self.queue_step(login, step, url, via);
-        }
-        match self.rules_for(&url) {
-            Known::Rules(rules) => self.step_by_rules(login, step, url, via, &rules),
-            Known::Unavailable => self.without_rules(&login.plan, &url),
-            Known::Nothing => {
-                let (at, host, provenance) = (url.clone(), login.host, login.provenance.clone());
-                let waiter = Waiter::Login(Box::new(WaitingStep { login, step, url, via }));
-                self.ask_rules(&at, waiter, host, provenance);
-            }
-        }
-    }
-
-    /// The rules of the origin came, or cannot be had, where a step goes.
-    pub(in crate::engine) fn login_rules(&mut self, waiting: WaitingStep, rules: Option<&Arc<RobotsRules>>) {
-        let WaitingStep { login, step, url, via } = waiting;
-        match rules {
-            Some(rules) => self.step_by_rules(login, step, url, via, rules),
-            None => self.without_rules(&login.plan, &url),
-        }
-    }
-
-    fn without_rules(&mut self, plan: &Arc<LoginPlan>, url: &CanonicalUrl) {
-        self.login_unanswered(plan, format!("the robots.txt of {} cannot be had", url.origin()));
-    }
-
-    fn step_by_rules(&mut self, login: Login, step: LoginStep, url: CanonicalUrl, via: String, rules: &RobotsRules) {
-        match rules.allows(url.as_str()) {
-            true => self.queue_step(login, step, url, via),
-            false => {
-                let why = format!("robots.txt forbids {} (obey = false is for sites of your own)", url.as_str());
-                self.login_failed(&login.plan, Failure::Refused(why));
-            }
-        }
-    }
-
-    fn queue_step(&mut self, login: Login, step: LoginStep, url: CanonicalUrl, via: String) {
-        let Login { host, plan, provenance, redirects } = login;
-        let target = Target::Login { plan, step, redirects, provenance };
-        self.add_hop(host, target, Referrer::Url(via), url, None);
-    }
-
-    /// A step was answered.
-    pub(in crate::engine) fn login_answered(&mut self, mut processed: Processed, worker: u32) -> Result<()> {
-        self.admission.books.log_answer(&processed, &StoredPage::nothing(0), Some("login"), worker)?;
-        self.end_step(&processed.job.url, processed.response.duration);
+    /// A step was answered: returns the next one, where the login goes on.
+    pub fn login_answered(&mut self, mut processed: Processed, admission: &Admission) -> Option<LoginRequest> {
         let findings = processed.findings.login.take();
         let redirect = processed.findings.redirect.take().map(|(target, _)| target);
         let FetchJob { host, url, target, .. } = processed.job;
-        let Target::Login { plan, step, redirects, provenance } = target else { return Ok(()) };
+        let Target::Login { plan, step, redirects, provenance } = target else { return None };
         let login = Login { host, plan, provenance, redirects };
         let status = processed.response.status;
         let via = url.as_str().to_owned();
@@ -128,28 +74,58 @@ impl Engine {
         let by_cookie_alone = is_form && status == 200;
         if login.plan.success.is_in(&told) && !by_cookie_alone {
             self.logins.succeeded(&login.plan);
-            return Ok(());
+            return None;
         }
         let answer = StepAnswer { status, redirect, retry_after: processed.retry_after, findings };
-        match self.next_step(&login, is_form, &url, answer) {
-            Ok((step, to)) => {
+        match answer.next_step(&login, is_form, &url) {
+            Ok((step, url)) => {
                 let redirects = login.redirects + u8::from(!matches!(step, LoginStep::Submit(_)));
-                self.take_step(Login { redirects, ..login }, step, to, via);
+                Some(LoginRequest { login: Login { redirects, ..login }, step, url, via })
             }
-            Err(failure) => self.login_failed(&login.plan, failure),
+            Err(failure) => {
+                self.login_failed(&login.plan, failure, admission);
+                None
+            }
         }
-        Ok(())
     }
 
+    /// A step cannot be taken, because of the rules of the origin where it goes.
+    pub fn login_forbidden(&mut self, request: &LoginRequest, by: NoWay, admission: &Admission) {
+        let (plan, url) = (&request.login.plan, &request.url);
+        match by {
+            NoWay::Forbidden => {
+                let why = format!("robots.txt forbids {} (obey = false is for sites of your own)", url.as_str());
+                self.login_failed(plan, Failure::Refused(why), admission);
+            }
+            NoWay::NoRules => {
+                self.login_unanswered(plan, format!("the robots.txt of {} cannot be had", url.origin()), admission);
+            }
+        }
+    }
+
+    /// A step cannot be taken, or was not answered, for a reason that may pass.
+    pub fn login_unanswered(&mut self, plan: &Arc<LoginPlan>, why: String, admission: &Admission) {
+        self.login_failed(plan, Failure::Unanswered { why, retry_after: None }, admission);
+    }
+
+    fn login_failed(&mut self, plan: &Arc<LoginPlan>, failure: Failure, admission: &Admission) {
+        let (now, patience) = (admission.stores.arrival.now, Patience::of(admission));
+        match failure {
+            Failure::Refused(why) => self.logins.refused(plan, &why, patience, now),
+            Failure::Unanswered { why, retry_after } => self.logins.unreached(plan, &why, retry_after, patience, now),
+        }
+    }
+}
+
+impl StepAnswer {
     /// Returns the step and URL that follow from the answer to a request for `url` that is not the last.
     fn next_step(
-        &self,
+        self,
         login: &Login,
         is_form: bool,
         url: &CanonicalUrl,
-        answer: StepAnswer,
     ) -> std::result::Result<(LoginStep, CanonicalUrl), Failure> {
-        let StepAnswer { status, redirect, retry_after, findings } = answer;
+        let StepAnswer { status, redirect, retry_after, findings } = self;
         let home = login.plan.url.origin();
         if status >= 500 || status == 429 {
             let why = format!("{} answered {status}", url.as_str());
@@ -181,47 +157,6 @@ impl Engine {
             LoginStep::Submit(Submission { content_type, referrer: Some(url.clone()), body: Secret::new(body) }),
             action,
         ))
-    }
-
-    /// A step was not answered.
-    pub(in crate::engine) fn login_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
-        self.admission.books.statistics.count_failure(failed.failure);
-        self.admission.books.log_failure(&failed, failed.failure.code(), worker)?;
-        self.end_step(&failed.job.url, failed.duration);
-        let Target::Login { plan, .. } = failed.job.target else { return Ok(()) };
-        self.login_unanswered(&plan, failed.cause.to_string());
-        Ok(())
-    }
-
-    /// A step cannot be taken, for a reason that may pass.
-    pub(in crate::engine) fn login_unanswered(&mut self, plan: &Arc<LoginPlan>, why: String) {
-        self.login_failed(plan, Failure::Unanswered { why, retry_after: None });
-    }
-
-    fn login_failed(&mut self, plan: &Arc<LoginPlan>, failure: Failure) {
-        let (now, give_up) =
-            (self.admission.stores.arrival.now, self.admission.stores.arrival.frontier.pacing().gives_up_after());
-        let patience = Patience { retries: self.admission.settings.retries, give_up };
-        match failure {
-            Failure::Refused(why) => self.logins.refused(plan, &why, patience, now),
-            Failure::Unanswered { why, retry_after } => self.logins.unreached(plan, &why, retry_after, patience, now),
-        }
-    }
-
-    /// Returns whether the URL of `processed` is to be asked for again. This is so if the answer is what a site shows
-    /// to those who are not logged in: then a new login is due. It is also so if the page leads to itself to see
-    /// whether a cookie comes back, which this answer has set, or another one that came in between.
-    pub(in crate::engine) fn is_turned_away(&mut self, processed: &Processed, has_new_cookie: bool) -> bool {
-        let Target::Page { url, .. } = &processed.job.target else { return false };
-        if url.attempts >= self.admission.settings.retries {
-            return false;
-        }
-        if let Some(settings) = processed.job.settings.as_ref().filter(|_| processed.findings.is_logged_out) {
-            self.logins.lost(&settings.logins, processed.job.sessions);
-            return true;
-        }
-        let leads_back = processed.findings.redirect.as_ref().is_some_and(|(_, keys)| keys.key == url.key);
-        leads_back && (has_new_cookie || self.would_send_another_cookie(processed))
     }
 }
 

@@ -1,11 +1,14 @@
-//! Sites that ask for a login: who is logged in, and what a page of theirs waits for.
+//! Sessions at sites: the cookies that their servers have set, and logins where a site asks for one: who is logged in,
+//! and what a page waits for.
+//!
+//! [`Sessions`] makes no request. It says which one is the next of a login, and hears what came of it.
 //!
 //! - A page of a site with logins is asked for only while all of them hold. While one is in progress, it goes back to
 //!   its queue, whose host is left alone for a moment. Until one may be tried again, the page waits by itself: its host
 //!   goes on with pages that need no login.
-//! - A login is a row of requests ([`flow`]): the page with its form, the form, redirects behind it. Each waits for its
-//!   turn at the host where it goes, and for that host's robots.txt, as every other request. They are counted and
-//!   logged, and never archived: their bodies are secret.
+//! - A login is a row of requests ([`flow`]): the page with its form, the form, redirects behind it. Each is a
+//!   [prerequisite](super::prerequisites) of the page. They are counted and logged, and never archived: their bodies
+//!   are secret.
 //! - What is filled in goes to the origin of the login's URL and to no other; redirects elsewhere are not followed.
 //! - An answer that has the sign of a lost session is not stored. Its URL is asked for again behind a new login; as
 //!   often as one that failed, and then it is stored as it comes.
@@ -20,14 +23,13 @@ mod flow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Engine;
-use super::discovery::queued;
+use super::admission::Admission;
+use super::prerequisites::LoginRequest;
+use super::settings::Settings;
 use crate::clock::Time;
 use crate::contract::{CookieUse, LoginPlan, Processed, RequestSettings, Target};
-use crate::disk::Result;
 use crate::frontier::{BACKOFF_MAX, HostId, Provenance, QueuedUrl};
-use crate::outcome::{HostFault, Reason};
-use crate::web::cookies::CookieField;
+use crate::web::cookies::{CookieField, CookieJars};
 use crate::web::url::CanonicalUrl;
 
 /// A page that waits for a login is looked at again after so long.
@@ -41,9 +43,16 @@ const REFUSED_WAIT: Duration = Duration::from_secs(30);
 /// Times that a refused login is tried.
 const REFUSED_MAX: u32 = 2;
 
+/// Cookies and logins, by which sites know the crawl.
+pub(super) struct Sessions {
+    /// Cookies that servers have set.
+    cookies: CookieJars,
+    logins: Logins,
+}
+
 /// The logins of a crawl that were needed so far.
 #[derive(Debug, Default)]
-pub(super) struct Logins(Vec<Session>);
+struct Logins(Vec<Session>);
 
 #[derive(Debug)]
 struct Session {
@@ -89,6 +98,11 @@ enum State {
 pub(super) enum Entrance {
     /// It may, by the sessions of these epochs.
     Open(u32),
+    /// A login begins with this request: its queue is looked at again then.
+    Begin {
+        first: Box<LoginRequest>,
+        until: Time,
+    },
     /// A login is in progress: its queue is looked at again then.
     Wait(Time),
     /// A login may be tried again then, and not before.
@@ -96,6 +110,13 @@ pub(super) enum Entrance {
     /// The same, and it could not be reached for so long that the page's host is as good as one that never answered.
     Unreached(Time),
     Shut,
+}
+
+impl Patience {
+    fn of(admission: &Admission) -> Patience {
+        let give_up = admission.stores.arrival.frontier.pacing().gives_up_after();
+        Patience { retries: admission.settings.retries, give_up }
+    }
 }
 
 impl Logins {
@@ -179,16 +200,25 @@ impl Session {
     }
 }
 
-impl Engine {
+impl Sessions {
+    /// Nobody is logged in, but `cookies` are there.
+    pub fn new(cookies: CookieJars) -> Sessions {
+        Sessions { cookies, logins: Logins::default() }
+    }
+
+    /// Takes in cookies that the operator gives.
+    pub fn fill(&mut self, settings: &Settings) {
+        settings.sites.iter().for_each(|sites| self.cookies.fill(sites.cookies()));
+    }
+
+    /// Encodes the cookies for a checkpoint.
+    pub fn cookies_to_bytes(&self) -> Vec<u8> {
+        self.cookies.to_bytes()
+    }
+
     /// Returns whether pages with `settings` may be asked for; where a login is needed first, it begins on behalf of
     /// `page`.
-    pub(super) fn enter(
-        &mut self,
-        settings: Option<&RequestSettings>,
-        host: HostId,
-        page: &QueuedUrl,
-        now: Time,
-    ) -> Entrance {
+    pub fn enter(&mut self, settings: Option<&RequestSettings>, host: HostId, page: &QueuedUrl, now: Time) -> Entrance {
         let plans = settings.map_or(&[][..], |settings| &settings.logins);
         let mut epochs = 0;
         for plan in plans {
@@ -201,36 +231,20 @@ impl Engine {
                 State::Out(from) if from > now => return Entrance::Later(from),
                 State::Out(_) => {
                     session.state = State::UnderWay;
-                    let plan = plan.clone();
                     let provenance = Provenance { depth: page.depth, seed: page.seed, hops: page.hops.then('P') };
-                    self.begin_login(host, plan, provenance);
-                    return Entrance::Wait(now + LOOK_AGAIN);
+                    let first = Box::new(Sessions::first_step(host, plan.clone(), provenance));
+                    return Entrance::Begin { first, until: now + LOOK_AGAIN };
                 }
             }
         }
         Entrance::Open(epochs)
     }
 
-    /// A page of a site whose login cannot be reached, and may be tried again at `until`.
-    pub(super) fn wait_unreached(&mut self, host: HostId, until: Time, now: Time) -> Result<()> {
-        let frontier = &mut self.admission.stores.arrival.frontier;
-        frontier.active_mut().fall_silent(host, HostFault::Login);
-        frontier.put_back(host, until, now)
-    }
-
-    /// Drops a page whose turn has come: its site's login failed for good, or it is a copy.
-    pub(super) fn turn_back(&mut self, host: HostId, url: QueuedUrl, reason: Reason, now: Time) -> Result<()> {
-        let arrival = &mut self.admission.stores.arrival;
-        arrival.frontier.withdraw(host, now)?;
-        arrival.dropped.push((url, reason));
-        Ok(())
-    }
-
     /// Keeps the cookies that an answer sets, where its site's are kept; says whether any is new.
-    pub(super) fn keep_cookies(&mut self, processed: &Processed) -> bool {
+    pub fn keep_cookies(&mut self, processed: &Processed, settings: &Settings) -> bool {
         let job = &processed.job;
         let is_login = matches!(job.target, Target::Login { .. });
-        let of_site = self.admission.settings.settings_of(job).map_or(CookieUse::Off, |settings| settings.cookies);
+        let of_site = settings.settings_of(job).map_or(CookieUse::Off, |settings| settings.cookies);
         if !is_login && of_site == CookieUse::Off {
             return false;
         }
@@ -238,43 +252,33 @@ impl Engine {
         self.cookies.keep(&job.url, set.map(|(_, value)| &**value), is_login || of_site == CookieUse::Secret)
     }
 
-    /// The page that led here, if an answer that has set a new cookie leads back to it: it looks different now.
-    pub(super) fn led_back(&self, processed: &Processed) -> Option<QueuedUrl> {
-        let Target::Page { url, .. } = &processed.job.target else { return None };
-        let (target, keys) = processed.findings.redirect.as_ref()?;
-        let came_from = processed.job.via.url().and_then(|via| CanonicalUrl::parse(via).ok())?;
-        let is_back = self.admission.home.keys.keys(&came_from).key == keys.key && keys.key != url.key;
-        // a page of another shard is asked for there
-        let is_back = is_back && self.admission.home.shard.owns(keys.domain);
-        let hops = url.hops.then('R');
-        let (priority, depth, seed, via) = (url.priority, url.depth, url.seed, url.via);
-        let first = queued(target.as_str(), *keys);
-        is_back.then_some(QueuedUrl { priority, depth, hops, seed, via, attempts: 1, ..first })
-    }
-
-    /// Asks once more for a page that is known.
-    pub(super) fn ask_again(&mut self, url: QueuedUrl) -> Result<()> {
-        let arrival = &mut self.admission.stores.arrival;
-        arrival.again += 1;
-        arrival.frontier.push(url, arrival.now)
-    }
-
-    /// Returns whether the request of `processed`, made now, would send another cookie than it did.
-    fn would_send_another_cookie(&mut self, processed: &Processed) -> bool {
-        let job = &processed.job;
-        let settings = self.admission.settings.settings_of(job);
-        settings.is_some_and(|settings| self.cookie_for(&job.target, &job.url, &settings) != job.cookie)
-    }
-
     /// Returns what a request sends as `Cookie`.
-    pub(super) fn cookie_for(
-        &mut self,
-        target: &Target,
-        url: &CanonicalUrl,
-        of: &RequestSettings,
-    ) -> Option<CookieField> {
+    pub fn cookie_for(&mut self, target: &Target, url: &CanonicalUrl, of: &RequestSettings) -> Option<CookieField> {
         let is_login = matches!(target, Target::Login { .. });
         let hears_secrets = is_login || of.cookies == CookieUse::Secret;
         (is_login || of.cookies != CookieUse::Off).then(|| self.cookies.header(url, hears_secrets)).flatten()
+    }
+
+    /// Returns whether the URL of `processed` is to be asked for again. This is so if the answer is what a site shows
+    /// to those who are not logged in: then a new login is due. It is also so if the page leads to itself to see
+    /// whether a cookie comes back, which this answer has set, or another one that came in between.
+    pub fn turn_away(&mut self, processed: &Processed, has_new_cookie: bool, settings: &Settings) -> bool {
+        let Target::Page { url, .. } = &processed.job.target else { return false };
+        if url.attempts >= settings.retries {
+            return false;
+        }
+        if let Some(settings) = processed.job.settings.as_ref().filter(|_| processed.findings.is_logged_out) {
+            self.logins.lost(&settings.logins, processed.job.sessions);
+            return true;
+        }
+        let leads_back = processed.findings.redirect.as_ref().is_some_and(|(_, keys)| keys.key == url.key);
+        leads_back && (has_new_cookie || self.would_send_another_cookie(processed, settings))
+    }
+
+    /// Returns whether the request of `processed`, made now, would send another cookie than it did.
+    fn would_send_another_cookie(&mut self, processed: &Processed, settings: &Settings) -> bool {
+        let job = &processed.job;
+        let settings = settings.settings_of(job);
+        settings.is_some_and(|settings| self.cookie_for(&job.target, &job.url, &settings) != job.cookie)
     }
 }

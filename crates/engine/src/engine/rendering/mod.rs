@@ -54,8 +54,9 @@ mod shape;
 
 use std::collections::{BTreeMap, HashMap};
 
-pub(super) use asks::resource_url;
+pub(super) use asks::Verdict as AskVerdict;
 pub use decide::{RenderPatterns, Verdict as RenderVerdict};
+pub(super) use pages::EndedPage;
 
 use serde::{Deserialize, Serialize};
 

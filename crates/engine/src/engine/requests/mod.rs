@@ -11,7 +11,6 @@
 //! - Nothing of this is in a checkpoint: a crawl that is started again makes requests.
 
 mod auto;
-mod hops;
 mod limits;
 mod pool;
 mod slots;
@@ -29,7 +28,6 @@ use crate::contract::{FetchJob, Lease, Target};
 use crate::frontier::{Contact, HostId};
 use crate::record::Workers;
 use auto::Kind;
-use hops::Hop;
 use pool::OwnSlots;
 
 /// Requests in progress on the network, and what holds others back.
@@ -47,8 +45,6 @@ pub(super) struct Requests {
     lease: Option<Arc<dyn Lease>>,
     /// The right to one request, taken and not used yet: until everything is looked at that could use it.
     has_right: bool,
-    /// Redirects of robots.txt that wait for their turn.
-    hops: Vec<Hop>,
     /// No request is made until somebody says so.
     is_paused: bool,
     /// No request is made before the checkpoint of this number is durable.
@@ -74,7 +70,6 @@ impl Requests {
             lease,
             limited_until: Time::ZERO,
             has_right: false,
-            hops: Vec::new(),
             is_paused: false,
             held_until: 0,
             rng,
@@ -242,27 +237,16 @@ impl Requests {
         now < self.limited_until
     }
 
-    /// Returns when the next request may begin, of which the frontier says that it is due at `due`.
+    /// Returns when the next request may begin, of which those who want it say that it is due at `due`.
     pub fn next_due(&self, due: impl FnOnce() -> Option<Time>, now: Time) -> Option<Time> {
-        let own = |due: Option<Time>| due.into_iter().chain(self.next_hop_due()).min();
         let next = match self.slots.ask(now) {
-            true => own(due()),
+            true => due(),
             // anyone who is due has to wait for an answer, or until a request is slow
             false if !self.slots.are_shared() => self.slots.free_at(now),
             // or to be woken by another engine; who is due later has to ask then
-            false => self.slots.free_at(now).into_iter().chain(own(due()).filter(|&due| due > now)).min(),
+            false => self.slots.free_at(now).into_iter().chain(due().filter(|&due| due > now)).min(),
         };
         next.map(|next| next.max(self.limited_until))
-    }
-
-    /// True if a hop may be followed now.
-    pub fn has_hop_due(&self, now: Time) -> bool {
-        self.next_hop_due().is_some_and(|due| due <= now)
-    }
-
-    /// Returns when a hop may be followed.
-    fn next_hop_due(&self) -> Option<Time> {
-        self.hops.iter().map(|hop| hop.due).min().filter(|&due| due < Time::MAX)
     }
 
     /// Returns a seed for the ids of records that nobody has to know again.

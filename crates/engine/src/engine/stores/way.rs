@@ -29,7 +29,7 @@ use crate::engine::is_of_seed;
 use crate::engine::patterns::PatternBudget;
 use crate::engine::values::{Addresses, Robots, RobotsAnswer};
 use crate::fingerprint::Fingerprint;
-use crate::frontier::{Frontier, Known, NameAnswer, QueuedUrl};
+use crate::frontier::{Frontier, HostId, Known, NameAnswer, QueuedUrl};
 use crate::outcome::Reason;
 use std::collections::{HashMap, HashSet};
 
@@ -362,6 +362,25 @@ impl Arrival {
     /// The part of the URLs linked so far that was new.
     pub(super) fn new_part(&self) -> f64 {
         (1 + self.unique) as f64 / (1 + self.unique + self.duplicate) as f64
+    }
+
+    /// Asks once more for a page that is known.
+    pub(in crate::engine) fn ask_again(&mut self, url: QueuedUrl) -> Result<()> {
+        self.again += 1;
+        self.frontier.push(url, self.now)
+    }
+
+    /// Drops a page whose turn has come: its site's login failed for good, or it is a copy.
+    pub(in crate::engine) fn turn_back(
+        &mut self,
+        host: HostId,
+        url: QueuedUrl,
+        reason: Reason,
+        now: Time,
+    ) -> Result<()> {
+        self.frontier.withdraw(host, now)?;
+        self.dropped.push((url, reason));
+        Ok(())
     }
 
     /// A URL that passed the stores. A host that is active has answers of its own, which are not older.
