@@ -198,7 +198,7 @@ fn crawl(
     let Word::Replay = line.tell(Told::Opened(past))? else { unreachable!("{ORDER}") };
     run.engine.take_notes()?;
     let replayed = run.replay()?;
-    let Word::Admit(admission) = line.tell(Told::Replayed(replayed, run.engine.round_wanted()))? else {
+    let Word::Admit(admission) = line.tell(Told::Replayed(replayed, run.engine.seeder().round_wanted()))? else {
         unreachable!("{ORDER}")
     };
     let admitted = run.admit(admission)?;

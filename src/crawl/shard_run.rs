@@ -129,11 +129,11 @@ impl ShardRun {
     pub fn admit(&mut self, admission: Admission) -> Result<Admitted, CrawlError> {
         let engine = &mut self.engine;
         Ok(match admission {
-            Admission::Again(round) => Admitted::Again(engine.refetch_listed_in(round)?),
+            Admission::Again(round) => Admitted::Again(engine.seeder().refetch_listed_in(round)?),
             Admission::Listed => {
-                let again = engine.refetch_unresolved()?;
-                engine.admit_listed();
-                engine.fetch_listed_again()?;
+                let again = engine.seeder().refetch_unresolved()?;
+                engine.seeder().admit_listed();
+                engine.from_shards().fetch_listed_again()?;
                 Admitted::Listed(again)
             }
         })

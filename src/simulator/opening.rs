@@ -106,7 +106,7 @@ impl Machine {
             accounts.push(member.engine.accounts());
         }
         for member in &mut members {
-            member.engine.admit_listed();
+            member.engine.seeder().admit_listed();
         }
         let done = self.archived()?;
         let seen = self.network().log.len();

@@ -135,7 +135,7 @@ impl Crawl {
         let mut run = open_without_seeds(self.web.clone(), self.dir.path(), &self.catalog, self.now);
         let urls: Vec<String> = paths.iter().map(|path| format!("http://h0.test{path}")).collect();
         let (seeds, _) = parse_seeds(urls.join("\n").as_bytes());
-        assert_eq!(run.engine.refetch(&seeds).unwrap().seeds, paths.len() as u64);
+        assert_eq!(run.engine.seeder().refetch(&seeds).unwrap().seeds, paths.len() as u64);
         self.finish(run)
     }
 
@@ -221,7 +221,7 @@ fn a_visit_that_is_due_reads_no_content_of_the_archive() {
     let web = Rc::new(site());
     web.until_fresh.set(false);
     let mut run = try_open(web.clone(), memory.disk(), dir, Arc::<MemoryCatalog>::default(), START).unwrap();
-    run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
+    run.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
     assert_eq!(run.go_until(|run| run.clock.now() >= START + HOUR), None);
     let reads = Arc::new(Mutex::new(Vec::new()));
     let seen = reads.clone();

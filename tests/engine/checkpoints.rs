@@ -86,7 +86,7 @@ fn n02_a_checkpoint_of_stores_with_thousands_of_buckets_puts_no_blob_into_the_ca
     let open = |start| {
         let catalog: Arc<dyn Catalog> = Arc::new(SledCatalog::open(&path).unwrap());
         let mut run = try_open(Rc::new(ManyBuckets), Disk::real(), dir.path(), catalog, start).unwrap();
-        run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
+        run.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
         run
     };
     let assert_small = || {

@@ -84,7 +84,7 @@ impl State {
     pub(super) fn when(clean: bool, reached: impl Fn(&SimulatedDisk, usize) -> bool) -> State {
         let (disk, catalog) = (SimulatedDisk::default(), Arc::new(MemoryCatalog::default()));
         let mut run = try_open(Rc::new(Resting), disk.disk(), Path::new(DIR), catalog.clone(), START).unwrap();
-        run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
+        run.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
         assert_eq!(run.go_until(|run| reached(&disk, run.record.borrow().requests.len())), None);
         if clean {
             run.engine.handle(Event::Stop(StopBy::Signal)).unwrap();
@@ -160,7 +160,7 @@ fn go_on(state: &State) -> Result<(), Fault> {
         OpenError::Disk(error) => Fault::Disk(error),
         error => Fault::Other(error.to_string()),
     })?;
-    run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None)?;
+    run.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None)?;
     if run.try_go_until(|_| false)? != Some(Finish::Complete) {
         return Err(Fault::Other("it ended otherwise".to_owned()));
     }
@@ -304,7 +304,7 @@ fn c9_the_same_checkpoint_restored_twice_gives_the_same_requests_and_the_same_di
         let restored = || {
             let (disk, catalog) = (SimulatedDisk::holding(&state.files), state.catalog());
             let mut run = try_open(Rc::new(Resting), disk.disk(), Path::new(DIR), catalog.clone(), state.now).unwrap();
-            run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
+            run.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
             assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
             let requests = run.requests();
             (requests, State::of(&disk, &*catalog, run.clock.now()))

@@ -97,7 +97,7 @@ impl Runs {
             false => open_at(web, self.dir.path(), &self.catalog, self.now),
             true => {
                 let mut run = open_without_seeds(web, self.dir.path(), &self.catalog, self.now);
-                run.engine.refetch(&parse_seeds(SEED.as_bytes()).0).unwrap();
+                run.engine.seeder().refetch(&parse_seeds(SEED.as_bytes()).0).unwrap();
                 run
             }
         };

@@ -339,7 +339,7 @@ fn open(dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
 
 fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
     let mut run = open_without_seeds(web, dir, catalog, start);
-    run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
+    run.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
     run
 }
 

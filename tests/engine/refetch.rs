@@ -111,7 +111,7 @@ impl Crawl {
         let mut run = self.unseeded();
         let (seeds, problems) = parse_seeds(seeds.join("\n").as_bytes());
         assert_eq!(problems, SeedProblems::default());
-        let refetch = run.engine.refetch(&seeds).unwrap();
+        let refetch = run.engine.seeder().refetch(&seeds).unwrap();
         (run, refetch)
     }
 
@@ -494,7 +494,7 @@ fn a_body_that_broke_off_in_an_earlier_round_does_not_stand_for_one_of_this_roun
     let now = run.clock.now();
     drop(run);
     let mut run = open_without_seeds(web.clone(), dir.path(), &catalog, now);
-    run.engine.refetch(&parse_seeds(SEED.as_bytes()).0).unwrap();
+    run.engine.seeder().refetch(&parse_seeds(SEED.as_bytes()).0).unwrap();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     assert_eq!(web.asked.get(), 6);
     drop(run);

@@ -47,7 +47,7 @@ impl Web for Api {
 
 fn opened(dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
     let mut run = open_without_seeds(Rc::new(Api), dir, catalog, start);
-    run.engine.admit_listed();
+    run.engine.seeder().admit_listed();
     run
 }
 

@@ -94,7 +94,7 @@ fn n06_seeds_fetched_before_the_first_checkpoint_have_their_status_after_a_kill_
     let web = Listed::of(Vec::new());
     web.edit(&["http://x0.test/", "http://x1.test/", "http://x2.test/"]);
     let mut run = web.open(dir.path(), &catalog, START);
-    run.engine.admit_listed();
+    run.engine.seeder().admit_listed();
     assert_eq!(run.go_until(|run| run.record.borrow().requests.len() >= 9), None);
     let (asked, now) = (pages_of(&run.requests()), run.clock.now());
     drop(run);
@@ -103,7 +103,7 @@ fn n06_seeds_fetched_before_the_first_checkpoint_have_their_status_after_a_kill_
     // the seeds file was edited: what is archived has the numbers of before
     web.edit(&["http://x9.test/", "http://x2.test/"]);
     let mut run = web.open(dir.path(), &catalog, now);
-    run.engine.admit_listed();
+    run.engine.seeder().admit_listed();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let again = pages_of(&run.requests());
     assert!(asked.iter().filter(|url| again.contains(url)).count() <= 3, "{asked:?} {again:?}");
@@ -124,19 +124,19 @@ fn n06_new_seeds_of_a_resumed_run_have_their_status_after_a_kill() {
     let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::<MemoryCatalog>::default());
     let web = Listed::hosts(2);
     let mut run = web.open(dir.path(), &catalog, START);
-    run.engine.admit_listed();
+    run.engine.seeder().admit_listed();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let now = run.clock.now();
     drop(run);
     web.edit(&["http://x7.test/"]);
     let mut run = web.open(dir.path(), &catalog, now);
-    run.engine.admit_listed();
+    run.engine.seeder().admit_listed();
     assert_eq!(run.go_until(|run| pages_of(&run.record.borrow().requests).len() == 2), None);
     let now = run.clock.now();
     drop(run);
     web.edit(&["http://x8.test/"]);
     let mut run = web.open(dir.path(), &catalog, now);
-    run.engine.admit_listed();
+    run.engine.seeder().admit_listed();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     assert!(!pages_of(&run.requests()).contains(&"http://x7.test/".to_owned()));
     let seeds = seeds_in(dir.path());
@@ -150,7 +150,7 @@ fn n25_the_first_requests_are_made_while_most_seeds_are_not_admitted() {
     let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::<MemoryCatalog>::default());
     let web = Listed::hosts(4_000);
     let mut run = web.open(dir.path(), &catalog, START);
-    assert_eq!(run.engine.admit_listed(), 4_000);
+    assert_eq!(run.engine.seeder().admit_listed(), 4_000);
     run.engine.pump().unwrap();
     // what a request needs first of all
     assert!(!run.record.borrow().resolved.is_empty());
@@ -168,7 +168,7 @@ fn n25_seeds_that_a_killed_run_did_not_come_to_admit_are_admitted_by_the_next_on
         let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::<MemoryCatalog>::default());
         let all = web.seeds();
         let mut run = web.open(dir.path(), &catalog, START);
-        run.engine.admit_listed();
+        run.engine.seeder().admit_listed();
         run.engine.pump().unwrap();
         if cuts {
             run.engine.handle(Event::Checkpoint).unwrap();
@@ -179,7 +179,7 @@ fn n25_seeds_that_a_killed_run_did_not_come_to_admit_are_admitted_by_the_next_on
         drop(run);
         web.edit(&[]);
         let mut run = web.open(dir.path(), &catalog, now);
-        run.engine.admit_listed();
+        run.engine.seeder().admit_listed();
         assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
         let seeds = seeds_in(dir.path());
         assert_eq!(seeds.len(), all.len());
@@ -193,12 +193,12 @@ fn n25_a_forced_run_that_is_killed_while_its_seeds_are_admitted_fetches_each_aga
     let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::<MemoryCatalog>::default());
     let web = Listed::hosts(1_400);
     let mut run = web.open(dir.path(), &catalog, START);
-    run.engine.admit_listed();
+    run.engine.seeder().admit_listed();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let now = run.clock.now();
     drop(run);
     let mut run = web.open(dir.path(), &catalog, now);
-    let refetch = run.engine.refetch_listed().unwrap();
+    let refetch = run.engine.seeder().refetch_listed().unwrap();
     assert_eq!((refetch.round, refetch.seeds, refetch.listed), (1, 1_400, 1_400));
     run.engine.pump().unwrap();
     run.engine.handle(Event::Checkpoint).unwrap();
@@ -206,7 +206,7 @@ fn n25_a_forced_run_that_is_killed_while_its_seeds_are_admitted_fetches_each_aga
     assert!(run.engine.is_busy() && run.requests().is_empty(), "no request before all are durable");
     drop(run);
     let mut run = web.open(dir.path(), &catalog, now);
-    let refetch = run.engine.refetch_listed().unwrap();
+    let refetch = run.engine.seeder().refetch_listed().unwrap();
     assert!(refetch.goes_on && refetch.round == 1 && refetch.seeds < 1_400, "{refetch:?}");
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let mut expected = web.seeds();
@@ -221,13 +221,13 @@ fn n25_where_seeds_redirect_is_in_scope_after_a_restart() {
     let seeds = Listed::hosts(60).seeds();
     let web = Rc::new(Listed { seeds: Cell::new(seeds), cuts: true, moved: true, mode: ScopeMode::Host });
     let mut run = web.open(dir.path(), &catalog, START);
-    run.engine.admit_listed();
+    run.engine.seeder().admit_listed();
     let moved = |run: &Run| run.record.borrow().requests.iter().filter(|(_, url)| url.contains("//y")).count() > 0;
     assert_eq!(run.go_until(moved), None);
     let now = stop(run);
     web.edit(&[]);
     let mut run = web.open(dir.path(), &catalog, now);
-    run.engine.admit_listed();
+    run.engine.seeder().admit_listed();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let statistics = run.engine.statistics();
     assert_eq!((statistics.pages_stored, statistics.dropped.len()), (3 * 60, 0), "{statistics:?}");
@@ -240,7 +240,7 @@ fn n25_a_directory_without_its_list_of_seeds_is_damaged() {
     let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::<MemoryCatalog>::default());
     let web = Listed::hosts(3);
     let mut run = web.open(dir.path(), &catalog, START);
-    run.engine.admit_listed();
+    run.engine.seeder().admit_listed();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let now = run.clock.now();
     drop(run);

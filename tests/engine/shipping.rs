@@ -205,7 +205,7 @@ fn a_crawl_goes_on_from_what_the_inventory_of_its_checkpoint_names_and_from_noth
         std::fs::create_dir_all(&from).unwrap();
         let catalog = Arc::new(SledCatalog::open(&from.join("catalog")).unwrap());
         let mut first = try_open(Rc::new(Twins), disk.clone(), &from, catalog.clone(), START).unwrap();
-        first.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
+        first.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
         Identity::load(&*catalog, &from).unwrap().unwrap().write_copy(&disk, &from).unwrap();
         assert_eq!(first.go(stop), None);
         let (now, asked) = (first.clock.now(), first.requests());
@@ -240,7 +240,7 @@ fn a_crawl_moves_from_machine_to_machine_with_and_without_its_archive() {
     let store = Arc::new(Folder(machines[4].path().join("store")));
     std::fs::create_dir_all(dir(0)).unwrap();
     let mut first = Shipped::open(Disk::real(), &dir(0), &store, None, START);
-    first.run.engine.admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
+    first.run.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
     assert_eq!(first.go(20), None);
     let (mut asked, last, now) = first.kill();
     // the archive stays where it is: value files are read there

@@ -151,7 +151,7 @@ fn n16_a_name_that_did_not_exist_is_asked_for_again_where_the_operator_wants_it(
         let (dir, mut catalog) = (tempfile::tempdir().unwrap(), Arc::default());
         let web = Nameless { until: Time::MAX, names: (false, "a") };
         let mut run = open_without_seeds(Rc::new(web), dir.path(), &catalog, START);
-        run.engine.admit_seed(&seed[0].url, None).unwrap();
+        run.engine.seeder().admit_seed(&seed[0].url, None).unwrap();
         assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
         // the answer holds for minutes yet
         let now = run.clock.now();
@@ -162,11 +162,11 @@ fn n16_a_name_that_did_not_exist_is_asked_for_again_where_the_operator_wants_it(
         }
         let mut run = open_without_seeds(Rc::new(Nameless { until: now, names }), dir.path(), &catalog, now);
         let put = match names.0 {
-            true => run.engine.refetch(&seed).unwrap().seeds,
-            false => run.engine.refetch_unresolved().unwrap() as u64,
+            true => run.engine.seeder().refetch(&seed).unwrap().seeds,
+            false => run.engine.seeder().refetch_unresolved().unwrap() as u64,
         };
         assert_eq!(put, again, "{names:?}, lost {is_lost}");
-        run.engine.admit_seed(&seed[0].url, None).unwrap();
+        run.engine.seeder().admit_seed(&seed[0].url, None).unwrap();
         assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
         assert_eq!(run.engine.statistics().pages_stored, again, "{names:?}");
         // what was found out by other settings is not doubted once more
@@ -174,6 +174,6 @@ fn n16_a_name_that_did_not_exist_is_asked_for_again_where_the_operator_wants_it(
         drop(run);
         let web = Nameless { until: now, names: (false, names.1) };
         let mut run = open_without_seeds(Rc::new(web), dir.path(), &catalog, now);
-        assert_eq!(run.engine.refetch_unresolved().unwrap(), 0);
+        assert_eq!(run.engine.seeder().refetch_unresolved().unwrap(), 0);
     }
 }

@@ -190,7 +190,7 @@ impl Session {
             let is_known = self.grounds.heads.know_all_before(post.claimed.epoch);
             if is_known && let Some(recovery) = post.recovery.take() {
                 post.member.replay(recovery, &machine.replayed)?;
-                post.member.engine.admit_listed();
+                post.member.engine.seeder().admit_listed();
             }
             if post.is_crawling() && (post.is_leaving || self.is_stopping) && post.member.finish.is_none() {
                 post.member.engine.handle(Event::Stop(StopBy::Control))?;

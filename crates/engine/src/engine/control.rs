@@ -12,7 +12,6 @@ use super::{Engine, Settings};
 use crate::disk::Result;
 use crate::frontier::{Budget, Politeness, Treatments};
 use crate::web::scope::ScopeRules;
-use crate::web::seeds::Seed;
 
 /// Settings that a running crawl can change to.
 #[derive(Clone, Debug)]
@@ -56,22 +55,6 @@ impl Engine {
             && !is_behind
             && !self.admission.seeding.intake.holds_requests()
             && self.requests.are_wanted(self.durable_checkpoint())
-    }
-
-    /// Makes a checkpoint, and no request before it is durable.
-    pub(super) fn hold_until_durable(&mut self) {
-        self.requests.hold_until(self.checkpoint_ahead());
-        self.checkpoints.want();
-    }
-
-    /// Admits seeds as those of the file are admitted.
-    pub(super) fn take_seeds(&mut self, seeds: &[Seed]) -> Result<()> {
-        for seed in seeds {
-            self.admission.scope = Arc::new(self.admission.scope.with_seed(&seed.url));
-            self.admit_seed(&seed.url, seed.fallback.as_ref())?;
-        }
-        self.hold_until_durable();
-        Ok(())
     }
 
     /// Decides by other settings from now on.

@@ -25,6 +25,7 @@ mod event;
 mod exchange;
 mod executors;
 mod figures;
+mod from_shards;
 mod hosts;
 mod identity;
 mod idleness;
@@ -46,6 +47,7 @@ mod resend;
 pub mod rests;
 mod round;
 mod rule;
+mod seeder;
 mod seeding;
 pub mod seeds;
 mod session_params;
@@ -74,6 +76,7 @@ pub use depths::DEPTHS_BYTES_MAX;
 pub use event::Event;
 pub use exchange::{ExchangeOptions, ExchangeState, Kept};
 pub use executors::Executors;
+pub use from_shards::FromShards;
 pub use hosts::{Hosts, without_root};
 pub use identity::{Identity, Sharding};
 pub use idleness::Idleness;
@@ -86,6 +89,7 @@ pub use rendering::{RenderPatterns, RenderState, RenderVerdict};
 pub use requests::{Pressure, Rates, SlotOptions, SlotPool, WORKERS_START, Waker};
 pub use rests::HoldSync;
 pub use round::{Refetch, Round, RoundWanted};
+pub use seeder::Seeder;
 pub use seeds::{SeedList, SeedReader, SeedRecord, SeedStatus, SeedTable};
 pub use session_params::BYTES_MAX as SESSION_PARAMS_BYTES_MAX;
 pub use settings::{RenderSettings, Settings};
@@ -175,11 +179,11 @@ impl Engine {
             Event::Checkpoint => self.checkpoints.want(),
             Event::Pause => self.requests.pause(true),
             Event::Resume => self.requests.pause(false),
-            Event::Seeds(seeds) => self.take_seeds(&seeds)?,
+            Event::Seeds(seeds) => self.seeder().take_seeds(&seeds)?,
             Event::Reconfigure(new) => self.reconfigure(*new),
             Event::Forgotten => self.forget()?,
-            Event::HeadChanged => self.hear_news()?,
-            Event::LinksRead(read) => self.take_links(*read)?,
+            Event::HeadChanged => self.from_shards().hear_news()?,
+            Event::LinksRead(read) => self.from_shards().take_links(*read)?,
             Event::CalendarRead(done) => {
                 let now = self.admission.clock.now();
                 if let Some(recrawls) = &mut self.admission.recrawls {
@@ -201,7 +205,9 @@ impl Engine {
         }
         self.admission.stores.dispatch(RESULTS_PER_PUMP)?;
         self.admission.collect_dropped()?;
-        self.admit_waiting()?;
+        if self.course.is_crawling() {
+            self.seeder().admit_waiting()?;
+        }
         self.settle_quota();
         self.watch_limits(now)?;
         if self.course.is_crawling() && self.may_request_now() {
@@ -283,6 +289,17 @@ impl Engine {
             Task::Drop { url, reason } => self.admission.stores.arrival.dropped.push((url, reason)),
         }
         self.admission.collect_dropped()
+    }
+
+    /// Lets seeds in.
+    pub fn seeder(&mut self) -> Seeder<'_> {
+        let Engine { admission, requests, checkpoints, .. } = self;
+        Seeder { admission, requests, checkpoints }
+    }
+
+    /// Takes in what other shards have found, or say.
+    pub fn from_shards(&mut self) -> FromShards<'_> {
+        FromShards { admission: &mut self.admission }
     }
 
     /// Returns when `pump` may have something to do without an event.

@@ -169,7 +169,8 @@ impl Engine {
         self.admission.books.seeds.committed();
         self.admission.container.synced(done.container);
         self.admission.books.statistics.checkpoints.count_pause(self.admission.clock.elapsed() - begun);
-        self.exchange_committed(self.admission.clock.now(), after)?;
+        let now = self.admission.clock.now();
+        self.from_shards().committed(now, after)?;
         if self.checkpoints.are_over() {
             self.checkpoints.take_all(&self.admission.home.disk).run()?;
             self.course.end();

@@ -28,7 +28,7 @@ use super::Engine;
 use crate::clock::Time;
 use crate::container::foreign_keys;
 use crate::disk::{Disk, DiskFile, Result};
-use crate::exchange::{Account, Head, HeadAt, Idle, LinkFile, LinksRead, News, Registry, Support, links_dir};
+use crate::exchange::{Account, Head, HeadAt, Idle, LinkFile, News, Position, Registry, links_dir};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::QueuedUrl;
 use crate::record::Finish;
@@ -231,50 +231,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Another shard has committed something, or is hungry, or the crawl has more seeds, or has ended.
-    pub(super) fn hear_news(&mut self) -> Result<()> {
-        let Some(exchange) = &mut self.admission.exchange else { return Ok(()) };
-        exchange.news = exchange.options.registry.news();
-        exchange.incoming.hear(&exchange.news)?;
-        let (known, seeds) = (self.admission.books.seeds.len(), exchange.news.seeds.1);
-        if seeds > known {
-            self.admission.books.seeds.read_on(&self.admission.home.disk)?;
-            for number in known..self.admission.books.seeds.len() {
-                let seed = self.admission.books.seeds.get(number)?;
-                let url = seed.and_then(|seed| CanonicalUrl::parse(&seed.url).ok());
-                url.iter().for_each(|url| self.admission.scope = Arc::new(self.admission.scope.with_seed(url)));
-            }
-            self.admission.seeding.intake.extend(self.admission.books.seeds.len());
-            self.admission.seeding.intake.begin();
-        }
-        self.fetch_listed_again()
-    }
-
-    /// Links of another shard come in: they are admitted, and the position moves behind them.
-    pub(super) fn take_links(&mut self, read: LinksRead) -> Result<()> {
-        let records = read.records();
-        let LinksRead { sender, from, to, notes, links, supports } = read;
-        tracing::debug!(sender, number = from.number, links = links.len(), "links of another shard");
-        for Support { pair, target } in supports {
-            self.admission.stores.support(pair, target)?;
-        }
-        for note in &notes {
-            self.admission.scope = Arc::new(self.admission.scope.with_joined(note));
-            self.admission.books.seeds.add_scope(note.as_str())?;
-        }
-        self.admission.stores.seen.prefetch(links.iter().map(|(url, _)| url.key));
-        for (url, round) in links {
-            if url.forced && round > self.admission.seeding.round.number {
-                self.admission.seeding.enter_round(round, self.admission.container.key_bytes());
-            }
-            self.admission.admit_here(url)?;
-        }
-        let exchange = self.admission.exchange.as_mut().expect("only a shard reads links");
-        exchange.incoming.admitted(sender, from, to);
-        exchange.account.admit(sender, records);
-        Ok(())
-    }
-
     /// Has links of other shards read, and says whether this one waits for some.
     pub(super) fn exchange_links(&mut self, now: Time) -> Result<()> {
         if self.admission.exchange.is_none() {
@@ -332,17 +288,26 @@ impl Engine {
             () => Idle::No,
         }
     }
-
-    /// A checkpoint that took `cost` is durable, and the registry knows it.
-    pub(super) fn exchange_committed(&mut self, now: Time, cost: Duration) -> Result<()> {
-        if let Some(exchange) = &mut self.admission.exchange {
-            exchange.last = (now, cost);
-        }
-        self.hear_news()
-    }
 }
 
 impl Exchange {
+    /// Asks what the others have committed, and has it read.
+    pub fn hear(&mut self) -> Result<()> {
+        self.news = self.options.registry.news();
+        self.incoming.hear(&self.news)
+    }
+
+    /// What was read of `sender` between two positions is admitted, so many records.
+    pub fn admitted(&mut self, sender: u32, from: Position, to: Position, records: u64) {
+        self.incoming.admitted(sender, from, to);
+        self.account.admit(sender, records);
+    }
+
+    /// A checkpoint that took `cost` is durable, and the registry knows it.
+    pub fn committed(&mut self, now: Time, cost: Duration) {
+        self.last = (now, cost);
+    }
+
     /// True if everything is read and admitted that others have committed, as far as is known.
     pub fn is_read(&self) -> bool {
         self.incoming.is_read(&self.news)

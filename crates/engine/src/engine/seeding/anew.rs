@@ -53,7 +53,7 @@ impl Recheck {
 }
 
 /// Returns whether a seed ended because its name could not be resolved, or only to addresses that were refused.
-pub(super) fn is_of_its_name(status: &SeedStatus) -> bool {
+pub fn is_of_its_name(status: &SeedStatus) -> bool {
     let names = [Failure::NoSuchHost, Failure::Dns, Failure::PrivateAddress].map(|failure| failure.to_string());
     match status {
         SeedStatus::Failed(why) | SeedStatus::Dropped(why) => {

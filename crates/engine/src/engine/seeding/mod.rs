@@ -6,24 +6,13 @@
 mod anew;
 mod intake;
 
-use std::collections::HashSet;
-
-pub(super) use anew::Recheck;
+pub(super) use anew::{Recheck, is_of_its_name};
 pub(super) use intake::Intake;
 
-use super::Engine;
-use super::course::Phase;
-use super::discovery::Discovery;
 use super::past::Past;
-use super::round::{Refetch, Round, RoundWanted};
-use super::seeds::{SeedTable, reader};
-use crate::disk::{Error, Result};
+use super::round::{Refetch, Round};
+use super::seeds::SeedTable;
 use crate::record::Finish;
-use crate::web::seeds::Seed;
-use crate::web::url::CanonicalUrl;
-
-/// Seeds that are admitted between two looks at the network.
-const SEEDS_PER_PUMP: usize = 500;
 
 /// The seeds of this run on their way in, and what is asked again.
 pub(super) struct Seeding {
@@ -38,7 +27,7 @@ pub(super) struct Seeding {
     past: Past,
     killed_in_round: bool,
     /// Number of lists of the crawl that are fetched again and were looked at.
-    lists_again: usize,
+    pub lists_again: usize,
 }
 
 impl Seeding {
@@ -50,7 +39,7 @@ impl Seeding {
 
     /// Begins a round for the seeds of these numbers, or goes on with the last one; `key_bytes` is the length of
     /// key.dat.
-    fn begin_round(&mut self, listed: &[u32], seeds: &SeedTable, key_bytes: u64) -> Refetch {
+    pub fn begin_round(&mut self, listed: &[u32], seeds: &SeedTable, key_bytes: u64) -> Refetch {
         let goes_on = self.round_goes_on(listed, seeds);
         if !goes_on {
             self.round.number += 1;
@@ -61,7 +50,7 @@ impl Seeding {
     }
 
     /// Returns which of the seeds of these numbers the round, which runs, does not have yet.
-    fn in_round(&self, listed: &[u32], seeds: &SeedTable, goes_on: bool) -> Refetch {
+    pub fn in_round(&self, listed: &[u32], seeds: &SeedTable, goes_on: bool) -> Refetch {
         let round = self.round.number;
         let mut new: Vec<u32> = listed.iter().copied().filter(|&seed| seeds.round_of(seed) != round).collect();
         new.sort_unstable();
@@ -74,7 +63,7 @@ impl Seeding {
         self.round = Round { number, from: key_bytes, running: true };
     }
 
-    fn round_goes_on(&self, listed: &[u32], seeds: &SeedTable) -> bool {
+    pub fn round_goes_on(&self, listed: &[u32], seeds: &SeedTable) -> bool {
         let is_left = || listed.iter().any(|&seed| seeds.waits_in_round(seed, self.round.number));
         match self.past {
             _ if self.round.number == 0 => false,
@@ -82,150 +71,5 @@ impl Seeding {
             Past::Killed if self.killed_in_round => true,
             Past::Killed | Past::Stopped(_) => is_left(),
         }
-    }
-}
-
-impl Engine {
-    /// Lets the seeds that the crawl was opened with in; says how many those of this run are.
-    pub fn admit_listed(&mut self) -> usize {
-        self.admission.seeding.intake.begin()
-    }
-
-    /// Does the same as [`Engine::admit_listed`], for seeds that are to be fetched again although they were seen.
-    pub fn refetch_listed(&mut self) -> Result<Refetch> {
-        let listed = self.admission.seeding.intake.take_listed();
-        self.begin_round(listed)
-    }
-
-    /// Returns how this shard would go on with the last round that it knows.
-    pub fn round_wanted(&self) -> RoundWanted {
-        let Seeding { intake, round, .. } = &self.admission.seeding;
-        RoundWanted {
-            number: round.number,
-            goes_on: self.admission.seeding.round_goes_on(intake.listed(), &self.admission.books.seeds),
-        }
-    }
-
-    /// Does the same as [`Engine::refetch_listed`], in a round that was decided for all shards of the crawl.
-    pub fn refetch_listed_in(&mut self, decided: RoundWanted) -> Result<Refetch> {
-        let listed = self.admission.seeding.intake.take_listed();
-        if self.admission.seeding.round.number == decided.number {
-            self.admission.seeding.round.running = true;
-        } else {
-            self.admission.seeding.enter_round(decided.number, self.admission.container.key_bytes());
-        }
-        let refetch = self.admission.seeding.in_round(&listed, &self.admission.books.seeds, decided.goes_on);
-        self.let_in_forced(listed);
-        Ok(refetch)
-    }
-
-    /// Gives `seeds` their numbers, and lets them in to be fetched again.
-    pub fn refetch(&mut self, seeds: &[Seed]) -> Result<Refetch> {
-        let listed = Intake::number(&mut self.admission.books.seeds, seeds.iter().cloned())?.take_listed();
-        self.begin_round(listed)
-    }
-
-    /// Lets in what the whole crawl fetches again by lists that came since it began: seeds of this shard that were not
-    /// put into the round of their list yet, nor into a later one.
-    pub fn fetch_listed_again(&mut self) -> Result<()> {
-        let Some(news) = self.admission.exchange.as_ref().map(|exchange| exchange.news()) else { return Ok(()) };
-        let (lists, seeds) = (news.again.clone(), self.admission.books.seeds.len());
-        for list in lists.iter().skip(self.admission.seeding.lists_again) {
-            if list.seeds.iter().any(|&seed| seed >= seeds) {
-                // the list of the seeds is read on before the next look
-                return Ok(());
-            }
-            self.admission.seeding.lists_again += 1;
-            if list.round > self.admission.seeding.round.number {
-                self.admission.seeding.enter_round(list.round, self.admission.container.key_bytes());
-            }
-            let table = &self.admission.books.seeds;
-            let is_left = |seed: &u32| !table.is_foreign(*seed) && table.round_of(*seed) < list.round;
-            let left: Vec<u32> = list.seeds.iter().copied().filter(is_left).collect();
-            if left.is_empty() {
-                continue;
-            }
-            tracing::info!(
-                shard = self.admission.home.shard.index(),
-                round = list.round,
-                "{} seeds are fetched again",
-                left.len()
-            );
-            // a new order is a reason to think that bad answers are bad no longer
-            let now = self.admission.clock.now();
-            (self.admission.seeding.anew.since, self.admission.stores.arrival.anew) = (now, now);
-            self.admission.seeding.intake.fetch_again(left.into_iter());
-        }
-        Ok(())
-    }
-
-    fn begin_round(&mut self, listed: Vec<u32>) -> Result<Refetch> {
-        let refetch = self.round_of(&listed);
-        self.let_in_forced(listed);
-        Ok(refetch)
-    }
-
-    fn let_in_forced(&mut self, listed: Vec<u32>) {
-        self.admission.seeding.intake.begin_forced(listed);
-        if self.admission.seeding.intake.is_empty() {
-            self.hold_until_durable();
-        }
-    }
-
-    fn round_of(&mut self, listed: &[u32]) -> Refetch {
-        self.admission.seeding.begin_round(listed, &self.admission.books.seeds, self.admission.container.key_bytes())
-    }
-
-    /// Puts the seeds of this run whose names could not be resolved, or only to addresses that were refused, into a
-    /// round of fetching again, where the settings that decided about it have changed since; says how many they are.
-    pub fn refetch_unresolved(&mut self) -> Result<usize> {
-        if !self.admission.seeding.anew.is_changed {
-            return Ok(0);
-        }
-        let mut failed = HashSet::new();
-        reader::for_each(&self.admission.home.disk, &self.admission.home.dir, |number, seed| {
-            if anew::is_of_its_name(&seed.status) {
-                failed.insert(number);
-            }
-            Ok::<_, Error>(())
-        })?;
-        let listed = self.admission.seeding.intake.listed().iter().copied();
-        let mut again: Vec<u32> = listed.filter(|number| failed.contains(number)).collect();
-        again.sort_unstable();
-        again.dedup();
-        if !again.is_empty() {
-            self.round_of(&again);
-            again.iter().try_for_each(|&number| self.admission.force(number))?;
-            self.hold_until_durable();
-        }
-        Ok(again.len())
-    }
-
-    /// Admits some of the seeds that wait.
-    pub(super) fn admit_waiting(&mut self) -> Result<()> {
-        if self.phase() != Phase::Crawling || !self.admission.seeding.intake.is_waiting() {
-            return Ok(());
-        }
-        let holds = self.admission.seeding.intake.holds_requests();
-        for _ in 0..SEEDS_PER_PUMP {
-            let Some((number, forced)) = self.admission.seeding.intake.next() else { break };
-            if forced {
-                self.admission.force(number)?;
-            } else {
-                self.admission.admit_numbered(number)?;
-            }
-        }
-        self.admission.collect_dropped()?;
-        self.admission.seeding.intake.forget();
-        if holds && !self.admission.seeding.intake.holds_requests() {
-            self.hold_until_durable();
-        }
-        Ok(())
-    }
-
-    /// Admits a seed, and its number is remembered for ever.
-    pub fn admit_seed(&mut self, url: &CanonicalUrl, fallback: Option<&CanonicalUrl>) -> Result<()> {
-        let number = self.admission.books.seeds.number(url.as_str(), fallback.map(CanonicalUrl::as_str))?;
-        self.admission.route(Discovery::Seed { number, url, forced: false })
     }
 }
