@@ -49,7 +49,7 @@ const LARGE_TYPES: &[Exception] = &[
     Exception { room: "cluster", name: "EtcdCrawl", size: Size { methods: 26, files: 5 } },
     Exception { room: "container", name: "Container", size: Size { methods: 41, files: 4 } },
     Exception { room: "container", name: "Reader", size: Size { methods: 34, files: 4 } },
-    Exception { room: "engine", name: "Engine", size: Size { methods: 144, files: 23 } },
+    Exception { room: "engine", name: "Engine", size: Size { methods: 113, files: 20 } },
     Exception { room: "process", name: "Processor", size: Size { methods: 32, files: 6 } },
 ];
 

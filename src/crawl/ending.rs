@@ -20,8 +20,14 @@ impl Ending {
     /// Returns the ending of the engine of `run`.
     pub fn of(run: &mut ShardRun, finish: Finish) -> Ending {
         let engine = &mut run.engine;
-        let (statistics, gauges) = (engine.statistics(), engine.gauges());
-        Ending { finish, statistics, gauges, doing: engine.doing(), oddities: engine.oddities().clone() }
+        let (statistics, gauges) = (engine.figures().statistics(), engine.figures().gauges());
+        Ending {
+            finish,
+            statistics,
+            gauges,
+            doing: engine.figures().doing(),
+            oddities: engine.figures().oddities().clone(),
+        }
     }
 
     /// Returns the ending of a crawl of which another shard has ended as `other`.

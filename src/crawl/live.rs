@@ -151,8 +151,8 @@ impl Observer {
         // neither display nor metrics tell of it, and it is long
         live.figures.statistics.limited = LimitedList::default();
         let wanted = self.board.hosts_wanted.load(Ordering::Relaxed);
-        let hosts = if wanted > 0 { engine.activity(wanted) } else { Vec::new() };
-        let posted = Posted { live, disk_floor: engine.disk_floor(), hosts };
+        let hosts = if wanted > 0 { engine.figures().activity(wanted) } else { Vec::new() };
+        let posted = Posted { live, disk_floor: engine.figures().disk_floor(), hosts };
         *self.board.posted.lock().unwrap_or_else(PoisonError::into_inner) = Some(posted);
     }
 
@@ -199,7 +199,7 @@ impl Sampler {
 
     /// Returns the state of the crawl at this moment.
     pub fn live(&self, engine: &mut Engine) -> Live {
-        let mut live = engine.live();
+        let mut live = engine.figures().live();
         live.rates = self.rates(&live.figures.statistics, live.figures.updated);
         live.memory_ceiling_bytes = self.ceiling;
         live

@@ -79,7 +79,7 @@ impl Process {
 
     /// The figures of all engines together.
     pub(super) fn statistics(&mut self) -> Statistics {
-        let mut all = self.members.iter_mut().map(|member| member.engine.statistics());
+        let mut all = self.members.iter_mut().map(|member| member.engine.figures().statistics());
         let first = all.next().expect("a process has an engine");
         all.fold(first, |mut sum, more| {
             sum += &more;
@@ -100,7 +100,7 @@ impl Process {
     pub(super) fn bounded(&mut self, case: &Case) -> Result<(), Violation> {
         let mut in_flight = 0;
         for member in &mut self.members {
-            let mut gauges = member.engine.gauges();
+            let mut gauges = member.engine.figures().gauges();
             in_flight += gauges.in_flight;
             gauges.in_flight = in_flight;
             moment::bounded(case, &gauges)?;

@@ -237,7 +237,7 @@ fn a_visit_that_is_due_reads_no_content_of_the_archive() {
     assert_eq!(run.go_until(|run| run.clock.now() >= START + 8 * HOUR), None);
     web.edit("/a", &format!("{a}<p>Something else is said here now, in a whole sentence.</p>"));
     assert_eq!(run.go_until(|run| run.clock.now() >= START + 40 * HOUR), None);
-    let visits = run.engine.gauges().calendar.unwrap().visits;
+    let visits = run.engine.figures().gauges().calendar.unwrap().visits;
     assert!(visits.visits >= 15 && visits.not_modified >= 14 && visits.changed == 1, "{visits:?}");
     assert_eq!(*reads.lock().unwrap(), []);
 }

@@ -53,7 +53,7 @@ impl Web for Edited {
 }
 
 fn figures(run: &mut Run) -> CalendarFigures {
-    run.engine.gauges().calendar.expect("it fetches pages again")
+    run.engine.figures().gauges().calendar.expect("it fetches pages again")
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_crawl_that_fetches_pages_again_tells_what_is_due_and_what_its_visits_found(
     let next = Duration::from_millis(first.next_due_ms.unwrap());
     let due = run.clock.now() + next;
     assert!(due >= START + HOUR * 9 / 10 && due <= START + HOUR * 11 / 10 + Duration::from_secs(60), "{due:?}");
-    assert_eq!(Bottleneck::of(run.engine.doing(), &run.engine.gauges()), Bottleneck::Calendar);
+    assert_eq!(Bottleneck::of(run.engine.figures().doing(), &run.engine.figures().gauges()), Bottleneck::Calendar);
     assert_eq!(run.go_until(|run| run.clock.now() >= START + HOUR * 24), None);
     let later = figures(&mut run);
     let visits = later.visits;

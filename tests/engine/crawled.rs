@@ -30,7 +30,7 @@ impl Crawled {
                 let hops = log.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
                 return Crawled {
                     asked: asked(&requests),
-                    statistics: run.engine.statistics(),
+                    statistics: run.engine.figures().statistics(),
                     hops: hops.map(|columns| (short(columns[3]), columns[4].to_owned())).collect(),
                     skipped: std::fs::read_to_string(SkippedLog::path(dir.path())).unwrap(),
                 };

@@ -94,7 +94,7 @@ fn nothing_is_asked_for_twice_because_a_shorter_way_is_found() {
     }
     let accounts = run.engine.accounts();
     assert!(accounts.are_balanced() && accounts.are_closed(), "{accounts:?}");
-    assert_eq!(run.engine.statistics().pages_stored, WITHIN.len() as u64);
+    assert_eq!(run.engine.figures().statistics().pages_stored, WITHIN.len() as u64);
 }
 
 #[test]

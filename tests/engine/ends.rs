@@ -48,7 +48,7 @@ fn n1_a_crawl_does_not_end_while_results_of_a_merge_are_undispatched() {
     let mut run = open_at(Rc::new(Again { links: 3_000 }), dir.path(), &Arc::default(), START);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     assert_eq!(pages_of(&run.requests()), ["http://h0.test/", "http://h0.test/again", "http://h0.test/last"]);
-    let (statistics, accounts) = (run.engine.statistics(), run.engine.accounts());
+    let (statistics, accounts) = (run.engine.figures().statistics(), run.engine.accounts());
     assert_closed(&accounts);
     assert_eq!((statistics.unique, statistics.pages_stored, statistics.ends.dropped), (3_003, 3, 3_000));
 }
@@ -183,12 +183,12 @@ fn n5_a_stored_page_has_no_second_end_when_a_resumed_run_leaves_it_out() {
     run.engine.handle(Event::Checkpoint).unwrap();
     assert_eq!(run.go(7), None);
     let now = run.clock.now();
-    let stored = run.engine.statistics().pages_stored;
+    let stored = run.engine.figures().statistics().pages_stored;
     drop(run);
     let mut run = open_at(web(true), dir.path(), &catalog, now);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     assert!(run.requests().is_empty(), "{:?}", run.requests());
-    let statistics = run.engine.statistics();
+    let statistics = run.engine.figures().statistics();
     assert_closed(&run.engine.accounts());
     assert_eq!((statistics.unique, statistics.pages_stored), (11, stored));
     assert_eq!(statistics.dropped[&Reason::Scope], 11 - stored);
@@ -249,7 +249,7 @@ fn n10_budgets_of_pages_and_bytes_hold_over_kills() {
                 now = run.clock.now();
                 if finish == Some(Finish::Complete) {
                     assert_closed(&run.engine.accounts());
-                    break run.engine.statistics();
+                    break run.engine.figures().statistics();
                 }
             };
             let reader = Reader::open(Disk::real(), &dir.path().join("pages")).unwrap();
@@ -372,7 +372,7 @@ fn a_crawl_with_a_limit_of_pages_stores_exactly_as_many() {
         let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
         let mut run = open_at(Rc::new(Limited { pages }), dir.path(), &catalog, START);
         assert_eq!(run.go(usize::MAX), Some(Finish::PageLimit));
-        assert_eq!(run.engine.statistics().pages_stored, pages);
+        assert_eq!(run.engine.figures().statistics().pages_stored, pages);
     }
 }
 
@@ -400,7 +400,7 @@ fn a_host_that_is_ready_is_not_looked_at_all_the_time_while_the_last_page_is_in_
     assert_eq!(run.go_until(|run| pages_of(&run.requests()).len() == 2), None);
     let later = run.clock.now() + LATENCY / 2;
     assert_eq!(run.go_until(|run| run.clock.now() >= later), None);
-    assert_eq!(run.engine.gauges().hosts_ready, 1);
+    assert_eq!(run.engine.figures().gauges().hosts_ready, 1);
     assert!(run.engine.next_due().is_some_and(|due| due > run.clock.now()), "a place may be left, but not at once");
     assert_eq!(run.go(usize::MAX), Some(Finish::PageLimit));
     assert_eq!(pages_of(&run.requests()).len(), 2);

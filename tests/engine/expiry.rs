@@ -110,7 +110,7 @@ fn tell(story: &Story, kills: &[Kill]) -> Told {
         told.requests.extend(record.requests.iter().cloned());
         told.resolved.extend(record.resolved.iter().cloned());
         drop(record);
-        told.statistics = run.engine.statistics();
+        told.statistics = run.engine.figures().statistics();
         now = run.clock.now();
         if let Some(Kill::SetBack(_, by)) = kill {
             now = now - by;

@@ -198,7 +198,10 @@ fn the_results_of_a_merge_may_be_half_dispatched_at_a_cut() {
         }
         cut_and_hold(&mut run);
         commit_held(&run);
-        assert!(run.engine.statistics().unique < WIDE as u64, "all was dispatched at the cut, {turns} turns later");
+        assert!(
+            run.engine.figures().statistics().unique < WIDE as u64,
+            "all was dispatched at the cut, {turns} turns later"
+        );
         crawl.kill(run);
         crawl.ends_with(&pages());
     }

@@ -521,7 +521,7 @@ fn a_crawl_in_virtual_time_asks_for_every_page_once_and_politely() {
     assert_eq!(pages_of(&run.requests()), every_page());
     // the delay counts from the end of an answer
     assert_polite(&run.requests(), DELAY + LATENCY);
-    let statistics = run.engine.statistics();
+    let statistics = run.engine.figures().statistics();
     assert_eq!(statistics.pages_stored, (HOSTS * PAGES) as u64);
     assert_eq!(statistics.robots_denied, (HOSTS * PAGES) as u64);
     assert_eq!(statistics.robots_fetched, HOSTS as u64);

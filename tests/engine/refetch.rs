@@ -190,7 +190,7 @@ fn a_forced_run_in_a_new_directory_is_like_any_other() {
     let mut crawl = Crawl::new(Editions::default());
     let (mut run, _) = crawl.forced(&seeds(&[SEED, "http://h2.test/"]));
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
-    let statistics = run.engine.statistics();
+    let statistics = run.engine.figures().statistics();
     assert_eq!((statistics.pages_stored, statistics.refetched), ((HOSTS * PAGES) as u64, 0));
     assert_eq!(crawl.leave(run), every_page());
 }
@@ -417,7 +417,7 @@ fn p8_a_page_that_is_fetched_again_is_asked_for_conditionally_and_a_304_becomes_
         assert!(crawl.body(record).contains(&format!("edition {edition} of")));
     }
     let mut run = crawl.unseeded();
-    let statistics = run.engine.statistics();
+    let statistics = run.engine.figures().statistics();
     assert_eq!((statistics.refetched, statistics.not_modified, statistics.revisits), (4, 3, 0));
     assert_eq!(statistics.statuses[&304], 3);
     let log = std::fs::read_to_string(CrawlLog::path(crawl.dir.path())).unwrap();
@@ -436,7 +436,7 @@ fn p8_a_304_that_was_not_asked_for_is_a_failure_and_not_asked_for_again() {
     assert!(asked.iter().all(|url| !url.ends_with("/5")), "what page 2 would have named is not known");
     let (mut run, _) = crawl.forced(&seeds(&["http://h0.test/2"]));
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
-    let statistics = run.engine.statistics();
+    let statistics = run.engine.figures().statistics();
     let failures = statistics.failures[&Failure::Unconditional304];
     assert_eq!((failures, statistics.not_modified), (HOSTS as u64 + 1, 0));
     let status = crawl.statuses().pop().unwrap();
@@ -512,7 +512,7 @@ fn a_seed_whose_page_never_comes_is_tried_again_counted_and_told_as_failed() {
     let web = BreaksOff::new(|_| true);
     let mut run = open_at(web.clone(), dir.path(), &catalog, START);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
-    let statistics = run.engine.statistics();
+    let statistics = run.engine.figures().statistics();
     assert_eq!((web.asked.get(), statistics.retries, statistics.ends.failed), (3, 2, 1));
     assert_eq!(statistics.requests, 4, "with that for robots.txt");
     drop(run);

@@ -180,7 +180,7 @@ fn a_site_without_end_made_of_frames_ends_with_its_depth() {
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     // three are as deep as the page, and each further one is a link deeper
     assert_eq!(pages_of(&run.requests()).len(), 1 + 3 + 2);
-    let statistics = run.engine.statistics();
+    let statistics = run.engine.figures().statistics();
     assert_eq!((statistics.pages(), statistics.requisites_stored), (3, 3));
 }
 

@@ -48,10 +48,10 @@ fn the_same_content_under_other_urls_is_stored_once_and_followed_from_each_also_
         assert_eq!(first.go(stop), None);
         let mut requests = first.requests();
         let now = first.clock.now();
-        let before = first.engine.statistics();
+        let before = first.engine.figures().statistics();
         drop(first);
         let mut second = open_at(Rc::new(Copies), dir.path(), &catalog, now);
-        let replayed = second.engine.statistics();
+        let replayed = second.engine.figures().statistics();
         assert_eq!(replayed.revisits, before.revisits, "stopped at request {stop}");
         assert_eq!(replayed.revisit_bytes_saved, before.revisit_bytes_saved, "stopped at request {stop}");
         assert_eq!(replayed.bytes_received, before.bytes_received, "stopped at request {stop}");
@@ -62,7 +62,7 @@ fn the_same_content_under_other_urls_is_stored_once_and_followed_from_each_also_
         let mut pages = pages_of(&requests);
         pages.dedup();
         assert_eq!(pages, all_pages(), "stopped at request {stop}");
-        let statistics = second.engine.statistics();
+        let statistics = second.engine.figures().statistics();
         assert_eq!(statistics.revisits, DIRECTORIES.len() as u64 - 1);
         drop(second);
         let reader = Reader::open(Disk::real(), &dir.path().join("pages")).unwrap();

@@ -111,12 +111,12 @@ fn crawl_with_kills(web: Told, kills: &[usize]) -> Crawled {
         requests.extend(run.requests());
         now = run.clock.now();
         if finish.is_some() {
-            let statistics = run.engine.statistics();
+            let statistics = run.engine.figures().statistics();
             let short = |(at, url): &(Time, String)| (at.since(START), url.strip_prefix("http://").unwrap().to_owned());
             let requests = requests.iter().map(short).collect();
             let read = |name: &str| std::fs::read_to_string(dir.path().join("logs").join(name)).unwrap();
             let (crawl_log, skipped) = (read("crawl.log"), read("skipped.jsonl"));
-            let oddities = run.engine.oddities().rows().collect();
+            let oddities = run.engine.figures().oddities().rows().collect();
             return Crawled { requests, dropped: statistics.dropped.clone(), statistics, oddities, crawl_log, skipped };
         }
     }

@@ -154,10 +154,10 @@ fn n25_the_first_requests_are_made_while_most_seeds_are_not_admitted() {
     run.engine.pump().unwrap();
     // what a request needs first of all
     assert!(!run.record.borrow().resolved.is_empty());
-    let admitted = run.engine.statistics().unique;
+    let admitted = run.engine.figures().statistics().unique;
     assert!(admitted <= 1_000, "{admitted} admitted before the first request");
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
-    assert_eq!(run.engine.statistics().pages_stored, 8_000);
+    assert_eq!(run.engine.figures().statistics().pages_stored, 8_000);
     assert!(catalog.scan("seed/").unwrap().is_empty());
 }
 
@@ -212,7 +212,7 @@ fn n25_a_forced_run_that_is_killed_while_its_seeds_are_admitted_fetches_each_aga
     let mut expected = web.seeds();
     expected.sort();
     assert_eq!(pages_of(&run.requests()), expected);
-    assert_eq!(run.engine.statistics().refetched, 1_400);
+    assert_eq!(run.engine.figures().statistics().refetched, 1_400);
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn n25_where_seeds_redirect_is_in_scope_after_a_restart() {
     let mut run = web.open(dir.path(), &catalog, now);
     run.engine.seeder().admit_listed();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
-    let statistics = run.engine.statistics();
+    let statistics = run.engine.figures().statistics();
     assert_eq!((statistics.pages_stored, statistics.dropped.len()), (3 * 60, 0), "{statistics:?}");
     let redirected = |seed: &SeedRecord| seed.redirected_to.as_deref().is_some_and(|to| to.starts_with("http://y"));
     assert!(seeds_in(dir.path()).iter().all(redirected));

@@ -85,7 +85,7 @@ fn a_forum_with_new_sessions_in_each_answer_is_crawled_once_also_over_kills() {
             // the root, the index, its other parts, the topics
             assert_eq!(each.len(), 1 + 3 + TOPICS, "{case}");
             assert!(pages.len() < 6 * TOPICS, "{case}: {} pages", pages.len());
-            assert!(run.engine.statistics().dropped[&Reason::SessionParam] > 0, "{case}");
+            assert!(run.engine.figures().statistics().dropped[&Reason::SessionParam] > 0, "{case}");
             let skipped = std::fs::read_to_string(SkippedLog::path(dir.path())).unwrap();
             let rule = format!("scope.learn_session_params: {parameter} makes no other page");
             assert!(

@@ -54,7 +54,7 @@ fn n12_a_crawl_ends_when_only_hosts_are_left_that_never_answered_and_asks_them_a
         assert_eq!(run.go(usize::MAX), Some(Finish::OnlySilentHosts));
         let took = run.clock.now().since(START);
         assert!((MINUTE * 10..MINUTE * 16).contains(&took), "{took:?}");
-        let gauges = run.engine.gauges();
+        let gauges = run.engine.figures().gauges();
         assert_eq!(gauges.queued, pages as u64);
         let resting = gauges.resting.unwrap();
         assert!(resting.is_all && resting.longest[0].host == "http://h1.test", "{resting:?}");
@@ -81,7 +81,7 @@ fn n12_a_host_that_answers_that_it_is_overloaded_is_waited_for_as_long_as_it_tak
     let mut run = open_at(Rc::new(web), dir.path(), &Arc::default(), START);
     let in_the_middle = START + MINUTE * 30;
     assert_eq!(run.go_until(|run| run.clock.now() >= in_the_middle), None);
-    let resting = run.engine.gauges().resting.unwrap();
+    let resting = run.engine.figures().gauges().resting.unwrap();
     assert!(resting.is_all && resting.ends.is_none(), "{resting:?}");
     assert_eq!(resting.longest[0].why, "robots.txt is answered with 503");
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
@@ -119,7 +119,7 @@ fn n12_a_host_that_never_answers_is_given_up_after_a_day_while_there_is_other_wo
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let attempts = asked(&run, "h1.test");
     assert!(attempts.last().unwrap().since(attempts[0]) >= MINUTE * 60 * 20, "{attempts:?}");
-    assert_eq!(run.engine.statistics().dropped.values().sum::<u64>(), 1);
+    assert_eq!(run.engine.figures().statistics().dropped.values().sum::<u64>(), 1);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn n16_a_name_that_did_not_exist_is_asked_for_again_where_the_operator_wants_it(
         assert_eq!(put, again, "{names:?}, lost {is_lost}");
         run.engine.seeder().admit_seed(&seed[0].url, None).unwrap();
         assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
-        assert_eq!(run.engine.statistics().pages_stored, again, "{names:?}");
+        assert_eq!(run.engine.figures().statistics().pages_stored, again, "{names:?}");
         // what was found out by other settings is not doubted once more
         let now = run.clock.now();
         drop(run);

@@ -71,7 +71,7 @@ fn a_maze_of_one_text_stops_at_its_budget_also_over_kills() {
         assert_eq!(count("/article/"), ARTICLES, "{kills} kills");
         let stored = 1 + FOLLOWED * FAN;
         assert_eq!((count("/maze/"), count("/picture.png")), (stored, 1), "{kills} kills");
-        let dropped = &run.engine.statistics().dropped;
+        let dropped = &run.engine.figures().statistics().dropped;
         assert_eq!(dropped[&Reason::Text], ((stored - FOLLOWED) * FAN) as u64, "{kills} kills");
         let skipped = std::fs::read_to_string(SkippedLog::path(dir.path())).unwrap();
         let rule = "scope.max_pages_per_text = 10: http://h0.test/maze/";
@@ -96,7 +96,7 @@ fn without_the_rule_a_maze_goes_on_and_checkpoints_have_no_section_of_it() {
     let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
     let mut run = open_at(Rc::new(Unlimited), dir.path(), &catalog, Time::from_ms(1_000_000_000_000));
     assert_eq!(run.go(120), None);
-    assert!(!run.engine.statistics().dropped.contains_key(&Reason::Text));
+    assert!(!run.engine.figures().statistics().dropped.contains_key(&Reason::Text));
     let (_, sections) = checkpoint::newest(&Disk::real(), dir.path()).unwrap().unwrap();
     assert!(sections.texts.is_empty());
 }

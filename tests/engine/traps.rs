@@ -55,7 +55,7 @@ fn a_calendar_without_end_stops_at_its_budget_also_over_kills() {
         let count = |part: &str| pages.iter().filter(|page| page.contains(part)).count();
         assert_eq!(count("/article/"), ARTICLES, "{kills} kills");
         assert_eq!(count("/cal/") as u64, DAYS, "{kills} kills");
-        let statistics = run.engine.statistics();
+        let statistics = run.engine.figures().statistics();
         assert!(statistics.dropped[&crawler::outcome::Reason::Pattern] >= 1, "{kills} kills");
         let skipped = std::fs::read_to_string(SkippedLog::path(dir.path())).unwrap();
         assert!(skipped.contains(r#""rule":"/cal/#/#""#), "{skipped}");

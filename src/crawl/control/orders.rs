@@ -143,7 +143,7 @@ impl Orders {
         let is_crawling = engine.phase() == Phase::Crawling;
         let answer = match action {
             Action::Status => Reply { status: Some(Box::new(sampler.live(engine))), ..Reply::done("") },
-            Action::Hosts(limit) => Reply { hosts: Some(engine.busiest(limit)), ..Reply::done("") },
+            Action::Hosts(limit) => Reply { hosts: Some(engine.figures().busiest(limit)), ..Reply::done("") },
             Action::Checkpoint => {
                 let checkpoint = engine.checkpoint_ahead();
                 engine.handle(Event::Checkpoint)?;
@@ -195,9 +195,9 @@ impl Orders {
 }
 
 fn take_seeds(engine: &mut Engine, seeds: Vec<Seed>, refused: Vec<Refused>) -> Result<SeedsTaken, CrawlError> {
-    let (before, count) = (engine.seeds().len(), seeds.len() as u64);
+    let (before, count) = (engine.figures().seeds().len(), seeds.len() as u64);
     engine.handle(Event::Seeds(seeds))?;
-    let added = u64::from(engine.seeds().len() - before);
+    let added = u64::from(engine.figures().seeds().len() - before);
     Ok(SeedsTaken { added, known: count - added, refused })
 }
 

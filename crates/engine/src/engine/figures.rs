@@ -1,18 +1,42 @@
 //! The figures of a crawl: what has happened, how things stand, what the stores did.
 
-use super::{Accounts, Engine, Phase, SeedTable};
+use super::admission::Admission;
+use super::checkpoint::Checkpoints;
+use super::course::Course;
+use super::rendering::Renderings;
+use super::requests::Requests;
+use super::support::supporters;
+use super::{Phase, SeedTable};
+use std::time::Duration;
+
 use crate::clock::Time;
 use crate::frontier::{Activity, BusyHost};
 use crate::outcome::Hold;
 use crate::record::{
-    Constraints, CrawlLimits, DiskWait, Doing, Finish, Gauges, Live, Oddities, QueuedHost, QueuedHosts, Rates,
-    Snapshot, State, Statistics, StoreBytes,
+    Constraints, CrawlLimits, DiskWait, Doing, Finish, Gauges, Live, Oddities, QueuedHost, QueuedHosts, Rates, Resting,
+    RestingHost, RoundFigures, Snapshot, State, Statistics, StoreBytes,
 };
 
-impl Engine {
+/// Resting hosts that are named.
+const NAMED_MAX: usize = 10;
+/// Shorter rests are no news.
+const REST_MIN: Duration = Duration::from_secs(5);
+
+/// The figures of an engine at one moment between two events.
+pub struct Figures<'a> {
+    pub(super) admission: &'a mut Admission,
+    pub(super) requests: &'a Requests,
+    pub(super) checkpoints: &'a Checkpoints,
+    pub(super) course: &'a Course,
+    pub(super) renderings: &'a Renderings,
+    /// True if requests may be made.
+    pub(super) may_request: bool,
+}
+
+impl Figures<'_> {
     /// Brings the counters up to date that are kept elsewhere.
     pub(super) fn count(&mut self, now: Time) {
-        self.admission.books.statistics.elapsed = self.elapsed(now);
+        self.admission.books.statistics.elapsed = self.course.elapsed(now);
         let arrival = &mut self.admission.stores.arrival;
         self.admission.books.statistics.unique = arrival.unique;
         self.admission.books.statistics.duplicates = arrival.duplicate;
@@ -24,11 +48,6 @@ impl Engine {
     pub fn statistics(&mut self) -> Statistics {
         self.count(self.admission.clock.now());
         self.admission.books.statistics.clone()
-    }
-
-    /// Returns the places of all URLs that were ever admitted.
-    pub fn accounts(&self) -> Accounts {
-        Accounts::of(&self.admission.stores, &self.admission.books.statistics, self.requests.pages())
     }
 
     /// Sites that show less to a crawler than to a person, as met by this process.
@@ -103,7 +122,7 @@ impl Engine {
             workers_busy: self.requests.are_all_busy(now),
             rate_limited: self.requests.are_limited(now),
             page_limit: self.course.quota.is_taken(self.admission.settings.pages_max),
-            checkpoint: !self.is_paused() && !self.may_request_now(),
+            checkpoint: !self.requests.is_paused() && !self.may_request,
             merging: self.admission.stores.are_merging(),
             refilling: frontier.starving(now),
             seeding: self.admission.seeding.intake.is_waiting(),
@@ -117,8 +136,8 @@ impl Engine {
 
     /// Returns what the crawl does.
     pub fn doing(&self) -> Doing {
-        match self.phase() {
-            Phase::Crawling if self.is_paused() => Doing::Paused,
+        match self.course.phase() {
+            Phase::Crawling if self.requests.is_paused() => Doing::Paused,
             Phase::Crawling => Doing::Crawling,
             Phase::Stopping { .. } => Doing::Stopping,
             Phase::Closing { .. } => Doing::Closing,
@@ -131,7 +150,7 @@ impl Engine {
         Live {
             phase: self.doing(),
             pid: std::process::id(),
-            checkpoint: self.durable_checkpoint(),
+            checkpoint: self.checkpoints.durable(),
             checkpointed: self.checkpoints.durable_at(),
             rates: Rates::default(),
             memory_ceiling_bytes: 0,
@@ -166,6 +185,49 @@ impl Engine {
             layers: self.admission.stores.layers(),
             gauges,
         }
+    }
+
+    /// Hosts that rest, if any does, and whether nothing else is left.
+    fn resting(&mut self, now: Time) -> Option<Resting> {
+        let is_on_its_way = self.admission.stores.waiting() > 0 || self.admission.stores.are_merging();
+        let resting = self.admission.stores.arrival.frontier.active().resting(now, NAMED_MAX);
+        let is_long = resting.last.is_some_and(|last| last >= now + REST_MIN);
+        if !is_long && !resting.longest.iter().any(|host| host.silent) {
+            return None;
+        }
+        let host = |host: crate::frontier::RestingHost| RestingHost {
+            host: host.origin.into(),
+            why: match host.blame {
+                Some(blame) => blame.to_string(),
+                None => Hold::Load.to_string(),
+            },
+            until: host.until,
+        };
+        Some(Resting {
+            hosts: resting.hosts,
+            is_all: resting.others == 0 && !is_on_its_way,
+            first: resting.first,
+            last: resting.last,
+            ends: self.course.linger().ends(self.admission.settings.linger),
+            longest: resting.longest.into_iter().map(host).collect(),
+        })
+    }
+
+    /// Returns the figures of the rounds, where there are any.
+    fn round_figures(&self) -> Option<RoundFigures> {
+        let (round, budgets) = self.admission.stores.arrival.frontier.round()?;
+        let support = self.admission.stores.support.as_ref()?;
+        Some(RoundFigures {
+            number: round.number,
+            begun_ms: round.begun.ms(),
+            limit: supporters(round.limit, self.admission.stores.by_standing),
+            pages_min: budgets.pages(0, false, 0),
+            pages_max: budgets.pages(0, true, 0),
+            resting_hosts: round.resting_hosts,
+            has_resting: round.has_resting,
+            pairs: support.known(),
+            pairs_bytes: support.drum_counters().repository_bytes,
+        })
     }
 
     /// Bytes on disk, as far as the stores count them.

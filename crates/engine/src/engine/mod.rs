@@ -76,6 +76,7 @@ pub use depths::DEPTHS_BYTES_MAX;
 pub use event::Event;
 pub use exchange::{ExchangeOptions, ExchangeState, Kept};
 pub use executors::Executors;
+pub use figures::Figures;
 pub use from_shards::FromShards;
 pub use hosts::{Hosts, without_root};
 pub use identity::{Identity, Sharding};
@@ -302,6 +303,18 @@ impl Engine {
         FromShards { admission: &mut self.admission }
     }
 
+    /// The figures of this moment.
+    pub fn figures(&mut self) -> Figures<'_> {
+        let may_request = self.may_request_now();
+        let Engine { admission, requests, checkpoints, course, renderings, .. } = self;
+        Figures { admission, requests, checkpoints, course, renderings, may_request }
+    }
+
+    /// Returns the places of all URLs that were ever admitted.
+    pub fn accounts(&self) -> Accounts {
+        Accounts::of(&self.admission.stores, &self.admission.books.statistics, self.requests.pages())
+    }
+
     /// Returns when `pump` may have something to do without an event.
     pub fn next_due(&mut self) -> Option<Time> {
         let now = self.admission.clock.now();
@@ -322,7 +335,8 @@ impl Engine {
             let of_pages = self.prerequisites.next_due_of_pages().filter(|_| !self.renderings.are_none());
             let of_pages = of_pages.map(|due| due.max(now + LOOK_AGAIN));
             let next = next.filter(|_| !waits).into_iter().chain(of_pages);
-            let next = next.chain(self.linger_due()).chain(self.calendar_due(now));
+            let next =
+                next.chain(self.course.linger().due(self.admission.settings.linger)).chain(self.calendar_due(now));
             next.chain(self.budget_round_due(now)).min()
         };
         let next = if self.is_busy() { Some(now) } else { next };

@@ -42,7 +42,6 @@ use crate::contract::{Findings, Purpose, Response};
 use crate::fingerprint::Fingerprint;
 use crate::frontier::{Hops, QUARTERS, QueuedUrl, RoundBudgets};
 use crate::outcome::{Verdict, judge_answer};
-use crate::record::RoundFigures;
 use crate::record::layout::StoreName;
 use crate::warc::HttpVersion;
 use crate::web::html::LinkKind;
@@ -62,7 +61,7 @@ pub struct SupportOptions {
 }
 
 /// Returns the number of supporters for a count of them: it is a count of quarters where they count by their standing.
-fn supporters(counted: u64, by_standing: bool) -> f64 {
+pub(super) fn supporters(counted: u64, by_standing: bool) -> f64 {
     if by_standing { counted as f64 / QUARTERS as f64 } else { counted as f64 }
 }
 
@@ -122,23 +121,6 @@ impl Engine {
                 tracing::debug!(number = round.number, limit = round.limit, "round of budgets");
             }
         }
-    }
-
-    /// Returns the figures of the rounds, where there are any.
-    pub(super) fn round_figures(&self) -> Option<RoundFigures> {
-        let (round, budgets) = self.admission.stores.arrival.frontier.round()?;
-        let support = self.admission.stores.support.as_ref()?;
-        Some(RoundFigures {
-            number: round.number,
-            begun_ms: round.begun.ms(),
-            limit: supporters(round.limit, self.admission.stores.by_standing),
-            pages_min: budgets.pages(0, false, 0),
-            pages_max: budgets.pages(0, true, 0),
-            resting_hosts: round.resting_hosts,
-            has_resting: round.has_resting,
-            pairs: support.known(),
-            pairs_bytes: support.drum_counters().repository_bytes,
-        })
     }
 }
 

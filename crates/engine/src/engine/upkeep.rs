@@ -118,8 +118,9 @@ impl Engine {
             self.admission.books.seeds.all_admitted();
         }
         sync.append(&mut self.admission.books.seeds.cut(number)?);
-        self.count(now);
-        let snapshot = self.snapshot(now, finish);
+        let mut figures = self.figures();
+        figures.count(now);
+        let snapshot = figures.snapshot(now, finish);
         let checkpoint = Checkpoint {
             number,
             time: now,

@@ -10,22 +10,15 @@ use std::time::Duration;
 
 use crate::clock::Time;
 use crate::disk::Result;
-use crate::engine::Engine;
 use crate::engine::stores::Stores;
 use crate::frontier::ColdSilence;
-use crate::outcome::Hold;
-use crate::record::{Resting, RestingHost};
 
 /// Shortest time between two looks at whether only such hosts are left.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Resting hosts that are named.
-const NAMED_MAX: usize = 10;
-/// Shorter rests are no news.
-const REST_MIN: Duration = Duration::from_secs(5);
 
 /// The time since when nothing but silent hosts is left.
 #[derive(Debug, Default)]
-pub(super) struct Linger {
+pub(in crate::engine) struct Linger {
     since: Option<Time>,
     look_due: Time,
 }
@@ -59,8 +52,13 @@ impl Linger {
     }
 
     /// Returns the end of the while, where it is `linger` long.
-    fn ends(&self, linger: Duration) -> Option<Time> {
+    pub fn ends(&self, linger: Duration) -> Option<Time> {
         self.since.map(|since| since + linger)
+    }
+
+    /// Returns when it is to be looked whether the while is over, where it is `linger` long.
+    pub fn due(&self, linger: Duration) -> Option<Time> {
+        Some(self.ends(linger)?.max(self.look_due))
     }
 }
 
@@ -68,38 +66,4 @@ impl Linger {
 fn is_silent(stores: &mut Stores) -> bool {
     let is_quiet = !stores.are_dispatching() && !stores.are_merging() && stores.waiting() == 0;
     is_quiet && stores.arrival.frontier.only_silent_active()
-}
-
-impl Engine {
-    /// Returns the time when the while is over.
-    pub(in crate::engine) fn linger_due(&self) -> Option<Time> {
-        let linger = &self.course.linger;
-        Some(linger.ends(self.admission.settings.linger)?.max(linger.look_due))
-    }
-
-    /// Hosts that rest, if any does, and whether nothing else is left.
-    pub(in crate::engine) fn resting(&mut self, now: Time) -> Option<Resting> {
-        let is_on_its_way = self.admission.stores.waiting() > 0 || self.admission.stores.are_merging();
-        let resting = self.admission.stores.arrival.frontier.active().resting(now, NAMED_MAX);
-        let is_long = resting.last.is_some_and(|last| last >= now + REST_MIN);
-        if !is_long && !resting.longest.iter().any(|host| host.silent) {
-            return None;
-        }
-        let host = |host: crate::frontier::RestingHost| RestingHost {
-            host: host.origin.into(),
-            why: match host.blame {
-                Some(blame) => blame.to_string(),
-                None => Hold::Load.to_string(),
-            },
-            until: host.until,
-        };
-        Some(Resting {
-            hosts: resting.hosts,
-            is_all: resting.others == 0 && !is_on_its_way,
-            first: resting.first,
-            last: resting.last,
-            ends: self.course.linger.ends(self.admission.settings.linger),
-            longest: resting.longest.into_iter().map(host).collect(),
-        })
-    }
 }

@@ -116,6 +116,11 @@ impl Course {
         }
     }
 
+    /// The while for which a crawl goes on of which only silent hosts are left.
+    pub fn linger(&self) -> &Linger {
+        &self.linger
+    }
+
     /// Time spent crawling, over all runs.
     pub fn elapsed(&self, now: Time) -> Duration {
         self.elapsed_before + now.since(self.started)
