@@ -1,7 +1,7 @@
 //! A crawl from start to end: what is opened, in which order, and how it stops.
 //!
 //! ```text
-//! lock ─► catalog ─► identity ─► threads ─► engine ─► replay ─► seeds ─► loop ─► last checkpoint ─► report
+//! lock ─► identity ─► threads ─► engine ─► replay ─► seeds ─► loop ─► last checkpoint ─► report
 //! ```
 //! The calling thread directs an engine thread for each shard (`crawl::director`). The others are: a network thread
 //! (fetch) for four cores, a process thread a core, one for merges of the stores, one for takes and merges of the
@@ -12,6 +12,7 @@
 
 pub(crate) mod archives;
 pub(crate) mod backup;
+mod catalog;
 pub(crate) mod cluster;
 pub(crate) mod console;
 pub(crate) mod control;

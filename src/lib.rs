@@ -37,7 +37,6 @@
 //! | [`drum`] | disk repository with update management, behind LRU and Bloom filter | `core` |
 //! | [`warc`] | records of the archive: built from an answered request, and read back | `core` |
 //! | [`container`] | the archive: WARC value files, key.dat, address.idx | `core` |
-//! | [`catalog`] | what must change atomically: one batch a checkpoint | `engine` |
 //! | [`calendar`] | when pages are due again, on disk; how often each is looked at | `core` |
 //! | [`frontier`] | per-host queues, politeness, budgets | `core` |
 //! | [`record`] | what a crawl keeps of itself: counters, how it ended, logs, the snapshot | `contract` |
@@ -78,7 +77,7 @@
 pub use crawler_cluster::{cluster, node, ship, store};
 pub use crawler_contract::{contract, exchange, record, text};
 pub use crawler_core::{calendar, container, disk, drum, frontier, politeness, reading, shard, similar, warc};
-pub use crawler_engine::{catalog, engine};
+pub use crawler_engine::engine;
 pub use crawler_fetch::{browser, fetch, process, render, signature};
 pub use crawler_web::{clock, fingerprint, outcome, varint, web};
 

@@ -8,13 +8,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use crawler::catalog::SledCatalog;
 use crawler::clock::{Clock, Stored, SystemClock, Time};
 use crawler::disk::{self, Disk, SavedState};
 use crawler::drum::{Dispatcher, DrumOptions, DrumState, FrontOptions, Need, Store};
 use crawler::engine::checkpoint::{self, Checkpoint};
 use crawler::engine::values::decode_rules;
-use crawler::engine::{Identity, rests};
+use crawler::engine::{Identity, begin, rests};
 use crawler::fingerprint::Fingerprint;
 use crawler::frontier::{Frontier, FrontierOptions, FrontierState, Hops, Known, QueuedUrl, SavedFrontier};
 use crawler::record::layout::StoreName;
@@ -47,8 +46,7 @@ impl Dispatcher<Fingerprint, (), QueuedUrl> for Nobody {}
 /// Gives the crawl in `dir`, which has stopped in good order, this past, and leaves it with a checkpoint that names it.
 pub fn fill(dir: &Path, past: Past) -> Result<()> {
     let (disk, now) = (Disk::real(), SystemClock::new().now());
-    let catalog = SledCatalog::open(&dir.join("catalog"))?;
-    let identity = Identity::load(&catalog, dir)?.context("a crawl has an identity")?;
+    let identity = begin::look(&disk, dir)?.context("a crawl has an identity")?;
     let (before, mut sections) = checkpoint::newest(&disk, dir)?.context("a crawl that stopped has a checkpoint")?;
     let keys = identity.key_maker();
     let mut next = Checkpoint { number: before.number + 1, ..before.clone() };
@@ -63,7 +61,7 @@ pub fn fill(dir: &Path, past: Past) -> Result<()> {
             queued(&disk, dir, SavedState::new(&before.frontier, &sections.frontier), &identity, (urls, now))?;
     }
     rests::carry_over(&disk, dir, before.number, next.number)?;
-    checkpoint::renew(&disk, dir, &catalog, &identity, &next, &sections)?;
+    checkpoint::renew(&disk, dir, &identity, &next, &sections)?;
     Ok(())
 }
 

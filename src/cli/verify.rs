@@ -30,7 +30,7 @@ length, and that its bytes are what was put there; then all that is checked in a
 place in the store.
 
 --rebuild rebuilds key.dat and the address files from the value files, damaged parts of URL-seen from the archive and \
-the queue, a damaged catalog from the newest checkpoint file, and the plain copies. Damaged parts of the robots.txt \
+the queue, and the plain copies. Damaged parts of the robots.txt \
 and DNS stores are emptied and fetched again. No crawl may run. The old files are replaced when the new ones are \
 complete; if it is interrupted, run it again. The queue and the memory of the last checkpoint have no second copy and \
 cannot be rebuilt.

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use super::dirs::CrawlDirs;
 use super::{CrawlError, directory, figures, options};
 use crate::disk::{self, DirectoryLock, Disk, Error, Mode};
+use crate::engine::ExchangeState;
 use crate::engine::checkpoint::checkpoint_path;
 use crate::engine::checkpoint::inventory::Named;
 use crate::engine::seeds::list_path;
-use crate::engine::{ExchangeState, mend};
 use crate::node::aside;
 use crate::record::layout;
 use crate::record::{FileKind, NamedFile};
@@ -69,10 +69,11 @@ pub fn backup(dir: &Path, target: &Path) -> Result<BackedUp, CrawlError> {
     drop(DirectoryLock::acquire(&made)?);
     directory::put_in_place(&disk, &made, target)?;
     let copies = || shards.iter().map(|shard| &shard.copying).chain([&rest]);
-    let pages = shards.iter().filter_map(|shard| shard.named.record()).map(|record| record.container.pages);
+    let pages =
+        shards.iter().filter_map(|shard| shard.named.last.checkpoint.as_ref()).map(|record| record.container.pages);
     Ok(BackedUp {
         shards: shards.len(),
-        checkpoint: shards[0].named.number,
+        checkpoint: shards[0].named.last.number,
         pages: pages.sum(),
         files: copies().map(Copying::files).sum(),
         bytes: copies().map(Copying::bytes).sum(),
@@ -131,7 +132,7 @@ fn copy_rest(disk: &Disk, dirs: &CrawlDirs, made: &Path) -> Result<Copying, Craw
 /// True if another shard knew of a later checkpoint of the shard at `place` than was copied.
 fn is_behind(shards: &[ShardCopy], place: usize) -> bool {
     let mut others = shards.iter().enumerate().filter(|(other, _)| *other != place);
-    others.any(|(_, other)| other.heads.get(place).is_some_and(|&known| known > shards[place].named.number))
+    others.any(|(_, other)| other.heads.get(place).is_some_and(|&known| known > shards[place].named.last.number))
 }
 
 /// The copy of a shard.
@@ -164,9 +165,8 @@ impl ShardCopy {
     fn finish(&self, disk: &Disk) -> Result<(), CrawlError> {
         let to = self.copying.to();
         self.copying.finish(true)?;
-        mend::make_again(disk, to)?;
-        let identity = &self.named.file.identity;
-        if let Some(record) = self.named.record() {
+        let identity = &self.named.last.identity;
+        if let Some(record) = &self.named.last.checkpoint {
             figures::of_checkpoint(record, identity.created).write(disk, to)?;
         }
         Ok(identity.write_copy(disk, to)?)
@@ -174,8 +174,8 @@ impl ShardCopy {
 }
 
 fn heads(dir: &Path, named: &Named) -> Result<Vec<u64>, CrawlError> {
-    let path = checkpoint_path(dir, named.number);
-    Ok(ExchangeState::read(&named.file.sections.exchange, &path)?.heads)
+    let path = checkpoint_path(dir, named.last.number);
+    Ok(ExchangeState::read(&named.last.sections.exchange, &path)?.heads)
 }
 
 /// Brings a copy to the newest checkpoint in `from`, and begins again where a later one has come meanwhile.
@@ -184,7 +184,7 @@ fn bring(disk: &Disk, from: &Path, copying: &mut Copying, attempts: &mut u32) ->
     while *attempts < ATTEMPTS_MAX {
         *attempts += 1;
         let named = Named::newest(disk, from);
-        let number = named.as_ref().ok().and_then(Option::as_ref).map(|named| named.number);
+        let number = named.as_ref().ok().and_then(Option::as_ref).map(|named| named.last.number);
         match named.and_then(|named| bring_to(disk, from, copying, named)) {
             Ok(Brought::To(named)) => return Ok(*named),
             Ok(Brought::Changed) => {}

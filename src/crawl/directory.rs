@@ -15,7 +15,7 @@ use super::{CrawlError, CrawlRequest, options, share, warnings};
 use crate::clock::Clock;
 use crate::disk::{self, DirectoryLock, Disk, Error};
 use crate::engine::seeds::reader;
-use crate::engine::{Identity, mend};
+use crate::engine::{Identity, begin};
 use crate::frontier::FrontierOptions;
 use crate::record::Snapshot;
 use crate::record::layout;
@@ -31,14 +31,14 @@ pub(super) struct Directory {
 
 /// True if there is a crawl in `dir`, or what is left of one.
 pub(super) fn is_begun(disk: &Disk, dir: &Path) -> bool {
-    mend::is_begun(disk, dir) || Identity::copy_path(dir).exists() || dir.join(layout::IDENTITY_MADE).exists()
+    begin::is_begun(disk, dir) || Identity::copy_path(dir).exists() || dir.join(layout::IDENTITY_MADE).exists()
 }
 
 /// Makes `crawl.shards` the number that the crawl in the directory was created with, if there is one.
 pub(super) fn keep_shards(request: &mut CrawlRequest) -> Result<(), CrawlError> {
     let disk = Disk::real();
-    // of a crawl with one shard the catalog has the last word, and the copy may be lost
-    let created = match mend::is_begun(&disk, &request.dir) {
+    // of a crawl with one shard the checkpoint files have the identity, and the copy may be lost
+    let created = match begin::is_begun(&disk, &request.dir) {
         true => 1,
         false => match find(&disk, &request.dir)? {
             Some(identity) => identity.shards() as usize,
@@ -231,7 +231,6 @@ mod tests {
         // another number later changes nothing
         let again = open(dir, 7).unwrap();
         assert!(again.shards.len() == 3 && !again.shards.iter().any(|shard| shard.is_new));
-        assert!(!dir.join("catalog").exists(), "what is the shards' lies with the shards");
     }
 
     #[test]
@@ -283,7 +282,7 @@ mod tests {
         drop(open(dir, 3).unwrap());
         std::fs::rename(dir.join("shard-001"), dir.join("aside")).unwrap();
         assert!(damage(open(dir, 3)).contains("shard-001"));
-        assert!(!dir.join("shard-001").join("catalog").exists(), "nothing is made in its place");
+        assert!(!dir.join("shard-001").exists(), "nothing is made in its place");
         // nor is another shard taken for it
         let _ = std::fs::remove_dir_all(dir.join("shard-001"));
         std::fs::rename(dir.join("shard-002"), dir.join("shard-001")).unwrap();

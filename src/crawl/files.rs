@@ -13,7 +13,7 @@ use crate::config::{Config, Workers};
 
 /// Files of the crawl itself at most: archive, stores, merges, takes, logs, catalog, metrics, control, the runtime.
 const RESERVE: usize = 160;
-/// Files of each shard beyond the first: its archive, stores, catalog, logs, the link files that it writes and reads.
+/// Files of each shard beyond the first: its archive, stores, logs, the link files that it writes and reads.
 const RESERVE_SHARD: usize = 32;
 const PER_REQUEST: usize = 2;
 /// Workers that are ever found: more of them need more memory than they bring. At 300 ms a request, these make 13,000

@@ -24,10 +24,8 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 /// The program, its stacks, root certificates, logs, counters.
 const PROGRAM: u64 = 48 * MIB;
-/// The catalog of a crawl of one shard: its cache with all that is around it.
+/// The catalog: its cache with all that is around it.
 const CATALOG: u64 = 32 * MIB;
-/// The catalog of a shard beside others: its cache is small.
-const CATALOG_OF_SHARD: u64 = 4 * MIB;
 /// Links to other shards that wait for their file, and links from others that wait for the engine.
 const EXCHANGE: u64 = 4 * MIB;
 /// A sketch of patterns or texts, and its copy for a checkpoint.
@@ -104,13 +102,9 @@ impl Ceiling {
         parts.iter_mut().for_each(|part| part.bytes *= shards);
         parts.extend(network(config, requests));
         parts.extend(processing(config, requests, cores as u64));
-        if shards == 1 {
-            parts.push(part("program and catalog", "", PROGRAM + CATALOG));
-        } else {
-            parts.push(part("program", "", PROGRAM));
-            parts.push(part("shards: catalogs, links to one another", "crawl.shards", {
-                shards * (CATALOG_OF_SHARD + EXCHANGE)
-            }));
+        parts.push(part("program and catalog", "", PROGRAM + CATALOG));
+        if shards > 1 {
+            parts.push(part("links of shards to one another", "crawl.shards", shards * EXCHANGE));
         }
         Ceiling::sum(parts, shards)
     }

@@ -14,14 +14,13 @@ use super::files::{IDLE_CONNECTIONS_MAX, WORKERS_MOST};
 use super::sites::{self, SiteTables};
 use super::treatment;
 use super::{CrawlError, CrawlRequest, rendering};
-use crate::catalog::Catalog;
 use crate::clock::Time;
 use crate::config::{self, Config, RecrawlChange, RecrawlMode};
 use crate::container::{ContainerOptions, RetentionOptions, WarcInfo};
 use crate::contract::Sites;
 use crate::disk::{self, Disk, Readers};
 use crate::drum::{DrumOptions, FrontOptions, PaceOptions};
-use crate::engine::{Identity, Settings, SlotOptions, SupportOptions, WORKERS_START, mend};
+use crate::engine::{Identity, Settings, SlotOptions, SupportOptions, WORKERS_START, begin};
 use crate::fetch::{FetchOptions, Permission};
 use crate::frontier::{FrontierOptions, RoundBudgets};
 use crate::process::ProcessOptions;
@@ -78,16 +77,11 @@ pub(super) fn guard(config: &Config) -> Result<AddressGuard, CrawlError> {
 }
 
 /// The identity of the crawl in the directory, made now for a new one.
-pub(super) fn identity(
-    request: &CrawlRequest,
-    disk: &Disk,
-    catalog: &dyn Catalog,
-    now: Time,
-) -> disk::Result<(Identity, bool)> {
+pub(super) fn identity(request: &CrawlRequest, disk: &Disk, now: Time) -> disk::Result<(Identity, bool)> {
     let config = &request.config;
     let partitions = FrontierOptions::default().partitions;
     let shape = (config.drum.buckets, partitions, config.scope.strip_query_params.as_slice());
-    let (identity, is_new) = mend::begin(disk, catalog, &request.dir, (now, random()), shape)?;
+    let (identity, is_new) = begin::begin(disk, &request.dir, (now, random()), shape)?;
     tell_fixed(&identity, config);
     Ok((identity, is_new))
 }

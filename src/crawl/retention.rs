@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use super::CrawlError;
 use super::dirs::CrawlDirs;
 use super::options;
-use crate::catalog::SledCatalog;
 use crate::clock::{Clock, SystemClock};
 use crate::container::retention::list::{self, Act, ForgottenList};
 use crate::container::retention::offline::{self, Compacted};
@@ -107,8 +106,7 @@ fn archives(dirs: &CrawlDirs) -> impl Iterator<Item = PathBuf> {
 /// Returns the archive's state in the last checkpoint of the shard in `dir`; `None` before the first one. A crawl that
 /// was killed has to take in first what was stored after it.
 fn noted(disk: &Disk, dir: &Path) -> Result<Option<ContainerState>, CrawlError> {
-    let catalog = SledCatalog::open(&dir.join(layout::CATALOG))?;
-    let Some(checkpoint) = checkpoint::Last::load(disk, &catalog, dir)?.and_then(|last| last.checkpoint) else {
+    let Some(checkpoint) = checkpoint::Last::find(disk, dir)?.and_then(|last| last.checkpoint) else {
         return Ok(None);
     };
     if !checkpoint.clean {

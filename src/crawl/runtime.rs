@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::catalog::Catalog;
 use super::console::OwnConsole;
 use super::control::{Control, Incoming, NodeOrders};
 use super::memory::workers_most;
@@ -53,7 +54,8 @@ impl Runtime {
         let browser = rendering::browser(config)?;
         let render = browser.map(|program| rendering::executor(config, program, process.clone()));
         let ships = options::ships(config);
-        let threads = Threads::start(shards, workers, fetch, process, render, clock.clone(), ships)?;
+        let threads =
+            Threads::start(shards, workers, fetch, process, render, clock.clone(), ships, Catalog::open(dir)?)?;
         Ok(Runtime { clock, display, endpoint, threads, console, control: None })
     }
 

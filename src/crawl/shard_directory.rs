@@ -1,4 +1,4 @@
-//! The parts that a shard has once: lock, catalog, identity, logs, and the engine that is opened with them. In a crawl
+//! The parts that a shard has once: lock, identity, logs, and the engine that is opened with them. In a crawl
 //! with one shard its directory is the crawl directory itself.
 
 use std::path::{Path, PathBuf};
@@ -7,12 +7,11 @@ use std::sync::Arc;
 use super::sites::SiteTables;
 use super::threads::ThreadExecutors;
 use super::{CrawlError, CrawlRequest, options, recrawl, share};
-use crate::catalog::Catalog;
 use crate::clock::{Clock, Time};
 use crate::config::Bytes;
 use crate::contract::Sites;
 use crate::disk::{self, DirectoryLock, Disk, Error};
-use crate::engine::{Commons, Identity, ListedSeeds, Opening, Settings, mend};
+use crate::engine::{Commons, Identity, ListedSeeds, Opening, Settings, begin};
 use crate::frontier::{FrontierOptions, Treatments};
 use crate::record::layout::{self, Entry};
 use crate::record::{CrawlLog, SkippedLog};
@@ -38,7 +37,6 @@ pub(super) struct ShardDirectory {
     pub identity: Identity,
     pub is_new: bool,
     disk: Disk,
-    catalog: Arc<dyn Catalog>,
     /// Lock of a shard beside others; `None` for the only one, for which the lock of the crawl directory is enough.
     _lock: Option<DirectoryLock>,
 }
@@ -47,10 +45,10 @@ impl ShardDirectory {
     /// Opens the only shard of the crawl of `request`, whose directory is locked; makes it where there is none.
     pub fn open_alone(request: &CrawlRequest, now: Time) -> Result<ShardDirectory, CrawlError> {
         let (disk, dir) = (Disk::real(), request.dir.clone());
-        let catalog = open_catalog(&disk, &dir, Shard::WHOLE)?;
-        let (identity, is_new) = options::identity(request, &disk, &*catalog, now)?;
+        make_directories(&disk, &dir, Shard::WHOLE)?;
+        let (identity, is_new) = options::identity(request, &disk, now)?;
         identity.write_copy(&disk, &dir)?;
-        Ok(ShardDirectory { dir, identity, is_new, disk, catalog, _lock: None })
+        Ok(ShardDirectory { dir, identity, is_new, disk, _lock: None })
     }
 
     /// Opens the shard with this `identity` of the crawl of `request` on `disk`. Unless the crawl `is_made`, it makes
@@ -63,18 +61,15 @@ impl ShardDirectory {
     ) -> Result<ShardDirectory, CrawlError> {
         let dir = request.dir.join(identity.shard().dir_name());
         let missing = || Error::damaged(&dir, 0, "the directory of a shard of this crawl", "no crawl in it");
-        if is_made && !mend::is_begun(&disk, &dir) {
+        if is_made && !begin::is_begun(&disk, &dir) {
             return Err(missing().into());
         }
         disk::create_crawl_dir(&dir, options::readers(&request.config))?;
         let lock = DirectoryLock::acquire(&dir)?;
-        let catalog = open_catalog(&disk, &dir, identity.shard())?;
-        if is_made && mend::look(&disk, &*catalog, &dir)?.is_none() {
-            return Err(missing().into());
-        }
-        let is_new = mend::begin_shard(&disk, &*catalog, &dir, &identity)?;
+        make_directories(&disk, &dir, identity.shard())?;
+        let is_new = begin::begin_shard(&disk, &dir, &identity)?;
         identity.write_copy(&disk, &dir)?;
-        Ok(ShardDirectory { dir, identity, is_new, disk, catalog, _lock: Some(lock) })
+        Ok(ShardDirectory { dir, identity, is_new, disk, _lock: Some(lock) })
     }
 
     /// Returns what its engine is opened with. Its exchange with other shards and its shipping are the caller's.
@@ -91,6 +86,7 @@ impl ShardDirectory {
         let log_bytes = config.report.log_bytes.map(Bytes::get);
         Ok(Opening {
             clock,
+            last_known: executors.last_checkpoint(self.identity.shard()),
             wake: executors.waker(),
             executors: Box::new(executors),
             commons,
@@ -118,19 +114,15 @@ impl ShardDirectory {
             shipping: None,
             disk: self.disk.clone(),
             dir: self.dir.clone(),
-            catalog: self.catalog.clone(),
             identity: self.identity.clone(),
         })
     }
 }
 
-/// The catalog in the directory of a shard, beside which all other directories are there.
-fn open_catalog(disk: &Disk, dir: &Path, shard: Shard) -> disk::Result<Arc<dyn Catalog>> {
+/// Makes the directories in the directory of a shard.
+fn make_directories(disk: &Disk, dir: &Path, shard: Shard) -> disk::Result<()> {
     let directories = || layout::of_shard(shard).filter(Entry::is_directory);
     let names: Vec<&str> = directories().map(|entry| entry.name).collect();
-    disk::refuse_links(dir, &names, layout::CATALOG)?;
-    for entry in directories().filter(Entry::is_made_at_opening) {
-        disk.create_dir_all(&dir.join(entry.name))?;
-    }
-    Ok(Arc::new(mend::open_catalog(disk, dir, &mut |what| tracing::warn!("{what}"))?))
+    disk::refuse_links(dir, &names)?;
+    directories().filter(Entry::is_made_at_opening).try_for_each(|entry| disk.create_dir_all(&dir.join(entry.name)))
 }

@@ -16,6 +16,10 @@ pub fn file_bytes(dir: &Path) -> u64 {
 pub fn measure_all(stores: &mut StoreBytes, dirs: &[PathBuf]) {
     let mut on_disk = StoreBytes::default();
     dirs.iter().for_each(|dir| on_disk += &lying_in(dir));
+    if let [first, _, ..] = dirs {
+        // shards have it in common
+        on_disk.catalog += first.parent().map_or(0, |crawl| file_bytes(&crawl.join(layout::CATALOG)));
+    }
     stores.merge(&on_disk, u64::max);
 }
 

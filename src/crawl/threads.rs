@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use super::catalog::Catalog;
 use super::{CrawlError, reports, signals};
 use crate::calendar::SlotRead;
 use crate::clock::Clock;
@@ -27,6 +28,7 @@ use crate::fetch::{FetchLine, FetchOptions, Fetcher};
 use crate::frontier::PartitionJob;
 use crate::process::{ProcessOptions, ProcessPool};
 use crate::render::{OPEN_MAX, RenderExecutorOptions, RenderLine, Renderer};
+use crate::shard::Shard;
 
 const PARTITION_PLACES: usize = 8;
 /// Engines that have one thread of each kind together.
@@ -64,6 +66,7 @@ struct Shared {
     compactions: Workers<CompactionJob>,
     reads: Workers<ReadJob>,
     rests: Workers<HoldSync>,
+    catalog: Arc<Catalog>,
 }
 
 /// A job of reading beside an engine that is in no hurry for it.
@@ -110,6 +113,7 @@ impl Threads {
         render: Option<RenderExecutorOptions>,
         clock: Arc<dyn Clock>,
         ships: bool,
+        catalog: Catalog,
     ) -> Result<Threads, CrawlError> {
         let in_render = render.as_ref().map_or(0, |render| render.pages * (OPEN_MAX + 1) + RENDER_SPARE);
         let renderer = render.map(Renderer::start).transpose().map_err(no_thread)?;
@@ -118,7 +122,9 @@ impl Threads {
         let ship = |job: ShipJob, _: &EngineAddress| job.run().map(|done| Some(Event::Checkpointed(done)));
         let of_ships = if ships { count } else { 0 };
         let ships = Arc::new(Workers::with_threads("ship", count, 1, of_ships, ship).map_err(no_thread)?);
+        let catalog = Arc::new(catalog);
         let shared = Arc::new(Shared {
+            catalog: catalog.clone(),
             fetcher: Fetcher::start(fetch, process.guard.clone(), clock, answers_in)?,
             renderer,
             merges: Workers::start("merge", count, 1, |job: StoreMerge| job.run().map(Event::Merged))
@@ -131,7 +137,7 @@ impl Threads {
                 let reports = CheapReports::of_crawl_with(count);
                 let ships = ships.clone();
                 Workers::with_threads("checkpoint", count, 1, threads_for(count), move |job, reply| {
-                    checkpoint(job, reply, &reports, &ships)
+                    checkpoint(job, reply, &reports, &ships, &catalog)
                 })
                 .map_err(no_thread)?
             },
@@ -172,12 +178,11 @@ impl Threads {
 
     /// Ends all threads. The engines, and with them their executors, are gone by now.
     pub(super) fn stop(self) {
-        if let Some(Shared { fetcher, renderer, merges, partitions, checkpoints, ships, compactions, reads, rests }) =
-            Arc::into_inner(self.shared)
-        {
+        if let Some(shared) = Arc::into_inner(self.shared) {
+            let Shared { fetcher, renderer, merges, partitions, checkpoints, ships, .. } = shared;
             // those that send jobs on go before the ones that take them
-            drop((merges, partitions, checkpoints, compactions, reads, rests));
-            drop(ships);
+            drop((merges, partitions, checkpoints, shared.compactions, shared.reads, shared.rests));
+            drop((ships, shared.catalog));
             renderer.into_iter().for_each(Renderer::stop);
             fetcher.stop();
         }
@@ -205,9 +210,11 @@ fn checkpoint(
     reply: &EngineAddress,
     reports: &CheapReports,
     ships: &Workers<ShipJob>,
+    catalog: &Catalog,
 ) -> disk::Result<Option<Event>> {
-    let dir = job.dir().to_owned();
+    let (dir, shard, number) = (job.dir().to_owned(), job.shard(), job.number());
     let ran = job.make_durable()?;
+    catalog.note(shard, number);
     if reports.are_due() {
         // nothing depends on them
         if let Err(error) = reports::put_cheap(&dir) {
@@ -266,6 +273,11 @@ impl ThreadExecutors {
     /// The address of its engine.
     pub(super) fn reply(&self) -> &EngineAddress {
         &self.reply
+    }
+
+    /// The number of the last checkpoint of `shard` by the catalog.
+    pub(super) fn last_checkpoint(&self, shard: Shard) -> Option<u64> {
+        self.shared.catalog.last(shard)
     }
 
     /// Wakes the engine that this is the way of. One that has much before it looks for slots behind that anyway.

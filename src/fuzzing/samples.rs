@@ -8,8 +8,8 @@ use crate::clock::{Stored, Time};
 use crate::container::ContainerState;
 use crate::disk::simulated::SimulatedDisk;
 use crate::drum::Value;
+use crate::engine::begin;
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
-use crate::engine::mend;
 use crate::engine::rests::HoldLog;
 use crate::engine::values::{Addresses, Robots, RobotsAnswer, Term};
 use crate::fingerprint::Fingerprint;
@@ -98,10 +98,9 @@ pub(super) fn checkpoint() -> Vec<Vec<u8>> {
         ..Sections::default()
     };
     let (disk, dir) = (SimulatedDisk::with_dir("crawl"), Path::new("crawl"));
-    let catalog = crate::catalog::MemoryCatalog::default();
     let shape = (4, 16, &["utm".to_owned()][..]);
-    let (identity, _) = mend::begin(&disk.disk(), &catalog, dir, (Time::ZERO, 5), shape).expect("memory takes all");
-    checkpoint::renew(&disk.disk(), dir, &catalog, &identity, &made, &sections).expect("memory takes all");
+    let (identity, _) = begin::begin(&disk.disk(), dir, (Time::ZERO, 5), shape).expect("memory takes all");
+    checkpoint::renew(&disk.disk(), dir, &identity, &made, &sections).expect("memory takes all");
     vec![disk.get(checkpoint_path(dir, 7)).expect("the file was written")]
 }
 

@@ -3,8 +3,8 @@
 //! A case is a function of its seed: a small synthetic web, the crawl's settings, what happens to the network, and how
 //! each process of the crawl ends: stopped, killed between two events or at any change of the disk, with the power cut,
 //! with an error of the disk or with a full one; perhaps with its clock set before the next one starts. The engine, its
-//! stores and processing are the real ones; only time, the disk ([`crate::disk::simulated`]), sled
-//! ([`crate::catalog::MemoryCatalog`] is in its place) and the network are simulated. Cases from [`WIDE_FROM`] on also
+//! stores and processing are the real ones; only time, the disk ([`crate::disk::simulated`]) and
+//! the network are simulated. Cases from [`WIDE_FROM`] on also
 //! have limits, budgets, patterns, rates, depths and scopes; those from [`REQUISITES_FROM`] on embed what lies on other
 //! domains; those from [`AGAIN_FROM`] on are plain ones that fetch their pages again for some days, most of them in a
 //! web whose pages change by the clock; those from [`WALLS_FROM`] on are plain ones in webs with cookie walls; those

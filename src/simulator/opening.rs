@@ -18,13 +18,12 @@ use super::moment;
 use super::network::Asker;
 use super::process::{Member, Process};
 use super::registry::MistakenRegistry;
-use crate::catalog::{Catalog, MemoryCatalog};
 use crate::clock::{Clock, ManualClock};
 use crate::container::{ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk};
 use crate::engine::{
     Accounts, Commons, Engine, ExchangeOptions, Executors, Identity, OpenError, Opening, SeedList, Shipping, Waker,
-    mend,
+    begin,
 };
 use crate::exchange::{LocalRegistry, Registry, Wake};
 use crate::node::{Heads, Shipments};
@@ -198,16 +197,7 @@ impl Machine {
         for entry in layout::ENTRIES.iter().filter(|entry| entry.is_directory()) {
             disk.create_dir_all(&dir.join(entry.name))?;
         }
-        let entries = dir.join(layout::CATALOG).join("entries");
-        if self.loses_catalog(shard) {
-            disk.remove(&entries)?;
-        }
-        let catalog: Arc<dyn Catalog> = Arc::new(MemoryCatalog::open(disk.clone(), entries)?);
-        // also where the process before died over that
-        if catalog.scan("")?.is_empty() && mend::look(&disk, &*catalog, &dir).is_err() {
-            mend::refill(&disk, &*catalog, &dir)?;
-        }
-        let (identity, is_new) = self.identity(shard, &disk, &dir, &*catalog, shared)?;
+        let (identity, is_new) = self.identity(shard, &disk, &dir, shared)?;
         let keys = Arc::new(identity.key_maker());
         let process = self.process(keys.clone());
         let mut settings = self.case().settings.clone();
@@ -227,7 +217,7 @@ impl Machine {
             exchange,
             disk,
             dir,
-            catalog,
+            last_known: None,
             commons: shared.commons.clone(),
             wake,
             clock: shared.clock.clone(),
@@ -253,22 +243,15 @@ impl Machine {
     }
 
     /// The identity of the shard in `dir`, and whether it is new.
-    fn identity(
-        &mut self,
-        shard: Shard,
-        disk: &Disk,
-        dir: &Path,
-        catalog: &dyn Catalog,
-        shared: &Shared,
-    ) -> disk::Result<(Identity, bool)> {
+    fn identity(&mut self, shard: Shard, disk: &Disk, dir: &Path, shared: &Shared) -> disk::Result<(Identity, bool)> {
         let now = shared.clock.now();
         let (random, shape) = self.case().of_identity();
         if shard.is_whole() {
-            return mend::begin(disk, catalog, dir, (now, random), shape);
+            return begin::begin(disk, dir, (now, random), shape);
         }
         let made = Identity::of_crawl(now, random, shape, shard.count());
         let identity = self.identity.get_or_insert(made).of_shard(shard);
-        let is_new = mend::begin_shard(disk, catalog, dir, &identity)?;
+        let is_new = begin::begin_shard(disk, dir, &identity)?;
         Ok((identity, is_new))
     }
 
@@ -302,14 +285,5 @@ impl Machine {
             dedup: None,
             sites: None,
         }
-    }
-
-    /// Returns whether the catalog of the shard is lost before this start, so that it has to be rebuilt from a
-    /// checkpoint file. One shard loses it, in an eighth of the starts that are not the last.
-    fn loses_catalog(&self, shard: Shard) -> bool {
-        let case = self.case();
-        let drawn = (case.seed << 8 | u64::from(self.boot)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61;
-        let its_turn = self.boot % case.shards == shard.index();
-        drawn == 0 && its_turn && (self.boot as usize) <= case.lives.len() && case.mistake.is_none()
     }
 }

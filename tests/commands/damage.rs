@@ -29,11 +29,10 @@ const EARLIER: &str = "example,)/ 20240101000000 {\"url\":\"http://example/\",\"
                        \"offset\":\"0\",\"length\":\"100\"}\n";
 
 /// Entries of which a crawl that was stopped in good order has no file, and why none is needed here.
-const ABSENT: [(&str, &str); 10] = [
+const ABSENT: [(&str, &str); 9] = [
     (layout::SOCKET, "a socket; a start replaces it whatever it is"),
     (layout::SOCKET_MADE, "the directory in which the socket is made"),
     (layout::IDENTITY_MADE, "only while shards are made: tests of crawl::directory"),
-    (layout::CATALOG_MADE, "only while a catalog is made: tests of engine::mend"),
     (layout::CATALOG_DAMAGED, "nothing reads it"),
     (layout::METRICS_ADDRESS, "only while a crawl runs, which replaces it"),
     (layout::CONSOLE_ADDRESS, "only while a crawl runs, which replaces it"),

@@ -7,12 +7,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::site::{RUSH, Site, ms};
-use crawler::catalog::{Batch, Catalog, SledCatalog};
 use crawler::disk::Disk;
 use crawler::drum::{Drum, DrumOptions};
+use crawler::engine::Checkpoint;
 use crawler::engine::checkpoint::{self, Sections};
 use crawler::engine::seeds::{self, reader};
-use crawler::engine::{Checkpoint, Identity};
 use crawler::record::layout::StoreName;
 use crawler::simweb::SimOptions;
 
@@ -333,19 +332,6 @@ fn pages_of_damaged_slots_and_visits_are_in_the_calendar_again_after_a_rebuild()
 }
 
 #[test]
-fn a_catalog_that_is_lost_comes_back_with_the_calendar() {
-    let site = stopped_again(37);
-    let before = in_calendar(&site);
-    fs::remove_dir_all(site.crawl.path("crawl/catalog")).unwrap();
-    assert_eq!(verify(&site, &["--rebuild"]).code, Some(0));
-    assert_sound(&site);
-    assert_eq!(in_calendar(&site), before);
-    site.crawl.run(&["--until-fresh"]).expect(0, &[]);
-    assert_sound(&site);
-    site.assert_whole();
-}
-
-#[test]
 fn what_waited_behind_a_damaged_place_is_met_again_or_told_as_lost() {
     let site = stopped(27);
     let dir = site.crawl.path("crawl");
@@ -367,15 +353,13 @@ fn what_waited_behind_a_damaged_place_is_met_again_or_told_as_lost() {
 /// Makes another last checkpoint of a crawl in good order, as `change` says.
 fn with_checkpoint(site: &Site, change: impl FnOnce(&Path, &mut Checkpoint, &mut Sections)) {
     let (dir, disk) = (site.crawl.path("crawl"), Disk::real());
-    let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
-    let last = checkpoint::Last::load(&disk, &catalog, &dir).unwrap().unwrap();
-    let (mut last, mut sections) = (last.checkpoint.unwrap(), last.sections);
-    let identity = Identity::load(&catalog, &dir).unwrap().unwrap();
+    let last = checkpoint::Last::find(&disk, &dir).unwrap().unwrap();
+    let (identity, mut last, mut sections) = (last.identity, last.checkpoint.unwrap(), last.sections);
     fs::remove_file(checkpoint::checkpoint_path(&dir, last.number)).unwrap();
     last.number += 1;
     change(&dir, &mut last, &mut sections);
     seeds::renew(&disk, &dir, last.number - 1, last.number).unwrap();
-    checkpoint::renew(&disk, &dir, &catalog, &identity, &last, &sections).unwrap();
+    checkpoint::renew(&disk, &dir, &identity, &last, &sections).unwrap();
 }
 
 #[test]
@@ -464,35 +448,15 @@ fn a_rebuild_that_is_killed_is_run_again_and_the_crawl_goes_on() {
 }
 
 #[test]
-fn a_catalog_that_is_gone_is_damage_and_the_rest_is_verified_without_it() {
+fn nothing_depends_on_the_catalog() {
     let site = stopped(34);
-    let dir = site.crawl.path("crawl");
-    fs::remove_dir_all(dir.join("catalog")).unwrap();
-    let Verified { code, told, said } = verify(&site, &[]);
-    assert_eq!(code, Some(3), "{told}{said}");
-    assert!(said.contains("rebuilds the catalog") && told.contains("1 finding"), "{told}{said}");
-    files(&dir.join("url-seen"), "repo").iter().for_each(|path| flip_middle(path));
-    let Verified { told, .. } = verify(&site, &[]);
-    assert!(told.contains(".repo:"), "{told}");
-}
-
-#[test]
-fn n09_a_catalog_without_identity_is_told_and_rebuild_makes_it_again() {
-    let site = stopped(35);
-    let dir = site.crawl.path("crawl");
-    let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
-    let mut batch = Batch::new();
-    catalog.scan("").unwrap().into_iter().for_each(|(key, _)| batch.remove(key));
-    catalog.commit(&batch).unwrap();
-    drop(catalog);
-    let Verified { code, told, said } = verify(&site, &[]);
-    assert_eq!(code, Some(3), "{told}{said}");
-    assert!(told.contains("catalog") && said.contains("rebuilds the catalog"), "{told}{said}");
-    let Verified { code, told, said } = verify(&site, &["--rebuild"]);
-    assert_eq!(code, Some(0), "{told}{said}");
-    assert!(said.contains("catalog was rebuilt from checkpoint"), "{told}{said}");
+    fs::remove_dir_all(site.crawl.path("crawl/catalog")).unwrap();
     assert_sound(&site);
-    site.crawl.run(&[]).expect(0, &[]);
+    fs::create_dir(site.crawl.path("crawl/catalog")).unwrap();
+    fs::write(site.crawl.path("crawl/catalog/conf"), b"noise").unwrap();
+    assert_sound(&site);
+    assert_eq!(verify(&site, &["--rebuild"]).code, Some(0));
+    site.crawl.run(&[]).expect(0, &["it is set aside as catalog.damaged"]);
     assert_sound(&site);
     site.assert_whole();
 }

@@ -16,7 +16,6 @@ mod follow;
 mod hostile;
 mod hosts;
 mod kills;
-mod power_cut;
 mod proxies;
 mod rendering;
 mod requests;

@@ -112,27 +112,26 @@ impl Web for Living {
 /// A crawl directory, and the time.
 struct Crawl {
     dir: tempfile::TempDir,
-    catalog: Arc<MemoryCatalog>,
     web: Rc<Living>,
     now: Time,
 }
 
 impl Crawl {
     fn of(web: Living) -> Self {
-        Crawl { dir: tempfile::tempdir().unwrap(), catalog: Arc::default(), web: Rc::new(web), now: START }
+        Crawl { dir: tempfile::tempdir().unwrap(), web: Rc::new(web), now: START }
     }
 
     /// Runs until nothing is due, `later` than it ran last; the paths of the pages that were asked for, in order.
     fn visit(&mut self, later: Duration) -> Vec<String> {
         self.now = self.now + later;
-        let run = open_at(self.web.clone(), self.dir.path(), &self.catalog, self.now);
+        let run = open_at(self.web.clone(), self.dir.path(), self.now);
         self.finish(run)
     }
 
     /// The same of a run that fetches the seeds at `paths` again.
     fn force(&mut self, later: Duration, paths: &[String]) -> Vec<String> {
         self.now = self.now + later;
-        let mut run = open_without_seeds(self.web.clone(), self.dir.path(), &self.catalog, self.now);
+        let mut run = open_without_seeds(self.web.clone(), self.dir.path(), self.now);
         let urls: Vec<String> = paths.iter().map(|path| format!("http://h0.test{path}")).collect();
         let (seeds, _) = parse_seeds(urls.join("\n").as_bytes());
         assert_eq!(run.engine.seeder().refetch(&seeds).unwrap().seeds, paths.len() as u64);
@@ -220,7 +219,7 @@ fn a_visit_that_is_due_reads_no_content_of_the_archive() {
     let (memory, dir) = (SimulatedDisk::new(3), Path::new("/crawl"));
     let web = Rc::new(site());
     web.until_fresh.set(false);
-    let mut run = try_open(web.clone(), memory.disk(), dir, Arc::<MemoryCatalog>::default(), START).unwrap();
+    let mut run = try_open(web.clone(), memory.disk(), dir, START).unwrap();
     run.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
     assert_eq!(run.go_until(|run| run.clock.now() >= START + HOUR), None);
     let reads = Arc::new(Mutex::new(Vec::new()));
@@ -424,11 +423,11 @@ impl Web for Evasive {
 
 #[test]
 fn a_site_that_breaks_the_first_connections_of_each_page_has_the_budget_of_any_other() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+    let dir = tempfile::tempdir().unwrap();
     let web = Rc::new(Evasive { first: RefCell::default() });
     let mut now = START;
     for _ in 0..20 {
-        let mut run = open_at(web.clone(), dir.path(), &catalog, now);
+        let mut run = open_at(web.clone(), dir.path(), now);
         let ended = run.go(usize::MAX);
         assert!(matches!(ended, Some(Finish::Fresh | Finish::Complete)), "{ended:?}");
         now = run.clock.now() + 26 * HOUR;
@@ -465,7 +464,7 @@ fn where_recrawl_is_switched_on_later_the_pages_of_before_are_in_the_calendar_to
     assert_eq!(crawl.visit(HOUR), [""; 0]);
     crawl.web.is_on.set(true);
     // killed before the first checkpoint that has the calendar
-    drop(open_at(crawl.web.clone(), crawl.dir.path(), &crawl.catalog, crawl.now));
+    drop(open_at(crawl.web.clone(), crawl.dir.path(), crawl.now));
     // within the interval none is due; behind it each is asked for on the conditions of its last version
     assert_eq!(crawl.visit(HOUR), [""; 0]);
     let records: Vec<(String, usize)> =

@@ -59,7 +59,7 @@ fn figures(run: &mut Run) -> CalendarFigures {
 #[test]
 fn a_crawl_that_fetches_pages_again_tells_what_is_due_and_what_its_visits_found() {
     let dir = tempfile::tempdir().unwrap();
-    let mut run = open_at(Rc::new(Edited { until_fresh: false }), dir.path(), &Arc::default(), START);
+    let mut run = open_at(Rc::new(Edited { until_fresh: false }), dir.path(), START);
     let is_idle = |run: &Run| {
         let record = run.record.borrow();
         record.requests.len() >= 4 && record.events.is_empty()
@@ -100,12 +100,12 @@ fn a_crawl_that_fetches_pages_again_tells_what_is_due_and_what_its_visits_found(
 
 #[test]
 fn figures_of_the_calendar_go_on_after_a_run_until_nothing_was_due() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+    let dir = tempfile::tempdir().unwrap();
     let web = || Rc::new(Edited { until_fresh: true });
     let mut now = START;
     let mut visits = 0;
     for round in 0..4 {
-        let mut run = open_at(web(), dir.path(), &catalog, now);
+        let mut run = open_at(web(), dir.path(), now);
         let before = figures(&mut run);
         assert_eq!(before.visits.visits, visits, "round {round}");
         assert_eq!(before.freshness.is_some(), round > 0);

@@ -1,9 +1,6 @@
-//! Checkpoints that come before their time, since the memory of new entries of the archive's index is used up; and how
-//! little of them the catalog holds.
+//! Checkpoints that come before their time, since the memory of new entries of the archive's index is used up.
 
 use super::*;
-use crawler::catalog::SledCatalog;
-use crawler::engine::checkpoint;
 
 /// New entries that the memory has room for.
 const ROOM: usize = 10;
@@ -42,7 +39,7 @@ impl Web for Tight {
 fn crawl(durable_after: Duration) -> (Run, Vec<usize>) {
     let dir = tempfile::tempdir().unwrap();
     let start = Time::from_ms(1_000_000_000_000);
-    let mut run = open_at(Rc::new(Tight { durable_after }), dir.path(), &Arc::default(), start);
+    let mut run = open_at(Rc::new(Tight { durable_after }), dir.path(), start);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     assert_eq!(pages_of(&run.requests()), every_page());
     let cuts = run.record.borrow().cuts.clone();
@@ -63,48 +60,4 @@ fn no_request_is_made_while_new_entries_wait_for_a_slow_disk() {
     // what is under way when the memory is full is stored beyond it
     assert!(between.iter().all(|&requests| requests <= ROOM + 2 * WORKERS), "{between:?}");
     assert!(between.len() >= run.requests().len() / (ROOM + 2 * WORKERS), "{between:?}");
-}
-
-/// Small sites before stores of as many buckets as a very large crawl has.
-struct ManyBuckets;
-
-impl Web for ManyBuckets {
-    fn answer(&self, url: &CanonicalUrl, now: Time) -> (u16, String) {
-        SmallSites.answer(url, now)
-    }
-
-    fn drum(&self) -> DrumOptions {
-        DrumOptions { buckets: 8_192, ..DrumOptions::default() }
-    }
-}
-
-#[test]
-fn n02_a_checkpoint_of_stores_with_thousands_of_buckets_puts_no_blob_into_the_catalog() {
-    let dir = tempfile::tempdir().unwrap();
-    let start = Time::from_ms(1_000_000_000_000);
-    let path = dir.path().join("catalog");
-    let open = |start| {
-        let catalog: Arc<dyn Catalog> = Arc::new(SledCatalog::open(&path).unwrap());
-        let mut run = try_open(Rc::new(ManyBuckets), Disk::real(), dir.path(), catalog, start).unwrap();
-        run.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
-        run
-    };
-    let assert_small = || {
-        let blobs: Vec<_> = std::fs::read_dir(path.join("blobs")).unwrap().map(|entry| entry.unwrap().path()).collect();
-        assert!(blobs.is_empty(), "sled syncs none of {blobs:?}");
-    };
-    let mut first = open(start);
-    assert_eq!(first.go_until(|run| run.record.borrow().cuts.len() >= 2), None);
-    let (requests, now) = (first.requests(), first.clock.now());
-    assert_small();
-    drop(first);
-    let (record, _) = checkpoint::newest(&Disk::real(), dir.path()).unwrap().unwrap();
-    let bytes = postcard::to_stdvec(&record).unwrap().len();
-    assert!(bytes > 128 << 10, "a record of {bytes} bytes is none that sled would put aside");
-    let mut second = open(now);
-    assert_eq!(second.go(usize::MAX), Some(Finish::Complete));
-    assert_small();
-    let mut pages = pages_of(&[requests, second.requests()].concat());
-    pages.dedup();
-    assert_eq!(pages, every_page());
 }

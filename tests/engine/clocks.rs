@@ -89,15 +89,15 @@ fn first_requests(run: &Run, from: Time) -> BTreeMap<String, Duration> {
 fn hosts_that_rest_by_a_clock_that_was_ahead_rest_as_long_as_they_asked_for_and_no_longer_than_a_day() {
     for rest in [HOUR * 3, DAY, DAY * 9] {
         for ahead in AHEAD {
-            let (dir, catalog, web) = (tempfile::tempdir().unwrap(), Arc::default(), Resting::new(rest));
-            let mut run = open_at(web.clone(), dir.path(), &catalog, START + ahead);
+            let (dir, web) = (tempfile::tempdir().unwrap(), Resting::new(rest));
+            let mut run = open_at(web.clone(), dir.path(), START + ahead);
             let all_asked = |run: &Run| first_requests(run, START).len() > HOSTS;
             assert_eq!(run.go_until(all_asked), None);
             let asked = run.clock.now();
             // a checkpoint has it all
             assert_eq!(run.go_until(|run| run.clock.now() >= asked + HOUR), None);
             drop(run);
-            let mut run = open_at(web, dir.path(), &catalog, START);
+            let mut run = open_at(web, dir.path(), START);
             assert_eq!(run.go(usize::MAX), Some(Finish::Complete), "{rest:?}, {ahead:?} ahead");
             for (host, after) in first_requests(&run, START).into_iter().filter(|(host, _)| host != "h0.test") {
                 let slack = MINUTE * 10;
@@ -112,17 +112,17 @@ fn hosts_that_rest_by_a_clock_that_was_ahead_rest_as_long_as_they_asked_for_and_
 
 #[test]
 fn a_crawl_that_was_stopped_twice_since_does_not_wait_again_each_time() {
-    let (dir, catalog, web) = (tempfile::tempdir().unwrap(), Arc::default(), Resting::new(HOUR * 5));
-    let mut run = open_at(web.clone(), dir.path(), &catalog, START + DAYS[1]);
+    let (dir, web) = (tempfile::tempdir().unwrap(), Resting::new(HOUR * 5));
+    let mut run = open_at(web.clone(), dir.path(), START + DAYS[1]);
     assert_eq!(run.go_until(|run| first_requests(run, START).len() > HOSTS), None);
     let asked = run.clock.now();
     assert_eq!(run.go_until(|run| run.clock.now() >= asked + HOUR), None);
     drop(run);
-    let mut run = open_at(web.clone(), dir.path(), &catalog, START);
+    let mut run = open_at(web.clone(), dir.path(), START);
     assert_eq!(run.go_until(|run| run.clock.now() >= START + HOUR * 2), None);
     assert!(first_requests(&run, START).is_empty(), "{:?}", run.requests());
     drop(run);
-    let mut run = open_at(web, dir.path(), &catalog, START + HOUR * 2);
+    let mut run = open_at(web, dir.path(), START + HOUR * 2);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     assert!(first_requests(&run, START).values().all(|&after| after < DAY), "{:?}", run.requests());
 }
@@ -130,20 +130,20 @@ fn a_crawl_that_was_stopped_twice_since_does_not_wait_again_each_time() {
 #[test]
 fn a_page_that_is_due_by_a_clock_that_was_ahead_is_visited_within_the_longest_interval() {
     for ahead in AHEAD {
-        let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+        let dir = tempfile::tempdir().unwrap();
         let catalog_is_new = Cell::new(true);
         let interval = || Cell::new(if catalog_is_new.replace(false) { MINUTE * 20 } else { HOUR * 60 });
         let web = || {
             let asked = RefCell::default();
             Rc::new(Resting { rest: Duration::ZERO, asked, pages_again: true, interval: interval() })
         };
-        let mut run = open_at(web(), dir.path(), &catalog, START + ahead);
+        let mut run = open_at(web(), dir.path(), START + ahead);
         let all_asked = |run: &Run| run.requests().len() > 3 * HOSTS;
         assert_eq!(run.go_until(all_asked), None);
         let asked = run.clock.now();
         assert_eq!(run.go_until(|run| run.clock.now() >= asked + HOUR), None);
         drop(run);
-        let mut run = open_at(web(), dir.path(), &catalog, START);
+        let mut run = open_at(web(), dir.path(), START);
         // a page that was not found waits for a week, with its jitter; clocks may differ by a day
         let longest = DAY * 10;
         assert_eq!(run.go_until(|run| run.clock.now() >= START + longest), None);

@@ -17,10 +17,9 @@ impl Crawled {
     /// Crawls `web`, dropped as it stands whenever so many requests were made in all.
     pub fn new<W: Web + Clone + 'static>(web: &W, kills: &[usize]) -> Crawled {
         let dir = tempfile::tempdir().unwrap();
-        let catalog = Arc::default();
         let (mut requests, mut now) = (Vec::new(), START);
         for kill in kills.iter().copied().map(Some).chain([None]) {
-            let mut run = open_at(Rc::new(web.clone()), dir.path(), &catalog, now);
+            let mut run = open_at(Rc::new(web.clone()), dir.path(), now);
             let before = requests.len();
             let finish = run.go(kill.map_or(usize::MAX, |kill| kill - before));
             requests.extend(run.requests());

@@ -14,11 +14,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use super::*;
-use crawler::catalog::{Batch, SledCatalog};
 use crawler::container::Reader;
 use crawler::disk::Error;
 use crawler::disk::simulated::SimulatedDisk;
-use crawler::engine::{Identity, StopBy, checkpoint};
+use crawler::engine::{Identity, StopBy};
 use crawler::record::Snapshot;
 
 const START: Time = Time::from_ms(1_000_000_000_000);
@@ -55,11 +54,10 @@ impl Web for Resting {
     }
 }
 
-/// Files, catalog and clock that a process left.
+/// Files and clock that a process left.
 #[derive(Clone)]
 pub(super) struct State {
     pub(super) files: BTreeMap<PathBuf, Vec<u8>>,
-    pub(super) catalog: BTreeMap<String, Vec<u8>>,
     pub(super) now: Time,
 }
 
@@ -82,27 +80,19 @@ impl State {
     }
 
     pub(super) fn when(clean: bool, reached: impl Fn(&SimulatedDisk, usize) -> bool) -> State {
-        let (disk, catalog) = (SimulatedDisk::default(), Arc::new(MemoryCatalog::default()));
-        let mut run = try_open(Rc::new(Resting), disk.disk(), Path::new(DIR), catalog.clone(), START).unwrap();
+        let disk = SimulatedDisk::default();
+        let mut run = try_open(Rc::new(Resting), disk.disk(), Path::new(DIR), START).unwrap();
         run.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
         assert_eq!(run.go_until(|run| reached(&disk, run.record.borrow().requests.len())), None);
         if clean {
             run.engine.handle(Event::Stop(StopBy::Signal)).unwrap();
             assert_eq!(run.go(usize::MAX), Some(Finish::StoppedBySignal));
         }
-        State::of(&disk, &*catalog, run.clock.now())
+        State::of(&disk, run.clock.now())
     }
 
-    pub(super) fn of(disk: &SimulatedDisk, catalog: &dyn Catalog, now: Time) -> State {
-        State { files: disk.files(), catalog: catalog.scan("").unwrap().into_iter().collect(), now }
-    }
-
-    pub(super) fn catalog(&self) -> Arc<MemoryCatalog> {
-        let mut batch = Batch::new();
-        self.catalog.iter().for_each(|(key, value)| batch.put(key.clone(), value.clone()));
-        let catalog = MemoryCatalog::default();
-        catalog.commit(&batch).unwrap();
-        Arc::new(catalog)
+    pub(super) fn of(disk: &SimulatedDisk, now: Time) -> State {
+        State { files: disk.files(), now }
     }
 }
 
@@ -155,7 +145,7 @@ impl From<Error> for Fault {
 
 fn go_on(state: &State) -> Result<(), Fault> {
     let (disk, dir) = (SimulatedDisk::holding(&state.files), Path::new(DIR));
-    let run = try_open(Rc::new(Resting), disk.disk(), dir, state.catalog(), state.now);
+    let run = try_open(Rc::new(Resting), disk.disk(), dir, state.now);
     let mut run = run.map_err(|error| match error {
         OpenError::Disk(error) => Fault::Disk(error),
         error => Fault::Other(error.to_string()),
@@ -302,16 +292,15 @@ fn n09_a_file_of_the_last_checkpoint_that_is_missing_is_damage_and_never_an_empt
 fn c9_the_same_checkpoint_restored_twice_gives_the_same_requests_and_the_same_directory_byte_for_byte() {
     for state in [State::after(30), State::with_file("rests.g")] {
         let restored = || {
-            let (disk, catalog) = (SimulatedDisk::holding(&state.files), state.catalog());
-            let mut run = try_open(Rc::new(Resting), disk.disk(), Path::new(DIR), catalog.clone(), state.now).unwrap();
+            let disk = SimulatedDisk::holding(&state.files);
+            let mut run = try_open(Rc::new(Resting), disk.disk(), Path::new(DIR), state.now).unwrap();
             run.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
             assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
             let requests = run.requests();
-            (requests, State::of(&disk, &*catalog, run.clock.now()))
+            (requests, State::of(&disk, run.clock.now()))
         };
         let (first, second) = (restored(), restored());
         assert_eq!(first.0, second.0);
-        assert_eq!(first.1.catalog, second.1.catalog);
         for (path, content) in &first.1.files {
             assert!(second.1.files.get(path) == Some(content), "{} differs", path.display());
         }
@@ -320,79 +309,11 @@ fn c9_the_same_checkpoint_restored_twice_gives_the_same_requests_and_the_same_di
 }
 
 #[test]
-fn c6_n03_a_catalog_that_is_cut_or_flipped_anywhere_is_made_again_or_believed_and_the_crawl_ends_right() {
-    let seed = seed();
-    println!("DAMAGE_SEED={seed}");
-    let mut rng = fastrand::Rng::with_seed(seed);
-    let (state, disk) = (State::after(40), Disk::real());
-    let dir = tempfile::tempdir().unwrap();
-    let (sound, harmed) = (dir.path().join("sound"), dir.path().join("catalog"));
-    for (path, bytes) in state.files.iter().filter(|(path, _)| path.parent() == Some(Path::new(DIR))) {
-        std::fs::write(dir.path().join(path.file_name().unwrap()), bytes).unwrap();
-    }
-    // the real catalog with a past: what it held before, batch by batch
-    let catalog = SledCatalog::open(&sound).unwrap();
-    for requests in [8, 20, 40] {
-        let mut batch = Batch::new();
-        State::after(requests).catalog.into_iter().for_each(|(key, value)| batch.put(key, value));
-        catalog.commit(&batch).unwrap();
-    }
-    drop(catalog);
-    let last = checkpoint::Commit::load(&*state.catalog(), dir.path()).unwrap().unwrap().number;
-    let (mut cases, mut made_again, mut wrong) = (0, 0, Vec::new());
-    for name in std::fs::read_dir(&sound).unwrap().map(|entry| entry.unwrap().file_name()) {
-        let Ok(whole) = std::fs::read(sound.join(&name)) else { continue };
-        if whole.is_empty() {
-            continue;
-        }
-        // the file is made long ahead: what is written of it is what counts
-        let written = whole.iter().rposition(|&byte| byte != 0).map_or(1, |last| last + 1);
-        for at in places(written, &mut rng) {
-            for (how, bytes) in harmed_at(&whole, at, &mut rng) {
-                cases += 1;
-                let _ = std::fs::remove_dir_all(&harmed);
-                std::fs::create_dir(&harmed).unwrap();
-                for path in std::fs::read_dir(&sound).unwrap().map(|entry| entry.unwrap().path()) {
-                    if path.is_file() {
-                        std::fs::copy(&path, harmed.join(path.file_name().unwrap())).unwrap();
-                    }
-                }
-                std::fs::write(harmed.join(&name), bytes).unwrap();
-                let opened = catch_unwind(AssertUnwindSafe(|| {
-                    let mut told = 0;
-                    let catalog = mend::open_catalog(&disk, dir.path(), &mut |_| told += 1)?;
-                    let number = checkpoint::Commit::load(&catalog, dir.path())?.unwrap().number;
-                    Ok::<_, Error>((told, number, catalog.scan("")?))
-                }));
-                let what = format!("{} {how} at {at}", name.display());
-                match opened {
-                    Ok(Ok((told, number, entries))) if number == last => {
-                        made_again += told;
-                        let state = State { catalog: entries.into_iter().collect(), ..state.clone() };
-                        match outcome(&state, Path::new(DIR)) {
-                            Outcome::Right => {}
-                            other => wrong.push(format!("{what}: {other:?}")),
-                        }
-                    }
-                    Ok(Ok((_, number, _))) => wrong.push(format!("{what}: checkpoint {number} of {last}")),
-                    Ok(Err(error)) => wrong.push(format!("{what}: {error}")),
-                    Err(_) => wrong.push(format!("{what}: it panics")),
-                }
-            }
-        }
-    }
-    println!("{cases} cases, made again in {made_again}");
-    let shown = wrong.iter().take(40).cloned().collect::<Vec<_>>().join("\n");
-    assert!(wrong.is_empty(), "DAMAGE_SEED={seed}: {} wrong:\n{shown}", wrong.len());
-    assert!(made_again > 0);
-}
-
-#[test]
 fn c6_a_plain_copy_that_is_cut_or_flipped_is_an_error_or_read_as_other_words_and_never_a_panic() {
     let dir = tempfile::tempdir().unwrap();
-    let (mut run, disk) = (open(dir.path(), &Arc::default(), START), Disk::real());
+    let (mut run, disk) = (open(dir.path(), START), Disk::real());
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
-    let identity = mend::find(&disk, dir.path()).unwrap().unwrap().0;
+    let identity = begin::look(&disk, dir.path()).unwrap().unwrap();
     identity.write_copy(&disk, dir.path()).unwrap();
     let status = dir.path().join("status.json");
     for path in [status.clone(), dir.path().join("identity.json")] {

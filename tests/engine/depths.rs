@@ -86,7 +86,7 @@ fn a_page_is_as_deep_as_its_shortest_way_also_where_that_is_found_later_and_over
 #[test]
 fn nothing_is_asked_for_twice_because_a_shorter_way_is_found() {
     let dir = tempfile::tempdir().unwrap();
-    let mut run = open_at(Rc::new(TwoWays { max_depth: Some(3) }), dir.path(), &Arc::default(), START);
+    let mut run = open_at(Rc::new(TwoWays { max_depth: Some(3) }), dir.path(), START);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let asked = pages_of(&run.requests());
     for page in WITHIN.into_iter().filter(|page| page.starts_with("h0.test")) {
@@ -110,9 +110,9 @@ fn what_is_left_out_as_too_deep_is_noted_once_with_the_page_and_what_is_known_is
 
 #[test]
 fn without_a_limit_of_depth_checkpoints_have_no_section_of_it() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+    let dir = tempfile::tempdir().unwrap();
     let sections = |max_depth| {
-        let mut run = open_at(Rc::new(TwoWays { max_depth }), dir.path(), &catalog, START);
+        let mut run = open_at(Rc::new(TwoWays { max_depth }), dir.path(), START);
         assert_eq!(run.go(8), None);
         run.engine.handle(Event::Checkpoint).unwrap();
         assert_eq!(run.go(9), None);

@@ -45,7 +45,7 @@ impl Web for Again {
 #[test]
 fn n1_a_crawl_does_not_end_while_results_of_a_merge_are_undispatched() {
     let dir = tempfile::tempdir().unwrap();
-    let mut run = open_at(Rc::new(Again { links: 3_000 }), dir.path(), &Arc::default(), START);
+    let mut run = open_at(Rc::new(Again { links: 3_000 }), dir.path(), START);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     assert_eq!(pages_of(&run.requests()), ["http://h0.test/", "http://h0.test/again", "http://h0.test/last"]);
     let (statistics, accounts) = (run.engine.figures().statistics(), run.engine.accounts());
@@ -103,8 +103,8 @@ impl Web for Forgotten {
 
 #[test]
 fn n1_batches_that_were_frozen_before_a_restart_are_waited_for_whatever_the_pace() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
-    let mut run = open_at(Rc::new(Forgotten), dir.path(), &catalog, START);
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = open_at(Rc::new(Forgotten), dir.path(), START);
     let asked = |run: &Run, path: &str| run.record.borrow().requests.iter().any(|(_, url)| url.ends_with(path));
     assert_eq!(run.go_until(|run| asked(run, "/then")), None);
     // a checkpoint in the look in which a part of the one merge's results is dispatched and the other store's merge
@@ -140,7 +140,7 @@ fn n1_batches_that_were_frozen_before_a_restart_are_waited_for_whatever_the_pace
     assert!(!asked(&run, "/last"));
     let now = run.clock.now();
     drop(run);
-    let mut run = open_at(Rc::new(Forgotten), dir.path(), &catalog, now);
+    let mut run = open_at(Rc::new(Forgotten), dir.path(), now);
     let accounts = run.engine.accounts();
     assert!(accounts.are_balanced() && accounts.undecided > 0 && accounts.on_their_way > 0, "{accounts:?}");
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
@@ -175,9 +175,9 @@ impl Web for Leaving {
 
 #[test]
 fn n5_a_stored_page_has_no_second_end_when_a_resumed_run_leaves_it_out() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+    let dir = tempfile::tempdir().unwrap();
     let web = |exclude| Rc::new(Leaving { exclude, checkpoint: HOUR });
-    let mut run = open_at(web(false), dir.path(), &catalog, START);
+    let mut run = open_at(web(false), dir.path(), START);
     assert_eq!(run.go(3), None);
     // a checkpoint with all ten in the queue, then some more pages
     run.engine.handle(Event::Checkpoint).unwrap();
@@ -185,7 +185,7 @@ fn n5_a_stored_page_has_no_second_end_when_a_resumed_run_leaves_it_out() {
     let now = run.clock.now();
     let stored = run.engine.figures().statistics().pages_stored;
     drop(run);
-    let mut run = open_at(web(true), dir.path(), &catalog, now);
+    let mut run = open_at(web(true), dir.path(), now);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     assert!(run.requests().is_empty(), "{:?}", run.requests());
     let statistics = run.engine.figures().statistics();
@@ -238,12 +238,12 @@ fn n10_budgets_of_pages_and_bytes_hold_over_kills() {
         (Budget { bytes_per_host: Some((root + 4 * PAGE) as u64), ..Budget::UNLIMITED }, 5),
     ] {
         for (checkpoint, kills) in [(HOUR, 5), (HOUR, 11), (Duration::from_secs(3), 7)] {
-            let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+            let dir = tempfile::tempdir().unwrap();
             let web = || Rc::new(Budgeted { budget, checkpoint });
             let mut now = START;
             let mut dead = 0;
             let statistics = loop {
-                let mut run = open_at(web(), dir.path(), &catalog, now);
+                let mut run = open_at(web(), dir.path(), now);
                 let finish = run.go_until(|run| dead < 3 && run.record.borrow().requests.len() >= kills);
                 dead += 1;
                 now = run.clock.now();
@@ -300,9 +300,9 @@ fn n29_a_replay_holds_back_hosts_whose_answers_ask_for_it_though_nothing_else_re
     for (status, retry_after, rest_s) in
         [(429, Some("3000"), 3_000), (503, Some("3000"), 3_000), (500, Some("3000"), 3_000), (503, None, 25)]
     {
-        let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+        let dir = tempfile::tempdir().unwrap();
         let web = || Rc::new(Overloaded { status, retry_after });
-        let mut run = open_at(web(), dir.path(), &catalog, START);
+        let mut run = open_at(web(), dir.path(), START);
         let answered = |run: &Run| {
             let record = run.record.borrow();
             record.requests.iter().any(|(_, url)| url.ends_with("/busy")) && record.events.is_empty()
@@ -317,7 +317,7 @@ fn n29_a_replay_holds_back_hosts_whose_answers_ask_for_it_though_nothing_else_re
                 std::fs::remove_file(name).unwrap();
             }
         }
-        let mut run = open_at(web(), dir.path(), &catalog, now);
+        let mut run = open_at(web(), dir.path(), now);
         run.go(1);
         let (again, url) = run.requests()[0].clone();
         let rested = again.since(asked);
@@ -327,10 +327,10 @@ fn n29_a_replay_holds_back_hosts_whose_answers_ask_for_it_though_nothing_else_re
 
 #[test]
 fn n1_the_account_balances_at_every_stop_and_kill() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+    let dir = tempfile::tempdir().unwrap();
     let mut now = START;
     for life in 1.. {
-        let mut run = open_at(Rc::new(SmallSites), dir.path(), &catalog, now);
+        let mut run = open_at(Rc::new(SmallSites), dir.path(), now);
         let accounts = run.engine.accounts();
         assert!(accounts.are_balanced(), "opened: {accounts:?}");
         let finish = run.go_until(|run| run.record.borrow().requests.len() >= 5 + life % 4);
@@ -369,8 +369,8 @@ impl Web for Limited {
 #[test]
 fn a_crawl_with_a_limit_of_pages_stores_exactly_as_many() {
     for pages in [1, 3, 7, 20] {
-        let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
-        let mut run = open_at(Rc::new(Limited { pages }), dir.path(), &catalog, START);
+        let dir = tempfile::tempdir().unwrap();
+        let mut run = open_at(Rc::new(Limited { pages }), dir.path(), START);
         assert_eq!(run.go(usize::MAX), Some(Finish::PageLimit));
         assert_eq!(run.engine.figures().statistics().pages_stored, pages);
     }
@@ -396,7 +396,7 @@ impl Web for OneOfTwo {
 #[test]
 fn a_host_that_is_ready_is_not_looked_at_all_the_time_while_the_last_page_is_in_flight() {
     let dir = tempfile::tempdir().unwrap();
-    let mut run = open_at(Rc::new(OneOfTwo), dir.path(), &Arc::default(), START);
+    let mut run = open_at(Rc::new(OneOfTwo), dir.path(), START);
     assert_eq!(run.go_until(|run| pages_of(&run.requests()).len() == 2), None);
     let later = run.clock.now() + LATENCY / 2;
     assert_eq!(run.go_until(|run| run.clock.now() >= later), None);
@@ -409,7 +409,7 @@ fn a_host_that_is_ready_is_not_looked_at_all_the_time_while_the_last_page_is_in_
 #[test]
 fn a_crawl_that_pauses_makes_no_request_until_it_resumes() {
     let dir = tempfile::tempdir().unwrap();
-    let mut run = open(dir.path(), &Arc::default(), START);
+    let mut run = open(dir.path(), START);
     assert_eq!(run.go(10), None);
     run.engine.handle(Event::Pause).unwrap();
     let (made, until) = (run.requests().len(), run.clock.now() + Duration::from_secs(60));
@@ -436,7 +436,7 @@ impl Web for Pictured {
 #[test]
 fn what_is_part_of_a_page_comes_before_what_it_links_to() {
     let dir = tempfile::tempdir().unwrap();
-    let mut run = open_at(Rc::new(Pictured), dir.path(), &Arc::default(), START);
+    let mut run = open_at(Rc::new(Pictured), dir.path(), START);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let asked: Vec<String> = run.requests().into_iter().map(|(_, url)| url).collect();
     assert_eq!(asked[2..], ["http://h0.test/picture.png", "http://h0.test/link"]);

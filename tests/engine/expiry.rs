@@ -98,12 +98,11 @@ struct Told {
 /// Tells the story to its end.
 fn tell(story: &Story, kills: &[Kill]) -> Told {
     let dir = tempfile::tempdir().unwrap();
-    let catalog = Arc::default();
     let mut told =
         Told { requests: Vec::new(), resolved: Vec::new(), skipped: String::new(), statistics: Default::default() };
     let mut now = START;
     for kill in kills.iter().copied().map(Some).chain([None]) {
-        let mut run = open_at(Rc::new(story.clone()), dir.path(), &catalog, now);
+        let mut run = open_at(Rc::new(story.clone()), dir.path(), now);
         let finish = run.go_until(|run| kill.is_some_and(|kill| kill.is_due(run)));
         assert_eq!(finish, kill.is_none().then_some(Finish::Complete));
         let record = run.record.borrow();

@@ -50,7 +50,6 @@ impl Web for Busy {
 struct Crawl {
     web: Rc<dyn Web>,
     dir: tempfile::TempDir,
-    catalog: Arc<MemoryCatalog>,
     now: Time,
     requests: Vec<(Time, String)>,
     /// Requests whose answers had not come when their process was killed.
@@ -60,11 +59,11 @@ struct Crawl {
 impl Crawl {
     fn of(web: impl Web + 'static) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        Crawl { web: Rc::new(web), dir, catalog: Arc::default(), now: START, requests: Vec::new(), lost: 0 }
+        Crawl { web: Rc::new(web), dir, now: START, requests: Vec::new(), lost: 0 }
     }
 
     fn start(&self) -> Run {
-        open_at(self.web.clone(), self.dir.path(), &self.catalog, self.now)
+        open_at(self.web.clone(), self.dir.path(), self.now)
     }
 
     /// The process is gone.

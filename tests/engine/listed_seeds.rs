@@ -85,7 +85,6 @@ fn a_feed_that_a_page_links_to_has_links_like_any_document_and_is_known_as_one()
 /// A crawl directory over several runs.
 struct Runs {
     dir: tempfile::TempDir,
-    catalog: Arc<MemoryCatalog>,
     now: Time,
 }
 
@@ -94,9 +93,9 @@ impl Runs {
     fn run(&mut self, web: &Listed, is_forced: bool) -> Vec<String> {
         let web = Rc::new(web.clone());
         let mut run = match is_forced {
-            false => open_at(web, self.dir.path(), &self.catalog, self.now),
+            false => open_at(web, self.dir.path(), self.now),
             true => {
-                let mut run = open_without_seeds(web, self.dir.path(), &self.catalog, self.now);
+                let mut run = open_without_seeds(web, self.dir.path(), self.now);
                 run.engine.seeder().refetch(&parse_seeds(SEED.as_bytes()).0).unwrap();
                 run
             }
@@ -109,7 +108,7 @@ impl Runs {
 
 #[test]
 fn a_forced_round_reads_an_index_with_all_that_it_names_and_fetches_what_is_new() {
-    let mut runs = Runs { dir: tempfile::tempdir().unwrap(), catalog: Arc::default(), now: START };
+    let mut runs = Runs { dir: tempfile::tempdir().unwrap(), now: START };
     let mut web = Listed::new(&[
         // one that names itself is read once in a round
         ("h0.test/", index(&["http://h0.test/1.xml", "http://h0.test/2.xml", "http://h0.test/"])),

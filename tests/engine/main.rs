@@ -40,7 +40,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::calendar::SlotRead;
-use crawler::catalog::{Catalog, MemoryCatalog};
 use crawler::clock::{Clock, ManualClock, Time};
 use crawler::container::dedup::DedupIndex;
 use crawler::container::{CompactionJob, ContainerOptions, WarcInfo};
@@ -52,7 +51,7 @@ use crawler::drum::{DrumOptions, FrontOptions, PaceOptions};
 use crawler::engine::checkpoint::CheckpointJob;
 use crawler::engine::{
     Commons, Engine, Event, Executors, HoldSync, OpenError, Opening, Past, Phase, RecrawlOptions, Settings,
-    SlotOptions, StoreMerge, SupportOptions, mend,
+    SlotOptions, StoreMerge, SupportOptions, begin,
 };
 use crawler::exchange::LinkJob;
 use crawler::frontier::{Budget, FrontierOptions, PartitionJob};
@@ -333,33 +332,27 @@ fn settings() -> Settings {
     }
 }
 
-fn open(dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
-    open_at(Rc::new(SmallSites), dir, catalog, start)
+fn open(dir: &Path, start: Time) -> Run {
+    open_at(Rc::new(SmallSites), dir, start)
 }
 
-fn open_at(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
-    let mut run = open_without_seeds(web, dir, catalog, start);
+fn open_at(web: Rc<dyn Web>, dir: &Path, start: Time) -> Run {
+    let mut run = open_without_seeds(web, dir, start);
     run.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
     run
 }
 
-fn open_without_seeds(web: Rc<dyn Web>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
-    try_open(web, Disk::real(), dir, catalog.clone(), start).unwrap()
+fn open_without_seeds(web: Rc<dyn Web>, dir: &Path, start: Time) -> Run {
+    try_open(web, Disk::real(), dir, start).unwrap()
 }
 
 /// Opens the crawl in `dir` of `disk`, and replays.
-fn try_open(
-    web: Rc<dyn Web>,
-    disk: Disk,
-    dir: &Path,
-    catalog: Arc<dyn Catalog>,
-    start: Time,
-) -> Result<Run, OpenError> {
+fn try_open(web: Rc<dyn Web>, disk: Disk, dir: &Path, start: Time) -> Result<Run, OpenError> {
     for part in ["url-seen", "robots", "dns", "visits", "frontier", "pages", "logs"] {
         disk.create_dir_all(&dir.join(part))?;
     }
     let clock = Arc::new(ManualClock::new(start));
-    let (identity, is_new) = mend::begin(&disk, &*catalog, dir, (start, 77), (4, 16, &[]))?;
+    let (identity, is_new) = begin::begin(&disk, dir, (start, 77), (4, 16, &[]))?;
     let keys: Arc<KeyMaker> = Arc::new(identity.key_maker());
     let mut frontier = FrontierOptions { partitions: identity.partitions, buffer_urls: 4, ..Default::default() };
     frontier.budget = Budget::UNLIMITED;
@@ -405,7 +398,7 @@ fn try_open(
         shipping: None,
         disk,
         dir: dir.to_owned(),
-        catalog,
+        last_known: None,
         commons: Commons::new(&settings, clock.clone()),
         wake: Arc::new(|| {}),
         clock: clock.clone(),
@@ -515,7 +508,7 @@ fn assert_polite(requests: &[(Time, String)], gap: Duration) {
 fn a_crawl_in_virtual_time_asks_for_every_page_once_and_politely() {
     let dir = tempfile::tempdir().unwrap();
     let start = Time::from_ms(1_000_000_000_000);
-    let mut run = open(dir.path(), &Arc::default(), start);
+    let mut run = open(dir.path(), start);
     assert_eq!(run.past, Past::New);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     assert_eq!(pages_of(&run.requests()), every_page());
@@ -536,9 +529,8 @@ fn a_crawl_in_virtual_time_asks_for_every_page_once_and_politely() {
 fn an_engine_that_is_dropped_at_any_request_goes_on_and_asks_for_no_stored_page_again() {
     for stop in (1..HOSTS * (PAGES + 1)).step_by(7) {
         let dir = tempfile::tempdir().unwrap();
-        let catalog = Arc::default();
         let start = Time::from_ms(1_000_000_000_000);
-        let mut first = open(dir.path(), &catalog, start);
+        let mut first = open(dir.path(), start);
         assert_eq!(first.go(stop), None);
         let mut requests = first.requests();
         // what was under way is lost with the process
@@ -551,7 +543,7 @@ fn an_engine_that_is_dropped_at_any_request_goes_on_and_asks_for_no_stored_page_
             .count();
         let now = first.clock.now();
         drop(first);
-        let mut second = open(dir.path(), &catalog, now);
+        let mut second = open(dir.path(), now);
         assert_eq!(second.go(usize::MAX), Some(Finish::Complete));
         assert_polite(&requests, DELAY + LATENCY);
         assert_polite(&second.requests(), DELAY + LATENCY);

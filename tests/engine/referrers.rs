@@ -56,8 +56,7 @@ fn n28_the_engine_reads_no_key_record_to_say_who_named_a_url() {
             count.fetch_add(1, Relaxed);
         }
     });
-    let catalog = Arc::new(MemoryCatalog::default());
-    let mut run = try_open(Rc::new(Failing), memory.disk(), Path::new("/crawl"), catalog, START).unwrap();
+    let mut run = try_open(Rc::new(Failing), memory.disk(), Path::new("/crawl"), START).unwrap();
     run.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
     let before = by_the_engine.load(Relaxed);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));

@@ -89,22 +89,21 @@ fn reply(status: u16, headers: Vec<(&'static str, String)>, body: &str) -> Resul
 /// A crawl directory and what crawls it.
 struct Crawl {
     dir: tempfile::TempDir,
-    catalog: Arc<MemoryCatalog>,
     web: Rc<Editions>,
     now: Time,
 }
 
 impl Crawl {
     fn new(web: Editions) -> Self {
-        Crawl { dir: tempfile::tempdir().unwrap(), catalog: Arc::default(), web: Rc::new(web), now: START }
+        Crawl { dir: tempfile::tempdir().unwrap(), web: Rc::new(web), now: START }
     }
 
     fn plain(&self) -> Run {
-        open_at(self.web.clone(), self.dir.path(), &self.catalog, self.now)
+        open_at(self.web.clone(), self.dir.path(), self.now)
     }
 
     fn unseeded(&self) -> Run {
-        open_without_seeds(self.web.clone(), self.dir.path(), &self.catalog, self.now)
+        open_without_seeds(self.web.clone(), self.dir.path(), self.now)
     }
 
     fn forced(&self, seeds: &[String]) -> (Run, Refetch) {
@@ -485,15 +484,15 @@ impl Web for BreaksOff {
 
 #[test]
 fn a_body_that_broke_off_in_an_earlier_round_does_not_stand_for_one_of_this_round() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+    let dir = tempfile::tempdir().unwrap();
     // the first request of the second round brings nothing
     let web = BreaksOff::new(|number| number == 3);
-    let mut run = open_at(web.clone(), dir.path(), &catalog, START);
+    let mut run = open_at(web.clone(), dir.path(), START);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     assert_eq!(web.asked.get(), 3);
     let now = run.clock.now();
     drop(run);
-    let mut run = open_without_seeds(web.clone(), dir.path(), &catalog, now);
+    let mut run = open_without_seeds(web.clone(), dir.path(), now);
     run.engine.seeder().refetch(&parse_seeds(SEED.as_bytes()).0).unwrap();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     assert_eq!(web.asked.get(), 6);
@@ -508,9 +507,9 @@ fn a_body_that_broke_off_in_an_earlier_round_does_not_stand_for_one_of_this_roun
 
 #[test]
 fn a_seed_whose_page_never_comes_is_tried_again_counted_and_told_as_failed() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+    let dir = tempfile::tempdir().unwrap();
     let web = BreaksOff::new(|_| true);
-    let mut run = open_at(web.clone(), dir.path(), &catalog, START);
+    let mut run = open_at(web.clone(), dir.path(), START);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let statistics = run.engine.figures().statistics();
     assert_eq!((web.asked.get(), statistics.retries, statistics.ends.failed), (3, 2, 1));

@@ -45,8 +45,8 @@ impl Web for Api {
     }
 }
 
-fn opened(dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
-    let mut run = open_without_seeds(Rc::new(Api), dir, catalog, start);
+fn opened(dir: &Path, start: Time) -> Run {
+    let mut run = open_without_seeds(Rc::new(Api), dir, start);
     run.engine.seeder().admit_listed();
     run
 }
@@ -65,7 +65,7 @@ fn archived(dir: &Path) -> BTreeMap<String, usize> {
 fn each_request_is_archived_once_wherever_the_crawl_is_killed() {
     let start = Time::from_ms(1_000_000_000_000);
     let calm = tempfile::tempdir().unwrap();
-    let mut whole = opened(calm.path(), &Arc::default(), start);
+    let mut whole = opened(calm.path(), start);
     assert_eq!(whole.go(usize::MAX), Some(Finish::Complete));
     let requests = whole.requests().len();
     drop(whole);
@@ -76,13 +76,12 @@ fn each_request_is_archived_once_wherever_the_crawl_is_killed() {
     assert!(expected.values().all(|&times| times == 1), "{expected:?}");
     for stop in 1..=requests {
         let dir = tempfile::tempdir().unwrap();
-        let catalog = Arc::default();
-        let mut first = opened(dir.path(), &catalog, start);
+        let mut first = opened(dir.path(), start);
         assert_eq!(first.go(stop), None);
         let now = first.clock.now();
         drop(first);
         let before = archived(dir.path());
-        let mut second = opened(dir.path(), &catalog, now);
+        let mut second = opened(dir.path(), now);
         assert_eq!(second.go(usize::MAX), Some(Finish::Complete));
         let again: Vec<String> = second.requests().into_iter().map(|(_, url)| url).collect();
         let repeated = again.iter().find(|url| before.contains_key(*url));

@@ -176,7 +176,7 @@ fn a_site_without_end_made_of_frames_ends_with_its_depth() {
         }
     }
     let dir = tempfile::tempdir().unwrap();
-    let mut run = open_at(Rc::new(Nested), dir.path(), &Arc::default(), START);
+    let mut run = open_at(Rc::new(Nested), dir.path(), START);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     // three are as deep as the page, and each further one is a link deeper
     assert_eq!(pages_of(&run.requests()).len(), 1 + 3 + 2);

@@ -34,13 +34,13 @@ impl Web for Busy {
 
 #[test]
 fn a_retry_after_of_an_hour_is_kept_to_over_kills_without_a_checkpoint() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+    let dir = tempfile::tempdir().unwrap();
     let is_busy = |run: &Run| {
         let record = run.record.borrow();
         record.requests.iter().any(|(_, url)| url.ends_with("/busy"))
             && !record.events.iter().any(|(_, event)| matches!(event, Event::Reply(contract::Reply::Page(_))))
     };
-    let mut run = open_at(Rc::new(Busy), dir.path(), &catalog, START);
+    let mut run = open_at(Rc::new(Busy), dir.path(), START);
     assert_eq!(run.go_until(is_busy), None);
     // one more look, in which the log is written
     run.engine.pump().unwrap();
@@ -48,13 +48,13 @@ fn a_retry_after_of_an_hour_is_kept_to_over_kills_without_a_checkpoint() {
     let mut now = run.clock.now();
     drop(run);
     for _ in 0..3 {
-        let mut run = open_at(Rc::new(Busy), dir.path(), &catalog, now);
+        let mut run = open_at(Rc::new(Busy), dir.path(), now);
         run.clock.advance(HOUR / 5);
         run.engine.pump().unwrap();
         assert!(run.requests().is_empty(), "the host rests for an hour: {:?}", run.requests());
         now = run.clock.now();
     }
-    let mut run = open_at(Rc::new(Busy), dir.path(), &catalog, now);
+    let mut run = open_at(Rc::new(Busy), dir.path(), now);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let (again, url) = run.requests().last().cloned().unwrap();
     assert!(url.ends_with("/busy") && again.since(asked) >= HOUR, "{:?}", run.requests());

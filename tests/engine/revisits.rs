@@ -42,15 +42,14 @@ fn the_same_content_under_other_urls_is_stored_once_and_followed_from_each_also_
     let mut replayed_max = 0;
     for stop in 1..=all_pages().len() {
         let dir = tempfile::tempdir().unwrap();
-        let catalog = Arc::default();
         let start = Time::from_ms(1_000_000_000_000);
-        let mut first = open_at(Rc::new(Copies), dir.path(), &catalog, start);
+        let mut first = open_at(Rc::new(Copies), dir.path(), start);
         assert_eq!(first.go(stop), None);
         let mut requests = first.requests();
         let now = first.clock.now();
         let before = first.engine.figures().statistics();
         drop(first);
-        let mut second = open_at(Rc::new(Copies), dir.path(), &catalog, now);
+        let mut second = open_at(Rc::new(Copies), dir.path(), now);
         let replayed = second.engine.figures().statistics();
         assert_eq!(replayed.revisits, before.revisits, "stopped at request {stop}");
         assert_eq!(replayed.revisit_bytes_saved, before.revisit_bytes_saved, "stopped at request {stop}");
@@ -115,14 +114,13 @@ fn content_of_an_earlier_archive_is_referred_to_and_followed_also_after_a_kill()
     let mut repeated = 0;
     for stop in 1..=all_pages().len() {
         let dir = tempfile::tempdir().unwrap();
-        let catalog = Arc::default();
         let start = Time::from_ms(1_000_000_000_000);
-        let mut first = open_at(Rc::new(Earlier(index.clone())), dir.path(), &catalog, start);
+        let mut first = open_at(Rc::new(Earlier(index.clone())), dir.path(), start);
         assert_eq!(first.go(stop), None);
         let mut requests = first.requests();
         let now = first.clock.now();
         drop(first);
-        let mut second = open_at(Rc::new(Earlier(index.clone())), dir.path(), &catalog, now);
+        let mut second = open_at(Rc::new(Earlier(index.clone())), dir.path(), now);
         assert_eq!(second.go(usize::MAX), Some(Finish::Complete));
         requests.extend(second.requests());
         let mut pages = pages_of(&requests);

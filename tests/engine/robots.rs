@@ -99,10 +99,9 @@ fn crawl(web: Told) -> Crawled {
 /// Goes like [`crawl`], but is dropped as it is when this many requests were made in all and everything is answered.
 fn crawl_with_kills(web: Told, kills: &[usize]) -> Crawled {
     let dir = tempfile::tempdir().unwrap();
-    let catalog = Arc::default();
     let (mut requests, mut now) = (Vec::new(), START);
     for kill in kills.iter().copied().map(Some).chain([None]) {
-        let mut run = open_at(Rc::new(web), dir.path(), &catalog, now);
+        let mut run = open_at(Rc::new(web), dir.path(), now);
         let before = requests.len();
         let finish = run.go_until(|run| {
             let record = run.record.borrow();

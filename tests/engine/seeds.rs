@@ -43,8 +43,8 @@ impl Listed {
         *self.seeds.borrow_mut() = seeds.iter().map(|seed| (*seed).to_owned()).collect();
     }
 
-    fn open(self: &Rc<Self>, dir: &Path, catalog: &Arc<MemoryCatalog>, start: Time) -> Run {
-        open_without_seeds(self.clone(), dir, catalog, start)
+    fn open(self: &Rc<Self>, dir: &Path, start: Time) -> Run {
+        open_without_seeds(self.clone(), dir, start)
     }
 }
 
@@ -90,19 +90,19 @@ fn stop(mut run: Run) -> Time {
 
 #[test]
 fn n06_seeds_fetched_before_the_first_checkpoint_have_their_status_after_a_kill_and_an_edited_list() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::<MemoryCatalog>::default());
+    let dir = tempfile::tempdir().unwrap();
     let web = Listed::of(Vec::new());
     web.edit(&["http://x0.test/", "http://x1.test/", "http://x2.test/"]);
-    let mut run = web.open(dir.path(), &catalog, START);
+    let mut run = web.open(dir.path(), START);
     run.engine.seeder().admit_listed();
     assert_eq!(run.go_until(|run| run.record.borrow().requests.len() >= 9), None);
     let (asked, now) = (pages_of(&run.requests()), run.clock.now());
     drop(run);
-    let last = checkpoint::Last::load(&Disk::real(), &*catalog, dir.path()).unwrap().unwrap();
+    let last = checkpoint::Last::find(&Disk::real(), dir.path()).unwrap().unwrap();
     assert!(last.checkpoint.is_none(), "there was no checkpoint");
     // the seeds file was edited: what is archived has the numbers of before
     web.edit(&["http://x9.test/", "http://x2.test/"]);
-    let mut run = web.open(dir.path(), &catalog, now);
+    let mut run = web.open(dir.path(), now);
     run.engine.seeder().admit_listed();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let again = pages_of(&run.requests());
@@ -121,21 +121,21 @@ fn n06_seeds_fetched_before_the_first_checkpoint_have_their_status_after_a_kill_
 
 #[test]
 fn n06_new_seeds_of_a_resumed_run_have_their_status_after_a_kill() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::<MemoryCatalog>::default());
+    let dir = tempfile::tempdir().unwrap();
     let web = Listed::hosts(2);
-    let mut run = web.open(dir.path(), &catalog, START);
+    let mut run = web.open(dir.path(), START);
     run.engine.seeder().admit_listed();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let now = run.clock.now();
     drop(run);
     web.edit(&["http://x7.test/"]);
-    let mut run = web.open(dir.path(), &catalog, now);
+    let mut run = web.open(dir.path(), now);
     run.engine.seeder().admit_listed();
     assert_eq!(run.go_until(|run| pages_of(&run.record.borrow().requests).len() == 2), None);
     let now = run.clock.now();
     drop(run);
     web.edit(&["http://x8.test/"]);
-    let mut run = web.open(dir.path(), &catalog, now);
+    let mut run = web.open(dir.path(), now);
     run.engine.seeder().admit_listed();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     assert!(!pages_of(&run.requests()).contains(&"http://x7.test/".to_owned()));
@@ -147,9 +147,9 @@ fn n06_new_seeds_of_a_resumed_run_have_their_status_after_a_kill() {
 
 #[test]
 fn n25_the_first_requests_are_made_while_most_seeds_are_not_admitted() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::<MemoryCatalog>::default());
+    let dir = tempfile::tempdir().unwrap();
     let web = Listed::hosts(4_000);
-    let mut run = web.open(dir.path(), &catalog, START);
+    let mut run = web.open(dir.path(), START);
     assert_eq!(run.engine.seeder().admit_listed(), 4_000);
     run.engine.pump().unwrap();
     // what a request needs first of all
@@ -158,16 +158,15 @@ fn n25_the_first_requests_are_made_while_most_seeds_are_not_admitted() {
     assert!(admitted <= 1_000, "{admitted} admitted before the first request");
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     assert_eq!(run.engine.figures().statistics().pages_stored, 8_000);
-    assert!(catalog.scan("seed/").unwrap().is_empty());
 }
 
 #[test]
 fn n25_seeds_that_a_killed_run_did_not_come_to_admit_are_admitted_by_the_next_one() {
     let web = Listed::hosts(1_400);
     for cuts in [true, false] {
-        let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::<MemoryCatalog>::default());
+        let dir = tempfile::tempdir().unwrap();
         let all = web.seeds();
-        let mut run = web.open(dir.path(), &catalog, START);
+        let mut run = web.open(dir.path(), START);
         run.engine.seeder().admit_listed();
         run.engine.pump().unwrap();
         if cuts {
@@ -178,7 +177,7 @@ fn n25_seeds_that_a_killed_run_did_not_come_to_admit_are_admitted_by_the_next_on
         let now = run.clock.now();
         drop(run);
         web.edit(&[]);
-        let mut run = web.open(dir.path(), &catalog, now);
+        let mut run = web.open(dir.path(), now);
         run.engine.seeder().admit_listed();
         assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
         let seeds = seeds_in(dir.path());
@@ -190,14 +189,14 @@ fn n25_seeds_that_a_killed_run_did_not_come_to_admit_are_admitted_by_the_next_on
 
 #[test]
 fn n25_a_forced_run_that_is_killed_while_its_seeds_are_admitted_fetches_each_again_once() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::<MemoryCatalog>::default());
+    let dir = tempfile::tempdir().unwrap();
     let web = Listed::hosts(1_400);
-    let mut run = web.open(dir.path(), &catalog, START);
+    let mut run = web.open(dir.path(), START);
     run.engine.seeder().admit_listed();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let now = run.clock.now();
     drop(run);
-    let mut run = web.open(dir.path(), &catalog, now);
+    let mut run = web.open(dir.path(), now);
     let refetch = run.engine.seeder().refetch_listed().unwrap();
     assert_eq!((refetch.round, refetch.seeds, refetch.listed), (1, 1_400, 1_400));
     run.engine.pump().unwrap();
@@ -205,7 +204,7 @@ fn n25_a_forced_run_that_is_killed_while_its_seeds_are_admitted_fetches_each_aga
     run.engine.pump().unwrap();
     assert!(run.engine.is_busy() && run.requests().is_empty(), "no request before all are durable");
     drop(run);
-    let mut run = web.open(dir.path(), &catalog, now);
+    let mut run = web.open(dir.path(), now);
     let refetch = run.engine.seeder().refetch_listed().unwrap();
     assert!(refetch.goes_on && refetch.round == 1 && refetch.seeds < 1_400, "{refetch:?}");
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
@@ -217,16 +216,16 @@ fn n25_a_forced_run_that_is_killed_while_its_seeds_are_admitted_fetches_each_aga
 
 #[test]
 fn n25_where_seeds_redirect_is_in_scope_after_a_restart() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::<MemoryCatalog>::default());
+    let dir = tempfile::tempdir().unwrap();
     let seeds = Listed::hosts(60).seeds();
     let web = Rc::new(Listed { seeds: Cell::new(seeds), cuts: true, moved: true, mode: ScopeMode::Host });
-    let mut run = web.open(dir.path(), &catalog, START);
+    let mut run = web.open(dir.path(), START);
     run.engine.seeder().admit_listed();
     let moved = |run: &Run| run.record.borrow().requests.iter().filter(|(_, url)| url.contains("//y")).count() > 0;
     assert_eq!(run.go_until(moved), None);
     let now = stop(run);
     web.edit(&[]);
-    let mut run = web.open(dir.path(), &catalog, now);
+    let mut run = web.open(dir.path(), now);
     run.engine.seeder().admit_listed();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let statistics = run.engine.figures().statistics();
@@ -237,14 +236,14 @@ fn n25_where_seeds_redirect_is_in_scope_after_a_restart() {
 
 #[test]
 fn n25_a_directory_without_its_list_of_seeds_is_damaged() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::<MemoryCatalog>::default());
+    let dir = tempfile::tempdir().unwrap();
     let web = Listed::hosts(3);
-    let mut run = web.open(dir.path(), &catalog, START);
+    let mut run = web.open(dir.path(), START);
     run.engine.seeder().admit_listed();
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let now = run.clock.now();
     drop(run);
     std::fs::remove_dir_all(dir.path().join("seeds")).unwrap();
-    let opened = try_open(web, Disk::real(), dir.path(), catalog, now);
+    let opened = try_open(web, Disk::real(), dir.path(), now);
     assert!(matches!(opened, Err(OpenError::Disk(disk::Error::Damaged { .. }))));
 }

@@ -67,17 +67,17 @@ fn a_forum_with_new_sessions_in_each_answer_is_crawled_once_also_over_kills() {
     for (spelling, parameter) in [(in_the_query as Spelling, "sid"), (in_the_path, "(S(")] {
         for kills in [0, 1, 5] {
             let case = format!("{parameter}, {kills} kills");
-            let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+            let dir = tempfile::tempdir().unwrap();
             let forum = Rc::new(Forum { spelling, asked: Cell::new(0) });
             let mut now = Time::from_ms(1_000_000_000_000);
             let mut asked = Vec::new();
             for _ in 0..kills {
-                let mut run = open_at(forum.clone(), dir.path(), &catalog, now);
+                let mut run = open_at(forum.clone(), dir.path(), now);
                 assert_eq!(run.go(12), None, "{case}");
                 now = run.clock.now();
                 asked.extend(run.requests());
             }
-            let mut run = open_at(forum.clone(), dir.path(), &catalog, now);
+            let mut run = open_at(forum.clone(), dir.path(), now);
             assert_eq!(run.go(100_000), Some(Finish::Complete), "{case}");
             asked.extend(run.requests());
             let pages = pages_of(&asked);

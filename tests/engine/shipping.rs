@@ -2,11 +2,9 @@
 //! archive or without, or read where they lie.
 
 use super::*;
-use crawler::catalog::SledCatalog;
 use crawler::container::{Reader, Report};
 use crawler::disk::Mode;
-use crawler::engine::Identity;
-use crawler::engine::checkpoint::{Commit, inventory};
+use crawler::engine::checkpoint::{Last, inventory};
 use crawler::exchange::Head;
 use crawler::record::{FileKind, NamedFile};
 use crawler::shard::Shard;
@@ -100,7 +98,6 @@ struct Shipped {
     run: Run,
     disk: Disk,
     dir: PathBuf,
-    catalog: Arc<SledCatalog>,
     shipper: Shipper,
     number: u64,
 }
@@ -108,24 +105,23 @@ struct Shipped {
 impl Shipped {
     /// Opens the crawl in `dir` of `disk`, whose directory lies on the machine's disk.
     fn open(disk: Disk, dir: &Path, store: &Arc<Folder>, last: Option<Manifest>, now: Time) -> Shipped {
-        let catalog = Arc::new(mend::open_catalog(&Disk::real(), dir, &mut |_| {}).unwrap());
-        let run = try_open(Rc::new(Twins), disk.clone(), dir, catalog.clone(), now).unwrap();
-        Identity::load(&*catalog, dir).unwrap().unwrap().write_copy(&Disk::real(), dir).unwrap();
+        let run = try_open(Rc::new(Twins), disk.clone(), dir, now).unwrap();
+        begin::look(&Disk::real(), dir).unwrap().unwrap().write_copy(&Disk::real(), dir).unwrap();
         let epoch = ship::greatest_claim(&**store, &Names::default(), 0).unwrap().map_or(1, |claim| claim.epoch + 1);
         let claim = Claim { era: 1, epoch };
         ship::sweep(&**store, &Names::default(), 0, claim, last.as_ref()).unwrap();
         let number = last.as_ref().map_or(0, |last| last.number);
         let shard = Shard::WHOLE;
         let shipper = Shipper::new(store.clone(), Names::default(), 77, shard, claim, last, ShipOptions::default());
-        Shipped { run, disk, dir: dir.to_owned(), catalog, shipper, number }
+        Shipped { run, disk, dir: dir.to_owned(), shipper, number }
     }
 
     /// Runs until `requests` were made in this run, and ships what checkpoints there are on the way.
     fn go(&mut self, requests: usize) -> Option<Finish> {
         loop {
             let number = self.number;
-            let (catalog, dir) = (self.catalog.clone(), self.dir.clone());
-            let newest = || Commit::load(&*catalog, &dir).unwrap().unwrap().number;
+            let dir = self.dir.clone();
+            let newest = || Last::find(&Disk::real(), &dir).unwrap().unwrap().number;
             let finish = self.run.go_until(|run| run.requests().len() >= requests || newest() > number);
             if newest() > number {
                 self.ship(newest());
@@ -203,14 +199,13 @@ fn a_crawl_goes_on_from_what_the_inventory_of_its_checkpoint_names_and_from_noth
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (from, to, disk) = (from.path().join("a"), to.path().join("b"), Disk::real());
         std::fs::create_dir_all(&from).unwrap();
-        let catalog = Arc::new(SledCatalog::open(&from.join("catalog")).unwrap());
-        let mut first = try_open(Rc::new(Twins), disk.clone(), &from, catalog.clone(), START).unwrap();
+        let mut first = try_open(Rc::new(Twins), disk.clone(), &from, START).unwrap();
         first.engine.seeder().admit_seed(&CanonicalUrl::parse(SEED).unwrap(), None).unwrap();
-        Identity::load(&*catalog, &from).unwrap().unwrap().write_copy(&disk, &from).unwrap();
+        begin::look(&disk, &from).unwrap().unwrap().write_copy(&disk, &from).unwrap();
         assert_eq!(first.go(stop), None);
         let (now, asked) = (first.clock.now(), first.requests());
-        let number = Commit::load(&*catalog, &from).unwrap().unwrap().number;
-        drop((first, catalog));
+        let number = Last::find(&disk, &from).unwrap().unwrap().number;
+        drop(first);
         let files = inventory::of_file(&disk, &from, number).unwrap();
         kinds.extend(files.iter().map(|file| file.kind));
         copy(&from, &files, &to);
@@ -218,12 +213,11 @@ fn a_crawl_goes_on_from_what_the_inventory_of_its_checkpoint_names_and_from_noth
             let keys = files.iter().find(|file| file.path.ends_with("key.dat")).unwrap();
             crawler::container::make_addresses(&disk, &to.join("pages"), keys.bytes).unwrap();
         }
-        let catalog = Arc::new(mend::open_catalog(&disk, &to, &mut |_| {}).unwrap());
-        let mut second = try_open(Rc::new(Twins), disk.clone(), &to, catalog.clone(), now).unwrap();
+        let mut second = try_open(Rc::new(Twins), disk.clone(), &to, now).unwrap();
         assert_eq!(second.go(usize::MAX), Some(Finish::Complete), "stopped at request {stop}");
         let mut pages = pages_of(&[asked, second.requests()].concat());
         pages.dedup();
-        drop((second, catalog));
+        drop(second);
         assert_eq!(pages, whole(), "stopped at request {stop}");
         assert_eq!(stored(disk, &to), whole(), "stopped at request {stop}");
         assert_eq!(findings(&to), [""; 0], "stopped at request {stop}");
@@ -267,7 +261,6 @@ fn a_crawl_moves_from_machine_to_machine_with_and_without_its_archive() {
     // all of it on a fourth machine
     ship::restore(&*store, &newest, &Disk::real(), &dir(3), Archive::Too).unwrap();
     assert_eq!(stored(Disk::real(), &dir(3)), whole());
-    drop(mend::open_catalog(&Disk::real(), &dir(3), &mut |_| {}).unwrap());
     // the copy of the figures comes with its next checkpoint
     let found_there = findings(&dir(3));
     assert!(found_there.iter().all(|finding| finding.contains("status.json: missing")), "{found_there:?}");

@@ -49,8 +49,8 @@ fn asked(run: &Run, host: &str) -> Vec<Time> {
 #[test]
 fn n12_a_crawl_ends_when_only_hosts_are_left_that_never_answered_and_asks_them_at_once_again() {
     for pages in [1, 100] {
-        let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
-        let mut run = open_at(Rc::new(Dead { pages, ..DEAD }), dir.path(), &catalog, START);
+        let dir = tempfile::tempdir().unwrap();
+        let mut run = open_at(Rc::new(Dead { pages, ..DEAD }), dir.path(), START);
         assert_eq!(run.go(usize::MAX), Some(Finish::OnlySilentHosts));
         let took = run.clock.now().since(START);
         assert!((MINUTE * 10..MINUTE * 16).contains(&took), "{took:?}");
@@ -64,7 +64,7 @@ fn n12_a_crawl_ends_when_only_hosts_are_left_that_never_answered_and_asks_them_a
         drop(run);
         // long before its last rest would have ended
         assert!(now.since(last) < MINUTE * 10, "{:?}", now.since(last));
-        let mut run = open_at(Rc::new(Dead { pages, until: now, ..DEAD }), dir.path(), &catalog, now);
+        let mut run = open_at(Rc::new(Dead { pages, until: now, ..DEAD }), dir.path(), now);
         assert_eq!(run.past, Past::Stopped(Finish::OnlySilentHosts));
         assert_eq!(run.go_until(|run| !asked(run, "h1.test").is_empty()), None);
         assert!(run.clock.now().since(now) < MINUTE, "{:?}", run.clock.now().since(now));
@@ -78,7 +78,7 @@ fn n12_a_host_that_answers_that_it_is_overloaded_is_waited_for_as_long_as_it_tak
     let dir = tempfile::tempdir().unwrap();
     let until = START + MINUTE * 60;
     let web = Dead { answers: true, until, ..DEAD };
-    let mut run = open_at(Rc::new(web), dir.path(), &Arc::default(), START);
+    let mut run = open_at(Rc::new(web), dir.path(), START);
     let in_the_middle = START + MINUTE * 30;
     assert_eq!(run.go_until(|run| run.clock.now() >= in_the_middle), None);
     let resting = run.engine.figures().gauges().resting.unwrap();
@@ -115,7 +115,7 @@ fn n12_a_host_that_never_answers_is_given_up_after_a_day_while_there_is_other_wo
         }
     }
     let dir = tempfile::tempdir().unwrap();
-    let mut run = open_at(Rc::new(Busy), dir.path(), &Arc::default(), START);
+    let mut run = open_at(Rc::new(Busy), dir.path(), START);
     assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
     let attempts = asked(&run, "h1.test");
     assert!(attempts.last().unwrap().since(attempts[0]) >= MINUTE * 60 * 20, "{attempts:?}");
@@ -146,26 +146,22 @@ fn n16_a_name_that_did_not_exist_is_asked_for_again_where_the_operator_wants_it(
     }
     let seed = crawler::web::seeds::parse_seeds(b"http://h1.test/").0;
     let cases = [((false, "a"), 0), ((true, "a"), 1), ((false, "b"), 1)];
-    // a checkpoint knows by which settings names were asked for, though the catalog is lost
-    for ((names, again), is_lost) in [false, true].into_iter().flat_map(|lost| cases.map(|case| (case, lost))) {
-        let (dir, mut catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+    // a checkpoint knows by which settings names were asked for
+    for (names, again) in cases {
+        let dir = tempfile::tempdir().unwrap();
         let web = Nameless { until: Time::MAX, names: (false, "a") };
-        let mut run = open_without_seeds(Rc::new(web), dir.path(), &catalog, START);
+        let mut run = open_without_seeds(Rc::new(web), dir.path(), START);
         run.engine.seeder().admit_seed(&seed[0].url, None).unwrap();
         assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
         // the answer holds for minutes yet
         let now = run.clock.now();
         drop(run);
-        if is_lost {
-            catalog = Arc::default();
-            mend::refill(&Disk::real(), &*catalog, dir.path()).unwrap();
-        }
-        let mut run = open_without_seeds(Rc::new(Nameless { until: now, names }), dir.path(), &catalog, now);
+        let mut run = open_without_seeds(Rc::new(Nameless { until: now, names }), dir.path(), now);
         let put = match names.0 {
             true => run.engine.seeder().refetch(&seed).unwrap().seeds,
             false => run.engine.seeder().refetch_unresolved().unwrap() as u64,
         };
-        assert_eq!(put, again, "{names:?}, lost {is_lost}");
+        assert_eq!(put, again, "{names:?}");
         run.engine.seeder().admit_seed(&seed[0].url, None).unwrap();
         assert_eq!(run.go(usize::MAX), Some(Finish::Complete));
         assert_eq!(run.engine.figures().statistics().pages_stored, again, "{names:?}");
@@ -173,7 +169,7 @@ fn n16_a_name_that_did_not_exist_is_asked_for_again_where_the_operator_wants_it(
         let now = run.clock.now();
         drop(run);
         let web = Nameless { until: now, names: (false, names.1) };
-        let mut run = open_without_seeds(Rc::new(web), dir.path(), &catalog, now);
+        let mut run = open_without_seeds(Rc::new(web), dir.path(), now);
         assert_eq!(run.engine.seeder().refetch_unresolved().unwrap(), 0);
     }
 }

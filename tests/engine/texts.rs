@@ -53,16 +53,16 @@ impl Web for Maze {
 #[test]
 fn a_maze_of_one_text_stops_at_its_budget_also_over_kills() {
     for kills in [0, 1, 5] {
-        let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+        let dir = tempfile::tempdir().unwrap();
         let mut now = Time::from_ms(1_000_000_000_000);
         let mut asked = Vec::new();
         for _ in 0..kills {
-            let mut run = open_at(Rc::new(Maze), dir.path(), &catalog, now);
+            let mut run = open_at(Rc::new(Maze), dir.path(), now);
             assert_eq!(run.go(12), None);
             now = run.clock.now();
             asked.extend(run.requests());
         }
-        let mut run = open_at(Rc::new(Maze), dir.path(), &catalog, now);
+        let mut run = open_at(Rc::new(Maze), dir.path(), now);
         assert_eq!(run.go(usize::MAX), Some(Finish::Complete), "{kills} kills");
         asked.extend(run.requests());
         let mut pages = pages_of(&asked);
@@ -93,8 +93,8 @@ impl Web for Unlimited {
 
 #[test]
 fn without_the_rule_a_maze_goes_on_and_checkpoints_have_no_section_of_it() {
-    let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
-    let mut run = open_at(Rc::new(Unlimited), dir.path(), &catalog, Time::from_ms(1_000_000_000_000));
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = open_at(Rc::new(Unlimited), dir.path(), Time::from_ms(1_000_000_000_000));
     assert_eq!(run.go(120), None);
     assert!(!run.engine.figures().statistics().dropped.contains_key(&Reason::Text));
     let (_, sections) = checkpoint::newest(&Disk::real(), dir.path()).unwrap().unwrap();

@@ -38,16 +38,16 @@ impl Web for Calendar {
 #[test]
 fn a_calendar_without_end_stops_at_its_budget_also_over_kills() {
     for kills in [0, 1, 4] {
-        let (dir, catalog) = (tempfile::tempdir().unwrap(), Arc::default());
+        let dir = tempfile::tempdir().unwrap();
         let mut now = Time::from_ms(1_000_000_000_000);
         let mut asked = Vec::new();
         for _ in 0..kills {
-            let mut run = open_at(Rc::new(Calendar), dir.path(), &catalog, now);
+            let mut run = open_at(Rc::new(Calendar), dir.path(), now);
             assert_eq!(run.go(20), None);
             now = run.clock.now();
             asked.extend(run.requests());
         }
-        let mut run = open_at(Rc::new(Calendar), dir.path(), &catalog, now);
+        let mut run = open_at(Rc::new(Calendar), dir.path(), now);
         assert_eq!(run.go(usize::MAX), Some(Finish::Complete), "{kills} kills");
         asked.extend(run.requests());
         let mut pages = pages_of(&asked);

@@ -10,7 +10,7 @@ use super::{open_store, seeds};
 use crate::config::Config;
 use crate::crawl::{CrawlError, directory, options};
 use crate::disk::{self, DirectoryLock, Disk};
-use crate::engine::{Identity, mend};
+use crate::engine::Identity;
 use crate::node::{Note, Stamp, aside};
 use crate::shard::Shard;
 use crate::ship::{Archive, newest, restore};
@@ -67,7 +67,6 @@ fn fill(store: &dyn ObjectStore, object: &CrawlObject, disk: &Disk, root: &Path)
         let Some(manifest) = newest(store, &names, shard.index()).map_err(refused)? else { continue };
         disk::create_crawl_dir(&dir, options::readers(&object.config))?;
         restore(store, &manifest, disk, &dir, Archive::Too).map_err(refused)?;
-        mend::make_again(disk, &dir)?;
         let committed = Some(Stamp::new(manifest.claim, manifest.number));
         Note { committed, offered: None }.write(disk, &dir)?;
         identity_of(identity, shard).write_copy(disk, &dir)?;

@@ -28,7 +28,7 @@ use crate::crawl::runtime::{Network, Runtime};
 use crate::crawl::signals::Signals;
 use crate::crawl::{CrawlError, CrawlRequest, directory, files, memory, options, threads};
 use crate::disk::{self, DirectoryLock, Disk};
-use crate::engine::{Commons, SeedList, mend};
+use crate::engine::{Commons, SeedList};
 use crate::fetch::Permission;
 use crate::node::{Commits, Eras, Grounds, Heads, NodeLease, SessionLease, Shipments};
 use crate::process::ProcessOptions;
@@ -171,7 +171,6 @@ fn session(
             identity: object.identity.clone(),
             disk: Disk::real(),
             root: crawl.dir.clone(),
-            make_catalog: |disk, dir| mend::make_again(disk, dir).map(drop),
             view,
             ownership,
             heads: Arc::new(heads),

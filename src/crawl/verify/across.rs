@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::catalog::Known;
 use super::faults;
+use super::known::Known;
 use super::stores::{Cut, left_over};
 use crate::container::Report;
 use crate::crawl::dirs::CrawlDirs;
@@ -36,7 +36,7 @@ impl ShardNoted {
     /// Reads the state from the last checkpoint of the shard in `dir`, as far as it can be read.
     pub(super) fn of(dir: &Path, cut: Option<&Cut>, known: Option<&Known>, report: &mut Report<'_>) -> ShardNoted {
         let Some(cut) = cut else {
-            let is_new = known.and_then(|known| known.commit).is_some_and(|commit| commit.number == 0);
+            let is_new = known.is_some_and(Known::is_new);
             return ShardNoted { number: is_new.then_some(0), exchange: is_new.then(ExchangeState::default) };
         };
         let number = cut.checkpoint.number;
@@ -164,7 +164,7 @@ pub(super) fn check_identities(
     report: &mut Report<'_>,
     notice: &mut dyn FnMut(String),
 ) -> Result<()> {
-    let whole = super::catalog::read_copy(disk, dirs.root(), false, report)?;
+    let whole = super::known::read_copy(disk, dirs.root(), false, report)?;
     let Some(first) = shards.iter().flatten().next() else { return Ok(()) };
     let of_shards = whole_of(first);
     if let Some(whole) = whole.as_ref().filter(|&whole| *whole != of_shards) {

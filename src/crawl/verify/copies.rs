@@ -1,12 +1,12 @@
-//! The small files beside the stores: plain copies of what the catalog has, seeds, rests, logs.
+//! The small files beside the stores: plain copies of what checkpoints have, seeds, rests, logs.
 //!
 //! A plain copy that is wrong misleads readers and nobody else: it is told, and rebuilt. One that is older than the
 //! last checkpoint, or not there yet, was left so by a kill, and the next checkpoint or start replaces it.
 
 use std::path::Path;
 
-use super::catalog::Known;
 use super::faults;
+use super::known::Known;
 use crate::container::Report;
 use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::{figures, options};
@@ -27,7 +27,7 @@ pub(super) struct CrawlDir<'a> {
     pub shard: Shard,
 }
 
-/// Checks them all against the catalog.
+/// Checks them all against the last checkpoint.
 pub(super) fn check(
     place: &CrawlDir<'_>,
     known: &Known,
@@ -39,10 +39,9 @@ pub(super) fn check(
         check_config(place, report)?;
     }
     check_seeds(place, known, report)?;
-    let number = known.commit.map(|commit| commit.number);
-    check_rests(place, number.unwrap_or(0), report)?;
+    check_rests(place, known.number.unwrap_or(0), report)?;
     check_logs(place, notice)?;
-    check_names(place, number, report)
+    check_names(place, known.number, report)
 }
 
 /// Checks that the figures are those of the last checkpoint.
@@ -89,7 +88,7 @@ pub(super) fn check_config(place: &CrawlDir<'_>, report: &mut Report<'_>) -> Res
 
 /// Checks that the seeds are those that the last checkpoint knows.
 pub(super) fn check_seeds(place: &CrawlDir<'_>, known: &Known, report: &mut Report<'_>) -> Result<()> {
-    let number = known.commit.map(|commit| commit.number).filter(|&number| number > 0);
+    let number = known.number.filter(|&number| number > 0);
     let path = place.dir.join(layout::SEEDS).join("list");
     match seeds::check(place.disk, place.dir, number) {
         Ok(None) if number.is_some() => {
@@ -179,7 +178,8 @@ pub(super) fn check_root_names(root: &CrawlDir<'_>, dirs: &CrawlDirs, report: &m
     Ok(())
 }
 
-/// Makes the plain copies again that are not as the catalog says. Figures of the moment that no checkpoint keeps are 0.
+/// Makes the plain copies again that are not as the checkpoint says. Figures of the moment that no checkpoint keeps are
+/// 0.
 pub(super) fn renew(disk: &Disk, dir: &Path, shard: Shard, known: &Known, created: crate::clock::Time) -> Result<()> {
     if shard.is_whole() {
         renew_config(disk, dir)?;

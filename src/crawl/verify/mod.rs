@@ -1,8 +1,7 @@
 //! Verifying a crawl directory, and rebuilding what can be rebuilt: what is read, from where, under which lock.
 //!
-//! A verification writes nothing to the directory, not even through the catalog's own recovery: a copy of the catalog
-//! is opened, in the system's directory for temporary files. Beside a running crawl the catalog is not read at all: the
-//! plain copies and the newest checkpoint file say the same, as of a moment. A rebuild holds the directory's lock.
+//! A verification writes nothing to the directory. A rebuild holds the directory's lock. The catalog is not looked at:
+//! nothing depends on it.
 //!
 //! | part | read by |
 //! |---|---|
@@ -17,9 +16,9 @@ mod across;
 mod agreement;
 mod answers;
 mod calendar;
-mod catalog;
 mod copies;
 mod faults;
+mod known;
 mod places;
 mod renew;
 mod replan;
@@ -36,11 +35,11 @@ use crate::disk::{DirectoryLock, Disk, Error, Result};
 use crate::drum;
 use crate::engine::checkpoint::{self, checkpoint_path};
 use crate::engine::seeds::reader;
-use crate::engine::{ExchangeState, Identity, mend};
+use crate::engine::{ExchangeState, Identity, begin};
 use crate::record::layout::{self, StoreName};
 use crate::shard::Shard;
 use across::ShardNoted;
-use catalog::Known;
+use known::Known;
 pub use renew::rebuild;
 pub(crate) use shipped::verify_stored;
 use stores::{Cut, Harm, Stores};
@@ -62,8 +61,8 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
     let running = DirectoryLock::is_held(dir);
     if running {
         notice(
-            "a crawl is running: its catalog is locked, so lengths and counts of its last checkpoint are not compared \
-             with the archive, and what it writes after that checkpoint is not checked"
+            "a crawl is running: lengths and counts of its last checkpoint are not compared with the archive, and what \
+             it writes after that checkpoint is not checked"
                 .to_owned(),
         );
     }
@@ -75,10 +74,9 @@ pub fn verify(dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String
     Ok(())
 }
 
-/// The same for a crawl whose checkpoints lie in a store, which `disk` shows in `dir`. It has no catalog, and its
-/// owners may go on meanwhile.
+/// The same for a crawl whose checkpoints are in a store, which `disk` shows in `dir`. Its owners may go on meanwhile.
 pub fn verify_shipped(disk: &Disk, dir: &Path, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Result<()> {
-    notice("a store has no catalog: lengths and counts are compared with the newest checkpoint file only".to_owned());
+    notice(shipped::ONLY_NEWEST.to_owned());
     verify_all(disk, &CrawlDirs::find(disk, dir)?, true, report, notice)
 }
 
@@ -135,7 +133,7 @@ fn is_missing(disk: &Disk, dir: &Path) -> bool {
 /// Returns true where the directory has nothing yet by which a crawl goes on, nor a page.
 fn is_unmade(disk: &Disk, dir: &Path) -> Result<bool> {
     let is_there = |path: PathBuf| Ok::<_, Error>(disk.open_if_there(path)?.is_some());
-    Ok(!mend::is_begun(disk, dir)
+    Ok(!begin::is_begun(disk, dir)
         && !is_there(Identity::copy_path(dir))?
         && !is_there(dir.join(layout::PAGES).join("key.dat"))?)
 }
@@ -153,24 +151,12 @@ fn verify_one(
         return Ok((None, ShardNoted { number: Some(0), exchange: Some(ExchangeState::default()) }));
     }
     let (standing, identity, mut known) = if running {
-        (Standing::Running, catalog::read_copy(disk, dir, false, report)?, None)
+        (Standing::Running, known::read_copy(disk, dir, false, report)?, None)
     } else {
-        let found = catalog::open_copy(dir).and_then(|(_guard, catalog)| catalog::known(disk, &catalog, dir));
-        let is_new = found.as_ref().is_ok_and(|known| known.commit.is_none_or(|commit| commit.number == 0));
-        let copy = catalog::read_copy(disk, dir, is_new, report)?;
-        match found {
-            Ok(mut known) => {
-                let of_catalog = known.identity.take();
-                let identity = catalog::same_identity(dir, of_catalog, copy, report);
-                (known.standing(), identity, Some(known))
-            }
-            Err(error) if !drum::verify::is_fault(&error) => return Err(error),
-            Err(error) => {
-                report.damage(&dir.join(layout::CATALOG), 0, error.to_string());
-                let (standing, identity) = without_catalog(disk, dir, notice)?;
-                (standing, identity.or(copy), None)
-            }
-        }
+        let mut known = Known::find(disk, dir, report, notice)?;
+        let copy = known::read_copy(disk, dir, known.is_new(), report)?;
+        let identity = known::same_identity(dir, known.identity.take(), copy, report);
+        (known.standing(), identity, Some(known))
     };
     let maker = identity.as_ref().map(Identity::key_maker);
     if maker.is_none() {
@@ -180,7 +166,7 @@ fn verify_one(
     let cut = match &mut known {
         Some(known) => {
             copies::check(&copies::CrawlDir { disk, dir, shard }, known, report, notice)?;
-            cut_of(dir, known, report, notice)
+            cut_of(dir, known, report)
         }
         None => newest(disk, dir, report)?,
     };
@@ -196,44 +182,15 @@ fn verify_one(
         stores.run()?;
         let harm = stores.harm;
         tell_cure(&harm, notice);
-    } else if !running && known.as_ref().is_some_and(|known| known.commit.is_none_or(|commit| commit.number == 0)) {
+    } else if known.as_ref().is_some_and(Known::is_new) {
         nothing_named(disk, dir, report)?;
     }
     Ok((identity, noted))
 }
 
-/// Returns what can be known where the catalog is damaged, and gives notice of what that means for the crawl.
-fn without_catalog(disk: &Disk, dir: &Path, notice: &mut dyn FnMut(String)) -> Result<(Standing, Option<Identity>)> {
-    let found = match mend::find(disk, dir) {
-        Err(error) if !drum::verify::is_fault(&error) => return Err(error),
-        found => found.ok().flatten(),
-    };
-    let Some((identity, checkpoint)) = found else {
-        notice(
-            "without the catalog and without a whole checkpoint file the crawl cannot resume, and lengths and counts \
-             of the last checkpoint are not compared with the archive"
-                .to_owned(),
-        );
-        return Ok((Standing::Unknown, None));
-    };
-    let number = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.number);
-    notice(format!("the next start, or --rebuild, rebuilds the catalog from checkpoint {number}"));
-    let noted = checkpoint.map(|checkpoint| checkpoint.container);
-    Ok((Standing::Stopped { noted, clean: false }, Some(identity)))
-}
-
-/// The last checkpoint by the catalog, with its file.
-fn cut_of(dir: &Path, known: &mut Known, report: &mut Report<'_>, notice: &mut dyn FnMut(String)) -> Option<Cut> {
-    if let Some(fault) = known.fault.take() {
-        faults::tell(report, fault);
-        notice(
-            "without the file of the last checkpoint the crawl cannot resume: it has the only copy of what was in \
-             memory, including queued URLs; the stores are not verified"
-                .to_owned(),
-        );
-        return None;
-    }
-    report.summary.files += u64::from(known.commit.is_some());
+/// The last checkpoint of a crawl that has stopped, as it is verified.
+fn cut_of(dir: &Path, known: &mut Known, report: &mut Report<'_>) -> Option<Cut> {
+    report.summary.files += u64::from(known.number.is_some());
     let checkpoint = known.checkpoint.clone()?;
     let path = checkpoint_path(dir, checkpoint.number);
     Some(Cut { checkpoint, sections: std::mem::take(&mut known.sections), path })

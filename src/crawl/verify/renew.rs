@@ -2,9 +2,9 @@
 //! what is asked for again anyway, robots rules and addresses.
 //!
 //! The new files of the stores lie beside the old ones, under generations of their own. When they are durable, a new
-//! checkpoint that names them is written: its file, then the record in the catalog, in one batch. That is the moment at
+//! checkpoint that names them gets its file. That is the moment at
 //! which they count. A kill before it leaves the old checkpoint with the old files; the new ones are then unnamed. Only
-//! the index is renamed over the old one: from then on until the batch is durable the mark of
+//! the index is renamed over the old one: from then on until the checkpoint is durable the mark of
 //! [`container::rebuild`] keeps every crawl out, and anyone who rebuilds again starts again.
 //!
 //! What cannot be known again is told: keys of URLs that were dropped or failed are in URL-seen only, and what was
@@ -17,24 +17,23 @@ use std::path::{Path, PathBuf};
 use super::across;
 use super::agreement::KeyRef;
 use super::answers::{self, AnswerVisitor};
-use super::catalog::{self, Known};
+use super::known::{self, Known};
 use super::places::Places;
 use super::replan::{Replanning, keep_waiting};
 use super::stores::{Cut, Harm, Stores};
 use super::{copies, faults};
 use crate::calendar::wheel;
-use crate::catalog::SledCatalog;
 use crate::container::{self, ContainerState, Finding, Rebuilt, Report, STAGED, dedup};
 use crate::crawl::dirs::CrawlDirs;
 use crate::crawl::retention;
 use crate::disk::sorter::{Sorted, Sorter};
 use crate::disk::{DirectoryLock, Disk, Error, Result, SavedState};
-use crate::drum::verify::{Check, Operation, is_fault};
+use crate::drum::verify::{Check, Operation};
 use crate::drum::{DrumState, Renewal, Renewed};
 use crate::engine::checkpoint::{self, Checkpoint, Sections, checkpoint_path};
 use crate::engine::rests;
 use crate::engine::seeds::{self, Kept};
-use crate::engine::{ExchangeState, Identity, Pair, StoreValue, mend};
+use crate::engine::{ExchangeState, Identity, Pair, StoreValue};
 use crate::frontier::QueuedUrl;
 use crate::record::layout::{self, StoreName};
 use crate::shard::Shard;
@@ -130,25 +129,11 @@ fn rebuild_one(
     report: &mut Report<'_>,
     notice: &mut dyn FnMut(String),
 ) -> Result<(u64, Identity)> {
-    let copy = catalog::read_copy(disk, dir, false, &mut Report::new(&mut |_| {}, &mut |_, _| {}))?;
-    let opened = mend::open_catalog(disk, dir, notice)
-        .and_then(|catalog| catalog::known(disk, &catalog, dir).map(|known| (catalog, known)));
-    let (catalog, mut known) = match opened {
-        Ok((catalog, known)) => (Some(catalog), known),
-        Err(error) if !is_fault(&error) => return Err(error),
-        Err(error) => {
-            report.damage(&dir.join(layout::CATALOG), 0, error.to_string());
-            notice(
-                "without the catalog and without a whole checkpoint file the index is rebuilt for reading; the crawl \
-                 cannot resume"
-                    .to_owned(),
-            );
-            (None, Known::default())
-        }
-    };
+    let copy = known::read_copy(disk, dir, false, &mut Report::new(&mut |_| {}, &mut |_, _| {}))?;
+    let mut known = Known::find(disk, dir, report, notice)?;
     let Some(identity) = known.identity.take().or(copy) else {
         let path = dir.join(layout::IDENTITY);
-        return Err(Error::damaged(&path, 0, "the identity of the crawl, here or in the catalog", "none"));
+        return Err(Error::damaged(&path, 0, "the identity of the crawl, here or in a checkpoint file", "none"));
     };
     let maker = identity.key_maker();
     let noted = known.checkpoint.as_ref().map(|checkpoint| checkpoint.container.clone());
@@ -157,15 +142,11 @@ fn rebuild_one(
     let rebuilt = container::rebuild(disk, &pages, noted.as_ref(), &maker, report)?;
     tell_moved(noted.as_ref(), &rebuilt, notice);
     let records = rebuilt.records;
-    if let Some(catalog) = &catalog {
-        let place = copies::CrawlDir { disk, dir, shard: identity.shard() };
-        renew_checkpoint(&place, catalog, &identity, &mut known, &rebuilt, report, notice)?;
-    }
+    let place = copies::CrawlDir { disk, dir, shard: identity.shard() };
+    renew_checkpoint(&place, &identity, &mut known, &rebuilt, report, notice)?;
     rebuilt.finish()?;
     identity.write_copy(disk, dir)?;
-    if catalog.is_some() {
-        copies::renew(disk, dir, shard, &known, identity.created)?;
-    }
+    copies::renew(disk, dir, shard, &known, identity.created)?;
     // it is empty; where it is not, the next rebuild empties it
     let _ = fs::remove_dir(pages.join(STAGED));
     Ok((records, identity))
@@ -183,20 +164,12 @@ fn tell_moved(noted: Option<&ContainerState>, rebuilt: &Rebuilt, notice: &mut dy
 /// Writes the checkpoint that names the index and the stores as they are now.
 fn renew_checkpoint(
     place: &copies::CrawlDir<'_>,
-    catalog: &SledCatalog,
     identity: &Identity,
     known: &mut Known,
     rebuilt: &Rebuilt,
     report: &mut Report<'_>,
     notice: &mut dyn FnMut(String),
 ) -> Result<()> {
-    if let Some(fault) = known.fault.take() {
-        faults::tell(report, fault);
-        notice(
-            "without the file of the last checkpoint the crawl cannot resume: the index is rebuilt for reading"
-                .to_owned(),
-        );
-    }
     let (Some(checkpoint), Some(noted)) = (&known.checkpoint, &rebuilt.noted) else {
         return copies::check_seeds(place, known, report);
     };
@@ -271,7 +244,7 @@ fn renew_checkpoint(
             return Ok(());
         }
     }
-    checkpoint::renew(disk, dir, catalog, identity, &next, &sections)?;
+    checkpoint::renew(disk, dir, identity, &next, &sections)?;
     tidy(disk, dir, &next, &sections)?;
     known.checkpoint = Some(next);
     Ok(())

@@ -18,6 +18,10 @@ use crate::shard::Shard;
 use crate::ship::Manifest;
 use crate::text::figures::{counted, size};
 
+/// Said of every crawl in a store.
+pub(super) const ONLY_NEWEST: &str =
+    "lengths and counts of a crawl in a store are compared with the newest checkpoint file only";
+
 /// The state of a shard, once it was looked at.
 type Looked = (Option<Identity>, ShardNoted);
 
@@ -28,7 +32,7 @@ pub(crate) fn verify_stored(
     report: &mut Report<'_>,
     notice: &mut dyn FnMut(String),
 ) -> Result<(), CrawlError> {
-    notice("a store has no catalog: lengths and counts are compared with the newest checkpoint file only".to_owned());
+    notice(ONLY_NEWEST.to_owned());
     let disk = crawl.disk();
     let (mut identities, mut noted) = (Vec::new(), Vec::new());
     for shard in crawl.shards() {

@@ -110,7 +110,6 @@ impl Session {
             disk: files,
             root,
             // it is in memory, and filled where the shard is opened
-            make_catalog: |_, _| Ok(()),
             view,
             lease: Arc::new(SessionLease::new(NodeLease(ownership.clone()))),
             ownership: ownership.clone(),

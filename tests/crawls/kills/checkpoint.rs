@@ -7,8 +7,8 @@
 use std::fs;
 use std::process::Command;
 
-use crawler::catalog::SledCatalog;
-use crawler::engine::checkpoint;
+use crawler::disk::Disk;
+use crawler::engine::checkpoint::Last;
 use crawler::simweb::SimOptions;
 
 use super::{assert_goes_on, copy, small, stopped, wrapped};
@@ -30,7 +30,7 @@ const fn step(call: &'static str, file: &'static str) -> Step {
 }
 
 impl Step {
-    /// The newest checkpoint of the catalog is the one that it has to be after this step.
+    /// The last checkpoint is the one that it has to be after this step.
     #[track_caller]
     fn assert_committed(&self, site: &Site, last: u64) {
         let found = last_checkpoint(site);
@@ -43,11 +43,6 @@ impl Step {
 fn kept(seed: u64) -> (Site, u64) {
     let site = stopped(SimOptions { hosts: 12, pages: 120, ..small(seed) }, 40);
     let (dir, last) = (site.crawl.path("crawl"), last_checkpoint(&site));
-    // as if a process had gone on from it already: then its catalog is first written to by the next checkpoint
-    let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
-    let commit = checkpoint::Commit::load(&catalog, &dir).unwrap().unwrap();
-    commit.go_on_from(&catalog).unwrap();
-    drop(catalog);
     fs::rename(dir, site.crawl.path("sound")).unwrap();
     (site, last)
 }
@@ -58,9 +53,7 @@ fn restore(site: &Site) {
 }
 
 fn last_checkpoint(site: &Site) -> u64 {
-    let dir = site.crawl.path("crawl");
-    let catalog = SledCatalog::open(&dir.join("catalog")).unwrap();
-    checkpoint::Commit::load(&catalog, &dir).unwrap().unwrap().number
+    Last::find(&Disk::real(), &site.crawl.path("crawl")).unwrap().unwrap().number
 }
 
 /// Runs the crawler with `fault` injected at `step`; how it ended, and what was called on that file from then on.
@@ -97,8 +90,12 @@ fn c7_a_kill_at_any_step_of_a_checkpoint_leaves_the_one_before_fully_usable() {
     }
     let (site, last) = kept(51);
     let steps = [
-        step("pwrite64", "checkpoint.g{next}"),
-        step("fdatasync", "checkpoint.g{next}"),
+        // a start writes the one that it goes on from again
+        step("pwrite64", "checkpoint.g{last}.tmp"),
+        step("rename", "checkpoint.g{last}.tmp"),
+        step("pwrite64", "checkpoint.g{next}.tmp"),
+        step("fdatasync", "checkpoint.g{next}.tmp"),
+        Step { committed: None, ..step("rename", "checkpoint.g{next}.tmp") },
         step("fdatasync", "pages/value-00001.warc.gz.open"),
         step("fdatasync", "pages/key.dat"),
         step("fsync", "pages"),
@@ -106,9 +103,6 @@ fn c7_a_kill_at_any_step_of_a_checkpoint_leaves_the_one_before_fully_usable() {
         step("fdatasync", "pages/address.dw"),
         step("pwrite64", "pages/address.idx"),
         step("fdatasync", "pages/address.idx"),
-        // between the sync of the archive and the batch
-        step("pwrite64", "catalog/db"),
-        Step { committed: None, ..step("fsync", "catalog/db") },
         Step { committed: Some(true), ..step("pwrite64", "status.json.tmp") },
         Step { committed: Some(true), ..step("unlink", "checkpoint.g{last}") },
     ];
@@ -134,9 +128,9 @@ fn c7_what_was_told_of_a_checkpoint_stays_when_the_crawl_goes_back_behind_it() {
         restore(&site);
         let mut followers = Followers::of(&site);
         assert!(!followers.once().is_empty());
-        // the file of the next checkpoint is there, and the catalog does not know of it
-        run_with(&site, last, &step("fdatasync", "checkpoint.g{next}"), "signal=SIGKILL");
-        assert!(site.crawl.path(&format!("crawl/checkpoint.g{:06}", last + 1)).exists());
+        // the file of the next checkpoint is written, and has no name yet
+        run_with(&site, last, &step("fdatasync", "checkpoint.g{next}.tmp"), "signal=SIGKILL");
+        assert!(site.crawl.path(&format!("crawl/checkpoint.g{:06}.tmp", last + 1)).exists());
         let told = followers.once();
         (followers, told)
     })
@@ -162,14 +156,14 @@ fn c4_a_failed_sync_of_any_file_is_not_tried_again_and_the_checkpoint_before_is_
     }
     let (site, last) = kept(52);
     let steps = [
-        step("fdatasync", "checkpoint.g{next}"),
+        step("fdatasync", "checkpoint.g{last}.tmp"),
+        step("fdatasync", "checkpoint.g{next}.tmp"),
         step("fdatasync", "pages/value-00001.warc.gz.open"),
         step("fdatasync", "pages/key.dat"),
         step("fsync", "pages"),
         step("fdatasync", "pages/address.dw"),
         step("fdatasync", "pages/address.ovf"),
         step("fdatasync", "pages/address.idx"),
-        Step { committed: None, ..step("fsync", "catalog/db") },
         Step { committed: Some(true), ..step("fdatasync", "status.json.tmp") },
     ];
     for step in &steps {

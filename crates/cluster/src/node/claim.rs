@@ -15,7 +15,7 @@ use super::{Error, RECOVERED, Result};
 use crate::cluster::{Claimed, HeadRecord, Hold, Ownership};
 use crate::contract::Lease;
 use crate::disk::{self, Disk};
-use crate::engine::{Checkpoint, Identity, mend};
+use crate::engine::{Checkpoint, Identity, begin};
 use crate::exchange::{Idle, Revision, UpTo};
 use crate::record::FileKind;
 use crate::shard::Shard;
@@ -27,9 +27,6 @@ const NEVER: Revision = 1;
 
 /// Hears of a head of this claim: how many pages it has, and what is left to do.
 pub type HeadHeard = dyn Fn(&Claimed, u64, Idle) + Send + Sync;
-
-/// Makes the catalog of a directory that was restored.
-pub type MakeCatalog = fn(&Disk, &Path) -> disk::Result<()>;
 
 /// State that all claims of a node share.
 #[derive(Clone)]
@@ -46,8 +43,6 @@ pub struct Grounds {
     pub disk: Disk,
     /// Directory that has the directories of its shards.
     pub root: PathBuf,
-    /// Maker of their catalogs.
-    pub make_catalog: MakeCatalog,
     /// The same, over which the store's files are shown.
     pub view: Arc<StoreView>,
     /// Ownership by which it is decided which shards the node has.
@@ -78,7 +73,7 @@ impl Grounds {
         let head =
             head.map(|head| read_manifest(&*self.store, &self.names, self.era, claimed.shard, head)).transpose()?;
         let stamp = head.as_ref().map(|head| Stamp::new(head.claim, head.number));
-        if !Note::read(disk, &dir)?.is_of(stamp) || (head.is_some() && !mend::is_begun(disk, &dir)) {
+        if !Note::read(disk, &dir)?.is_of(stamp) || (head.is_some() && !begin::is_begun(disk, &dir)) {
             // other shards of this node may read the links of a directory that was its own before, and goes now
             head.iter().for_each(|head| self.view.mount_links_instead(&dir, head));
             self.bring(&dir, head.as_ref())?;
@@ -137,7 +132,6 @@ impl Grounds {
         disk.remove_dir_all(&aside)?;
         let Some(head) = head else { return Ok(()) };
         restore(&*self.store, head, disk, &aside, Archive::Left)?;
-        (self.make_catalog)(disk, &aside)?;
         let committed = Some(Stamp::new(head.claim, head.number));
         Note { committed, offered: None }.write(disk, &aside)?;
         disk.rename(&aside, dir)?;

@@ -3,7 +3,7 @@
 //! Objects are read side by side, each from its beginning to its end as far as files of the checkpoint are there, in
 //! few large requests. Every part is compared with its checksum. All is synced, then the address file of the archive is
 //! made from key.dat, and last comes the checkpoint's own file: a directory that was not finished has none, and is no
-//! crawl. The catalog is made at opening, as for a crawl that has lost it.
+//! crawl.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -92,11 +92,9 @@ pub const LINKS: &str = "links";
 pub const LOGS: &str = "logs";
 /// Tables for people.
 pub const REPORTS: &str = "reports";
-/// The index that a start reads first.
+/// The index of the last checkpoints.
 pub const CATALOG: &str = "catalog";
-/// A catalog that is being made.
-pub const CATALOG_MADE: &str = "catalog.new";
-/// A damaged catalog that was replaced.
+/// A catalog that could not be opened.
 pub const CATALOG_DAMAGED: &str = "catalog.damaged";
 /// The plain copy of the identity.
 pub const IDENTITY: &str = "identity.json";
@@ -218,7 +216,7 @@ const fn store(name: StoreName) -> Entry {
 }
 
 /// The list.
-pub const ENTRIES: [Entry; 29] = [
+pub const ENTRIES: [Entry; 28] = [
     file(disk::LOCK_FILE, Place::Both),
     file(SOCKET, Place::Crawl),
     Entry { is_trace: false, ..directory(SOCKET_MADE, Form::Later, Place::Crawl) },
@@ -227,9 +225,8 @@ pub const ENTRIES: [Entry; 29] = [
     file(STATUS, Place::Both),
     file(SETTINGS, Place::Crawl),
     directory(SEEDS, Form::Later, Place::Both),
-    Entry { is_trace: false, ..directory(CATALOG, Form::Later, Place::Shard) },
-    Entry { is_trace: false, ..directory(CATALOG_MADE, Form::Later, Place::Shard) },
-    Entry { is_trace: false, ..directory(CATALOG_DAMAGED, Form::Later, Place::Shard) },
+    Entry { is_trace: false, ..directory(CATALOG, Form::Later, Place::Crawl) },
+    Entry { is_trace: false, ..directory(CATALOG_DAMAGED, Form::Later, Place::Crawl) },
     Entry { name: CHECKPOINT_PREFIX, place: Place::Shard, form: Form::Numbered, is_trace: true },
     Entry { name: RESTS_PREFIX, place: Place::Shard, form: Form::Numbered, is_trace: true },
     store(StoreName::Seen),

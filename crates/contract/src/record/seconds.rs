@@ -1,6 +1,7 @@
 //! Durations in JSON: a number of seconds, so that its field can name the unit (`elapsed_s`).
 //!
-//! In the catalog's format, which no people read, they stay what serde makes of them: whole seconds and nanoseconds.
+//! In the format of checkpoints, which no people read, they stay what serde makes of them: whole seconds and
+//! nanoseconds.
 
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_seconds_in_json_and_whole_in_the_catalog() {
+    fn durations_are_seconds_in_json_and_whole_in_a_checkpoint() {
         for (ms, json) in [(0, r#"{"took_s":0.0}"#), (1_234, r#"{"took_s":1.234}"#)] {
             let run = Run { took: Duration::from_millis(ms) };
             assert_eq!(serde_json::to_string(&run).unwrap(), json);

@@ -1,6 +1,6 @@
 //! `status.json`: a plain copy of the last checkpoint's figures, for readers beside a crawl that runs.
 //!
-//! The catalog is locked by the process that crawls; this file is not. It is derived: nothing is recovered from it. It
+//! It is derived: nothing is recovered from it. It
 //! is replaced as a whole, so a reader finds the old one or the new one.
 
 use std::collections::BTreeMap;

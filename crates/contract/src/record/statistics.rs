@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn statistics_survive_json_and_the_catalogs_format() {
+    fn statistics_survive_json_and_the_checkpoints_format() {
         let mut statistics =
             Statistics { pages_stored: 7, elapsed: Duration::from_millis(1_234), ..Default::default() };
         statistics.count_status(200);

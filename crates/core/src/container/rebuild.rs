@@ -6,7 +6,7 @@
 //! 1. the staged files are synced, with all value files: what they lead to is durable;
 //! 2. a mark ([`unfinished`]) is made and synced. As long as it is there, no crawl opens the directory;
 //! 3. the staged files are renamed over the old ones, address.dw is removed;
-//! 4. the caller renews what the last checkpoint notes of key.dat, in one batch of the catalog;
+//! 4. the caller renews what the last checkpoint notes of key.dat, by a new checkpoint;
 //! 5. the mark is removed ([`Rebuilt::finish`]).
 //!
 //! A kill before 2 leaves the old files as they were. A kill after it leaves the mark, and anyone who opens the
@@ -52,7 +52,7 @@ pub struct Rebuilt {
 }
 
 impl Rebuilt {
-    /// The catalog was renewed: the directory can be opened again.
+    /// The checkpoint was renewed: the directory can be opened again.
     pub fn finish(self) -> Result<()> {
         unfinished::clear(&self.disk, &self.dir)
     }

@@ -36,7 +36,7 @@ pub use error::{Error, Result};
 pub use header::{HEADER_BYTES, Header, Kind};
 pub use ledger::{Ledger, Removal};
 pub use lock::{DirectoryLock, LOCK_FILE};
-pub use private::{Readers, create_crawl_dir, refuse_links};
+pub use private::{Readers, create_crawl_dir, only_regular_files, refuse_links};
 pub use real::open_file;
 pub use saved::SavedState;
 pub use writer::Writer;

@@ -47,23 +47,27 @@ pub fn create_crawl_dir(dir: &Path, readers: Readers) -> Result<()> {
     }
 }
 
-/// Refuses symbolic links that the crawler would follow: where `parts` and `files` of `dir` should be directories,
-/// those of other users; in `files`, whose files are not opened by [`super::Disk`], all.
-pub fn refuse_links(dir: &Path, parts: &[&str], files: &str) -> Result<()> {
-    for part in parts.iter().chain([&files]) {
+/// Refuses symbolic links of other users where `parts` of `dir` should be directories.
+pub fn refuse_links(dir: &Path, parts: &[&str]) -> Result<()> {
+    for part in parts {
         let path = dir.join(part);
         let link = fs::symlink_metadata(&path).ok().filter(|found| found.is_symlink());
         if link.is_some_and(|link| link.uid() != 0 && link.uid() != rustix::process::geteuid().as_raw()) {
             return Err(Error::Link { path });
         }
     }
-    let entries = match fs::read_dir(dir.join(files)) {
+    Ok(())
+}
+
+/// Refuses all symbolic links and special files in `dir`, whose files are not opened by [`super::Disk`].
+pub fn only_regular_files(dir: &Path) -> Result<()> {
+    let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(e) => return Err(Error::io("list", &dir.join(files), e)),
+        Err(e) => return Err(Error::io("list", dir, e)),
     };
     for entry in entries {
-        let entry = entry.map_err(|e| Error::io("list", &dir.join(files), e))?;
+        let entry = entry.map_err(|e| Error::io("list", dir, e))?;
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_symlink() {
             return Err(Error::Link { path: entry.path() });
@@ -136,11 +140,13 @@ mod tests {
     fn n23_links_among_the_files_of_the_catalog_are_refused_and_parts_may_lie_elsewhere() {
         let (dir, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let parts = ["catalog", "pages"];
-        refuse_links(dir.path(), &parts, "catalog").unwrap();
+        let refuse = || refuse_links(dir.path(), &parts).and_then(|()| only_regular_files(&dir.path().join("catalog")));
+        refuse().unwrap();
         symlink(elsewhere.path(), dir.path().join("pages")).unwrap();
         fs::create_dir(dir.path().join("catalog")).unwrap();
-        refuse_links(dir.path(), &parts, "catalog").unwrap();
+        let refuse = || refuse_links(dir.path(), &parts).and_then(|()| only_regular_files(&dir.path().join("catalog")));
+        refuse().unwrap();
         symlink(elsewhere.path().join("db"), dir.path().join("catalog/db")).unwrap();
-        assert!(matches!(refuse_links(dir.path(), &parts, "catalog"), Err(Error::Link { .. })));
+        assert!(matches!(refuse(), Err(Error::Link { .. })));
     }
 }

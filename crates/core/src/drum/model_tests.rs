@@ -260,11 +260,7 @@ impl<V: TestValue> World<V> {
         }
         cut.sync_dirs.iter().try_for_each(|dir| disk.sync_dir(dir))?;
         if self.random.u8(0..10) == 0 {
-            return Err(Error::io(
-                "go on",
-                Path::new(DIR),
-                std::io::Error::other("a death before the catalog's batch"),
-            ));
+            return Err(Error::io("go on", Path::new(DIR), std::io::Error::other("a death before the checkpoint")));
         }
         self.durable = Some(saved);
         if self.random.u8(0..10) == 0 {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::{Error, Result};
 
-/// The durable state of a DRUM: every file by bucket, generation and length. Small; part of the catalog.
+/// The durable state of a DRUM: every file by bucket, generation and length. Small; part of a checkpoint's record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrumState {
     pub(super) buckets: Vec<BucketState>,
@@ -122,7 +122,7 @@ pub(super) struct FrozenState {
 /// A consistent cut through a DRUM, to be made durable by the owner.
 #[derive(Debug)]
 pub struct DrumCut {
-    /// The state for the catalog.
+    /// The state for a checkpoint's record.
     pub state: DrumState,
     /// Files that were written since the last cut and must be synced before `state` is durable.
     pub sync: Vec<PathBuf>,

@@ -5,37 +5,33 @@
 //!
 //! 1. what only the checkpoint before the last one named is removed;
 //! 2. the stores' files, their directories and the archive are synced, the address pages written;
-//! 3. `checkpoint.gN` is written and synced, and its name ([`mod@file`]);
-//! 4. one batch of the catalog notes number, length and checksum of that file ([`commit`]): the checkpoint exists;
-//! 5. the file of the checkpoint before is removed, durably;
-//! 6. where checkpoints are shipped, this one is (`Shipping`);
-//! 7. in a crawl of several shards the others hear of it (`Publish`).
+//! 3. `checkpoint.gN` is written aside and synced, and gets its name, durably ([`mod@file`]): the checkpoint exists;
+//! 4. the file of the checkpoint before is removed, durably;
+//! 5. where checkpoints are shipped, this one is (`Shipping`);
+//! 6. in a crawl of several shards the others hear of it (`Publish`).
 //!
 //! Only when that has come back does the engine hear of it, and only then are the files deleted that no checkpoint
 //! names any more: by the rule of the [`Ledger`](crate::disk::Ledger), which `schedule` keeps.
 //!
 //! # Why every whole checkpoint file is a state to go on from
 //!
-//! The catalog's word is the one that a crawl goes on from. Where the catalog is lost, the newest whole file counts
-//! ([`super::mend`]), and it may be one that the catalog never knew. That is safe, because for each N of which
-//! `checkpoint.gN` lies there whole:
+//! A start goes on from the newest whole file ([`Last`]), and it may be one whose process was killed before the engine
+//! heard of it. That is safe, because for each N of which `checkpoint.gN` is there whole:
 //!
 //! - **All that it names is durable.** It is written behind the syncs of step 2, so what a power cut leaves of it whole
-//!   names nothing that the cut has taken. After a sync of step 2 that failed there is no file N: the job has ended.
-//!   After a failed sync of the file itself it may be in memory only; anyone who goes on from a file without the
-//!   catalog writes it again first.
+//!   names nothing that the cut has taken. After a sync that failed, of step 2 or of the file itself, there is no file
+//!   N: the job has ended. Its name may be in memory only; a start that goes on from it syncs the directory first.
 //! - **Nothing that it names is deleted or cut.** What N names and N + 1 does not is deleted when N + 1 has been told
-//!   to the engine; that is behind step 5, which has removed N's file. A start that goes on from M removes the files of
+//!   to the engine; that is behind step 4, which has removed N's file. A start that goes on from M removes the files of
 //!   all other checkpoints durably before it deletes or cuts anything that M does not name.
 //! - **Nobody was told more.** Seeds that were added by command and rounds of fetching again are promised when the
 //!   engine hears of their checkpoint, and then no file of an earlier one lies there.
 //!
 //! What was stored behind N is in the archive, which is never cut behind a whole exchange, and is replayed.
 //!
-//! A crawl begins with checkpoint 0, which names nothing and is durable before the catalog has the identity. So an
-//! identity without a checkpoint is damage, and no crawl before its first checkpoint.
+//! A crawl begins with checkpoint 0, which has the identity and names nothing. So a directory that has files of a crawl
+//! and no checkpoint is damage, and no new crawl.
 
-pub mod commit;
 pub mod file;
 pub mod inventory;
 mod last;
@@ -53,7 +49,6 @@ use super::identity::Identity;
 use super::rechecked::Rechecked;
 use super::round::Round;
 use crate::calendar::WheelState;
-use crate::catalog::Catalog;
 use crate::clock::Time;
 use crate::container::{ContainerState, SyncDone, SyncJob};
 use crate::disk::{Disk, Removal, Result, SavedState};
@@ -62,7 +57,7 @@ use crate::exchange::Head;
 use crate::frontier::FrontierState;
 use crate::record::layout::StoreName;
 use crate::record::{Finish, Snapshot, Statistics};
-pub use commit::Commit;
+use crate::shard::Shard;
 pub use file::{CheckpointFile, Replayed, Sections, checkpoint_path, newest, newest_record, number_of};
 pub use last::Last;
 pub(super) use schedule::Checkpoints;
@@ -149,6 +144,11 @@ impl CheckpointJob {
         &self.home.dir
     }
 
+    /// The shard whose checkpoint it is.
+    pub fn shard(&self) -> Shard {
+        self.home.shard
+    }
+
     /// Its number.
     pub fn number(&self) -> u64 {
         self.checkpoint.number
@@ -170,7 +170,7 @@ impl CheckpointJob {
     /// Makes the cut durable in its directory. What is to be shipped then does not count yet.
     pub fn make_durable(self) -> Result<Ran> {
         let number = self.checkpoint.number;
-        let Home { disk, dir, catalog, identity, .. } = &self.home;
+        let Home { disk, dir, identity, .. } = &self.home;
         self.superseded.run()?;
         for path in &self.sync {
             // a file that a merge has replaced since the cut is not named by it
@@ -180,12 +180,11 @@ impl CheckpointJob {
         }
         self.sync_dirs.iter().try_for_each(|dir| disk.sync_dir(dir))?;
         let container = self.container.run()?;
-        let commit = file::write(disk, dir, (number, &**identity), &self.sections, Some(&self.checkpoint))?;
-        commit.note(&**catalog)?;
+        let length = file::write(disk, dir, (number, &**identity), &self.sections, Some(&self.checkpoint))?;
         Removal::new(disk, vec![checkpoint_path(dir, number - 1)]).run()?;
         // replacing a file of the directory makes the removal durable too
         self.snapshot.write(disk, dir)?;
-        let done = CheckpointDone { number, bytes: commit.length + container.address_bytes(), container };
+        let done = CheckpointDone { number, bytes: length + container.address_bytes(), container };
         if self.home.shipping.is_none() {
             self.publish.into_iter().for_each(Publish::run);
             return Ok(Ran::Done(done));
@@ -195,18 +194,10 @@ impl CheckpointJob {
     }
 }
 
-/// Makes `checkpoint` with `sections` the last one: its file first, then the catalog's word. It must have a number that
-/// no file has, and everything that it names must be durable. Anyone who opens the crawl removes the file of the one
-/// before.
-pub fn renew(
-    disk: &Disk,
-    dir: &Path,
-    catalog: &dyn Catalog,
-    identity: &Identity,
-    checkpoint: &Checkpoint,
-    sections: &Sections,
-) -> Result<()> {
-    file::write(disk, dir, (checkpoint.number, identity), sections, Some(checkpoint))?.note(catalog)
+/// Makes `checkpoint` with `sections` the last one. It must have a number above those of all files, and everything that
+/// it names must be durable. Anyone who opens the crawl removes the file of the one before.
+pub fn renew(disk: &Disk, dir: &Path, identity: &Identity, checkpoint: &Checkpoint, sections: &Sections) -> Result<()> {
+    file::write(disk, dir, (checkpoint.number, identity), sections, Some(checkpoint)).map(drop)
 }
 
 /// Removes, durably, the files of all checkpoints but `named`: ones that were not finished, or are superseded. Nothing
@@ -224,8 +215,6 @@ pub fn remove_others(disk: &Disk, dir: &Path, named: u64) -> Result<()> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::catalog::{MemoryCatalog, SledCatalog};
-    use crate::disk::Error;
 
     pub(in crate::engine) fn identity() -> Identity {
         Identity::new(Time::from_ms(5), 77, (4, 16, &["utm".to_owned()]))
@@ -253,36 +242,5 @@ pub(super) mod tests {
             calendar: None,
             rechecked: Rechecked::default(),
         }
-    }
-
-    #[test]
-    fn n02_however_long_the_record_is_the_catalog_gets_a_few_bytes_and_no_blob() {
-        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        let path = dir.path().join("catalog");
-        for number in 1..30 {
-            // closed and opened now and then: what sled writes at an opening counts too
-            let catalog = SledCatalog::open(&path).unwrap();
-            for number in [2 * number, 2 * number + 1] {
-                let mut made = Checkpoint { clean: number % 2 == 1, ..checkpoint(number) };
-                (0..number * 400).for_each(|status| made.statistics.count_status(status as u16));
-                renew(&disk, dir.path(), &catalog, &identity(), &made, &Sections::default()).unwrap();
-                let last = Last::load(&disk, &catalog, dir.path()).unwrap().unwrap();
-                assert_eq!(last.checkpoint.unwrap().statistics, made.statistics);
-                assert!(catalog.scan("").unwrap().iter().all(|(_, value)| value.len() < 100));
-                last.commit.go_on_from(&catalog).unwrap();
-                assert!(!Last::load(&disk, &catalog, dir.path()).unwrap().unwrap().commit.clean);
-            }
-            assert_eq!(std::fs::read_dir(path.join("blobs")).unwrap().count(), 0);
-        }
-    }
-
-    #[test]
-    fn n02_another_file_than_the_one_that_was_committed_is_damage() {
-        let (dir, disk, catalog) = (tempfile::tempdir().unwrap(), Disk::real(), MemoryCatalog::default());
-        renew(&disk, dir.path(), &catalog, &identity(), &checkpoint(3), &Sections::default()).unwrap();
-        let other = Checkpoint { time: Time::from_ms(9), ..checkpoint(3) };
-        file::write(&disk, dir.path(), (3, &identity()), &Sections::default(), Some(&other)).unwrap();
-        let error = Last::load(&disk, &catalog, dir.path()).unwrap_err();
-        assert!(matches!(&error, Error::Damaged { path, .. } if *path == checkpoint_path(dir.path(), 3)), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! News and links of other shards, taken into the crawl.
 //!
-//! How far the others have come, and what of theirs is read next, is the [exchange](super::exchange)'s to know. What was
-//! read takes the way of what is found here.
+//! The [exchange](super::exchange) knows how far the others have come, and what of theirs is read next. What was read
+//! takes the way of what is found here.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,14 +1,12 @@
 //! The identity of a crawl, fixed when it was created.
 //!
-//! It is kept in three places: in the catalog, whose word counts; in every checkpoint file, under a checksum, from
-//! which the catalog is rebuilt where it is lost ([`crate::engine::mend`]); and as a plain copy for readers, which is
-//! derived.
+//! Every checkpoint file has it, under a checksum: a start takes it from there ([`crate::engine::begin`]). The plain
+//! copy for readers is derived, and a start writes it again.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::{Batch, Catalog};
 use crate::clock::Time;
 use crate::disk::{Disk, Error, Result};
 use crate::fingerprint::Fingerprinter;
@@ -16,8 +14,6 @@ use crate::record::layout;
 use crate::shard::{SHARDS_MAX, SUFFIXES, Shard};
 use crate::web::url::KeyMaker;
 
-/// Key of the identity in the catalog.
-const KEY: &str = "identity";
 /// Version of the whole directory's format.
 pub(super) const FORMAT: u16 = 1;
 
@@ -102,12 +98,6 @@ impl Identity {
         self.sharding.is_none_or(|sharding| sharding.suffixes == SUFFIXES)
     }
 
-    /// The identity in `catalog`, if there is one.
-    pub fn load(catalog: &dyn Catalog, dir: &Path) -> Result<Option<Self>> {
-        let Some(bytes) = catalog.get(KEY)? else { return Ok(None) };
-        Identity::from_bytes(&bytes, &dir.join(layout::CATALOG), 0).map(Some)
-    }
-
     /// Reads what lies at `offset` of the file at `path`.
     pub(super) fn from_bytes(bytes: &[u8], path: &Path, offset: u64) -> Result<Self> {
         let damaged = |e: postcard::Error| Error::damaged(path, offset, "a readable identity", e.to_string());
@@ -129,12 +119,7 @@ impl Identity {
         postcard::to_stdvec(self).expect("an identity consists of plain data")
     }
 
-    /// Puts the identity into `batch`.
-    pub(super) fn put(&self, batch: &mut Batch) {
-        batch.put(KEY, self.to_bytes());
-    }
-
-    /// Puts a copy into the crawl directory for those who read it while the crawl has the catalog locked.
+    /// Puts a copy into the crawl directory for readers.
     pub fn write_copy(&self, disk: &Disk, dir: &Path) -> Result<()> {
         let mut json = serde_json::to_vec_pretty(self).expect("an identity consists of plain data");
         json.push(b'\n');
@@ -169,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_crawl_of_one_shard_is_the_whole_of_it_and_one_of_another_format_is_refused() {
-        let (whole, path) = (of_crawl(1), Path::new("catalog"));
+        let (whole, path) = (of_crawl(1), Path::new("checkpoint.g000001"));
         assert_eq!(Identity::from_bytes(&whole.to_bytes(), path, 0).unwrap(), whole);
         assert_eq!(whole.shard(), Shard::WHOLE);
         for format in [0, FORMAT + 1] {
@@ -181,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_shard_knows_which_one_it_is_and_a_damaged_one_is_none() {
-        let path = Path::new("catalog");
+        let path = Path::new("checkpoint.g000001");
         let crawl = of_crawl(4);
         for shard in Shard::all(4) {
             let identity = crawl.of_shard(shard);

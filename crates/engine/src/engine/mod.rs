@@ -2,7 +2,7 @@
 //!
 //! It owns every store (URL-seen, robots, DNS, frontier, container) and makes every decision about time. It runs on
 //! one thread and never waits: [`Engine::handle`] takes one [`Event`], [`Engine::pump`] sends out whatever can be done
-//! now through the [`Executors`]. Clock, disk, catalog, randomness and executors are given to it, so that a simulator
+//! now through the [`Executors`]. Clock, disk, randomness and executors are given to it, so that a simulator
 //! can run the same code in virtual time.
 //!
 //! A page is one transaction: its records are appended, its links admitted and its URL marked done within one event.
@@ -14,6 +14,7 @@ mod address;
 mod admission;
 mod allowance;
 mod answers;
+pub mod begin;
 mod books;
 pub mod checkpoint;
 mod commons;
@@ -30,7 +31,6 @@ mod hosts;
 mod identity;
 mod idleness;
 mod login;
-pub mod mend;
 mod nearer;
 mod open;
 mod pair;
@@ -99,7 +99,6 @@ pub use stores::{StoreMerge, StoreMerged};
 pub use stores::{StoreValue, look_up};
 pub use support::{SupportOptions, links_of, supported_by, supporter};
 
-use crate::catalog::Catalog;
 use crate::clock::Time;
 use crate::contract::{Fault, Reply};
 use crate::disk::{Disk, Result};
@@ -125,7 +124,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 struct Home {
     disk: Disk,
     dir: PathBuf,
-    catalog: Arc<dyn Catalog>,
     identity: Arc<Identity>,
     /// Makes the crawl's fingerprints.
     keys: Arc<KeyMaker>,

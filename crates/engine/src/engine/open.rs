@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::admission::Admission;
+use super::begin::any_checkpoint;
 use super::books::Books;
 use super::checkpoint::{self, Checkpoint, Checkpoints, Last, Sections};
 use super::course::Course;
@@ -29,7 +30,6 @@ use super::support::SupportOptions;
 use super::texts::TextBudget;
 use super::values::decode_rules;
 use super::{Commons, Engine, Executors, Home, Settings, Shipping};
-use crate::catalog::Catalog;
 use crate::clock::{Clock, Stored, Time};
 use crate::container::{Container, ContainerOptions, Recovery, WarcInfo};
 use crate::disk::{self, Disk, Error};
@@ -51,8 +51,6 @@ pub struct Opening {
     pub disk: Disk,
     /// The crawl directory.
     pub dir: PathBuf,
-    /// The catalog.
-    pub catalog: Arc<dyn Catalog>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// The hands.
@@ -63,6 +61,8 @@ pub struct Opening {
     pub wake: Waker,
     /// The crawl's identity.
     pub identity: Identity,
+    /// The number of its last checkpoint, where that is known from elsewhere.
+    pub last_known: Option<u64>,
     /// True if the crawl was created just now: then no host can have been asked before.
     pub is_new: bool,
     /// Makes fingerprints.
@@ -123,18 +123,21 @@ impl Engine {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(Engine, Recovery, Past), OpenError> {
         let (disk, dir) = (opening.disk.clone(), opening.dir.clone());
-        let (disk, dir, catalog, clock) = (&disk, &dir, opening.catalog.clone(), opening.clock.clone());
+        let (disk, dir, clock) = (&disk, &dir, opening.clock.clone());
         let now = clock.now();
-        let Some(last) = Last::load(disk, &*catalog, dir)? else {
-            return Err(Error::damaged(&dir.join(layout::CATALOG), 0, "the last checkpoint", "none").into());
+        let Some(mut last) = Last::find(disk, dir)? else {
+            return Err(Error::damaged(&any_checkpoint(dir), 0, "a checkpoint of the crawl", "none").into());
         };
-        let Last { commit, checkpoint: saved, mut sections } = last;
-        let exchange_section = std::mem::take(&mut sections.exchange);
-        // before anything is deleted that the last one does not name
-        checkpoint::remove_others(disk, dir, commit.number)?;
-        let (mut seeds, intake) = open_seeds(&mut opening, saved.as_ref())?;
+        if let Some(known) = opening.last_known.filter(|&known| known > last.number) {
+            tracing::warn!("checkpoint {known} is lost: the crawl goes on from checkpoint {}", last.number);
+        }
+        last.keep_alone(disk, dir)?;
+        let (mut seeds, intake) = open_seeds(&mut opening, last.checkpoint.as_ref())?;
         let scope = open_scope(&opening.scope, &mut seeds)?;
-        let past = Past::of(saved.as_ref(), opening.is_new);
+        let past = Past::of(last.checkpoint.as_ref(), opening.is_new);
+        last.go_on(disk, dir)?;
+        let Last { number, checkpoint: saved, mut sections, .. } = last;
+        let exchange_section = std::mem::take(&mut sections.exchange);
         let statistics = saved.as_ref().map(|c| c.statistics.clone()).unwrap_or_default();
         let kept = saved.as_ref().map(|c| &c.rechecked);
         let anew = Recheck::at_start(kept, &opening.name_settings, opening.force, past, now);
@@ -144,7 +147,7 @@ impl Engine {
         opening.frontier.rounds = opening.support.rounds(saved.as_ref());
         let mut cookies = CookieJars::from_bytes(&sections.cookies);
         let rendering = RenderState::from_bytes(&sections.rendering).ok_or_else(|| {
-            let path = checkpoint::checkpoint_path(dir, commit.number);
+            let path = checkpoint::checkpoint_path(dir, number);
             Error::damaged(&path, 0, "what was learnt of renderings", "other bytes under a right checksum")
         })?;
         opening.settings.sites.iter().for_each(|sites| cookies.fill(sites.cookies()));
@@ -160,8 +163,7 @@ impl Engine {
         let scope = if forgotten.is_empty() { scope } else { scope.with_rules(&scope.rules().forgetting(forgotten)) };
         stores.arrival.frontier.exclude_by(scope.rules());
         let round = saved.as_ref().map(|c| c.round).unwrap_or_default();
-        commit.go_on_from(&*catalog)?;
-        let mut exchange = open_exchange(&mut opening, commit.number, &exchange_section)?;
+        let mut exchange = open_exchange(&mut opening, number, &exchange_section)?;
         if past == Past::Stopped(Finish::LinksLost) {
             exchange.iter_mut().for_each(|exchange| exchange.send_all_again());
         }
@@ -170,17 +172,16 @@ impl Engine {
         let home = Home {
             disk: opening.disk,
             dir: opening.dir,
-            catalog,
             identity: Arc::new(opening.identity),
             keys: opening.keys,
             shard,
             shipping: opening.shipping,
         };
         if let Some(saved) = &saved {
-            let head = exchange.as_ref().map(|exchange| exchange.opened_head(commit.number));
-            home.ship(saved, &head.unwrap_or_else(|| Head { number: commit.number, ..Head::default() }))?;
+            let head = exchange.as_ref().map(|exchange| exchange.opened_head(number));
+            home.ship(saved, &head.unwrap_or_else(|| Head { number, ..Head::default() }))?;
         }
-        exchange.iter().for_each(|exchange| exchange.publish_opened(commit.number));
+        exchange.iter().for_each(|exchange| exchange.publish_opened(number));
         let settings = opening.settings.clone();
         let rng = fastrand::Rng::with_seed(id ^ now.ms().rotate_left(32));
         let (quota, allowance) = (opening.commons.quota.clone(), opening.commons.allowance.clone());
@@ -188,7 +189,7 @@ impl Engine {
         let requests =
             Requests::new(opening.commons.slots, opening.commons.rates, opening.commons.lease, opening.wake, rng);
         let course = Course::new(now, statistics.elapsed, disk_free, quota, allowance);
-        let checkpoints = Checkpoints::new(commit.number, now + settings.checkpoint_interval, rests);
+        let checkpoints = Checkpoints::new(number, now + settings.checkpoint_interval, rests);
         let admission = Admission {
             home,
             clock,

@@ -1,8 +1,8 @@
-//! Seeds on their way in: those of this run and of earlier ones, those that are fetched again, and those that an operator
-//! adds.
+//! Seeds on their way in: those of this run and of earlier ones, those that are fetched again, and those that an
+//! operator adds.
 //!
-//! What waits is in [`Seeding`], and every seed takes the way of what is found ([`Admission`]). Where a crash could forget
-//! a seed for which something is archived, no request is made before a checkpoint that has the seed is durable.
+//! What waits is in [`Seeding`], and every seed takes the way of what is found ([`Admission`]). Where a crash could
+//! forget a seed for which something is archived, no request is made before a checkpoint that has it is durable.
 
 use std::collections::HashSet;
 use std::sync::Arc;

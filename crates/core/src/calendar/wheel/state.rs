@@ -11,7 +11,7 @@ use super::frame::Head;
 use super::place::{Level, Place};
 use crate::disk::{Error, Result};
 
-/// The durable state of a wheel; small, part of the catalog. The default is the state of an empty one.
+/// The durable state of a wheel; small, part of a checkpoint's record. The default is the state of an empty one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WheelState {
     /// The newest generation that a file was given.
@@ -103,7 +103,7 @@ impl WheelState {
 /// A consistent cut through a wheel, to be made durable by the owner.
 #[derive(Debug)]
 pub struct WheelCut {
-    /// The state for the catalog.
+    /// The state for a checkpoint's record.
     pub state: WheelState,
     /// Files that were written since the last cut and must be synced before `state` is durable.
     pub sync: Vec<PathBuf>,

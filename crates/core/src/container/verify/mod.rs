@@ -51,7 +51,7 @@ pub enum Standing {
         /// True if the crawl ended with it: then nothing is behind it.
         clean: bool,
     },
-    /// No crawl runs, and the catalog cannot be read.
+    /// No crawl runs, and no checkpoint can be read.
     Unknown,
 }
 

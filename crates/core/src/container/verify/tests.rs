@@ -428,7 +428,7 @@ fn a_rebuild_that_was_interrupted_keeps_every_crawl_out_until_it_is_done_again()
     let archive = sample(1 << 20, Compression::Gzip, 5);
     let (mut tell, mut progress) = (|_: &Finding| {}, |_, _| {});
     let mut report = Report::new(&mut tell, &mut progress);
-    // killed before the catalog was renewed
+    // killed before the checkpoint was renewed
     drop(rebuild(&Disk::real(), archive.path(), archive.noted.as_ref(), maker(), &mut report).unwrap());
     let options = ContainerOptions { segment_bytes: 1 << 20, ..Default::default() };
     let refused = Container::open(Disk::real(), archive.path(), options, WarcInfo::default(), archive.noted.as_ref());

@@ -7,9 +7,10 @@
 //! The first section is the identity, the last one the record; between them is what was in RAM, as far as there was
 //! anything ([`Sections`]). A section that is not known is one of a newer version.
 //!
-//! The file is written when everything that it names is durable. So a file that is whole, that is: every section has
-//! its checksum, nothing is behind the record, and that has the number of the name, is a state that the crawl can go on
-//! from. Checkpoint 0 has an identity and an empty record.
+//! The file is written aside when everything that it names is durable, and then gets its name: at that moment the
+//! checkpoint exists. So a file that is whole, that is: every section has its checksum, nothing is behind the record,
+//! and that has the number of the name, is a state that the crawl can go on from. Checkpoint 0 has an identity and an
+//! empty record.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,7 +18,6 @@ use std::path::{Path, PathBuf};
 
 use super::super::identity::Identity;
 use super::Checkpoint;
-use super::commit::Commit;
 use crate::disk::{Disk, Error, HEADER_BYTES, Header, Kind, Mode, Result};
 use crate::fingerprint::Fingerprint;
 use crate::record::layout::{CHECKPOINT_PREFIX, StoreName};
@@ -29,6 +29,8 @@ const LENGTH_BYTES: usize = 12;
 const IDENTITY: &str = "identity";
 /// The last one.
 const RECORD: &str = "record";
+/// The most bytes that are read of a file for its identity.
+const IDENTITY_READ_MAX: u64 = 1 << 20;
 /// Bytes of a replayed URL.
 const REPLAYED_BYTES: usize = 9;
 /// Times that a reader looks for a whole file while a crawl replaces them.
@@ -130,10 +132,6 @@ pub struct CheckpointFile {
     pub sections: Sections,
     /// The files that it names: `None` for checkpoint 0, an error where that part alone is damaged.
     pub record: Result<Option<Checkpoint>>,
-    /// Its length.
-    pub length: u64,
-    /// crc32 of all of it.
-    pub checksum: u32,
 }
 
 impl CheckpointFile {
@@ -142,12 +140,8 @@ impl CheckpointFile {
         let path = checkpoint_path(dir, number);
         Header::check(&disk.open(&path, Mode::Read)?, Kind::Checkpoint, VERSION)?;
         let bytes = disk.read(&path)?;
-        let first = Section::read(&path, &bytes, HEADER_BYTES as usize)?;
-        if first.name != IDENTITY {
-            return Err(Error::damaged(&path, HEADER_BYTES, "the identity of the crawl", first.name));
-        }
-        let identity = Identity::from_bytes(first.bytes, &path, HEADER_BYTES)?;
-        let (mut at, mut sections) = (first.end, Sections::default());
+        let (identity, mut at) = read_identity(&path, &bytes)?;
+        let mut sections = Sections::default();
         let record = loop {
             let section = Section::read(&path, &bytes, at);
             // all that was in RAM is read by then
@@ -166,20 +160,39 @@ impl CheckpointFile {
             true => Ok(record),
             false => Err(Error::damaged(&path, end as u64, "the end of the file", format!("{} bytes", bytes.len()))),
         });
-        let checksum = crc32fast::hash(&bytes);
-        Ok(CheckpointFile { identity, sections, record, length: bytes.len() as u64, checksum })
+        Ok(CheckpointFile { identity, sections, record })
     }
 }
 
-/// Writes the checkpoint file `number` and makes it and its name durable. Everything that `record` names has to be so
-/// already.
+/// The identity in the checkpoint file `number`, of which nothing else is read.
+pub(in crate::engine) fn identity_of(disk: &Disk, dir: &Path, number: u64) -> Result<Identity> {
+    let path = checkpoint_path(dir, number);
+    let file = disk.open(&path, Mode::Read)?;
+    Header::check(&file, Kind::Checkpoint, VERSION)?;
+    let there = file.len()?.min(HEADER_BYTES + IDENTITY_READ_MAX);
+    let mut bytes = vec![0; there as usize];
+    file.read_exact_at(&mut bytes, 0)?;
+    read_identity(&path, &bytes).map(|(identity, _)| identity)
+}
+
+/// The identity at the beginning of a file, and the end of its section.
+fn read_identity(path: &Path, bytes: &[u8]) -> Result<(Identity, usize)> {
+    let first = Section::read(path, bytes, HEADER_BYTES as usize)?;
+    if first.name != IDENTITY {
+        return Err(Error::damaged(path, HEADER_BYTES, "the identity of the crawl", first.name));
+    }
+    Ok((Identity::from_bytes(first.bytes, path, HEADER_BYTES)?, first.end))
+}
+
+/// Writes the checkpoint file `number` and makes it and its name durable; returns its length. Everything that `record`
+/// names has to be durable already.
 pub(in crate::engine) fn write(
     disk: &Disk,
     dir: &Path,
     (number, identity): (u64, &Identity),
     sections: &Sections,
     record: Option<&Checkpoint>,
-) -> Result<Commit> {
+) -> Result<u64> {
     let encoded = record.map(|record| postcard::to_stdvec(record).expect("a checkpoint consists of plain data"));
     let mut bytes = Header { kind: Kind::Checkpoint, version: VERSION }.to_bytes().to_vec();
     put_section(&mut bytes, IDENTITY, &identity.to_bytes());
@@ -189,13 +202,8 @@ pub(in crate::engine) fn write(
         }
     }
     put_section(&mut bytes, RECORD, &encoded.unwrap_or_default());
-    let file = disk.open(checkpoint_path(dir, number), Mode::Create)?;
-    file.set_len(0)?;
-    file.write_all_at(&bytes, 0)?;
-    file.sync()?;
-    disk.sync_dir(dir)?;
-    let clean = record.is_some_and(|record| record.clean);
-    Ok(Commit { number, length: bytes.len() as u64, checksum: crc32fast::hash(&bytes), clean })
+    disk.replace(&checkpoint_path(dir, number), &bytes)?;
+    Ok(bytes.len() as u64)
 }
 
 fn replayed_bytes(replayed: &[Replayed]) -> Vec<u8> {
@@ -293,12 +301,8 @@ fn is_record_at(bytes: &[u8], at: usize) -> bool {
     bytes.get(at..).and_then(Head::read).is_some_and(|head| head.name == RECORD.as_bytes())
 }
 
-/// The newest whole checkpoint file in `dir`, read without the catalog and without a lock; `None` where there is none,
-/// or only that with which the crawl began.
-///
-/// A crawl that runs deletes the file before, and may be writing the next one: what vanishes between two looks is
-/// looked for again, a file that is not whole gives way to the one before it. The newest file may be one that its crawl
-/// was killed over before the catalog knew it; what it says was true when it was made.
+/// The newest whole checkpoint file in `dir`, read without a lock; `None` where there is none, or only that with which
+/// the crawl began. A crawl that runs deletes the file before: what vanishes between two looks is looked for again.
 pub fn newest(disk: &Disk, dir: &Path) -> Result<Option<(Checkpoint, Sections)>> {
     newest_that(disk, dir, |number| {
         let file = CheckpointFile::read(disk, dir, number)?;
@@ -330,12 +334,7 @@ fn newest_that<T>(disk: &Disk, dir: &Path, read: impl Fn(u64) -> Result<Option<T
             }
         }
     }
-    match damage {
-        // the file before the first one is there until that one counts
-        Some(_) if numbers(disk, dir)? == [0, 1] && CheckpointFile::read(disk, dir, 0).is_ok() => Ok(None),
-        Some(damage) => Err(damage),
-        None => Ok(None),
-    }
+    damage.map_or(Ok(None), Err)
 }
 
 /// The record of the checkpoint file `number`: its last section.
@@ -367,20 +366,6 @@ fn record_of(disk: &Disk, dir: &Path, number: u64) -> Result<Option<Checkpoint>>
     read_record(&path, number, section.bytes)
 }
 
-/// The newest whole file: its number and its content. Files that are not whole are passed over; one of another version,
-/// or one that cannot be read now, is an error.
-pub(in crate::engine) fn newest_to_go_on_from(disk: &Disk, dir: &Path) -> Result<Option<(u64, CheckpointFile)>> {
-    for number in numbers(disk, dir)?.into_iter().rev() {
-        match CheckpointFile::read(disk, dir, number) {
-            Ok(file) if file.record.is_ok() => return Ok(Some((number, file))),
-            Ok(_) | Err(Error::Damaged { .. }) => {}
-            Err(error) if error.is_not_found() => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(None)
-}
-
 /// The numbers of the checkpoint files in `dir`, in their order.
 pub(in crate::engine) fn numbers(disk: &Disk, dir: &Path) -> Result<Vec<u64>> {
     let mut numbers: Vec<u64> = disk.list(dir)?.iter().filter_map(|name| number_of(name)).collect();
@@ -400,6 +385,7 @@ pub fn checkpoint_path(dir: &Path, number: u64) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Last;
     use super::super::tests::{checkpoint, identity};
     use super::*;
     use crate::clock::Time;
@@ -416,38 +402,22 @@ mod tests {
         assert!(newest(&disk, dir.path()).unwrap().is_none());
         write(&disk, dir.path(), (0, &identity()), &Sections::default(), None).unwrap();
         assert!(newest(&disk, dir.path()).unwrap().is_none());
-        assert_eq!(newest_to_go_on_from(&disk, dir.path()).unwrap().unwrap().0, 0);
+        assert_eq!(Last::find(&disk, dir.path()).unwrap().unwrap().number, 0);
         write_file(dir.path(), 7);
         write_file(dir.path(), 8);
         let (found, sections) = newest(&disk, dir.path()).unwrap().unwrap();
         assert_eq!((found.number, found.time, sections.store(StoreName::Seen)), (8, Time::from_ms(8), &[1, 2, 3][..]));
         assert_eq!(newest_record(&disk, dir.path()).unwrap().unwrap().time, Time::from_ms(8));
         assert_eq!(CheckpointFile::read(&disk, dir.path(), 8).unwrap().identity, identity());
-        // the next one is being written
+        // one that is damaged
         let whole = std::fs::read(checkpoint_path(dir.path(), 8)).unwrap();
         for cut in 0..whole.len() {
             std::fs::write(checkpoint_path(dir.path(), 8), &whole[..cut]).unwrap();
             assert_eq!(newest(&disk, dir.path()).unwrap().unwrap().0.number, 7, "{cut} bytes");
             assert_eq!(newest_record(&disk, dir.path()).unwrap().unwrap().number, 7, "{cut} bytes");
-            assert_eq!(newest_to_go_on_from(&disk, dir.path()).unwrap().unwrap().0, 7, "{cut} bytes");
+            assert_eq!(Last::find(&disk, dir.path()).unwrap().unwrap().number, 7, "{cut} bytes");
         }
         disk.remove(&checkpoint_path(dir.path(), 7)).unwrap();
-        assert!(matches!(newest(&disk, dir.path()), Err(Error::Damaged { .. })));
-    }
-
-    #[test]
-    fn a_first_checkpoint_that_is_not_whole_is_none_yet() {
-        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::real());
-        write(&disk, dir.path(), (0, &identity()), &Sections::default(), None).unwrap();
-        write_file(dir.path(), 1);
-        let whole = std::fs::read(checkpoint_path(dir.path(), 1)).unwrap();
-        for cut in 0..whole.len() {
-            std::fs::write(checkpoint_path(dir.path(), 1), &whole[..cut]).unwrap();
-            assert!(newest(&disk, dir.path()).unwrap().is_none(), "{cut} bytes");
-            assert!(newest_record(&disk, dir.path()).unwrap().is_none(), "{cut} bytes");
-        }
-        // it counted: then the one before was removed
-        disk.remove(&checkpoint_path(dir.path(), 0)).unwrap();
         assert!(matches!(newest(&disk, dir.path()), Err(Error::Damaged { .. })));
     }
 
@@ -469,15 +439,15 @@ mod tests {
             rendering: vec![12],
         };
         assert!(all.named().iter().all(|(_, section)| !section.is_empty()), "a section is not in this test");
-        let commit = write(&disk, dir.path(), (5, &identity()), &all, Some(&checkpoint(5))).unwrap();
+        let length = write(&disk, dir.path(), (5, &identity()), &all, Some(&checkpoint(5))).unwrap();
         let read = CheckpointFile::read(&disk, dir.path(), 5).unwrap();
         assert_eq!(read.sections.named(), all.named());
-        assert_eq!((read.record.unwrap().unwrap().number, read.length), (5, commit.length));
+        assert_eq!(read.record.unwrap().unwrap().number, 5);
         assert_eq!(newest_record(&disk, dir.path()).unwrap().unwrap().number, 5);
         let empty = write(&disk, dir.path(), (5, &identity()), &Sections::default(), Some(&checkpoint(5))).unwrap();
         let heads =
             all.named().iter().map(|(name, section)| 1 + name.len() + LENGTH_BYTES + section.len()).sum::<usize>();
-        assert_eq!(commit.length - empty.length, heads as u64);
+        assert_eq!(length - empty, heads as u64);
     }
 
     #[test]
@@ -506,6 +476,6 @@ mod tests {
         disk.rename(&checkpoint_path(dir.path(), 7), &checkpoint_path(dir.path(), 8)).unwrap();
         let record = CheckpointFile::read(&disk, dir.path(), 8).unwrap().record;
         assert!(matches!(record, Err(Error::Damaged { .. })), "{record:?}");
-        assert!(newest_to_go_on_from(&disk, dir.path()).unwrap().is_none());
+        assert!(matches!(Last::find(&disk, dir.path()), Err(Error::Damaged { .. })));
     }
 }

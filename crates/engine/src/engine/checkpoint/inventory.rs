@@ -1,7 +1,7 @@
 //! The files that a checkpoint names, with the lengths that count: what has to be copied for a crawl to go on from it
 //! elsewhere.
 //!
-//! Left out is what is rebuilt from the rest: the catalog ([`crate::engine::mend`]), the address file of the archive
+//! Left out is what is rebuilt from the rest: the catalog, the address file of the archive
 //! ([`crate::container::make_addresses`]), Bloom filters, reports and `status.json`. Behind the noted lengths the files
 //! may grow meanwhile; what the checkpoint names stays until it is superseded, and value files and logs may get other
 //! names.
@@ -13,8 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::exchange::ExchangeState;
 use super::super::{rests, seeds};
-use super::file::newest_to_go_on_from;
-use super::{Checkpoint, CheckpointFile, checkpoint_path};
+use super::{Checkpoint, CheckpointFile, Last, checkpoint_path};
 use crate::container::named;
 use crate::disk::{Disk, Result};
 use crate::exchange::link_path;
@@ -27,10 +26,8 @@ use crate::{drum, frontier};
 /// A checkpoint, and the files that it names.
 #[derive(Debug)]
 pub struct Named {
-    /// Its number.
-    pub number: u64,
-    /// Its file.
-    pub file: CheckpointFile,
+    /// The checkpoint.
+    pub last: Last,
     /// Files that it names.
     pub files: Vec<NamedFile>,
 }
@@ -39,20 +36,14 @@ impl Named {
     /// The newest whole checkpoint in `dir`, `None` where there is none. An error that a file is not found may mean
     /// that a later one has come meanwhile.
     pub fn newest(disk: &Disk, dir: &Path) -> Result<Option<Named>> {
-        let Some((number, file)) = newest_to_go_on_from(disk, dir)? else { return Ok(None) };
-        let mut named = Named { number, file, files: Vec::new() };
-        named.files = inventory(disk, dir, number, named.record(), &named.file.sections.exchange)?;
-        Ok(Some(named))
-    }
-
-    /// The record; checkpoint 0 has none.
-    pub fn record(&self) -> Option<&Checkpoint> {
-        self.file.record.as_ref().ok().and_then(Option::as_ref)
+        let Some(last) = Last::find(disk, dir)? else { return Ok(None) };
+        let files = inventory(disk, dir, last.number, last.checkpoint.as_ref(), &last.sections.exchange)?;
+        Ok(Some(Named { last, files }))
     }
 
     /// Returns whether the archive in `dir` is still the one whose files were named: no compaction has changed it.
     pub fn has_same_archive(&self, disk: &Disk, dir: &Path) -> Result<bool> {
-        let Some(record) = self.record() else { return Ok(true) };
+        let Some(record) = &self.last.checkpoint else { return Ok(true) };
         let now = named::named(disk, &dir.join(layout::PAGES), &record.container)?;
         let is_keys = |file: &&NamedFile| now.keys.0.ends_with(&file.path);
         Ok(self.files.iter().find(is_keys).is_none_or(|keys| keys.lineage == now.lineage))

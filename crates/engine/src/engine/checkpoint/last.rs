@@ -1,18 +1,19 @@
-//! The last checkpoint, by the word of the catalog and by the file that it has noted.
+//! The last checkpoint of a crawl: that of the newest whole file.
 
 use std::path::Path;
 
-use super::Checkpoint;
-use super::commit::Commit;
-use super::file::{self, CheckpointFile, Sections};
-use crate::catalog::Catalog;
+use super::file::{CheckpointFile, Sections, numbers, write};
+use super::{Checkpoint, remove_others};
 use crate::disk::{Disk, Error, Result};
+use crate::engine::Identity;
 
 /// The last checkpoint, as a crawl goes on from it.
 #[derive(Debug)]
 pub struct Last {
-    /// By what the catalog knows it.
-    pub commit: Commit,
+    /// Its number; 0 for the one with which a crawl begins.
+    pub number: u64,
+    /// Whose crawl it is.
+    pub identity: Identity,
     /// Its record; `None` before the first one.
     pub checkpoint: Option<Checkpoint>,
     /// The data that was in RAM.
@@ -20,25 +21,40 @@ pub struct Last {
 }
 
 impl Last {
-    /// Reads the file that `commit` notes. One that is not there, or another one, is damage.
-    pub fn of(commit: Commit, disk: &Disk, dir: &Path) -> Result<Last> {
-        let Commit { number, length, checksum, clean } = commit;
-        let path = file::checkpoint_path(dir, number);
-        let file = CheckpointFile::read(disk, dir, number).map_err(|error| match error.is_not_found() {
-            true => Error::damaged(&path, 0, "the file of the last checkpoint that the catalog knows", "no such file"),
-            false => error,
-        })?;
-        if (file.length, file.checksum) != (length, checksum) {
-            let noted = format!("{length} bytes with the checksum {checksum:08x}, which the catalog has noted");
-            let found = format!("{} bytes with the checksum {:08x}", file.length, file.checksum);
-            return Err(Error::damaged(&path, 0, noted, found));
+    /// Finds the newest whole file in `dir`; `None` where there is no file. An error where none is whole, and where one
+    /// is of another version or cannot be read now.
+    pub fn find(disk: &Disk, dir: &Path) -> Result<Option<Last>> {
+        let mut damage = None;
+        for number in numbers(disk, dir)?.into_iter().rev() {
+            match CheckpointFile::read(disk, dir, number).and_then(|file| Last::of(number, file)) {
+                Ok(last) => return Ok(Some(last)),
+                Err(error @ Error::Damaged { .. }) => {
+                    damage.get_or_insert(error);
+                }
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error),
+            }
         }
-        let checkpoint = file.record?.map(|record| Checkpoint { clean, ..record });
-        Ok(Last { commit, checkpoint, sections: file.sections })
+        damage.map_or(Ok(None), Err)
     }
 
-    /// The last checkpoint of the crawl in `dir`, by its catalog.
-    pub fn load(disk: &Disk, catalog: &dyn Catalog, dir: &Path) -> Result<Option<Last>> {
-        Commit::load(catalog, dir)?.map(|commit| Last::of(commit, disk, dir)).transpose()
+    fn of(number: u64, file: CheckpointFile) -> Result<Last> {
+        let CheckpointFile { identity, sections, record } = file;
+        Ok(Last { number, identity, checkpoint: record?, sections })
+    }
+
+    /// Makes it the only one, durably. Nothing that it does not name may be deleted before.
+    pub(in crate::engine) fn keep_alone(&self, disk: &Disk, dir: &Path) -> Result<()> {
+        // the process that wrote it may have been killed before its name was durable
+        disk.sync_dir(dir)?;
+        remove_others(disk, dir, self.number)
+    }
+
+    /// Notes that a process goes on from it: if that one is killed before it makes a checkpoint of its own, the next
+    /// one must not take the crawl for one that has rested since.
+    pub(in crate::engine) fn go_on(&mut self, disk: &Disk, dir: &Path) -> Result<()> {
+        let Some(checkpoint) = self.checkpoint.as_mut().filter(|checkpoint| checkpoint.clean) else { return Ok(()) };
+        checkpoint.clean = false;
+        write(disk, dir, (self.number, &self.identity), &self.sections, Some(checkpoint)).map(drop)
     }
 }

@@ -5,7 +5,7 @@
 //! rules are those of [`crate::exchange::registry`]:
 //!
 //! - A link to another shard lies in the file that the cut names which also has the page that names it. The file exists
-//!   for others when that checkpoint is durable ([`Publish`], behind the catalog's word).
+//!   for others when that checkpoint is durable ([`Publish`]).
 //! - A link that comes in is admitted, and the position moved behind it, in one event; the next cut has both.
 //! - At an opening the scope gets all notes that are not read yet, before anything is replayed or read. Behind a note
 //!   no frame of a later commit is admitted before the note is in the scope.
@@ -297,7 +297,7 @@ impl Exchange {
         self.incoming.hear(&self.news)
     }
 
-    /// What was read of `sender` between two positions is admitted, so many records.
+    /// Moves behind what was read of `sender` between two positions: `records`, which are admitted.
     pub fn admitted(&mut self, sender: u32, from: Position, to: Position, records: u64) {
         self.incoming.admitted(sender, from, to);
         self.account.admit(sender, records);

@@ -200,7 +200,7 @@ impl World {
         cut.sync_dirs.iter().try_for_each(|dir| disk.sync_dir(dir))?;
         let died = |when: &'static str| Err(Error::io("go on", Path::new(DIR), std::io::Error::other(when)));
         if self.random.u8(0..10) == 0 {
-            return died("a death before the catalog's batch");
+            return died("a death before the checkpoint");
         }
         self.durable = Some(saved);
         if self.random.u8(0..10) == 0 {
