@@ -13,7 +13,7 @@ use std::sync::PoisonError;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::disk::{self, Error};
+use crate::disk;
 use crate::record::layout;
 use crate::shard::Shard;
 
@@ -26,12 +26,13 @@ const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// The catalog of a crawl directory.
 pub(super) struct Catalog {
-    /// `None` once it has failed.
+    /// `None` where it could not be opened, and once it has failed.
     db: Mutex<Option<sled::Db>>,
 }
 
 impl Catalog {
-    /// Opens the catalog of the crawl in `dir`, and makes it where there is none.
+    /// Opens the catalog of the crawl in `dir`, and makes it where there is none. Only links that lead elsewhere are an
+    /// error.
     pub fn open(dir: &Path) -> disk::Result<Catalog> {
         disk::refuse_links(dir, &[layout::CATALOG, layout::CATALOG_DAMAGED])?;
         let path = dir.join(layout::CATALOG);
@@ -40,10 +41,11 @@ impl Catalog {
             let aside = dir.join(layout::CATALOG_DAMAGED);
             tracing::warn!("{}: {why}; it is set aside as {}", path.display(), layout::CATALOG_DAMAGED);
             let _ = fs::remove_dir_all(&aside);
-            fs::rename(&path, &aside).map_err(|error| Error::io("rename", &path, error))?;
-            open_sled(&path).map_err(|why| Error::damaged(&path, 0, "a catalog that was just made", why))
+            fs::rename(&path, &aside).map_err(|error| error.to_string())?;
+            open_sled(&path)
         });
-        Ok(Catalog { db: Mutex::new(Some(opened?)) })
+        let db = opened.inspect_err(|why| tracing::warn!("the crawl goes on without a catalog: {why}")).ok();
+        Ok(Catalog { db: Mutex::new(db) })
     }
 
     /// The number of the last checkpoint of `shard`, if it is known.

@@ -135,7 +135,11 @@ impl Kept {
 
     /// Harms `file`, and returns what is wrong about what the program then says of it.
     fn fault(&self, file: &Path, harm: &Harm) -> Option<String> {
-        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let mut name = file.file_name().unwrap().to_string_lossy().into_owned();
+        if harm.name == "gone" && name.starts_with(layout::CHECKPOINT_PREFIX) {
+            // nobody knows its number
+            name = format!("{}*", layout::CHECKPOINT_PREFIX);
+        }
         self.restore();
         (harm.act)(&self.dir().join(file));
         let verified = self.command(&["verify"]);

@@ -149,7 +149,9 @@ fn a_file_of_any_kind_that_is_flipped_cut_or_gone_is_found_and_named() {
         }
         let found = |how: &str, expected: i32, Verified { code, told, said }: Verified| {
             assert_eq!(code, Some(expected), "seed {seed}: {name} {how}\n{told}{said}");
-            assert!(told.contains(&name), "seed {seed}: {name} {how}\n{told}{said}");
+            // of a checkpoint that is gone nobody knows the number
+            let name = if how == "gone" && name.starts_with("checkpoint.g") { "checkpoint.g*" } else { &name };
+            assert!(told.contains(name), "seed {seed}: {name} {how}\n{told}{said}");
         };
         found("gone", if harmless { 0 } else { 3 }, gone);
         kinds.insert(kind(&path));
@@ -453,7 +455,7 @@ fn nothing_depends_on_the_catalog() {
     fs::remove_dir_all(site.crawl.path("crawl/catalog")).unwrap();
     assert_sound(&site);
     fs::create_dir(site.crawl.path("crawl/catalog")).unwrap();
-    fs::write(site.crawl.path("crawl/catalog/conf"), b"noise").unwrap();
+    fs::write(site.crawl.path("crawl/catalog/conf"), "no settings of sled").unwrap();
     assert_sound(&site);
     assert_eq!(verify(&site, &["--rebuild"]).code, Some(0));
     site.crawl.run(&[]).expect(0, &["it is set aside as catalog.damaged"]);
