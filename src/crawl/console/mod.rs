@@ -21,7 +21,7 @@ mod tree_index;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::control::Desk;
+use super::control::ControlHandle;
 use super::{CrawlError, CrawlRequest};
 use crate::console::{Console, ConsoleError, RecentWarnings};
 use crate::disk::Disk;
@@ -59,11 +59,11 @@ impl OwnConsole {
         Ok(OwnConsole { open: Some(Open { console, source, file }) })
     }
 
-    /// Sends questions and orders to the engines by `desk` from here on.
-    pub fn connect(&self, desk: &Desk) {
+    /// Sends questions and orders to the engines by `control_handle` from here on.
+    pub fn connect(&self, control_handle: &ControlHandle) {
         if let Some(open) = &self.open {
-            desk.has_console(open.console.url());
-            open.source.way().connect(desk.clone());
+            control_handle.has_console(open.console.url());
+            open.source.way().connect(control_handle.clone());
         }
     }
 
