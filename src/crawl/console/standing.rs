@@ -18,8 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// An order that waits for a checkpoint is waited for so long.
 const ORDER_PATIENCE: Duration = Duration::from_secs(25);
 
-/// The way to those who carry questions and orders out.
-pub(super) enum Way {
+/// The route by which questions and orders reach those who carry them out.
+pub(super) enum CommandRoute {
     /// The engines of this process, while they run.
     Own(Mutex<Option<ControlHandle>>),
     /// The process that works on the directory, if there is one.
@@ -37,17 +37,17 @@ pub(super) struct Standing {
     pub is_live: bool,
 }
 
-impl Way {
+impl CommandRoute {
     /// The engines of this process take questions and orders by `control_handle`.
     pub fn connect(&self, control_handle: ControlHandle) {
-        if let Way::Own(own) = self {
+        if let CommandRoute::Own(own) = self {
             *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(control_handle);
         }
     }
 
     /// They do not any more.
     pub fn disconnect(&self) {
-        if let Way::Own(own) = self {
+        if let CommandRoute::Own(own) = self {
             *own.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
     }
@@ -59,8 +59,10 @@ impl Way {
             _ => ORDER_PATIENCE,
         };
         let control_handle = match self {
-            Way::Own(own) => own.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-            Way::Socket => return control::ask_within(dir, command, patience).map_err(|error| refusal(&error)),
+            CommandRoute::Own(own) => own.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            CommandRoute::Socket => {
+                return control::ask_within(dir, command, patience).map_err(|error| refusal(&error));
+            }
         };
         let control_handle =
             control_handle.ok_or_else(|| Problem::Refused("the crawl is starting or ending".to_owned()))?;
@@ -71,7 +73,7 @@ impl Way {
 
     /// True if a process works on the crawl in `dir`.
     fn is_running(&self, dir: &Path) -> bool {
-        matches!(self, Way::Own(_)) || DirectoryLock::is_held(dir)
+        matches!(self, CommandRoute::Own(_)) || DirectoryLock::is_held(dir)
     }
 
     /// Returns the state of the crawl in `dir`.

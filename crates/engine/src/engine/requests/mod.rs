@@ -205,7 +205,7 @@ impl Requests {
     }
 
     /// Requests and look-ups that are in progress.
-    pub fn under_way(&self) -> usize {
+    pub fn in_flight(&self) -> usize {
         self.slots.len()
     }
 
