@@ -155,7 +155,8 @@ impl StatusArgs {
         };
         let ceiling = Ceiling::of_crawl(&disk, dirs.home())?;
         let now = SystemClock::new().now();
-        let left = left(dir, self.estimate)?.map(|left| left.with_rests(told.snapshot.gauges.resting.as_ref(), now));
+        let left =
+            left(dir, self.estimate)?.map(|left| left.with_resting_hosts(told.snapshot.gauges.resting.as_ref(), now));
         let told = Told { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), shards: rows.as_deref(), ..told };
         if self.json {
             writeln!(out, "{}", json_line(&told)?)?;
@@ -190,7 +191,7 @@ pub(super) fn text_of(live: &Live, dir: &Path) -> anyhow::Result<String> {
     let stored = CrawlDirs::open(&disk, dir)?.snapshot(&disk)?;
     let ceiling = Ceiling::of_crawl(&disk, dir)?;
     let now = SystemClock::new().now();
-    let left = left(dir, false)?.map(|left| left.with_rests(live.figures.gauges.resting.as_ref(), now));
+    let left = left(dir, false)?.map(|left| left.with_resting_hosts(live.figures.gauges.resting.as_ref(), now));
     let told = Told::live(live, stored.map(|stored| stored.updated));
     let told = Told { memory_ceiling: ceiling.as_ref(), left: left.as_ref(), ..told };
     Ok(text(&told, dir, now))
@@ -375,7 +376,7 @@ mod tests {
             until: now + Duration::from_secs(90),
         };
         let resting = crate::record::Resting { longest: vec![host], ..Default::default() };
-        let rests = Left { hosts: 1, ..Left::default() }.with_rests(Some(&resting), now);
+        let rests = Left { hosts: 1, ..Left::default() }.with_resting_hosts(Some(&resting), now);
         let expected = "1m 30s at least: http://b waits until 2027-01-15 08:01:30 UTC (connection refused)";
         assert_eq!(time_left(&rests), expected);
     }

@@ -4,7 +4,7 @@
 //! and is answered there. Every channel is bounded, and has room for every message that can be in progress: of an
 //! engine at most `workers` requests (slow ones included), one merge, [`PARTITION_PLACES`] jobs of the frontier,
 //! [`LINK_PLACES`] that read links, one that reads the calendar, one checkpoint (made or shipped),
-//! one step of a compaction, one sync of the rests; where pages are rendered, so many requests of each of them as may
+//! one step of a compaction, one sync of the hold log; where pages are rendered, so many requests of each of them as may
 //! be open. So no engine ever waits on a send, and neither does a network thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,7 +63,7 @@ struct Shared {
     ships: Arc<Workers<ShipJob>>,
     compactions: Workers<CompactionJob>,
     reads: Workers<ReadJob>,
-    rests: Workers<HoldSync>,
+    holds: Workers<HoldSync>,
 }
 
 /// A job of reading beside an engine that is in no hurry for it.
@@ -141,7 +141,7 @@ impl Threads {
             })
             .map_err(no_thread)?,
             reads: Workers::start("read", count, LINK_PLACES + CALENDAR_PLACES, ReadJob::run).map_err(no_thread)?,
-            rests: Workers::start("rests", count, 1, |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
+            holds: Workers::start("holds", count, 1, |job: HoldSync| job.run().map(|()| Event::HoldsSynced))
                 .map_err(no_thread)?,
         });
         Ok(Threads { shared, pool, are_up: Arc::default(), workers: workers + in_render })
@@ -172,11 +172,11 @@ impl Threads {
 
     /// Ends all threads. The engines, and with them their executors, are gone by now.
     pub(super) fn stop(self) {
-        if let Some(Shared { fetcher, renderer, merges, partitions, checkpoints, ships, compactions, reads, rests }) =
+        if let Some(Shared { fetcher, renderer, merges, partitions, checkpoints, ships, compactions, reads, holds }) =
             Arc::into_inner(self.shared)
         {
             // those that send jobs on go before the ones that take them
-            drop((merges, partitions, checkpoints, compactions, reads, rests));
+            drop((merges, partitions, checkpoints, compactions, reads, holds));
             drop(ships);
             renderer.into_iter().for_each(Renderer::stop);
             fetcher.stop();
@@ -331,8 +331,8 @@ impl Executors for ThreadExecutors {
         self.shared.reads.send(self.assigned(ReadJob::Calendar(job)));
     }
 
-    fn sync_rests(&mut self, job: HoldSync) {
-        self.shared.rests.send(self.assigned(job));
+    fn sync_holds(&mut self, job: HoldSync) {
+        self.shared.holds.send(self.assigned(job));
     }
 }
 

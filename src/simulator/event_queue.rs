@@ -402,7 +402,7 @@ impl Executors for Hands {
         self.later(Work::Calendar(job));
     }
 
-    fn sync_rests(&mut self, job: HoldSync) {
+    fn sync_holds(&mut self, job: HoldSync) {
         self.later(Work::Rests(job));
     }
 }

@@ -179,20 +179,20 @@ impl Active {
         if self.resting.len() > 2 * self.len() + ENTRIES_SPARE {
             let mut line = std::mem::take(&mut self.resting);
             let mut seen = std::collections::BTreeSet::new();
-            line.retain(|&reference| self.rests(reference).is_some() && seen.insert(reference));
+            line.retain(|&reference| self.resolve_resting(reference).is_some() && seen.insert(reference));
             self.resting = line;
         }
     }
 
     /// The index of a host that waits for the next round, if it does.
-    fn rests(&self, reference: HostRef) -> Option<u32> {
+    fn resolve_resting(&self, reference: HostRef) -> Option<u32> {
         self.resolve(reference).filter(|&index| self.host(index).place == WaitState::Round)
     }
 
     /// Takes the host out of the line that has waited longest for the next round.
     fn next_resting(&mut self) -> Option<u32> {
         while let Some(reference) = self.resting.pop_front() {
-            if let Some(index) = self.rests(reference) {
+            if let Some(index) = self.resolve_resting(reference) {
                 return Some(index);
             }
         }

@@ -33,7 +33,7 @@ struct Name {
     /// Time before which no requisite is asked for.
     requisite_due: Time,
     /// Time until which it is held back by what one of its origins answered.
-    rests_until: Time,
+    held_until: Time,
     /// Requests in flight.
     requests: u32,
     /// Active origins.
@@ -73,12 +73,12 @@ impl Names {
 
     /// Returns the time before which no request to `name` begins: the delay after the last one, and its rest.
     pub(super) fn due(&self, name: Fingerprint) -> Time {
-        self.map.get(&name).map_or(Time::ZERO, |name| name.due.max(name.rests_until))
+        self.map.get(&name).map_or(Time::ZERO, |name| name.due.max(name.held_until))
     }
 
     /// Returns the time until which an answer of one of its origins holds `name` back.
-    pub(super) fn rests_until(&self, name: Fingerprint) -> Time {
-        self.map.get(&name).map_or(Time::ZERO, |name| name.rests_until)
+    pub(super) fn held_until(&self, name: Fingerprint) -> Time {
+        self.map.get(&name).map_or(Time::ZERO, |name| name.held_until)
     }
 
     /// Returns the time from which on an origin of `name` that wants a delay of `own` before its requests may begin
@@ -114,7 +114,7 @@ impl Names {
 
     /// Returns the time before which no requisite from `name` is asked for: the delay after the last one, and its rest.
     pub(super) fn requisite_due(&self, name: Fingerprint) -> Time {
-        self.map.get(&name).map_or(Time::ZERO, |name| name.requisite_due.max(name.rests_until))
+        self.map.get(&name).map_or(Time::ZERO, |name| name.requisite_due.max(name.held_until))
     }
 
     /// A requisite is asked for at `now`: the next one may not be before the time `requisite`, the next page not before
@@ -156,7 +156,7 @@ impl Names {
     /// An answer of one of its origins holds `name` back. `false` if the name is not remembered.
     pub(super) fn hold(&mut self, name: Fingerprint, until: Time) -> bool {
         let Some(name) = self.map.get_mut(&name) else { return false };
-        name.rests_until = name.rests_until.max(until);
+        name.held_until = name.held_until.max(until);
         true
     }
 
@@ -206,7 +206,7 @@ impl Names {
         let names = self.map.iter().filter(|(_, name)| name.owes(now) || name.requests > 0);
         let saved = |(&key, name): (&Fingerprint, &Name)| SavedName {
             name: key,
-            until: name.due.max(name.rests_until),
+            until: name.due.max(name.held_until),
             under_way: name.requests > 0,
         };
         let mut saved: Vec<_> = names.map(saved).collect();
@@ -302,7 +302,7 @@ impl Name {
     }
 
     fn owes(&self, now: Time) -> bool {
-        self.due.max(self.rests_until) > now
+        self.due.max(self.held_until) > now
     }
 }
 

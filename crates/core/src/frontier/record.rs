@@ -218,7 +218,7 @@ impl HostRecord {
 
     /// Returns the time until which the host of an encoded record is not to be contacted by any shard: as
     /// [`HostRecord::available_in`], but one that was given up rests too.
-    pub(super) fn rests_in(bytes: &[u8], since: Time, writer: Writer) -> Option<Time> {
+    pub(super) fn held_until_in(bytes: &[u8], since: Time, writer: Writer) -> Option<Time> {
         let available = HostRecord::available_in(bytes, since, writer)?;
         let read = Encoded::read(bytes)?;
         let era = writer.era(read.written);
@@ -463,7 +463,7 @@ mod tests {
             record.encode(&mut bytes);
             let writer = Writer::Before(began);
             assert_eq!(HostRecord::available_in(&bytes, Time::ZERO, writer), Some(began + hour * 24), "{ahead:?}");
-            assert_eq!(HostRecord::rests_in(&bytes, Time::ZERO, writer), Some(began + hour * 24), "{ahead:?}");
+            assert_eq!(HostRecord::held_until_in(&bytes, Time::ZERO, writer), Some(began + hour * 24), "{ahead:?}");
             // what is written again is this process's own
             let renewed = HostRecord::renewed(&bytes, writer).unwrap();
             assert_eq!(HostRecord::read(&renewed, Writer::This), Some(read), "{ahead:?}");

@@ -18,7 +18,7 @@ impl Engine {
                 self.executors.compact(job);
             }
         }
-        self.log_rests(now)?;
+        self.log_holds(now)?;
         self.admission.books.flush_when_due(now)?;
         let open = matches!(self.phase(), Phase::Crawling | Phase::Stopping { .. });
         let has_nothing = self.admission.exchange.as_ref().is_some_and(|exchange| exchange.has_nothing_to_cut());
@@ -32,12 +32,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Writes long rests that have begun where a restart finds them.
-    fn log_rests(&mut self, now: Time) -> Result<()> {
+    /// Writes long holds that have begun where a restart finds them.
+    fn log_holds(&mut self, now: Time) -> Result<()> {
         let begun = self.admission.stores.arrival.frontier.pacing_mut().take_long_backoffs();
         self.checkpoints.rests.push(&begun)?;
         if let Some(job) = self.checkpoints.rests.next_sync(now) {
-            self.executors.sync_rests(job);
+            self.executors.sync_holds(job);
         }
         Ok(())
     }

@@ -156,7 +156,7 @@ impl Pacing {
     /// Takes over what other origins of its name have learnt: how long the name is to be left alone.
     pub(super) fn rest_with_name(&self, host: &mut Host) {
         if let Some(name) = host.name_key {
-            host.standing.backoff_until = host.standing.backoff_until.max(self.lines.names.rests_until(name));
+            host.standing.backoff_until = host.standing.backoff_until.max(self.lines.names.held_until(name));
         }
     }
 

@@ -241,7 +241,7 @@ impl Queues {
 
     /// Gives the ledger, if there is one, the hosts that rest by what was saved: the other frontiers of the process do
     /// not know them, and may be led to one by a robots.txt that redirects. Hosts on the disk side are among them.
-    pub(in crate::frontier) fn enter_rests(&self, now: Time) -> Result<()> {
+    pub(in crate::frontier) fn enter_holds(&self, now: Time) -> Result<()> {
         let Some(ledger) = self.pacing.ledger() else { return Ok(()) };
         for host in self.active.hosts() {
             ledger.rest(host.origin, host.standing.backoff_until, now);
@@ -249,6 +249,6 @@ impl Queues {
         }
         let mut enter = |origin, until| ledger.rest(origin, until, now);
         let mut partitions = self.cold.partitions.iter();
-        partitions.try_for_each(|partition| partition.for_each_rest(now, self.sizes.forgiven, &mut enter))
+        partitions.try_for_each(|partition| partition.for_each_held(now, self.sizes.forgiven, &mut enter))
     }
 }
