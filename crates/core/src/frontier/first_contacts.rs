@@ -220,7 +220,7 @@ mod tests {
         while crawl.requests.len() < 3 || crawl.requests.iter().any(|request| request.end >= crawl.clock.now()) {
             assert!(crawl.step());
         }
-        let under_way = crawl.frontier.queues.pacing.lines.first_contacts_under_way();
+        let under_way = crawl.frontier.queues.pacing.wait_queues.first_contacts_under_way();
         assert!(!under_way.is_empty() && under_way.iter().all(|&count| count == 0));
     }
 

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use super::line::Acquaintance;
+use super::address_queue::Acquaintance;
 use super::task::Known;
 use super::tuning::{ADDRESSES_KEPT, ADDRESSES_MAX, BACKOFF_MAX, RULES_MAX};
 use super::wire::{self, Reader};
