@@ -45,12 +45,12 @@ const TUPLES_MAX: usize = 20;
 /// Types that have more methods, or are in more files, than a type may; they are to become several. The numbers only
 /// fall.
 const LARGE_TYPES: &[Exception] = &[
-    Exception { room: "browser", name: "Page", size: Size { methods: 31, files: 5 } },
-    Exception { room: "cluster", name: "EtcdCrawl", size: Size { methods: 26, files: 5 } },
-    Exception { room: "container", name: "Container", size: Size { methods: 41, files: 4 } },
-    Exception { room: "container", name: "Reader", size: Size { methods: 34, files: 4 } },
-    Exception { room: "engine", name: "Engine", size: Size { methods: 183, files: 27 } },
-    Exception { room: "process", name: "Processor", size: Size { methods: 32, files: 6 } },
+    Exception { module: "browser", name: "Page", size: Size { methods: 31, files: 5 } },
+    Exception { module: "cluster", name: "EtcdCrawl", size: Size { methods: 26, files: 5 } },
+    Exception { module: "container", name: "Container", size: Size { methods: 41, files: 4 } },
+    Exception { module: "container", name: "Reader", size: Size { methods: 34, files: 4 } },
+    Exception { module: "engine", name: "Engine", size: Size { methods: 183, files: 27 } },
+    Exception { module: "process", name: "Processor", size: Size { methods: 32, files: 6 } },
 ];
 
 /// Fails with all `problems`, one a line.
@@ -169,7 +169,7 @@ fn tests_may_name_any_room_and_code_behind_them_may_not() {
 fn a_room_that_is_not_in_the_table_and_a_row_without_a_room_are_found() {
     let problems = layers::upward(&planted(&[("src/lower.rs", ""), ("src/third/mod.rs", "")]));
     some(&problems, "third is not in the table");
-    some(&problems, "no room upper");
+    some(&problems, "no module upper");
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn a_type_with_too_many_methods_or_files_is_found_unless_it_is_an_exception() {
     some(&impls::large(&many, &[]), "a: Large has Size { methods: 61, files: 1 }");
     let files = ["src/a/mod.rs", "src/a/b.rs", "src/a/c/d.rs", "src/a/e.rs"].map(|path| Source::new(path, &methods(1)));
     some(&impls::large(&files, &[]), "a: Large has Size { methods: 4, files: 4 }");
-    let exception = |methods, files| [Exception { room: "a", name: "Large", size: Size { methods, files } }];
+    let exception = |methods, files| [Exception { module: "a", name: "Large", size: Size { methods, files } }];
     none(&impls::large(&many, &exception(61, 1)));
     some(&impls::large(&files, &exception(61, 1)), "files: 4");
 }

@@ -317,7 +317,7 @@ pub(super) fn robots_txt(origin: &str) -> CanonicalUrl {
 fn bare(mut processed: Processed) -> Processed {
     processed.response.body = Vec::new();
     // other answers may need its place
-    processed.room = Default::default();
+    processed.permits = Default::default();
     processed
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::{Processor, asked_to_wait};
 use crate::contract::{
-    CookieUse, FetchJob, Findings, LoginFindings, LoginStep, Message, Processed, Response, Room, Target,
+    CookieUse, FetchJob, Findings, HeldPermits, LoginFindings, LoginStep, Message, Processed, Response, Target,
 };
 use crate::warc::{Header, Records, payload_sha1};
 use crate::web::charset;
@@ -52,7 +52,7 @@ impl Processor {
         let mime = mime::essence(response.content_type().as_deref());
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
-        let (retry_after, has_statements, room) = (asked_to_wait(&response), false, Room::default());
+        let (retry_after, has_statements, permits) = (asked_to_wait(&response), false, HeldPermits::default());
         let (to_render, rendered, resource) = (None, None, None);
         Processed {
             job,
@@ -63,7 +63,7 @@ impl Processor {
             findings,
             records,
             has_statements,
-            room,
+            permits,
             to_render,
             rendered,
             resource,

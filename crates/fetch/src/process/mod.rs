@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use crate::container::dedup::DedupIndex;
 use crate::contract::{
-    FetchJob, Fetched, Findings, FoundLink, Processed, Purpose, RequestSettings, Response, Room, Sites, Target,
+    FetchJob, Fetched, Findings, FoundLink, HeldPermits, Processed, Purpose, RequestSettings, Response, Sites, Target,
 };
 use crate::disk;
 use crate::frontier::Hops;
@@ -185,7 +185,7 @@ impl Processor {
         let retry_after = asked_to_wait(&response);
         response.body = Vec::new();
         let keys = self.options.keys.keys(&job.url);
-        let (has_statements, room) = (!statements.is_empty(), Room::default());
+        let (has_statements, permits) = (!statements.is_empty(), HeldPermits::default());
         let rendered = None;
         Ok(Processed {
             job,
@@ -196,7 +196,7 @@ impl Processor {
             findings,
             records,
             has_statements,
-            room,
+            permits,
             to_render,
             rendered,
             resource,
@@ -223,7 +223,7 @@ impl Processor {
             findings,
             records,
             has_statements: false,
-            room: Room::default(),
+            permits: HeldPermits::default(),
             to_render,
             rendered: None,
             resource: None,

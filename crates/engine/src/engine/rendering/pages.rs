@@ -85,7 +85,7 @@ impl Engine {
         self.renderings.bytes += bytes;
         self.renderings.pages.insert(number, in_progress);
         // other answers may need its place, and among them what the page will ask for
-        processed.room = Default::default();
+        processed.permits = Default::default();
         self.decide_rendering(number, Box::new(processed), false);
         Ok(())
     }
