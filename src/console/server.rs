@@ -98,7 +98,7 @@ impl Console {
     /// Returns the URL that a browser opens to see it and to give orders. It ends with the token, and is for the
     /// terminal alone.
     pub fn url(&self) -> String {
-        format!("http://{}/#token={}", self.address, self.token.told())
+        format!("http://{}/#token={}", self.address, self.token.as_text())
     }
 }
 

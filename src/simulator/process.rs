@@ -224,7 +224,7 @@ impl Process {
             };
             // a sitemap has told that it changed, where that is true; sitemaps have intervals of their own
             let is_told = |&&done: &&Time| {
-                let told = network.web().told_at(&request.url, by_web(request.start));
+                let told = network.web().changed_by_sitemap(&request.url, by_web(request.start));
                 gap_min.is_none() || told.is_none_or(|told| told <= done)
             };
             let is_page = page && (gap_min.is_none() || !network.is_map(&request.url));

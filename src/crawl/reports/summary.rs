@@ -14,7 +14,7 @@ use crate::text::figures::{date, size};
 
 /// The summary as one JSON object.
 #[derive(Serialize)]
-struct Told<'a> {
+struct Summary<'a> {
     #[serde(flatten)]
     snapshot: &'a Snapshot,
     running: bool,
@@ -36,7 +36,7 @@ pub(super) fn crawl(disk: &Disk, dirs: &CrawlDirs, out: &mut Out<'_>) -> Result<
     let running = DirectoryLock::is_held(dirs.root());
     let seeds = seeds::counts(disk, dirs)?;
     if out.form == Form::Json {
-        return out.row(&Told { snapshot: &snapshot, running, seeds }, format_args!(""));
+        return out.row(&Summary { snapshot: &snapshot, running, seeds }, format_args!(""));
     }
     let mut table = Table::default();
     let state = match (snapshot.state, snapshot.finish) {

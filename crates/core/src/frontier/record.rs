@@ -183,7 +183,7 @@ impl HostRecord {
     /// has expired; `None` outside if it cannot be read.
     pub(super) fn kept(bytes: &[u8], now: Time) -> Option<Option<Cow<'_, [u8]>>> {
         let read = Encoded::read(bytes)?;
-        let holds = |expires: Option<Stored>| expires.is_some_and(|expires| expires.told() > now);
+        let holds = |expires: Option<Stored>| expires.is_some_and(|expires| expires.as_written() > now);
         let rules = read.rules.map(|(_, expires)| expires);
         let addresses = read.addresses.map(|(_, expires)| expires);
         if read.standing(Era::OWN).is_blank(now) && !holds(rules) && !holds(addresses) {
@@ -325,7 +325,7 @@ impl<'a> Encoded<'a> {
 
     /// The standing, written by the clock of `era`.
     fn standing(&self, era: Era) -> Standing {
-        let until = |until: Stored| match until.told() {
+        let until = |until: Stored| match until.as_written() {
             Time::MAX => Some(Time::MAX),
             _ => era.expiry(until, Duration::MAX),
         };

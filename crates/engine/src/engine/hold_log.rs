@@ -180,7 +180,7 @@ pub fn carry_over(disk: &Disk, dir: &Path, from: u64, to: u64) -> Result<()> {
     let mut bytes = header();
     for (number, path) in files(disk, dir)? {
         if number >= from {
-            read(disk, &path)?.0.into_iter().for_each(|(origin, until)| put(&mut bytes, origin, until.told()));
+            read(disk, &path)?.0.into_iter().for_each(|(origin, until)| put(&mut bytes, origin, until.as_written()));
         }
     }
     if bytes.len() == HEADER_BYTES as usize {
@@ -216,7 +216,7 @@ pub fn check(disk: &Disk, path: &Path) -> Result<Option<(u64, bool)>> {
 /// The end of a rest that began behind the checkpoint of `cut`. A clock that was ahead has written what is longer than
 /// any rest; of what is not, nobody knows, and it is kept as it is.
 fn believed(until: Stored, cut: Stored, now: Time) -> Time {
-    let is_possible = until.told() <= now + BACKOFF_MAX;
+    let is_possible = until.as_written() <= now + BACKOFF_MAX;
     let era = if is_possible { Era::OWN } else { Era::before(now, cut) };
     era.rest(until, BACKOFF_MAX)
 }

@@ -215,7 +215,7 @@ impl Engine {
             let frontier = &self.admission.stores.arrival.frontier;
             self.admission.books.crawl_log.note(
                 frontier.pacing().politeness(),
-                frontier.pacing().treatments_told(),
+                frontier.pacing().treatments_json(),
                 now,
             )?;
             self.request(now)?;

@@ -11,7 +11,7 @@ use crate::contract::{
 use crate::warc::{Header, Records, payload_sha1};
 use crate::web::charset;
 use crate::web::cookies::redacted;
-use crate::web::login::{PAGE_BYTES_MAX, Sign, Told, form, has_element};
+use crate::web::login::{PAGE_BYTES_MAX, Sign, SignEvidence, form, has_element};
 use crate::web::mime;
 use crate::web::secret::REDACTED;
 use crate::web::url::CanonicalUrl;
@@ -76,7 +76,7 @@ impl Processor {
         let redirect = findings.redirect.as_ref().map(|(target, _)| target.as_str());
         let told = |sign: &Sign, page: &str| {
             let has_element = !sign.selector.is_empty() && has_element(page, &sign.selector);
-            sign.is_in(&Told { status: response.status, redirect, cookies: &[], has_element })
+            sign.is_in(&SignEvidence { status: response.status, redirect, cookies: &[], has_element })
         };
         let page = match settings.logins.iter().any(|plan| !plan.lost.selector.is_empty()) {
             true => self.text(response),

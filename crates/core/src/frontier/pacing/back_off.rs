@@ -164,7 +164,7 @@ impl Pacing {
         };
         host.standing.backoff_until = host.standing.backoff_until.max(until);
         let waiting = self.wait_queues.names.hold_queue(name, until);
-        self.holds.tell(name, until, now);
+        self.holds.note(name, until, now);
         self.ledger.iter().for_each(|ledger| ledger.rest(name, until, now));
         waiting
     }
@@ -210,14 +210,14 @@ impl Pacing {
     /// Holds a host back until `until`, at least.
     fn hold_back(&mut self, host: &mut Host, until: Time, now: Time) {
         host.standing.backoff_until = host.standing.backoff_until.max(until);
-        self.holds.tell(host.origin, until, now);
+        self.holds.note(host.origin, until, now);
         self.ledger.iter().for_each(|ledger| ledger.rest(host.origin, until, now));
     }
 
     /// Back-offs of more than a second that were set since this was asked last: to be made durable before the
     /// next checkpoint, and given to the next process by [`Frontier::hold`](crate::frontier::Frontier::hold).
     pub fn take_long_backoffs(&mut self) -> Vec<(Fingerprint, Time)> {
-        self.holds.take_told()
+        self.holds.take_noted()
     }
 
     /// Appends to the section of a cut the holds whose host or name was not met since, and what names owe.

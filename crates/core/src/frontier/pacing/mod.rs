@@ -96,8 +96,8 @@ impl Pacing {
     }
 
     /// Returns, for the log, how hosts are treated that are treated otherwise than the rest.
-    pub fn treatments_told(&self) -> &str {
-        self.treatments.as_ref().map_or("", |treatments| treatments.told())
+    pub fn treatments_json(&self) -> &str {
+        self.treatments.as_ref().map_or("", |treatments| treatments.as_json())
     }
 
     pub(super) fn treatment_of(&self, host: &str) -> Option<Arc<Treatment>> {

@@ -177,7 +177,7 @@ impl Engine {
         let expires = term.until;
         self.admission.stores.robots.put(origin, Robots::new(Stored::Rules(rules.clone()), term))?;
         self.tell_rules(host, RobotsAnswer::Rules { rules: rules.clone(), expires, duration, bytes })?;
-        self.rules_told(origin, Some(&rules))
+        self.pass_rules(origin, Some(&rules))
     }
 
     /// The frontier hears the rules of a host, whether they were asked for or not.
@@ -205,7 +205,7 @@ impl Engine {
         }
         let arrival = &mut self.admission.stores.arrival;
         arrival.frontier.robots(host, RobotsAnswer::NoServer, arrival.now)?;
-        self.rules_told(key, None)
+        self.pass_rules(key, None)
     }
 
     /// Nothing follows from the answer, or none came. That holds until the frontier asks again.
@@ -225,7 +225,7 @@ impl Engine {
             let term = Term { from: now, until: held.until };
             self.admission.stores.robots.put(origin, Robots::new(Stored::Unreachable { since }, term))?;
         }
-        self.rules_told(origin, None)
+        self.pass_rules(origin, None)
     }
 
     pub(super) fn robots_not_answered(&mut self, failed: FetchFailed, worker: u32) -> Result<()> {
@@ -239,7 +239,7 @@ impl Engine {
             // an address as a host: no name server was asked who would have said so before
             let arrival = &mut self.admission.stores.arrival;
             arrival.frontier.robots(job.host, RobotsAnswer::PrivateAddress, arrival.now)?;
-            return self.rules_told(key, None);
+            return self.pass_rules(key, None);
         }
         self.robots_failed(job.host, &origin, key, duration)
     }

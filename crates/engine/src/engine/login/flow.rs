@@ -20,7 +20,7 @@ use crate::engine::Engine;
 use crate::engine::asked_rules::{Known, Waiter};
 use crate::engine::waiting::{Login, WaitingStep};
 use crate::frontier::{HostId, Provenance};
-use crate::web::login::Told;
+use crate::web::login::SignEvidence;
 use crate::web::robots::RobotsRules;
 use crate::web::secret::Secret;
 use crate::web::url::CanonicalUrl;
@@ -118,7 +118,7 @@ impl Engine {
         let via = url.as_str().to_owned();
         let is_form = matches!(step, LoginStep::Form);
         let cookies = self.cookies.names(&url);
-        let told = Told {
+        let told = SignEvidence {
             status,
             redirect: redirect.as_ref().map(CanonicalUrl::as_str),
             cookies: &cookies,

@@ -321,7 +321,7 @@ impl BehindRobots<'_> {
 /// Returns what an answer about robots.txt says of its host at `now`. That it could not be had up to `anew` is not
 /// believed.
 pub fn known_by(robots: &Robots, now: Time, anew: Time) -> Known {
-    if robots.failing_since().is_some() && robots.told().1.from <= anew {
+    if robots.failing_since().is_some() && robots.recorded().1.from <= anew {
         return Known::default();
     }
     let mut known = Known { robots_failing_since: robots.failing_since(), ..Known::default() };
