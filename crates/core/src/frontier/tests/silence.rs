@@ -44,7 +44,7 @@ fn answer(crawl: &mut Crawl, hosts: &[HostId]) {
     for &host in hosts {
         let rules = Arc::new(TestRules(None));
         let answer = RobotsAnswer::Rules { rules, expires: now + S * 86_400, duration: S, bytes: 100 };
-        crawl.frontier.heard(host);
+        crawl.frontier.note_answer(host);
         crawl.frontier.robots(host, answer, now).unwrap();
     }
 }

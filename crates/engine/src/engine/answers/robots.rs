@@ -142,7 +142,7 @@ impl Engine {
         // what is taken over came some time ago
         let from = (response.started + duration).min(self.admission.stores.arrival.now);
         let term = Term { from, until: from + self.admission.settings.robots_cache };
-        self.admission.stores.arrival.frontier.heard(host);
+        self.admission.stores.arrival.frontier.note_answer(host);
         match RobotsRules::of_answer(response.status, findings.rules) {
             Some(rules) => {
                 let politeness =
