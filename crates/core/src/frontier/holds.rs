@@ -41,7 +41,7 @@ impl Holds {
     }
 
     /// `key` is met: from now on its host or name knows.
-    pub(super) fn meet(&mut self, key: Fingerprint) -> Option<Time> {
+    pub(super) fn take(&mut self, key: Fingerprint) -> Option<Time> {
         self.unmet.remove(&key)
     }
 

@@ -71,7 +71,7 @@ enum Word {
 }
 
 impl Base {
-    fn meet(&mut self, words: u64, met: &ParameterEvidence) -> Word {
+    fn observe(&mut self, words: u64, met: &ParameterEvidence) -> Word {
         if self.varies {
             return Word::Nothing;
         }
@@ -163,7 +163,7 @@ impl SessionParams {
             }
             let Some(base) = self.bases.entry(met.keys.base) else { continue };
             let was_met = base.values > 0;
-            let word = base.meet(evidence.words, met);
+            let word = base.observe(evidence.words, met);
             let says_the_same = was_met && !base.varies;
             if !matches!(word, Word::Nothing)
                 && let Some(trust) = self.rules.entry(met.keys.rule)

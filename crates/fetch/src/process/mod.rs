@@ -168,7 +168,7 @@ impl Processor {
     pub(crate) fn process_for(&mut self, engine: usize, fetched: Fetched) -> disk::Result<Processed> {
         let Fetched { mut job, mut response } = fetched;
         self.resolve_referrer(engine, &mut job)?;
-        self.meet(job.settings.as_deref());
+        self.use_settings(job.settings.as_deref());
         let mut findings = self.find(&job.url, job.target.purpose(), &response, &job.scope);
         if let Target::Login { .. } = &job.target {
             return Ok(self.login_step(job, response, findings));
@@ -251,7 +251,7 @@ impl Processor {
                 Purpose::Robots { origin, .. } => CanonicalUrl::parse(origin).ok(),
                 Purpose::Page { .. } | Purpose::Rendered { .. } | Purpose::Login => None,
             };
-            self.meet(sites.request(first.as_ref().unwrap_or(url)).as_deref());
+            self.use_settings(sites.request(first.as_ref().unwrap_or(url)).as_deref());
         }
         let Purpose::Rendered { depth, hops, dom, outlinks } = purpose else {
             return self.find(url, purpose, response, scope);
@@ -263,7 +263,7 @@ impl Processor {
     }
 
     /// An answer comes that was asked for with `settings`; with none, as usual.
-    fn meet(&mut self, settings: Option<&RequestSettings>) {
+    fn use_settings(&mut self, settings: Option<&RequestSettings>) {
         if self.options.sites.is_none() {
             return;
         }

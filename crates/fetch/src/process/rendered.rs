@@ -97,7 +97,7 @@ impl Processor {
         let Processed { mut job, keys, mut response, mime, retry_after, findings: before, to_render, .. } = processed;
         let shown_before = before.shown.unwrap_or_default();
         self.resolve_referrer(0, &mut job)?;
-        self.meet(job.settings.as_deref());
+        self.use_settings(job.settings.as_deref());
         let mut rendered = Rendered {
             number,
             failure: None,

@@ -126,12 +126,12 @@ impl Pacing {
     }
 
     /// A host becomes active: how it is treated, and what is known of it here.
-    pub(super) fn meet(&mut self, host: &mut Host) {
+    pub(super) fn activate(&mut self, host: &mut Host) {
         host.treatment = self.treatment_of(host.name());
         let politeness = self.politeness_of(host);
         let floor = self.unclean_floor(&politeness, host.standing.pace, host.crawl_delay());
         host.standing.due = host.standing.due.max(floor);
-        if let Some(until) = self.holds.meet(host.origin) {
+        if let Some(until) = self.holds.take(host.origin) {
             host.standing.backoff_until = host.standing.backoff_until.max(until);
         }
     }
@@ -143,7 +143,7 @@ impl Pacing {
         }
         (host.name_key, host.is_named) = (Some(name), true);
         self.wait_queues.names.enter(name, now);
-        if let Some(until) = self.holds.meet(name) {
+        if let Some(until) = self.holds.take(name) {
             self.wait_queues.names.hold(name, until);
         }
     }

@@ -64,7 +64,7 @@ impl Queues {
 
     /// Gives a host a place on the active side. `known` is what the disk side knows of its domain.
     pub(in crate::frontier) fn activate(&mut self, mut host: Host, known: &DomainTotals) -> u32 {
-        self.pacing.meet(&mut host);
+        self.pacing.activate(&mut host);
         if !self.has_memory_for_rules(host.rules_bytes) {
             // they are asked for again, which finds memory for them or not
             (host.rules, host.rules_bytes) = (None, 0);

@@ -175,7 +175,7 @@ impl BehindSeen<'_> {
 
     /// A URL that was seen before ends here, unless it is forced, or its visits say that it should be fetched.
     fn duplicate(&mut self, url: QueuedUrl) -> Result<()> {
-        self.onward.next.arrival.depths.meet(url.key, url.depth);
+        self.onward.next.arrival.depths.offer(url.key, url.depth);
         if self.visits.is_some() && (url.forced || url.recrawl.is_some()) {
             return self.ask_visits(url);
         }
