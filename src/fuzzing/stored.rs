@@ -46,9 +46,9 @@ fn is_stable<V: Value>(bytes: &[u8]) -> bool {
 /// A checkpoint file: as it is, and with its checksums made right.
 pub(super) fn checkpoint(bytes: &[u8]) -> bool {
     let whole = read_checkpoint(bytes.to_vec());
-    let mut mended = bytes.to_vec();
-    mend_sections(&mut mended);
-    read_checkpoint(mended) || whole
+    let mut repaired = bytes.to_vec();
+    repair_sections(&mut repaired);
+    read_checkpoint(repaired) || whole
 }
 
 fn read_checkpoint(bytes: Vec<u8>) -> bool {
@@ -60,7 +60,7 @@ fn read_checkpoint(bytes: Vec<u8>) -> bool {
     whole
 }
 
-fn mend_sections(bytes: &mut [u8]) {
+fn repair_sections(bytes: &mut [u8]) {
     let mut at = HEADER_BYTES as usize;
     while let Some(head) = bytes.get(at..at + 12) {
         let length = u64::from_le_bytes(head[..8].try_into().expect("eight bytes"));
@@ -75,12 +75,12 @@ fn mend_sections(bytes: &mut [u8]) {
 /// The hold log: what was read is rewritten and read back the same.
 pub(super) fn hold_log(bytes: &[u8]) -> bool {
     let whole = read_hold_log(bytes.to_vec());
-    let mut mended = bytes.to_vec();
-    for record in mended.get_mut(HEADER_BYTES as usize..).unwrap_or_default().chunks_exact_mut(20) {
+    let mut repaired = bytes.to_vec();
+    for record in repaired.get_mut(HEADER_BYTES as usize..).unwrap_or_default().chunks_exact_mut(20) {
         let sum = crc32fast::hash(&record[..16]);
         record[16..].copy_from_slice(&sum.to_le_bytes());
     }
-    read_hold_log(mended) || whole
+    read_hold_log(repaired) || whole
 }
 
 fn read_hold_log(bytes: Vec<u8>) -> bool {
