@@ -167,7 +167,7 @@ impl Network {
             bytes: 0,
             asker,
             again: false,
-            is_for_page: job.target.is_errand(),
+            is_for_page: job.target.is_prerequisite(),
             is_for_another: is_for_another(job),
             archived: false,
         };

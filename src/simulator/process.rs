@@ -152,7 +152,7 @@ impl Process {
             let answered = match &event {
                 // it has no end yet, or is no URL of the crawl
                 Event::Reply(Reply::Page(page)) if page.to_render.is_some() => None,
-                Event::Reply(Reply::Page(page)) if page.job.target.is_errand() => None,
+                Event::Reply(Reply::Page(page)) if page.job.target.is_prerequisite() => None,
                 Event::Reply(Reply::Page(page)) => {
                     let names = Names::of(page.job.url.as_str(), &page.findings);
                     let Response { status, truncated, started, .. } = page.response;

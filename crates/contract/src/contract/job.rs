@@ -120,7 +120,7 @@ pub enum Target {
 
 impl Target {
     /// True if no queue asks for it, but a login or a page that is rendered.
-    pub fn is_errand(&self) -> bool {
+    pub fn is_prerequisite(&self) -> bool {
         matches!(self, Target::Resource { .. } | Target::Login { .. } | Target::Robots { for_others: true, .. })
     }
 

@@ -213,7 +213,7 @@ impl Engine {
             let target = Target::Robots { origin: origin.into(), key, redirects: 0, provenance, for_others: true };
             self.add_hop(host, target, Referrer::Nobody, robots, None);
         } else if self.asked_rules.is_urgent(key) {
-            self.requests.hasten_errand(key);
+            self.requests.hasten_prerequisite(key);
         }
     }
 
@@ -222,7 +222,7 @@ impl Engine {
         let turn = self.asked_rules.turn_of_queue(key, host, self.admission.stores.arrival.now);
         if matches!(turn, Turn::Ask) {
             // nobody has to ask for them on behalf of others any more
-            self.requests.drop_errand(key);
+            self.requests.drop_prerequisite(key);
         }
         turn
     }
@@ -244,7 +244,7 @@ impl Engine {
     }
 
     /// A robots.txt that was asked for on behalf of others than the queue of its host is answered.
-    pub(super) fn errand_answered(&mut self, mut processed: Processed, worker: u32) -> Result<()> {
+    pub(super) fn prerequisite_answered(&mut self, mut processed: Processed, worker: u32) -> Result<()> {
         let (duration, status) = (processed.response.duration, processed.response.status);
         self.end_step(&processed.job.url, duration);
         self.replay_rest(processed.keys.host, &processed.response, true);
@@ -258,21 +258,21 @@ impl Engine {
         let rules = RobotsRules::of_answer(status, processed.findings.rules.clone());
         // one redirect too many, or one that leads nowhere, counts as "unavailable"
         let rules = rules.or_else(|| (300..400).contains(&status).then(RobotsRules::allow_all));
-        self.errand_over(key, rules.map(Arc::new), Some(processed))
+        self.prerequisite_over(key, rules.map(Arc::new), Some(processed))
     }
 
     /// It brought no answer.
-    pub(super) fn errand_failed(&mut self, failed: &FetchFailed, worker: u32) -> Result<()> {
+    pub(super) fn prerequisite_failed(&mut self, failed: &FetchFailed, worker: u32) -> Result<()> {
         self.admission.books.statistics.count_failure(failed.failure);
         self.admission.books.log_failure(failed, failed.failure.code(), worker)?;
         self.end_step(&failed.job.url, failed.duration);
         let Target::Robots { key, .. } = failed.job.target else { return Ok(()) };
-        self.errand_over(key, None, None)
+        self.prerequisite_over(key, None, None)
     }
 
     /// Ends a request on behalf of others: the rules of `origin` are known, or cannot be had. Everybody who waits for
     /// them hears of it.
-    pub(super) fn errand_over(
+    pub(super) fn prerequisite_over(
         &mut self,
         origin: Fingerprint,
         rules: Option<Arc<RobotsRules>>,

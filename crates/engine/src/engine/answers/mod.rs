@@ -35,7 +35,7 @@ impl Engine {
             return self.login_answered(processed, worker);
         }
         if matches!(processed.job.target, Target::Robots { for_others: true, .. }) {
-            return self.errand_answered(processed, worker);
+            return self.prerequisite_answered(processed, worker);
         }
         if self.is_turned_away(&processed, has_new_cookie) {
             return self.page_turned_away(processed, worker);
@@ -104,13 +104,13 @@ impl Engine {
         }
         let moved = matches!(failed.job.target, Target::Robots { redirects: 1.., .. });
         let blame = if moved { HostFault::RobotsMoved(failed.cause) } else { HostFault::Host(failed.cause) };
-        if !failed.job.target.is_errand() {
+        if !failed.job.target.is_prerequisite() {
             self.admission.stores.arrival.frontier.active_mut().blame(failed.job.host, blame);
         }
         tracing::debug!(url = failed.job.url.as_str(), failure = %failed.failure, detail = failed.detail, "no answer");
         match failed.job.target {
             Target::Page { .. } => self.page_failed(failed, worker),
-            Target::Robots { for_others: true, .. } => self.errand_failed(&failed, worker),
+            Target::Robots { for_others: true, .. } => self.prerequisite_failed(&failed, worker),
             Target::Robots { .. } => self.robots_not_answered(failed, worker),
             Target::Login { .. } => self.login_not_answered(failed, worker),
             Target::Resource { .. } => self.resource_not_answered(failed, worker),

@@ -188,7 +188,7 @@ impl Engine {
             self.refuse_waiting(&hop, Refusal::Stopping);
         }
         let (wanted, left) = self.asked_rules.leave_pages();
-        left.into_iter().for_each(|origin| self.requests.drop_errand(origin));
+        left.into_iter().for_each(|origin| self.requests.drop_prerequisite(origin));
         wanted.into_iter().for_each(|wanted| self.refuse_waiting(&wanted.url, Refusal::Stopping));
         Ok(())
     }

@@ -37,7 +37,7 @@ pub(super) struct Hop {
 
 impl Hop {
     /// Returns whether it asks for the robots.txt of `origin` on behalf of others than its queue.
-    fn is_errand_of(&self, origin: Fingerprint) -> bool {
+    fn is_prerequisite_of(&self, origin: Fingerprint) -> bool {
         matches!(&self.target, Target::Robots { key, for_others: true, .. } if *key == origin)
     }
 }
@@ -75,9 +75,9 @@ impl super::Requests {
     }
 
     /// The robots.txt of `origin` need not be asked for on behalf of others.
-    pub fn drop_errand(&mut self, origin: Fingerprint) {
+    pub fn drop_prerequisite(&mut self, origin: Fingerprint) {
         let before = self.hops.len();
-        self.hops.retain(|hop| !hop.is_errand_of(origin));
+        self.hops.retain(|hop| !hop.is_prerequisite_of(origin));
         if self.hops.len() < before {
             // others may have waited for the answer that it had asked for
             self.look_at_names();
@@ -85,9 +85,9 @@ impl super::Requests {
     }
 
     /// A page that is rendered waits for the robots.txt of `origin`, too.
-    pub fn hasten_errand(&mut self, origin: Fingerprint) {
-        let errands = self.hops.iter_mut().filter(|hop| hop.is_errand_of(origin));
-        errands.for_each(|hop| hop.is_of_page = true);
+    pub fn hasten_prerequisite(&mut self, origin: Fingerprint) {
+        let prerequisites = self.hops.iter_mut().filter(|hop| hop.is_prerequisite_of(origin));
+        prerequisites.for_each(|hop| hop.is_of_page = true);
     }
 
     /// Lets hops that waited for an answer of name servers look for it where it is kept.
@@ -230,7 +230,7 @@ impl Engine {
         self.admission.books.statistics.count_failure(cause.failure());
         let Hop { host, target, url, .. } = self.requests.hops.remove(number);
         match target {
-            Target::Robots { key, for_others: true, .. } => self.errand_over(key, None, None),
+            Target::Robots { key, for_others: true, .. } => self.prerequisite_over(key, None, None),
             Target::Robots { origin, key, .. } => {
                 self.admission.stores.arrival.frontier.active_mut().blame(host, HostFault::RobotsMoved(cause));
                 self.robots_failed(host, &origin, key, Duration::ZERO)
