@@ -59,11 +59,11 @@ impl Moves<'_> {
         if put(&mut arrived.shards[shard], bit, content).is_ok() {
             self.add(Action::new("ships the next object").node(node).shard(shard).unanswered(), arrived);
         }
-        self.is_on_its_way("ships the next object, which is on its way", node, shard, bit, content);
+        self.is_in_transit("ships the next object, which is on its way", node, shard, bit, content);
     }
 
     /// A put, or a deletion where there is no content, arrives later.
-    fn is_on_its_way(&mut self, what: &'static str, node: usize, shard: usize, bit: u64, content: Id) {
+    fn is_in_transit(&mut self, what: &'static str, node: usize, shard: usize, bit: u64, content: Id) {
         if self.from.late.object == 0 {
             let late = Late { shard: shard as u8, object: bit.trailing_zeros() as u8 + 1, content };
             self.add(Action::new(what).node(node).shard(shard), State { late, ..*self.from });
@@ -125,7 +125,7 @@ impl Moves<'_> {
             let mut arrived = *self.from;
             arrived.shards[shard].objects &= !now;
             self.add(action.unanswered(), arrived);
-            self.is_on_its_way("deletes an object, which is on its way", node, shard, next_deleted(todo), 0);
+            self.is_in_transit("deletes an object, which is on its way", node, shard, next_deleted(todo), 0);
         }
     }
 

@@ -248,7 +248,7 @@ impl Engine {
             if !self.has_room_to_render() {
                 return Ok(());
             }
-            let room = self.requests.room_for_suspects(now);
+            let room = self.requests.slots_for_suspects(now);
             let frontier = &mut self.admission.stores.arrival.frontier;
             frontier.pacing_mut().let_suspects_in(room);
             let Some(task) = frontier.next(now)? else { return Ok(()) };

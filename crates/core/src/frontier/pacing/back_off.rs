@@ -23,7 +23,7 @@ use crate::frontier::prerequisite::Asked;
 use crate::frontier::received::RequisitePace;
 use crate::frontier::schedule::HostRef;
 use crate::frontier::task::Feedback;
-use crate::frontier::tuning::{BACKOFF_MAX, ERRAND_ASKS_AGAIN, FAULTS_MAX, SILENT_FOR, WAITING_MAX};
+use crate::frontier::tuning::{BACKOFF_MAX, FAULTS_MAX, PREREQUISITE_ASKS_AGAIN, SILENT_FOR, WAITING_MAX};
 use crate::frontier::wire;
 use crate::outcome::{Blame, Reason};
 
@@ -288,7 +288,7 @@ impl Pacing {
         }
         let connections = politeness.connections_per_host.max(1);
         if self.wait_queues.names.requests(name) >= connections {
-            return Err(now + ERRAND_ASKS_AGAIN);
+            return Err(now + PREREQUISITE_ASKS_AGAIN);
         }
         let delay_per_ip = self.politeness.delay_per_ip;
         if !delay_per_ip.is_zero() {
@@ -348,7 +348,7 @@ impl Pacing {
         }
         let connections = pace.connections.max(1);
         if self.wait_queues.names.requests(name) >= connections {
-            return Err(now + ERRAND_ASKS_AGAIN);
+            return Err(now + PREREQUISITE_ASKS_AGAIN);
         }
         let delay_per_ip = self.politeness.delay_per_ip;
         if !delay_per_ip.is_zero() {

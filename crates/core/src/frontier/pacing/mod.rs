@@ -285,7 +285,7 @@ impl Pacing {
 
     /// Returns whether a host at rest has had its turn at its address, which `share` busy hosts may have, while others
     /// are away because of the saturation there.
-    pub(super) fn gives_way(&self, host: &Host, share: usize, now: Time) -> bool {
+    pub(super) fn yields_place(&self, host: &Host, share: usize, now: Time) -> bool {
         let Some(ip) = host.counted_at.filter(|_| host.has_had_turn_at_address()) else { return false };
         let is_alone =
             self.wait_queues.addresses.hosts_of(ip, host.domain) == 1 && self.wait_queues.addresses.is_of_few(ip);

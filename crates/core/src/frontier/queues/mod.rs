@@ -78,7 +78,7 @@ impl Queues {
             WaitState::Domain
         } else if self.budgets.awaits_round(self.active.host(index), now) {
             if host.is_at_rest() { WaitState::Round } else { WaitState::Nowhere }
-        } else if self.pacing.gives_way(self.active.host(index), self.address_share(), self.now) {
+        } else if self.pacing.yields_place(self.active.host(index), self.address_share(), self.now) {
             self.active.turn_over(index);
             WaitState::Nowhere
         } else {

@@ -131,8 +131,8 @@ impl Requests {
     }
 
     /// Returns how many more may begin that are likely to stay silent.
-    pub fn room_for_suspects(&self, now: Time) -> usize {
-        self.slots.room_for_suspects(now)
+    pub fn slots_for_suspects(&self, now: Time) -> usize {
+        self.slots.slots_for_suspects(now)
     }
 
     /// Takes the right to one request, unless it is there; says whether it is now.
