@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::archive::{Archive, Entry, redirect};
 use super::compare::Step;
 use crate::archive::History;
-use crate::outcome::words_of_status;
+use crate::outcome::status_text;
 use crate::table::{self, Type};
 use crate::text::escape::{Escaped, InLine};
 use crate::text::figures::{iso_ms, size};
@@ -184,10 +184,10 @@ impl Column {
     }
 
     /// The value for people.
-    fn words(self, printed: &PrintedEntry<'_>) -> anyhow::Result<String> {
+    fn text(self, printed: &PrintedEntry<'_>) -> anyhow::Result<String> {
         let entry = printed.entry;
         Ok(match self {
-            Column::Status => format!("{} {}", entry.status, words_of_status(entry.status)).trim_end().to_owned(),
+            Column::Status => format!("{} {}", entry.status, status_text(entry.status)).trim_end().to_owned(),
             Column::Bytes => size(entry.bytes),
             _ => self.value(printed)?,
         })
@@ -230,7 +230,7 @@ impl Columns {
         let columns = self.columns.iter();
         Ok(match self.width {
             Some(width) => {
-                let values = columns.map(|column| Ok(Escaped(&column.words(&printed)?).to_string()));
+                let values = columns.map(|column| Ok(Escaped(&column.text(&printed)?).to_string()));
                 self.table_line(values.collect::<anyhow::Result<_>>()?, width)
             }
             None => {

@@ -125,7 +125,7 @@ impl Values {
             }
             value @ (Value::Text(_) | Value::Json(_)) => {
                 self.level(1, 0);
-                let text = value.in_words();
+                let text = value.to_text();
                 bytes += text.len();
                 self.texts.push(text.into_bytes().into());
             }

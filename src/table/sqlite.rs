@@ -78,7 +78,7 @@ impl ToSql for Value {
             Value::Text(text) => text.as_str().into(),
             Value::Integer(number) => (*number).into(),
             Value::Number(number) => (*number).into(),
-            value => value.in_words().into(),
+            value => value.to_text().into(),
         })
     }
 }
