@@ -102,8 +102,8 @@ impl<E: Into<CrawlError>> From<E> for Broken {
 }
 
 impl<'scope> EngineThread<'scope> {
-    /// Starts the thread for the engine of `shard`, which `port` is of; it sends its `reports`. Its work is made on that
-    /// thread.
+    /// Starts the thread for the engine of `shard`, which `port` is of; it sends its `reports`. Its work is made on
+    /// that thread.
     pub fn spawn<'env: 'scope>(
         scope: &'scope Scope<'scope, 'env>,
         shard: Shard,

@@ -126,7 +126,7 @@ fn queued(told: &Explanation, queue: &Queue, facts: &Facts<'_>) -> String {
         Some(Doing::Paused) => "is queued; would be fetched when crawler ctl resume ends the pause,",
         _ => "is queued; would be fetched when the crawl continues,",
     };
-    if let Some(round) = told.round.filter(|round| round.rests() && !queue.is_counted) {
+    if let Some(round) = told.round.filter(|round| round.is_resting() && !queue.is_counted) {
         return waits_for_round(&round);
     }
     let first = queue.place.starts_with("in flight");

@@ -1,8 +1,8 @@
 //! The hold log: which hosts must not be contacted before a time that a restart has to keep.
 //!
-//! A checkpoint has the back-off of every host. One that begins after it (a `Retry-After` of an hour, the fourth back-off
-//! in a row) would be forgotten by a crash, and the host be asked again within seconds of the restart. So it is
-//! appended here when it begins, and synced beside the crawl within about a second:
+//! A checkpoint has the back-off of every host. One that begins after it (a `Retry-After` of an hour, the fourth
+//! back-off in a row) would be forgotten by a crash, and the host be asked again within seconds of the restart. So it
+//! is appended here when it begins, and synced beside the crawl within about a second:
 //!
 //! ```text
 //! rests.g000042: header 16, then | origin 8 | until 8, ms since 1970 | crc32 of both 4 |      little-endian

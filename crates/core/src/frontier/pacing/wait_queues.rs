@@ -133,8 +133,8 @@ impl WaitQueues {
 
     /// First contacts that are in progress, at addresses and in networks.
     #[cfg(test)]
-    pub(in crate::frontier) fn first_contacts_under_way(&self) -> Vec<u32> {
-        self.first_contacts.under_way()
+    pub(in crate::frontier) fn first_contacts_in_flight(&self) -> Vec<u32> {
+        self.first_contacts.in_flight()
     }
 
     /// Suspects that wait.

@@ -32,7 +32,7 @@ impl Queues {
         if partition.may_hold(origin) {
             return Ok(false);
         }
-        if !self.has_share(domain) || self.budgets.domain_rests(&self.cold, domain) {
+        if !self.has_share(domain) || self.budgets.is_domain_resting(&self.cold, domain) {
             return Ok(false);
         }
         let all = self.sizes.active_hosts.max(1);
@@ -135,7 +135,7 @@ impl Queues {
 
     /// Puts a URL of a host that is not active on the disk side.
     pub(in crate::frontier) fn push_stranger(&mut self, item: &Item) -> Result<()> {
-        let rests = self.budgets.domain_rests(&self.cold, item.url.domain);
+        let rests = self.budgets.is_domain_resting(&self.cold, item.url.domain);
         self.cold.push_stranger(item, rests, self.now)
     }
 

@@ -137,7 +137,7 @@ impl Queues {
         self.pacing.count_at_address(self.active.host_mut(index));
         if !busy {
             let partition = self.cold.number_of(domain);
-            self.cold.partitions[partition].walk.host_rests(now);
+            self.cold.partitions[partition].walk.host_is_idle(now);
         }
     }
 
