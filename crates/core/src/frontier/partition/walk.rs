@@ -136,7 +136,7 @@ mod tests {
             ),
             ("a host that rests wakes nobody", &[|w| w.host_is_idle(at(3))], None),
             ("but those that wait for it", &[|w| w.block(), |w| w.host_is_idle(at(3))], Some(at(3))),
-            ("once", &[|w| w.block(), |w| w.host_is_idle(at(3)), |w| w.begin(None), |w| w.host_rests(at(5))], None),
+            ("once", &[|w| w.block(), |w| w.host_is_idle(at(3)), |w| w.begin(None), |w| w.host_is_idle(at(5))], None),
             (
                 "those that a walk passed over too",
                 &[|w| w.begin(None), |w| w.end(&done(None, true, false), 9, at(1)), |w| w.host_is_idle(at(3))],
