@@ -8,6 +8,7 @@
 //! - Lines have 120 columns at most.
 //! - Every file says at its top what it owns.
 //! - Words that the glossary (docs/GLOSSARY.md) replaces are not used.
+//! - Names of types, modules and functions have no private words: see `GONE`.
 //! - Doc comments begin with a noun or a verb.
 //! - Functions take no tuples, but for a few.
 //! - A type has at most 60 methods, in at most three files.
@@ -38,6 +39,7 @@ mod words;
 
 use impls::{Exception, Size};
 use source::{Source, tree};
+use words::Kept;
 
 /// Functions that may take tuples: some are given from outside, as a parser of arguments is.
 const TUPLES_MAX: usize = 20;
@@ -51,6 +53,45 @@ const LARGE_TYPES: &[Exception] = &[
     Exception { module: "container", name: "Reader", size: Size { methods: 34, files: 4 } },
     Exception { module: "engine", name: "Engine", size: Size { methods: 183, files: 27 } },
     Exception { module: "process", name: "Processor", size: Size { methods: 32, files: 6 } },
+];
+
+/// Words that no type, module or function has in its name: each once meant something here that the field calls by
+/// another name.
+const GONE: &[&str] = &[
+    "agenda",
+    "arrival",
+    "desk",
+    "errand",
+    "errands",
+    "heard",
+    "meet",
+    "meets",
+    "mend",
+    "mended",
+    "mender",
+    "mends",
+    "onlooker",
+    "onlookers",
+    "pulse",
+    "rests",
+    "seat",
+    "seats",
+    "told",
+    "way",
+    "ways",
+];
+
+/// Words that no type or module has; functions may, as they say something plain: `has_room`, `hands_over`.
+const GONE_FROM_TYPES: &[&str] = &["hands", "room", "rooms", "word"];
+
+/// Names that keep one of these words.
+const KEPT: &[Kept] = &[
+    Kept { name: "WordTable", reason: "its words are those of a machine" },
+    Kept { name: "are_under_way", reason: "checkpoints in progress; to be renamed" },
+    Kept { name: "check_rests", reason: "it checks the files rests.gN" },
+    Kept { name: "heard", reason: "a result that a check has; to be renamed" },
+    Kept { name: "meet", reason: "a step in the join of two streams; to be renamed" },
+    Kept { name: "mend", reason: "the module that repairs a crawl; to be renamed" },
 ];
 
 /// Fails with all `problems`, one a line.
@@ -100,6 +141,11 @@ fn words_of_the_glossary_are_used() {
     let glossary = sources.remove(at);
     let terms = words::terms(&glossary.text).unwrap();
     none(&words::replaced(&sources, &terms));
+}
+
+#[test]
+fn names_have_no_private_words() {
+    none(&words::private(&rust(), GONE, GONE_FROM_TYPES, KEPT));
 }
 
 #[test]
@@ -265,4 +311,20 @@ fn a_replaced_word_is_found_in_prose_and_not_in_code() {
     none(&found("src/a.rs", "/// [`desk`]\nfn desk() -> &str { \"desk\" }"));
     assert!(words::terms("| term | meaning |\n").is_err());
     assert!(words::terms(&format!("{head}| a | b | c |\n")).is_err());
+}
+
+#[test]
+fn a_private_word_is_found_in_names_and_not_in_those_of_tests() {
+    let kept = [Kept { name: "seat_of", reason: "a theatre has seats" }];
+    let found = |text: &str| words::private(&[Source::new("src/a.rs", text)], &["seat", "told"], &["room"], &[]);
+    some(&found("\nstruct SeatPlan;"), "src/a.rs:2: SeatPlan has the private word seat");
+    some(&found("pub(super) mod seat;"), "seat");
+    some(&found("enum DnsSeat { A }"), "DnsSeat");
+    some(&found("const fn is_told() {}"), "told");
+    some(&found("type Room = u8;"), "room");
+    some(&found("#[inline]\nfn told() {}"), "told");
+    none(&found("fn has_room() {}\nstruct Seating;\n/// fn told\nfn f() { say(\"struct Seat\"); told() }"));
+    none(&found("#[test]\nfn a_seat_is_told() {}\n#[tokio::test(flavor = \"x\")]\nasync fn seat() {}"));
+    none(&words::private(&[Source::new("src/a.rs", "fn seat_of() {}")], &["seat"], &[], &kept));
+    some(&words::private(&[Source::new("src/a.rs", "fn f() {}")], &["seat"], &[], &kept), "no name is seat_of");
 }
