@@ -23,10 +23,10 @@ use crate::disk;
 use crate::engine::checkpoint::{CheckpointJob, Ran, ShipJob};
 use crate::engine::{EngineAddress, Event, Executors, HoldSync, StoreMerge, Waker};
 use crate::exchange::LinkJob;
-use crate::fetch::{FetchLine, FetchOptions, Fetcher};
+use crate::fetch::{FetchHandle, FetchOptions, Fetcher};
 use crate::frontier::PartitionJob;
 use crate::process::{ProcessOptions, ProcessPool};
-use crate::render::{OPEN_MAX, RenderExecutorOptions, RenderLine, Renderer};
+use crate::render::{OPEN_MAX, RenderExecutorOptions, RenderHandle, Renderer};
 
 const PARTITION_PLACES: usize = 8;
 /// Engines that have one thread of each kind together.
@@ -92,9 +92,9 @@ pub(super) struct Port {
 /// An engine's way to the threads.
 pub(super) struct ThreadExecutors {
     /// Its requests end with it.
-    line: FetchLine,
+    requests: FetchHandle,
     /// And so do its pages.
-    pages: Option<RenderLine>,
+    pages: Option<RenderHandle>,
     shared: Arc<Shared>,
     reply: EngineAddress,
 }
@@ -152,8 +152,8 @@ impl Threads {
     pub(super) fn port(&self, number: usize) -> Port {
         let (events_in, events) = bounded(self.workers + OTHER_EVENTS);
         let executors = ThreadExecutors {
-            line: self.shared.fetcher.line(),
-            pages: self.shared.renderer.as_ref().map(Renderer::line),
+            requests: self.shared.fetcher.handle(),
+            pages: self.shared.renderer.as_ref().map(Renderer::handle),
             shared: self.shared.clone(),
             reply: EngineAddress::new(number, events_in),
         };
@@ -287,7 +287,7 @@ impl ThreadExecutors {
 
 impl Executors for ThreadExecutors {
     fn fetch(&mut self, job: FetchJob) {
-        self.line.fetch(self.addressed(job));
+        self.requests.fetch(self.addressed(job));
     }
 
     fn can_render(&self) -> bool {
